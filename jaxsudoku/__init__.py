@@ -1,0 +1,75 @@
+"""Constraint puzzles by the batch, in JAX.
+
+Everything public is reached from here; names are loaded on first use, so that ``import jaxsudoku`` starts no backend and
+file handling needs no JAX at all.
+"""
+
+import importlib
+import importlib.metadata
+from typing import TYPE_CHECKING, Any
+
+__version__ = importlib.metadata.version("jaxsudoku")
+
+if TYPE_CHECKING:
+    from jaxsudoku.board import Board
+    from jaxsudoku.draw import draw
+    from jaxsudoku.driver import compiler_options, count_solutions, solve
+    from jaxsudoku.exact import search
+    from jaxsudoku.grid import conflicts, is_solved, is_valid
+    from jaxsudoku.io import parse, read_puzzles
+    from jaxsudoku.propagate import outcome, propagate
+    from jaxsudoku.solution import Solution, Status
+    from jaxsudoku.solvers import SOLVERS
+
+_HOME = {
+    "Board": "board",
+    "SOLVERS": "solvers",
+    "Solution": "solution",
+    "Status": "solution",
+    "compiler_options": "driver",
+    "conflicts": "grid",
+    "count_solutions": "driver",
+    "draw": "draw",
+    "is_solved": "grid",
+    "is_valid": "grid",
+    "outcome": "propagate",
+    "parse": "io",
+    "propagate": "propagate",
+    "read_puzzles": "io",
+    "search": "exact",
+    "solve": "driver",
+}
+
+_MODULES = ("board", "exact", "grid", "io", "planes", "solvers")
+
+__all__ = [
+    "SOLVERS",
+    "Board",
+    "Solution",
+    "Status",
+    "__version__",
+    "compiler_options",
+    "conflicts",
+    "count_solutions",
+    "draw",
+    "is_solved",
+    "is_valid",
+    "outcome",
+    "parse",
+    "propagate",
+    "read_puzzles",
+    "search",
+    "solve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"jaxsudoku.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(f"jaxsudoku.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'jaxsudoku' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES})

@@ -1,0 +1,229 @@
+"""Boards: what the houses of a puzzle are.
+
+A board is a description, not a state: its side, how the grid is cut into regions, and any further houses. Every
+other module derives its tables from it, so no size is written anywhere else. Only the standard library and numpy are
+used here, so that reading files and parsing flags need no JAX.
+
+Cells are numbered row by row, ``cell = row * side + column``; digits are 1..side in grids and 0..side-1 in tables and
+planes. A candidate is a (digit, row, column), numbered ``digit * cells + cell``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import operator
+import re
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import numpy as np
+
+#: Widest board: the set of digits of a house fits one 32-bit word.
+MAX_SIDE = 32
+
+House = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Board:
+    """A square board on which every house holds every digit once.
+
+    Attributes:
+      side: number of rows, of columns, of digits and of cells in a house.
+      box: (rows, columns) of a box when the regions are equal boxes; None when they are irregular.
+      regions: region number of each cell, row by row, for irregular regions; empty when ``box`` is given.
+      extra: further houses, each a tuple of ``side`` distinct cells (diagonals, windows).
+
+    Instances are frozen, hashable and compare by value, so they serve as static arguments of ``jax.jit``.
+
+    Raises:
+      ValueError: the description makes no sense; the message says which house or region is at fault.
+    """
+
+    side: int
+    box: tuple[int, int] | None = None
+    regions: tuple[int, ...] = ()
+    extra: tuple[House, ...] = ()
+
+    def __post_init__(self) -> None:
+        # lists and numpy arrays are welcome, but what is kept must hash
+        object.__setattr__(self, "side", operator.index(self.side))
+        if self.box is not None:
+            rows, columns = self.box
+            object.__setattr__(self, "box", (operator.index(rows), operator.index(columns)))
+        object.__setattr__(self, "regions", tuple(map(operator.index, self.regions)))
+        object.__setattr__(self, "extra", tuple(tuple(map(operator.index, house)) for house in self.extra))
+        if not 1 <= self.side <= MAX_SIDE:
+            raise ValueError(f"side must lie between 1 and {MAX_SIDE}, not {self.side}")
+        if (self.box is None) == (not self.regions):
+            raise ValueError("a board needs either a box shape or irregular regions")
+        if self.box is not None:
+            _check_box(self.side, self.box)
+        else:
+            _check_regions(self.side, self.regions)
+        for number, house in enumerate(self.extra):
+            _check_house(self.side, house, f"extra house {number}")
+
+    # ------------------------------------------------------------------ makers
+
+    @classmethod
+    def classic(cls, side: int = 9, box: tuple[int, int] | None = None) -> Board:
+        """The ordinary board: rows, columns and boxes.
+
+        Args:
+          side: 4, 6 (2x3 boxes), 9, 12 (3x4), 16, 25, or any other composite number.
+          box: (rows, columns) of a box; by default the squarest that fits, never taller than wide.
+        """
+        return cls(side, box=box if box is not None else _squarest_box(side))
+
+    @classmethod
+    def diagonal(cls, side: int = 9) -> Board:
+        """The classic board whose two long diagonals are houses too (Sudoku X)."""
+        down = tuple(i * side + i for i in range(side))
+        up = tuple(i * side + side - 1 - i for i in range(side))
+        return cls(side, box=_squarest_box(side), extra=(down, up))
+
+    @classmethod
+    def windoku(cls, side: int = 9) -> Board:
+        """The classic board with windows: boxes set one cell off the corner, one cell apart (Windoku, Hyper Sudoku)."""
+        size = math.isqrt(max(side, 0))
+        if size * size != side or size < 3:
+            raise ValueError(f"windoku needs square boxes of at least 3x3, which a side of {side} has not")
+        starts = range(1, side - size + 1, size + 1)
+        windows = tuple(
+            tuple((top + r) * side + left + c for r in range(size) for c in range(size))
+            for top in starts
+            for left in starts
+        )
+        return cls(side, box=(size, size), extra=windows)
+
+    @classmethod
+    def jigsaw(cls, regions: str | Sequence[Iterable[object]] | Iterable[object]) -> Board:
+        """A board with irregular regions instead of boxes.
+
+        Args:
+          regions: one label per cell, row by row: a string of one character a cell (white space is skipped), a flat
+            sequence of labels, or a sequence of rows, each a string or a sequence. Cells of equal label form a region.
+        """
+        rows = regions.split() if isinstance(regions, str) else list(regions)
+        in_rows = all(not isinstance(row, str) and isinstance(row, Iterable) for row in rows) or all(
+            isinstance(row, str) and len(row) == len(rows) for row in rows
+        )
+        labels = [label for row in rows for label in cast(Iterable[object], row)] if in_rows else rows
+        if isinstance(regions, str) and not in_rows:
+            labels = list("".join(regions.split()))
+        side = math.isqrt(len(labels))
+        if side * side != len(labels) or not labels:
+            raise ValueError(f"regions name {len(labels)} cells, which is not the square of a side")
+        numbers: dict[object, int] = {}
+        return cls(side, regions=tuple(numbers.setdefault(label, len(numbers)) for label in labels))
+
+    @classmethod
+    def named(cls, name: str) -> Board:
+        """The board that a command line means.
+
+        Args:
+          name: a side ("16"), a box shape ("3x4"), or a variant with an optional side ("diagonal", "diagonal-16",
+            "windoku"), or "jigsaw:" and the regions' labels row by row.
+        """
+        text = name.strip()
+        if text.startswith("jigsaw:"):
+            return cls.jigsaw(text.removeprefix("jigsaw:").replace("/", " "))
+        if match := re.fullmatch(r"(\d+)x(\d+)", text):
+            rows, columns = int(match[1]), int(match[2])
+            return cls.classic(rows * columns, box=(rows, columns))
+        if match := re.fullmatch(r"(classic|diagonal|windoku)(?:-(\d+))?", text):
+            return getattr(cls, match[1])(int(match[2] or 9))
+        if text.isdecimal():
+            return cls.classic(int(text))
+        raise ValueError(
+            f"unknown board {name!r}: name a side (9, 16), a box shape (3x4), diagonal, windoku, or jigsaw:LABELS"
+        )
+
+    # ------------------------------------------------------------------ sizes
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, side squared."""
+        return self.side**2
+
+    @property
+    def candidates(self) -> int:
+        """Number of (digit, row, column) candidates, side cubed."""
+        return self.side**3
+
+    @property
+    def words(self) -> int:
+        """Number of uint32 words that hold one puzzle's candidates, a bit each."""
+        return -(-self.candidates // 32)
+
+    @property
+    def digit_bits(self) -> int:
+        """Number of bits that hold a digit of a grid, 0 (empty) to side."""
+        return self.side.bit_length()
+
+    # ------------------------------------------------------------------ houses
+
+    @functools.cached_property
+    def region_houses(self) -> tuple[House, ...]:
+        """The boxes or irregular regions, each the tuple of its cells in reading order."""
+        if self.box is None:
+            labels = np.asarray(self.regions)
+        else:
+            rows, columns = np.divmod(np.arange(self.cells), self.side)
+            labels = rows // self.box[0] * (self.side // self.box[1]) + columns // self.box[1]
+        return tuple(tuple(int(cell) for cell in np.flatnonzero(labels == label)) for label in range(self.side))
+
+    @functools.cached_property
+    def houses(self) -> tuple[House, ...]:
+        """All houses: rows, columns, regions, then the extra ones; each a tuple of ``side`` cells."""
+        table = np.arange(self.cells).reshape(self.side, self.side)
+        lines = [tuple(map(int, line)) for line in (*table, *table.T)]
+        return (*lines, *self.region_houses, *self.extra)
+
+    @functools.cached_property
+    def irregular_houses(self) -> tuple[House, ...]:
+        """The houses that are neither rows, columns nor equal boxes, and so are reached through index tables."""
+        return (() if self.box is not None else self.region_houses) + self.extra
+
+    def __str__(self) -> str:
+        shape = f"{self.box[0]}x{self.box[1]} boxes" if self.box else "irregular regions"
+        extra = f" and {len(self.extra)} extra house{'s' * (len(self.extra) > 1)}" if self.extra else ""
+        return f"{self.side}x{self.side} with {shape}{extra}"
+
+
+def _squarest_box(side: int) -> tuple[int, int]:
+    rows = max((r for r in range(2, math.isqrt(max(side, 0)) + 1) if side % r == 0), default=None)
+    if rows is None:
+        raise ValueError(f"a side of {side} can't be cut into boxes; give regions with Board.jigsaw")
+    return rows, side // rows
+
+
+def _check_box(side: int, box: tuple[int, int]) -> None:
+    rows, columns = box
+    if rows < 1 or columns < 1 or rows * columns != side:
+        raise ValueError(f"a box of {rows}x{columns} has {rows * columns} cells; a house of this board has {side}")
+
+
+def _check_regions(side: int, regions: tuple[int, ...]) -> None:
+    if len(regions) != side**2:
+        raise ValueError(f"regions name {len(regions)} cells; a board of side {side} has {side**2}")
+    sizes = np.bincount(np.unique(regions, return_inverse=True)[1])
+    if sorted(set(regions)) != list(range(len(sizes))):
+        raise ValueError("regions must be numbered 0, 1, 2 ... without a gap")
+    if len(sizes) != side:
+        raise ValueError(f"there are {len(sizes)} regions; a board of side {side} is tiled by {side}")
+    for region, size in enumerate(sizes):
+        if size != side:
+            raise ValueError(f"region {region} has {size} cells; a house of this board has {side}")
+
+
+def _check_house(side: int, house: House, name: str) -> None:
+    if len(house) != side:
+        raise ValueError(f"{name} has {len(house)} cells; a house of this board has {side}")
+    if len(set(house)) != side:
+        raise ValueError(f"{name} names a cell twice")
+    if not all(0 <= cell < side**2 for cell in house):
+        raise ValueError(f"{name} names a cell outside 0..{side**2 - 1}")

@@ -1,0 +1,113 @@
+"""Boards as people draw them, in text.
+
+Only numpy is used, so that a board can be drawn without JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jaxsudoku.board import Board
+
+#: Box-drawing characters by the arms they have: 1 up, 2 down, 4 left, 8 right.
+_CORNERS = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+def draw(grid: ArrayLike, board: Board, givens: ArrayLike | None = None, *, color: bool = False) -> str:
+    """Draws a grid with a border around every region.
+
+    Digits over 9 are written as numbers, right-aligned; an empty cell is a dot. Extra houses are not drawn. With
+    ``givens``, the digits that were given are set apart from those filled in: in bold with ``color``, else in brackets,
+    as in ``[5]`` (left out while nothing is filled in or nothing was given). A given that the grid has changed is no
+    longer one.
+
+    Args:
+      grid: integers[cells] or integers[side, side] in 0..side, 0 = empty.
+      board: the board.
+      givens: the puzzle that the grid answers, like ``grid``.
+      color: whether to emphasise with ANSI escape sequences.
+
+    Returns:
+      Lines of equal width (escape sequences aside), parted by newlines, with none at the end.
+
+    Raises:
+      ValueError: ``grid`` or ``givens`` has another shape, is not of integers, or holds a value outside 0..side.
+    """
+    digits = _checked(grid, board, "grid")
+    given = np.zeros_like(digits, bool)
+    if givens is not None:
+        puzzle = _checked(givens, board, "givens")
+        given = (puzzle > 0) & (digits == puzzle)
+    brackets = bool(not color and given.any() and (~given & (digits > 0)).any())
+
+    digit_width = len(str(board.side))
+    texts = [
+        [_cell(int(digit), digit_width, bool(mark), brackets, color) for digit, mark in zip(*row, strict=True)]
+        for row in zip(digits, given, strict=True)
+    ]
+    # Brackets take the place of the space around a digit.
+    return "\n".join(_lines(texts, board, digit_width + 2 * brackets, 0 if brackets else 1))
+
+
+def _checked(grid: ArrayLike, board: Board, name: str) -> NDArray[np.integer]:
+    array = np.asarray(grid)
+    if array.shape not in ((board.cells,), (board.side, board.side)):
+        raise ValueError(f"{name} has shape {array.shape}; the board has {board.side}x{board.side} cells")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} holds {array.dtype} values, not integers")
+    array = array.reshape(board.side, board.side)
+    outside = np.argwhere((array < 0) | (array > board.side))
+    if len(outside):
+        row, column = outside[0]
+        raise ValueError(
+            f"{name} holds {array[row, column]} in row {row + 1}, column {column + 1}; "
+            f"values lie between 0 and {board.side}"
+        )
+    return array
+
+
+def _cell(digit: int, width: int, given: bool, brackets: bool, color: bool) -> str:
+    text = f"{digit or '.':>{width}}"
+    if brackets:
+        return f"[{text}]" if given else f" {text} "
+    return f"{_BOLD}{text}{_PLAIN}" if color and given else text
+
+
+def _lines(texts: list[list[str]], board: Board, width: int, pad: int) -> Iterator[str]:
+    """The drawing's lines, from cells' texts of ``width`` characters, ``pad`` spaces being on each side of a border."""
+    side = board.side
+    labels = np.empty(board.cells, int)
+    for label, house in enumerate(board.region_houses):
+        labels[list(house)] = label
+    # A rim of its own label around the board makes its edge a border like any other.
+    rimmed = np.pad(labels.reshape(side, side), 1, constant_values=-1)
+    upright = rimmed[:, 1:] != rimmed[:, :-1]  # [side + 2, side + 1]: a border left of the column
+    level = rimmed[1:] != rimmed[:-1]  # [side + 1, side + 2]: a border above the row
+    # Two rows or columns that no border parts anywhere stand close together, as there is no border to make room for.
+    parted = upright.any(axis=0)
+
+    def line(up: NDArray[np.bool_], down: NDArray[np.bool_], across: NDArray[np.bool_], cells: list[str]) -> str:
+        fills = np.where(across, "─", " ")
+        corners = up + 2 * down + 4 * across[:-1] + 8 * across[1:]
+        parts = []
+        for column, (before, corner, after) in enumerate(zip(fills[:-1], corners, fills[1:], strict=True)):
+            if parted[column]:
+                parts += [before * pad * (column > 0), _CORNERS[corner], after * pad * (column < side)]
+            else:
+                parts.append(after * pad)
+            parts += cells[column : column + 1]
+        return "".join(parts)
+
+    for row in range(side + 1):
+        across = level[row]
+        if across.any():
+            yield line(
+                upright[row], upright[row + 1], across, ["─" * width if on else " " * width for on in across[1:-1]]
+            )
+        if row < side:
+            yield line(upright[row + 1], upright[row + 1], np.zeros_like(across), texts[row])

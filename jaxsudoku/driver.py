@@ -1,0 +1,293 @@
+"""The host side: any number of puzzles, in batches, on every device or core, results in order.
+
+A kernel is compiled once for a batch size and device set and then called from threads: on a CPU one thread a core
+(XLA uses hardly more than one core for this code by itself), on several devices one call a batch, sharded over them.
+Short inputs are padded up to one of a few batch sizes, so that few shapes are ever compiled.
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jaxsudoku import solvers
+from jaxsudoku.board import Board
+from jaxsudoku.solution import Solution
+
+#: Padding: a value above every side, so that such a puzzle is INVALID and costs no search.
+_PADDING = 255
+
+#: Bytes that a batch may take on a device by default.
+_BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
+
+
+def compiler_options(platform: str | None = None) -> dict[str, str] | None:
+    """Options for ``jax.jit(..., compiler_options=...)`` under which the library's kernels run best.
+
+    XLA as it comes with jax 0.10 drops ``lax.optimization_barrier`` on a CPU before it fuses, which makes a search a
+    hundred times slower; leaving out that pass mends it. Newer versions need nothing.
+    """
+    platform = platform or jax.default_backend()
+    if platform == "cpu" and jax.__version_info__ < (0, 11):
+        return {"xla_disable_hlo_passes": "cse_barrier_expander"}
+    return None
+
+
+def solve(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    solver: str = "exact",
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    **options: Any,
+) -> Solution:
+    """Solves puzzles on all devices, and on a CPU on all cores.
+
+    Args:
+      puzzles: uint8[*b, cells] (or any integers), 0 = empty; one puzzle [cells] too.
+      board: the board; by default the classic one of the puzzles' size.
+      solver: a name in ``jaxsudoku.solvers.SOLVERS``.
+      key: a JAX key or a seed, for solvers that use randomness.
+      batch_size: puzzles on a device at a time; by default as many as suit the machine.
+      devices: the devices to use; by default all of the default backend.
+      **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
+
+    Returns:
+      A ``Solution`` of numpy arrays: grids uint8[*b, cells], status int8[*b], iterations int32[*b].
+
+    Raises:
+      ValueError: puzzles that do not fit the board, an unknown solver or option.
+    """
+    chosen = solvers.get(solver)
+    kernel = solve_kernel(chosen.name, solvers.make_config(chosen, **options))
+    return _run_array(kernel, puzzles, board, key, batch_size, devices)
+
+
+def count_solutions(
+    puzzles: Any,
+    limit: int = 2,
+    board: Board | None = None,
+    *,
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
+
+    Args:
+      puzzles: uint8[*b, cells], 0 = empty.
+      limit: stop at this many solutions of a puzzle.
+      board, key, batch_size, devices: as in ``solve``.
+      **options: fields of ``ExactConfig`` but ``budget``.
+
+    Returns:
+      int32[*b].
+
+    Raises:
+      ValueError: as in ``solve``; a limit below 1, or a budget, with which a count would be none.
+    """
+    return _run_array(count_kernel(limit, **options), puzzles, board, key, batch_size, devices)
+
+
+# ---------------------------------------------------------------------- kernels
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """What is compiled: a pure function of (board, puzzles uint8[B, cells], key), named by hashable settings."""
+
+    function: Callable[..., Any]
+    settings: tuple[Any, ...]
+
+    def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array) -> Any:
+        return self.function(board, puzzles, key, *self.settings)
+
+
+def solve_kernel(solver: str, config: Any) -> Kernel:
+    """Solves and judges."""
+    return Kernel(_solve_and_judge, (solver, config))
+
+
+def count_kernel(limit: int, **options: Any) -> Kernel:
+    """Counts solutions up to ``limit``; int32[B]."""
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    if options.get("budget"):
+        raise ValueError("a count under a budget would be no count; leave the budget out")
+    return Kernel(_count, (limit, solvers.make_config(solvers.get("exact"), **options)))
+
+
+def _solve_and_judge(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Solution:
+    return solvers.judge(board, puzzles, solvers.get(solver).run(board, puzzles, key, config))
+
+
+def _count(board: Board, puzzles: jax.Array, key: jax.Array, limit: int, config: Any) -> jax.Array:
+    return solvers.exact_search(board, puzzles, key, config, limit).counts
+
+
+# ---------------------------------------------------------------------- batches
+
+
+class Engine:
+    """A kernel on a set of devices, fed with batches.
+
+    Args:
+      kernel: what to run.
+      board: the board.
+      key: a JAX key or a seed; batch i gets ``fold_in(key, i)``.
+      batch_size: the most puzzles in a batch; None chooses by the machine.
+      devices: the devices; None takes all of the default backend.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        board: Board,
+        key: jax.Array | int = 0,
+        batch_size: int | None = None,
+        devices: Sequence[jax.Device] | None = None,
+    ) -> None:
+        if batch_size is not None and batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        self.kernel, self.board = kernel, board
+        self.key = jax.random.key(key) if isinstance(key, int) else key
+        self.devices = tuple(devices if devices is not None else jax.local_devices())
+        self.batch_size = batch_size or default_batch_size(board, self.devices)
+        on_one_cpu = len(self.devices) == 1 and self.devices[0].platform == "cpu"
+        self.workers = len(os.sched_getaffinity(0)) if on_one_cpu and hasattr(os, "sched_getaffinity") else 1
+        if not on_one_cpu:
+            self.workers = 2  # one batch computes while the other travels
+
+    def stream(self, batches: Iterable[np.ndarray]) -> Iterator[Any]:
+        """Runs the kernel on batches uint8[at most batch_size, cells], and yields its numpy results in the same order.
+
+        A few batches are in flight at a time, so memory is flat however many there are.
+        """
+        with concurrent.futures.ThreadPoolExecutor(self.workers) as pool:
+            flying: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
+            try:
+                for number, batch in enumerate(batches):
+                    flying.append(pool.submit(self._run, number, batch))
+                    if len(flying) > self.workers:
+                        yield flying.popleft().result()
+                while flying:
+                    yield flying.popleft().result()
+            finally:
+                for future in flying:
+                    future.cancel()
+
+    def split(self, size: int) -> list[slice]:
+        """Cuts ``size`` puzzles into even batches, at least one for each worker where that is worth while."""
+        most = max(1, size // _MIN_PART)
+        parts = max(-(-size // self.batch_size), min(self.workers, most))
+        bounds = [size * part // parts for part in range(parts + 1)]
+        return [slice(*pair) for pair in zip(bounds, bounds[1:], strict=False)]
+
+    def _run(self, number: int, batch: np.ndarray) -> Any:
+        size = len(batch)
+        padded = np.full((self._padded(size), self.board.cells), _PADDING, np.uint8)
+        padded[:size] = batch
+        call = _compiled(self.kernel, self.board, len(padded), self.devices)
+        results = call(padded, jax.random.fold_in(self.key, number))
+        return jax.tree.map(lambda array: np.asarray(array)[:size], results)
+
+    def _padded(self, size: int) -> int:
+        """The batch size to compile for: the smallest of a few that holds ``size`` puzzles."""
+        whole = self.batch_size + -self.batch_size % len(self.devices)
+        return min((part for divisor in (64, 8, 1) if (part := whole // divisor) >= size and part % len(self.devices) == 0),
+                   default=whole)  # fmt: skip
+
+
+#: Puzzles below which a part of the input is not worth a thread of its own.
+_MIN_PART = 1024
+
+
+def default_batch_size(board: Board, devices: Sequence[jax.Device]) -> int:
+    """Puzzles in a batch: what fits the bytes set aside, a power of two for each device."""
+    platform = devices[0].platform
+    # a puzzle's root node, its grid in and out, and what is known of it
+    bytes_each = 4 * board.words + 4 * board.cells + 64
+    each = max(_BATCH_BYTES.get(platform, 1 << 28) // bytes_each, 64)
+    return (1 << (each.bit_length() - 1)) * len(devices)
+
+
+_compile_lock = threading.Lock()
+
+
+def _compiled(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
+    with _compile_lock:  # threads that need the same kernel wait for one compilation
+        return _compile(kernel, board, size, devices)
+
+
+@functools.lru_cache(maxsize=64)
+def _compile(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
+    mesh = Mesh(np.asarray(devices), ("batch",))
+    batch, everywhere = PartitionSpec("batch"), PartitionSpec()
+
+    def shard(puzzles: jax.Array, key: jax.Array) -> Any:
+        if len(devices) > 1:
+            key = jax.random.fold_in(key, jax.lax.axis_index("batch"))
+        return kernel(board, puzzles, key)
+
+    function = shard
+    if len(devices) > 1:
+        function = jax.shard_map(shard, mesh=mesh, in_specs=(batch, everywhere), out_specs=batch, check_vma=False)
+    jitted = jax.jit(
+        function,
+        in_shardings=(NamedSharding(mesh, batch), NamedSharding(mesh, everywhere)),
+        compiler_options=compiler_options(devices[0].platform),
+    )
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    return jitted.lower(jax.ShapeDtypeStruct((size, board.cells), np.uint8), key).compile()
+
+
+def _run_array(
+    kernel: Kernel,
+    puzzles: Any,
+    board: Board | None,
+    key: jax.Array | int,
+    batch_size: int | None,
+    devices: Sequence[jax.Device] | None,
+) -> Any:
+    array, board = as_puzzles(puzzles, board)
+    flat = array.reshape(-1, board.cells)
+    engine = Engine(kernel, board, key, batch_size, devices)
+    parts = list(engine.stream(flat[part] for part in engine.split(len(flat))))
+    return jax.tree.map(lambda *arrays: np.concatenate(arrays).reshape(*array.shape[:-1], *arrays[0].shape[1:]), *parts)
+
+
+def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
+    """Puzzles as uint8[*b, cells], and their board: the classic one of their size if none is named.
+
+    Raises:
+      ValueError: no integers, values outside 0..255, or a last axis that is not the board's number of cells.
+    """
+    array = np.asarray(puzzles)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"puzzles of dtype {array.dtype}; they must be integers, 0 for an empty cell")
+    if not array.ndim:
+        raise ValueError("puzzles must have at least one axis, the cells")
+    cells = array.shape[-1]
+    if board is None:
+        side = round(cells**0.5)
+        if side * side != cells:
+            raise ValueError(f"puzzles of {cells} cells, which is not the square of a side")
+        board = Board.classic(side)
+    if cells != board.cells:
+        raise ValueError(f"puzzles of {cells} cells; a board of {board} has {board.cells}")
+    if array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > board.side):
+        raise ValueError(f"puzzles hold values outside 0..{board.side}")
+    return array.astype(np.uint8, copy=False), board

@@ -1,0 +1,20 @@
+"""Reading puzzles and writing answers, by the chunk. Needs numpy alone; Parquet needs the extra ``parquet``."""
+
+from .chunk import Chunk, LineError, PuzzleFileError
+from .format import format_grids
+from .read import parse, read_chunks, read_puzzles
+from .resume import ResumeError
+from .write import SolutionWriter, open_output
+
+__all__ = [
+    "Chunk",
+    "LineError",
+    "PuzzleFileError",
+    "ResumeError",
+    "SolutionWriter",
+    "format_grids",
+    "open_output",
+    "parse",
+    "read_chunks",
+    "read_puzzles",
+]

@@ -1,0 +1,107 @@
+"""What reading gives: chunks of puzzles, and what was wrong with the lines that hold none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+#: How many errors a message quotes before it only counts them.
+QUOTED_ERRORS = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class LineError:
+    """Why a line holds no puzzle; ``str()`` gives ``file:line: cause``.
+
+    Attributes:
+      source: name of the file, ``<stdin>`` for the standard input.
+      line: line at fault, counted from 1 (the row of the table for Parquet).
+      cause: what is wrong with it.
+    """
+
+    source: str
+    line: int
+    cause: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}: {self.cause}"
+
+
+class PuzzleFileError(ValueError):
+    """An input that can't be read, or not wholly.
+
+    Attributes:
+      errors: tuple of ``LineError``, one for each malformed puzzle.
+      grids: uint8[n, cells], all that was read, zeros for malformed puzzles.
+    """
+
+    def __init__(self, message: str, errors: Sequence[LineError] = (), grids: np.ndarray | None = None) -> None:
+        super().__init__(message)
+        self.errors = tuple(errors)
+        self.grids = np.zeros((0, 0), np.uint8) if grids is None else grids
+
+    @classmethod
+    def of_lines(cls, errors: Sequence[LineError], grids: np.ndarray) -> PuzzleFileError:
+        """The error that quotes the first few malformed lines and counts them all."""
+        quoted = [str(error) for error in errors[:QUOTED_ERRORS]]
+        if len(errors) > QUOTED_ERRORS:
+            quoted.append(f"... and {len(errors) - QUOTED_ERRORS} more")
+        return cls(f"{len(errors)} of {len(grids)} puzzles malformed:\n  " + "\n  ".join(quoted), errors, grids)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chunk:
+    """Consecutive puzzles of an input; ``len()`` counts them and a slice of step 1 is a chunk.
+
+    Attributes:
+      grids: uint8[n, cells], values 0 (blank) to side, zeros where ``good`` is False.
+      good: bool[n], False for malformed puzzles.
+      lines: int64[n], line on which each puzzle starts, counted from 1.
+      errors: one ``LineError`` for each malformed puzzle, in their order.
+      extras: further columns of a CSV or Parquet input, each a list of n values; empty for text.
+      start: index in the input of the first of these puzzles.
+    """
+
+    grids: np.ndarray
+    good: np.ndarray
+    lines: np.ndarray
+    errors: tuple[LineError, ...] = ()
+    extras: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.grids)
+
+    def __getitem__(self, rows: slice) -> Chunk:
+        first, last, step = rows.indices(len(self))
+        if step != 1:
+            raise ValueError(f"a chunk is sliced in steps of 1, not {step}")
+        part = slice(first, max(first, last))
+        if part == slice(0, len(self)):
+            return self
+        skipped, kept = (int(np.count_nonzero(~self.good[span])) for span in (slice(first), part))
+        return Chunk(
+            self.grids[part],
+            self.good[part],
+            self.lines[part],
+            self.errors[skipped : skipped + kept],
+            {name: values[part] for name, values in self.extras.items()},
+            self.start + first,
+        )
+
+    @staticmethod
+    def join(chunks: Sequence[Chunk]) -> Chunk:
+        """One chunk of several consecutive ones, at least one, all with the same extra columns."""
+        if len(chunks) == 1:
+            return chunks[0]
+        return Chunk(
+            np.concatenate([chunk.grids for chunk in chunks]),
+            np.concatenate([chunk.good for chunk in chunks]),
+            np.concatenate([chunk.lines for chunk in chunks]),
+            tuple(error for chunk in chunks for error in chunk.errors),
+            {name: [value for chunk in chunks for value in chunk.extras[name]] for name in chunks[0].extras},
+            chunks[0].start,
+        )

@@ -1,0 +1,158 @@
+"""What an interrupted run left behind: how many answers are whole, and whether they can be answers to an input."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from .cells import Malformed, decode_text
+from .chunk import Chunk
+from .format import COLUMNS, NO_GRID
+from .source import BLOCK, GZIP_MAGIC, LONGEST_LINE
+
+#: How many answers from either end of an output are compared with the input.
+SAMPLE = 8
+
+
+class ResumeError(ValueError):
+    """An output can't be the beginning of the answers to this input; it was left as it is."""
+
+
+@dataclasses.dataclass
+class Recovered:
+    """The whole answers of an output.
+
+    Attributes:
+      done: how many there are.
+      keep: size in bytes of the part of the file that holds them; what follows is half written.
+      samples: some of them, by index: the fields of CSV and Parquet records, or the solution alone.
+      header: names of the columns; empty for text and where nothing was written.
+    """
+
+    done: int = 0
+    keep: int = 0
+    samples: dict[int, list[str]] = dataclasses.field(default_factory=dict)
+    header: tuple[str, ...] = ()
+
+
+def recover(path: str, kind: str, compressed: bool) -> Recovered:
+    """Looks through a text or CSV output, changing nothing.
+
+    Raises:
+      ResumeError: it is no output of this kind.
+      OSError: it can't be read.
+    """
+    found = Recovered()
+    records = _Records(kind == "csv")
+    for data, end in _members(path) if compressed else _plain(path):
+        records.feed(data)
+        if len(records.rest) > LONGEST_LINE:
+            raise ResumeError(f"{path}: a line is longer than {LONGEST_LINE} bytes: no answers of ours")
+        if end is not None and (not compressed or not records.rest):
+            found = Recovered(records.count, end - (0 if compressed else len(records.rest)), dict(records.samples))
+    if not compressed and not _may_begin(records.rest, kind, first=found.keep == 0):
+        raise ResumeError(f"{path}: the end of the file is no answer that was half written: {records.rest[:40]!r}")
+    if kind == "csv" and found.samples:
+        found.header = tuple(found.samples.pop(0))
+        if found.header[: len(COLUMNS)] != COLUMNS:
+            raise ResumeError(f"{path}: the first line is not {','.join(COLUMNS)}")
+        found.done -= 1
+        found.samples = {index - 1: fields for index, fields in found.samples.items()}
+    return found
+
+
+def check_answers(path: str, found: Recovered, chunk: Chunk, side: int) -> None:
+    """Compares those samples that answer a puzzle of the chunk with it.
+
+    Raises:
+      ResumeError: one of them is no answer to its puzzle.
+    """
+    for index, fields in found.samples.items():
+        row = index - chunk.start
+        if 0 <= row < len(chunk) and not _answers(fields, chunk.grids[row], bool(chunk.good[row]), side):
+            where = f"line {chunk.lines[row]} of the input"
+            raise ResumeError(
+                f"{path}: answer {index + 1} is not to the puzzle on {where}; the output is left as it is"
+            )
+
+
+def _answers(fields: list[str], puzzle: np.ndarray, good: bool, side: int) -> bool:
+    # A record repeats the puzzle; a line of text has the solution only, which must keep the givens.
+    text = fields[0].encode()
+    if text == NO_GRID:
+        return len(fields) == 1 or not good
+    try:
+        grid = decode_text(text, side)
+    except Malformed:
+        return False
+    return good and bool(np.array_equal(grid, puzzle) if len(fields) > 1 else (grid == puzzle)[puzzle != 0].all())
+
+
+def _may_begin(rest: bytes, kind: str, first: bool) -> bool:
+    """Whether the half line at the end of an output may be one that we began to write."""
+    if kind == "text":
+        return set(rest) <= set(b"0123456789 -")
+    header = ",".join(COLUMNS).encode()
+    return not first or header.startswith(rest) or rest.startswith(header)
+
+
+def _plain(path: str) -> Iterator[tuple[bytes, int]]:
+    end = 0
+    with open(path, "rb") as file:
+        while data := file.read(BLOCK):
+            end += len(data)
+            yield data, end
+
+
+def _members(path: str) -> Iterator[tuple[bytes, int | None]]:
+    """Decompressed pieces; those at the end of a member with the offset there in the file, the others with None."""
+    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    end = 0
+    with open(path, "rb") as file:
+        while data := file.read(BLOCK):
+            if end == 0 and not (data.startswith(GZIP_MAGIC) or data == GZIP_MAGIC[:1]):
+                raise ResumeError(f"{path}: no gzip data")
+            end += len(data)
+            while data:
+                try:
+                    piece = decoder.decompress(data, BLOCK)
+                except zlib.error as error:
+                    raise ResumeError(f"{path}: damaged gzip data ({error})") from error
+                data = decoder.unconsumed_tail
+                if decoder.eof:
+                    data = decoder.unused_data
+                    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+                    yield piece, end - len(data)
+                else:
+                    yield piece, None
+
+
+class _Records:
+    """Counts whole records, and keeps the first and the last few."""
+
+    def __init__(self, quoted: bool) -> None:
+        self.quoted = quoted
+        self.count = 0
+        self.rest = b""
+        self.samples: dict[int, list[str]] = {}
+
+    def feed(self, data: bytes) -> None:
+        data = self.rest + data
+        raw = np.frombuffer(data, np.uint8)
+        newline = raw == ord("\n")
+        if self.quoted and b'"' in data:
+            newline &= np.cumsum(raw == ord('"'), dtype=np.uint8) % 2 == 0
+        ends = np.flatnonzero(newline) + 1
+        for row in {*range(min(SAMPLE, len(ends))), *range(max(0, len(ends) - SAMPLE), len(ends))}:
+            self.samples[self.count + row] = self._fields(data[ends[row - 1] if row else 0 : ends[row]])
+        self.count += len(ends)
+        self.rest = data[ends[-1] :] if len(ends) else data
+        self.samples = {at: fields for at, fields in self.samples.items() if at <= SAMPLE or at >= self.count - SAMPLE}
+
+    def _fields(self, record: bytes) -> list[str]:
+        text = record.decode(errors="surrogateescape").rstrip("\r\n")
+        return next(csv.reader([text], strict=False), [""]) if self.quoted else [text]

@@ -1,0 +1,224 @@
+"""Bit-planes: 32 puzzles to a word, so that every rule is a few AND/OR/NOT over whole planes.
+
+Four layouts of one batch of B = 32 W puzzles ("lanes"), and the ways between them::
+
+    grids   uint8[B, cells]                 a digit per cell, 0 = empty
+    nodes   uint32[words, B]                a puzzle's candidates packed along the candidate axis
+    planes  uint32[side, side, side, W]     digit x row x column x group: bit k of word w belongs to lane k * W + w
+    lanes   bool[B]  <->  uint32[W]         one truth value a lane, as an array and as a plane
+
+Nodes are what is stored, gathered and hashed; planes are what is reasoned about. The lane axis comes last in both, and
+neighbouring lanes lie in neighbouring words, so the way between them is a 32x32 bit-matrix transposition that works on
+whole vectors of W words, without a strided copy.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+
+#: Lanes that share a word, a bit each.
+GROUP = 32
+
+#: Cells of a grid that share a word on the way between grids and planes, a byte each.
+_CELLS_PER_WORD = 4
+
+T = TypeVar("T")
+
+
+# ---------------------------------------------------------------------- logic on planes
+
+
+def fence(values: T) -> T:
+    """Ends a stage: XLA may not fuse across, where it would compute a shared value again for each of its readers."""
+    return lax.optimization_barrier(values)
+
+
+def slices(x: Array, axes: int | Sequence[int]) -> list[Array]:
+    """The slices of ``x`` along ``axes`` (each index combination, first axis slowest), those axes dropped."""
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    index: list[slice | int] = [slice(None)] * x.ndim
+    parts = []
+    for where in itertools.product(*(range(x.shape[axis]) for axis in axes)):
+        for axis, position in zip(axes, where, strict=True):
+            index[axis] = position
+        parts.append(x[tuple(index)])
+    return parts
+
+
+def any_of(planes: Sequence[Array]) -> Array:
+    """OR of planes of one shape."""
+    return functools.reduce(operator.or_, planes)
+
+
+def all_of(planes: Sequence[Array]) -> Array:
+    """AND of planes of one shape."""
+    return functools.reduce(operator.and_, planes)
+
+
+def ones_and_twos(planes: Sequence[Array]) -> tuple[Array, Array]:
+    """Where at least one, and where at least two, of the planes are set."""
+    ones = planes[0]
+    twos = jnp.zeros_like(ones)
+    for plane in planes[1:]:
+        twos = twos | (ones & plane)
+        ones = ones | plane
+    return ones, twos
+
+
+def exactly_one(planes: Sequence[Array]) -> Array:
+    """Where exactly one of the planes is set."""
+    ones, twos = ones_and_twos(planes)
+    return ones & ~twos
+
+
+def first_of(planes: Array) -> Array:
+    """For each lane, only the first set plane of ``planes`` uint32[m, ..., W] along the leading axis."""
+    seen = jnp.zeros_like(planes[0])
+    firsts = []
+    for plane in slices(planes, 0):
+        firsts.append(plane & ~seen)
+        seen = seen | plane
+    return jnp.stack(firsts)
+
+
+def where(condition: Array, x: Array, y: Array) -> Array:
+    """Lane by lane, the bit of ``x`` where ``condition`` is set, else that of ``y``."""
+    return (x & condition) | (y & ~condition)
+
+
+def count_planes(planes: Sequence[Array]) -> list[Array]:
+    """How many of the planes are set, as a binary number of planes, least significant first."""
+    total: list[Array] = []
+    for seen, plane in enumerate(planes, 1):
+        carry = plane
+        for place, bit in enumerate(total):
+            total[place], carry = bit ^ carry, bit & carry
+        if len(total) < seen.bit_length():  # the sum may have grown by a place
+            total.append(carry)
+    return total
+
+
+# ---------------------------------------------------------------------- lanes
+
+
+def pack_lanes(lanes: Array) -> Array:
+    """One truth value a lane as a plane: bool[B] to uint32[B / 32]."""
+    bits = lanes.reshape(GROUP, -1).astype(jnp.uint32) << np.arange(GROUP, dtype=np.uint32)[:, None]
+    return bits.sum(axis=0, dtype=jnp.uint32)
+
+
+def unpack_lanes(plane: Array) -> Array:
+    """A plane as one truth value a lane: uint32[W] to bool[32 W]."""
+    bits = (plane[None] >> np.arange(GROUP, dtype=np.uint32)[:, None]) & 1
+    return bits.astype(bool).reshape(-1)
+
+
+# ---------------------------------------------------------------------- transposition
+
+
+def _exchange(x: Array) -> Array:
+    """Transposes each 32x32 bit matrix of uint32[m, 32, W]: bit j of row i becomes bit i of row j. Its own inverse."""
+    row = np.arange(GROUP)
+    for step in (16, 8, 4, 2, 1):
+        # rows that differ in this bit of their number swap the off-diagonal blocks of bits
+        mask = np.uint32(sum(1 << bit for bit in range(GROUP) if not bit & step))
+        partner = lax.rev(x.reshape(x.shape[0], -1, 2, step, x.shape[-1]), (2,)).reshape(x.shape)
+        upper = ((row & step) == 0)[None, :, None]
+        low = (x & mask) | ((partner & mask) << step)
+        high = (x & ~mask) | ((partner >> step) & mask)
+        x = fence(jnp.where(upper, low, high))
+    return x
+
+
+def words_to_planes(words: Array) -> Array:
+    """Words of a lane to planes: uint32[m, B] to uint32[32 m, B / 32], plane 32 j + i being bit i of word j."""
+    return _exchange(fence(words).reshape(words.shape[0], GROUP, -1)).reshape(GROUP * words.shape[0], -1)
+
+
+def planes_to_words(planes: Array) -> Array:
+    """Planes to words of a lane, the inverse of ``words_to_planes``: uint32[p, W] to uint32[ceil(p / 32), 32 W]."""
+    missing = -planes.shape[0] % GROUP
+    padded = fence(jnp.pad(planes, ((0, missing), (0, 0))))
+    return _exchange(padded.reshape(-1, GROUP, planes.shape[-1])).reshape(padded.shape[0] // GROUP, -1)
+
+
+def nodes_to_planes(board: Board, nodes: Array) -> Array:
+    """Nodes uint32[words, B] to candidate planes uint32[side, side, side, B / 32]."""
+    return words_to_planes(nodes)[: board.candidates].reshape(*(board.side,) * 3, -1)
+
+
+def planes_to_nodes(board: Board, planes: Array) -> Array:
+    """Candidate planes uint32[side, side, side, W] to nodes uint32[words, 32 W]."""
+    return planes_to_words(planes.reshape(board.candidates, -1))
+
+
+# ---------------------------------------------------------------------- grids
+
+
+class Givens(NamedTuple):
+    """A batch of grids on planes.
+
+    Attributes:
+      digits: uint32[side, side, side, W], set where the grid holds the digit.
+      empty: uint32[side, side, W], set where the cell is empty.
+      foreign: uint32[W], set for a lane that holds a value above ``side``.
+    """
+
+    digits: Array
+    empty: Array
+    foreign: Array
+
+    @property
+    def candidates(self) -> Array:
+        """The candidates before any rule: the given digit of a filled cell, every digit of an empty one."""
+        return self.digits | self.empty[None]
+
+
+def grids_to_planes(board: Board, grids: Array) -> Givens:
+    """Grids uint8[B, cells] to planes; B is a multiple of 32."""
+    padded = jnp.pad(grids, ((0, 0), (0, -board.cells % _CELLS_PER_WORD)))
+    words = lax.bitcast_convert_type(padded.reshape(grids.shape[0], -1, _CELLS_PER_WORD), jnp.uint32)
+    bits = words_to_planes(fence(words.T)).reshape(-1, 8, grids.shape[0] // GROUP)[: board.cells]
+    bit = fence(slices(bits, 1))
+    digits = fence(
+        jnp.stack(
+            [
+                all_of([bit[place] if digit >> place & 1 else ~bit[place] for place in range(8)])
+                for digit in range(1, board.side + 1)
+            ]
+        )
+    )
+    filled = any_of(bit)
+    foreign = any_of(slices(filled & ~any_of(slices(digits, 0)), 0))
+    shape = (board.side, board.side, -1)
+    return Givens(digits.reshape(board.side, *shape), ~filled.reshape(shape), foreign)
+
+
+def planes_to_grids(board: Board, planes: Array) -> Array:
+    """Planes that hold at most one digit a cell to grids uint8[B, cells]; a cell without a digit is 0."""
+    return words_to_grids(board, planes_to_grid_words(board, planes))
+
+
+def planes_to_grid_words(board: Board, planes: Array) -> Array:
+    """Planes that hold at most one digit a cell to grids packed by four cells: uint32[ceil(cells / 4), B]."""
+    by_digit = slices(planes.reshape(board.side, board.cells, -1), 0)
+    empty = jnp.zeros_like(by_digit[0])
+    bits = [
+        any_of([empty, *(plane for digit, plane in enumerate(by_digit, 1) if digit >> place & 1)]) for place in range(8)
+    ]
+    return planes_to_words(fence(jnp.stack(bits, axis=1)).reshape(8 * board.cells, -1))
+
+
+def words_to_grids(board: Board, words: Array) -> Array:
+    """Grids packed by four cells, uint32[ceil(cells / 4), B], to uint8[B, cells]."""
+    return lax.bitcast_convert_type(words.T, jnp.uint8).reshape(words.shape[1], -1)[:, : board.cells]

@@ -1,0 +1,254 @@
+"""The rules, on planes: naked singles, hidden singles, locked candidates, and the fixpoint over them.
+
+Every rule is sound (it removes only candidates that no solution uses) and never guesses. All work on candidate planes
+uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes`` describes; a rule knows nothing of sizes but what the
+board tells it.
+
+The planes are viewed with six axes, digit x band x row in band x stack x column in stack x group, on which a cell, a row,
+a column and a box are each a set of axes to fold over. Irregular regions and extra houses are reached through index
+tables instead.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board, House
+from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
+
+#: Rule levels, each with all that the one before it does.
+RULES = ("none", "naked", "singles", "locked")
+
+# Axes of the view that the members of a house differ in.
+_CELL, _ROW, _COLUMN, _BOX = (0,), (3, 4), (1, 2), (2, 4)
+
+Fold = Callable[[Sequence[Array]], Array]
+
+
+def propagate(board: Board, planes: Array, rules: str = "locked", rounds: int | None = None) -> Array:
+    """Applies the rules until nothing changes in any lane, or for a number of rounds.
+
+    Args:
+      board: the board.
+      planes: uint32[side, side, side, W], the candidates.
+      rules: one of ``RULES``. "none" leaves the planes as they are.
+      rounds: at most this many rounds; None for no limit.
+
+    Returns:
+      uint32[side, side, side, W], the candidates that are left. A lane that turns out to be contradictory has a cell
+      without a candidate or a house without a place for a digit; see ``outcome``.
+    """
+    _check_rules(rules)
+    if rules == "none":
+        return planes
+
+    def unfinished(state: tuple[Array, Array, Array]) -> Array:
+        _, changed, done = state
+        return changed if rounds is None else changed & (done < rounds)
+
+    def one_round(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        before, _, done = state
+        after = sweep(board, before, rules)
+        return after, (after != before).any(), done + 1
+
+    return lax.while_loop(unfinished, one_round, (planes, jnp.bool_(True), jnp.int32(0)))[0]
+
+
+def sweep(board: Board, planes: Array, rules: str = "locked") -> Array:
+    """One round of the rules on candidate planes uint32[side, side, side, W]."""
+    _check_rules(rules)
+    if rules != "none":
+        planes = singles(board, planes, hidden=rules != "naked")
+    if rules == "locked":
+        planes = locked_candidates(board, planes)
+    return planes
+
+
+def outcome(board: Board, planes: Array) -> tuple[Array, Array]:
+    """Which lanes are contradictory, and which are solved.
+
+    Exact whatever rules ran before: contradictory is a cell without a candidate or a house without a place for a digit;
+    solved is no cell with two candidates and no contradiction.
+
+    Returns:
+      dead uint32[W], solved uint32[W].
+    """
+    view = _view(board, planes)
+    ones, twos = fence(ones_and_twos(slices(view, _CELL)))
+    present = fence([any_of(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, planes, any_of))
+    alive = fence(all_of([_over_all(all_of, fold) for fold in [ones, *present]]))
+    return ~alive, alive & ~_over_all(any_of, twos)
+
+
+def duplicated_givens(board: Board, digits: Array) -> Array:
+    """Which lanes hold a digit twice in a house: uint32[W] from planes of given digits."""
+    view = _view(board, digits)
+
+    def twos(planes: Sequence[Array]) -> Array:
+        return ones_and_twos(planes)[1]
+
+    repeated = [twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, digits, twos)
+    return any_of([_over_all(any_of, fold) for fold in fence(repeated)])
+
+
+def singles(board: Board, planes: Array, hidden: bool = True) -> Array:
+    """One round of naked singles and, by default, hidden singles: each is placed and removed from its houses."""
+    view = _view(board, planes)
+    houses = _house_axes(board)
+    sole = _fold_and_spread(view, (_CELL, *houses) if hidden else (_CELL,), exactly_one)
+    if hidden:
+        sole += _spread_tables(board, planes, exactly_one)
+    placed = fence(view & any_of(sole))
+    taken = _fold_and_spread(placed, (_CELL, *houses), any_of)
+    taken += _spread_tables(board, placed.reshape(planes.shape), any_of)
+    return fence(placed | (view & ~any_of(taken))).reshape(planes.shape)
+
+
+def locked_candidates(board: Board, planes: Array) -> Array:
+    """One round of locked candidates (pointing and claiming), between any two houses that share cells.
+
+    Where the only places of a digit in one house lie in another house too, the digit goes from the rest of that other
+    house. Lines and equal boxes meet in segments of neighbouring cells, which are reasoned about whole.
+    """
+    view = _view(board, planes)
+    if board.box is not None:
+        in_rows, in_columns = fence((any_of(slices(view, 4)), any_of(slices(view, 2))))
+        in_rows = _locked_segments(in_rows, across_box=2, across_line=3)  # digit, band, row, stack
+        in_columns = _locked_segments(in_columns, across_box=3, across_line=1)  # digit, band, stack, column
+        view = fence(view & in_rows[:, :, :, :, None] & in_columns[:, :, None])
+    if board.irregular_houses:
+        cells = view.reshape(board.side, board.cells, -1)
+        view = fence(cells & ~_confined_elsewhere(board, cells))
+    return view.reshape(planes.shape)
+
+
+def _locked_segments(segments: Array, across_box: int, across_line: int) -> Array:
+    """Which segments (the cells that a line and a box share) keep their candidates.
+
+    A segment that alone holds the digit in its box clears the other segments of its line, and the other way round.
+    """
+
+    def spread(folded: Array, axis: int) -> Array:
+        return _spread(folded, (axis,), segments.shape)
+
+    in_box = exactly_one(slices(segments, across_box))
+    in_line = exactly_one(slices(segments, across_line))
+    in_box, in_line = fence((in_box, in_line))
+    sole_in_box, sole_in_line = fence((segments & spread(in_box, across_box), segments & spread(in_line, across_line)))
+    pointed = any_of(slices(sole_in_box, across_line))
+    claimed = any_of(slices(sole_in_line, across_box))
+    pointed, claimed = fence((pointed, claimed))
+    free_of_pointed = sole_in_box | ~spread(pointed, across_line)
+    free_of_claimed = sole_in_line | ~spread(claimed, across_box)
+    return fence(free_of_pointed & free_of_claimed)
+
+
+def _confined_elsewhere(board: Board, cells: Array) -> Array:
+    """Candidates uint32[side, cells, W] that go because another house has its places for the digit in this one alone."""
+    outside, affected = _intersections(board)
+    padded = _with_blank(cells)
+    confined = ~any_of([padded[:, column] for column in outside.T])
+    confined = _with_blank(fence(confined))
+    return any_of([confined[:, column] for column in affected.T])
+
+
+# ---------------------------------------------------------------------- views and folds
+
+
+def _check_rules(rules: str) -> None:
+    if rules not in RULES:
+        raise ValueError(f"unknown rules {rules!r}: choose one of {', '.join(RULES)}")
+
+
+def _view(board: Board, planes: Array) -> Array:
+    """Digit x band x row in band x stack x column in stack x group; without boxes every line is a band of its own."""
+    height, width = board.box or (1, 1)
+    side = board.side
+    return planes.reshape(side, side // height, height, side // width, width, -1)
+
+
+def _house_axes(board: Board) -> tuple[tuple[int, ...], ...]:
+    return (_ROW, _COLUMN, _BOX) if board.box is not None else (_ROW, _COLUMN)
+
+
+def _spread(folded: Array, axes: Sequence[int], shape: tuple[int, ...]) -> Array:
+    """Puts what was folded over ``axes`` back onto every member."""
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    return lax.broadcast_in_dim(folded, shape, kept)
+
+
+def _fold_and_spread(view: Array, families: Sequence[tuple[int, ...]], fold: Fold) -> list[Array]:
+    """For each family of houses, given by its axes, what its fold says, on every member."""
+    folded = fence([fold(slices(view, axes)) for axes in families])
+    return [_spread(values, axes, view.shape) for values, axes in zip(folded, families, strict=True)]
+
+
+def _over_all(fold: Fold, planes: Array) -> Array:
+    """Folds all axes but the group."""
+    while planes.ndim > 1:
+        planes = fold(slices(planes, 0))
+    return planes
+
+
+def _fold_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
+    """Folds each irregular house of planes uint32[side, side, side, W] into uint32[side, houses, W]."""
+    if not board.irregular_houses:
+        return []
+    cells = planes.reshape(board.side, board.cells, -1)
+    members = np.asarray(board.irregular_houses).T
+    return [fold([cells[:, member] for member in members])]
+
+
+def _spread_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
+    """Folds each irregular house and puts the OR of its houses back onto every cell, in the six-axes view."""
+    view_shape = _view(board, planes).shape
+    spread = []
+    for folded in _fold_tables(board, planes, fold):
+        padded = _with_blank(fence(folded))
+        spread.append(fence(any_of([padded[:, house] for house in _houses_of_cells(board).T])).reshape(view_shape))
+    return spread
+
+
+def _with_blank(planes: Array) -> Array:
+    """Adds an all-zero plane at the end of axis 1, for the index -1 of ragged tables."""
+    return jnp.pad(planes, ((0, 0), (0, 1), (0, 0)))
+
+
+# ---------------------------------------------------------------------- tables of irregular houses
+
+
+@functools.lru_cache(maxsize=32)
+def _houses_of_cells(board: Board) -> np.ndarray:
+    """int[cells, m]: the irregular houses that each cell lies in, filled up with -1."""
+    return _ragged([[h for h, house in enumerate(board.irregular_houses) if c in house] for c in range(board.cells)])
+
+
+@functools.lru_cache(maxsize=32)
+def _intersections(board: Board) -> tuple[np.ndarray, np.ndarray]:
+    """The ordered pairs (confined house, affected house) that share two cells or more, one of them irregular.
+
+    Returns:
+      outside int[pairs, m]: cells of the confined house that the affected house lacks, filled up with -1;
+      affected int[cells, m]: the pairs whose affected, but not whose confined, house holds the cell, filled up with -1.
+    """
+    pairs: list[tuple[House, House]] = []
+    for one in board.irregular_houses:
+        for other in board.houses:
+            if one != other and len(set(one) & set(other)) >= 2:
+                pairs += [(one, other)] if other in board.irregular_houses else [(one, other), (other, one)]
+    outside = [sorted(set(confined) - set(affected)) for confined, affected in pairs]
+    affected_by: list[list[int]] = [[] for _ in range(board.cells)]
+    for number, (confined, affected) in enumerate(pairs):
+        for cell in set(affected) - set(confined):
+            affected_by[cell].append(number)
+    return _ragged(outside), _ragged(affected_by)
+
+
+def _ragged(rows: Sequence[Sequence[int]]) -> np.ndarray:
+    width = max((len(row) for row in rows), default=0)
+    return np.array([[*row, *[-1] * (width - len(row))] for row in rows], dtype=np.int32).reshape(len(rows), width)

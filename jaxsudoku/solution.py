@@ -1,0 +1,29 @@
+"""What every solver answers: grids, a status for each, and how many grids it looked at."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple
+
+
+class Status(enum.IntEnum):
+    """How the work on one puzzle ended."""
+
+    UNSOLVED = 0  #: the budget was spent before an answer was found
+    SOLVED = 1  #: the grid is complete, keeps the givens and breaks no rule
+    UNSATISFIABLE = 2  #: proved to have no solution (complete solvers alone may say so)
+    INVALID = 3  #: the givens clash, or a value lies outside 0..side
+
+
+class Solution(NamedTuple):
+    """The answer to a batch of puzzles; a pytree.
+
+    Attributes:
+      grids: uint8[*b, cells], the solved grid where ``status`` is SOLVED, else zeros.
+      status: int8[*b], one of ``Status``.
+      iterations: int32[*b], grids looked at (nodes of the search tree).
+    """
+
+    grids: Any
+    status: Any
+    iterations: Any

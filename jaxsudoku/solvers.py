@@ -1,0 +1,161 @@
+"""Every solver by name, behind one signature, and judged by one judge.
+
+A solver is a pure function to be jitted::
+
+    run(board, puzzles uint8[B, cells], key, config) -> Solution(grids uint8[B, cells], status int8[B], iterations int32[B])
+
+with a frozen dataclass of settings, each of which has a default; the command line and ``jaxsudoku.solve`` offer every
+field under its own name. Before a solution leaves the library ``judge`` asks ``grid.is_solved``, so that no solver can
+claim a false solve.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsudoku import exact
+from jaxsudoku.board import Board
+from jaxsudoku.grid import is_solved
+from jaxsudoku.solution import Solution, Status
+
+#: Puzzles that the judge looks at together: few enough for their houses to stay in a CPU's cache.
+_JUDGED_TOGETHER = 2048
+
+
+class Run(Protocol):
+    """What a solver does; ``board`` and ``config`` are static."""
+
+    def __call__(self, board: Board, puzzles: Array, key: Array, config: Any, /) -> Solution: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Solver:
+    """A solver as the registry knows it.
+
+    Attributes:
+      name: what users call it.
+      summary: one line for the help text.
+      run: the solver.
+      config: frozen dataclass of its settings.
+      complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
+    """
+
+    name: str
+    summary: str
+    run: Run
+    config: type
+    complete: bool
+
+
+def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
+    """The solution, but UNSOLVED where a grid that is claimed solved breaks a rule or a given, and zeros where unsolved."""
+    size = puzzles.shape[0]
+    together = min(_JUDGED_TOGETHER, max(size, 1))
+    padding = ((0, -size % together), (0, 0))
+    blocks = (jnp.pad(grids, padding).reshape(-1, together, board.cells) for grids in (solution.grids, puzzles))
+    true = lax.map(lambda block: is_solved(board, *block), tuple(blocks)).reshape(-1)[:size]
+    claimed = solution.status == Status.SOLVED
+    status = jnp.where(claimed & ~true, jnp.int8(Status.UNSOLVED), solution.status)
+    grids = jnp.where((claimed & true)[:, None], solution.grids, 0)
+    return Solution(grids, status, solution.iterations)
+
+
+def _default_lanes(board: Board) -> int:
+    """Nodes in a step: on a CPU as many as keep the planes in its cache, on an accelerator enough to fill it."""
+    if jax.default_backend() == "cpu":
+        return 2048
+    nodes = (1 << 28) // (4 * board.words)
+    return max(1 << min(nodes.bit_length() - 1, 18), 2048)
+
+
+@dataclasses.dataclass(frozen=True)
+class ExactConfig:
+    """Settings of the exact search.
+
+    Attributes:
+      rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
+      rounds: rounds of the rules in a step.
+      budget: nodes after which a puzzle is left UNSOLVED; 0 for no limit.
+      order: order of branching: fixed, or random by the key.
+      lanes: nodes in a step, a multiple of 32; 0 chooses by the machine.
+    """
+
+    rules: str = "locked"
+    rounds: int = 5
+    budget: int = 0
+    order: str = "fixed"
+    lanes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.order not in ("fixed", "random"):
+            raise ValueError(f"unknown order {self.order!r}: choose fixed or random")
+        if self.rules not in exact.SEARCH_RULES:
+            raise ValueError(f"unknown rules {self.rules!r}: choose one of {', '.join(exact.SEARCH_RULES)}")
+        for name, lowest in (("rounds", 1), ("budget", 0), ("lanes", 0)):
+            if getattr(self, name) < lowest:
+                raise ValueError(f"{name} must be at least {lowest}, not {getattr(self, name)}")
+        if self.lanes % 32:
+            raise ValueError(f"lanes must be a multiple of 32, not {self.lanes}")
+
+
+def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> exact.Search:
+    """``exact.search`` as an ``ExactConfig`` says; ``puzzles`` uint8[B, cells]."""
+    seeds = jax.random.bits(key, puzzles.shape[:1]) if config.order == "random" else None
+    return exact.search(
+        board,
+        puzzles,
+        seeds,
+        limit=limit,
+        budget=config.budget or None,
+        rules=config.rules,
+        rounds=config.rounds,
+        lanes=config.lanes or _default_lanes(board),
+    )
+
+
+def _run_exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, /) -> Solution:
+    found = exact_search(board, puzzles, key, config)
+    return Solution(found.grids, found.status, found.iterations)
+
+
+#: Every solver, by name.
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in (
+        Solver("exact", "complete search on bit-planes: finds the solution or proves there is none", _run_exact,
+               ExactConfig, complete=True),
+    )
+}  # fmt: skip
+
+
+def get(name: str) -> Solver:
+    """The solver of that name.
+
+    Raises:
+      ValueError: there is none; the message lists those there are.
+    """
+    if name not in SOLVERS:
+        raise ValueError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}")
+    return SOLVERS[name]
+
+
+def make_config(solver: Solver, **options: Any) -> Any:
+    """The solver's settings with the named options.
+
+    Raises:
+      ValueError: an option that the solver does not have, or a value out of its range.
+    """
+    names = [field.name for field in dataclasses.fields(solver.config)]
+    if unknown := sorted(set(options) - set(names)):
+        raise ValueError(f"the solver {solver.name} has no option {', '.join(unknown)}; it has {', '.join(names)}")
+    return solver.config(**options)
+
+
+#: A function of (board, puzzles, key) to be compiled for a batch.
+Kernel = Callable[[Board, Array, Array], Any]

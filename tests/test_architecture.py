@@ -1,0 +1,240 @@
+"""The house's own rules: imports run downwards, importing computes nothing, and files are read without JAX."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import jaxsudoku
+
+pytestmark = pytest.mark.quick
+
+PACKAGE = "jaxsudoku"
+FOLDER = Path(jaxsudoku.__file__).parent
+
+#: The rooms of the house, lowest first. A room (a module, or a sub-package with all in it) imports from lower levels
+#: alone, and from itself. "" is the package's own ``__init__``, its face.
+LEVELS = (
+    ("board", "solution"),
+    ("io", "draw", "grid", "planes"),
+    ("propagate",),
+    ("symmetry",),
+    ("exact",),
+    ("generate", "rate"),
+    ("env",),
+    ("networks",),
+    ("search", "population", "classic", "mastermind"),
+    ("solvers",),
+    ("driver",),
+    ("cli",),
+    ("", "__main__"),
+)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+
+#: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
+WITHOUT_JAX = ("board", "io", "draw", "solution")
+
+
+def _module(path: Path) -> str:
+    parts = (PACKAGE, *path.relative_to(FOLDER).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {_module(path): path for path in sorted(FOLDER.rglob("*.py"))}
+
+
+def room(module: str) -> str:
+    """The room that a module of the package is in: "jaxsudoku.search.puct" is in "search"."""
+    return module.split(".")[1] if "." in module else ""
+
+
+# ---------------------------------------------------------------------- imports run downwards
+
+
+def imported(source: str, module: str, is_package: bool = False) -> Iterator[tuple[int, str]]:
+    """The modules of this package that a module imports anywhere, in functions too, each with its line."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == PACKAGE)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                above = parts[: len(parts) - node.level + is_package]
+                base = ".".join([*above, base] if base else above)
+            if base == PACKAGE:
+                # ``from jaxsudoku import board`` means the module; any other name comes from the face. The version is
+                # no import: the face knows it before all else.
+                for alias in node.names:
+                    if alias.name != "__version__":
+                        yield node.lineno, f"{PACKAGE}.{alias.name}" if alias.name in LEVEL else PACKAGE
+            elif base.split(".")[0] == PACKAGE:
+                yield node.lineno, base
+
+
+def upward(source: str, module: str, is_package: bool = False) -> list[str]:
+    """What is wrong with a module's imports, in words."""
+    here = room(module)
+    if here not in LEVEL:
+        return [f"{module} is in no room that LEVELS knows: put {here!r} on its level"]
+    faults = []
+    for line, other in imported(source, module, is_package):
+        there = room(other)
+        if there not in LEVEL:
+            faults.append(f"{module}:{line} imports {other}, which is in no room that LEVELS knows")
+        elif there != here and LEVEL[there] >= LEVEL[here]:
+            how = "beside" if LEVEL[there] == LEVEL[here] else "above"
+            faults.append(
+                f"{module}:{line} imports {other}: {there or 'the face'!r} (level {LEVEL[there]}) stands {how} "
+                f"{here!r} (level {LEVEL[here]}); import from lower levels only, or move what both need further down"
+            )
+    return faults
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_run_downwards(module):
+    path = MODULES[module]
+    faults = upward(path.read_text(), module, path.name == "__init__.py")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "fault"),
+    [
+        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 4) stands above 'grid'"),
+        ("jaxsudoku.grid", "import jaxsudoku.exact", "stands above"),
+        ("jaxsudoku.grid", "def f():\n  from jaxsudoku import exact", "jaxsudoku.grid:2 imports jaxsudoku.exact"),
+        ("jaxsudoku.grid", "from . import exact", "stands above"),
+        ("jaxsudoku.grid", "from .exact import solve", "stands above"),
+        ("jaxsudoku.grid", "from jaxsudoku.planes import pack", "stands beside"),
+        ("jaxsudoku.grid", "from jaxsudoku import Board", "'the face'"),
+        ("jaxsudoku.grid", "from jaxsudoku.attic import x", "imports jaxsudoku.attic, which is in no room"),
+        ("jaxsudoku.networks.cube", "from ..search import puct", "stands above"),
+        ("jaxsudoku.attic", "", "jaxsudoku.attic is in no room that LEVELS knows"),
+    ],
+)
+def test_an_upward_import_is_found(module, source, fault):
+    (found,) = upward(source, module)
+    assert fault in found
+
+
+def test_other_imports_are_well():
+    source = "import jax\nfrom jaxsudoku import board, __version__\nfrom . import puct\nfrom ..env import step"
+    assert upward(source, "jaxsudoku.search.gumbel") == []
+    assert upward("from .puct import x\nfrom ..env import step", "jaxsudoku.search", is_package=True) == []
+
+
+# ---------------------------------------------------------------------- importing computes nothing
+
+#: Calls under these names make arrays or ask for devices, and so start the backend.
+COMPUTING = ("jax.numpy", "jax.random", "jax.lax", "jax.nn", "jax.scipy")
+STARTING = ("jax.devices", "jax.local_devices", "jax.device_count", "jax.default_backend", "jax.device_put")
+
+
+def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that importing evaluates: all but the bodies of functions and what annotations say."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        parts = [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
+        parts += [] if isinstance(node, ast.Lambda) else node.decorator_list
+    else:
+        yield node
+        parts = [part for part in ast.iter_child_nodes(node) if part is not getattr(node, "annotation", None)]
+    for part in parts:
+        yield from run_at_import(part)
+
+
+def computed_at_import(source: str) -> list[str]:
+    """The calls into JAX's array functions that importing a module would make."""
+    tree = ast.parse(source)
+    names = {}  # what a name of this module stands for, dotted
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                names[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    calls = []
+    for node in run_at_import(tree):
+        if isinstance(node, ast.Call):
+            written = ast.unparse(node.func)
+            first, _, rest = written.partition(".")
+            meant = names.get(first, "") + (f".{rest}" if rest else "")
+            if meant in STARTING or any(meant.startswith(f"{name}.") for name in COMPUTING):
+                calls.append(f"line {node.lineno}: {written}(...)")
+    return calls
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_array_is_made_at_import(module):
+    calls = computed_at_import(MODULES[module].read_text())
+    assert not calls, f"{module} calls JAX while being imported, which starts the backend: {calls}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import jax.numpy as jnp\nX = jnp.zeros(3)",
+        "from jax import numpy as jnp\nclass A:\n  x = jnp.uint32(1)",
+        "import jax\nX = {'a': [jax.numpy.arange(3)]}",
+        "import jax.numpy\nX = jax.numpy.arange(3)",
+        "from jax import random\ndef f(key=random.key(0)): ...",
+        "from jax.numpy import zeros\nf = lambda x=zeros(3): x",
+        "import jax\nif jax.default_backend() == 'cpu': pass",
+        "from jax import lax\n@lax.stop_gradient(3)\ndef f(): ...",
+    ],
+)
+def test_an_array_made_at_import_is_found(source):
+    assert len(computed_at_import(source)) == 1
+
+
+def test_other_calls_at_import_are_well():
+    source = """
+import functools, jax, numpy as np, jax.numpy as jnp
+TABLE = np.arange(9)
+DTYPE = jnp.uint32
+square = jax.jit(lambda x: jnp.square(x))
+@functools.partial(jax.jit, static_argnames="board")
+def zeros(board): return jnp.zeros(board.cells)
+"""
+    assert computed_at_import(source) == []
+
+
+def _in_fresh_python(program: str) -> str:
+    # The folder above the package stands first on the path, so that it is this package that is imported.
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=FOLDER.parent, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_importing_starts_no_backend():
+    names = [name for name in MODULES if room(name) != "__main__"]
+    program = f"""
+import importlib
+for name in {names}:
+    importlib.import_module(name)
+import jax.numpy
+from jax._src.xla_bridge import backends_are_initialized  # JAX has no public way to ask
+print(backends_are_initialized())
+jax.numpy.zeros(1)
+print(backends_are_initialized())
+"""
+    before, after = _in_fresh_python(program).split()
+    assert before == "False", "importing some module of the package starts JAX's backend"
+    assert after == "True", "this test no longer sees whether the backend has started"
+
+
+@pytest.mark.parametrize("name", WITHOUT_JAX)
+def test_reading_and_drawing_need_no_jax(name):
+    modules = [module for module in MODULES if room(module) == name]
+    assert modules
+    loaded = _in_fresh_python(f"import sys, {', '.join(modules)}\nprint('jax' in sys.modules)")
+    assert loaded == "False", f"importing {PACKAGE}.{name} imports jax"

@@ -1,0 +1,349 @@
+"""Writing answers: every kind, resuming after a kill at any byte, and every error."""
+
+import csv
+import gzip
+import io
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from jaxsudoku.board import Board
+from jaxsudoku.io import Chunk, PuzzleFileError, ResumeError, format_grids, open_output, read_chunks, read_puzzles
+from jaxsudoku.solution import Solution, Status
+
+FOUR = Board.classic(4)
+NINE = Board.classic(9)
+KINDS = ("out.txt", "out.csv", "out.txt.gz", "out.csv.gz", "out.parquet")
+
+
+def some_puzzles(count=11, seed=1):
+    """4x4 puzzles, the seventh malformed, with a column that needs quotes."""
+    rng = np.random.default_rng(seed)
+    grids = solved(rng.integers(0, 2, (count, 16)))
+    lines = ["puzzle,note"]
+    for row, text in enumerate(format_grids(grids, FOUR).decode().split()):
+        lines.append(f'{"bad" if row == 6 else text},"a ""{row}"",\nb"')
+    return ("\n".join(lines) + "\n").encode()
+
+
+def solved(puzzles):
+    """The one grid all puzzles here have been dug out of, blank where they are."""
+    grid = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1], np.uint8)
+    return np.where(np.asarray(puzzles) > 0, grid, 0).astype(np.uint8)
+
+
+def answer(chunk, side=4):
+    """Answers in which every fifth puzzle of the input stays unsolved."""
+    index = chunk.start + np.arange(len(chunk))
+    status = np.where(index % 5 == 3, Status.UNSATISFIABLE, Status.SOLVED).astype(np.int8)
+    full = solved(np.ones((len(chunk), 16)))
+    return Solution(np.where(status[:, None] == Status.SOLVED, full, 0), status, index.astype(np.int32) * 3)
+
+
+def run(target, data, chunk_size=2, stop=None, **options):
+    """Answers an input; ``stop`` is the number of writes after which the run is interrupted."""
+    with open_output(target, FOUR, **options) as writer:
+        chunks = read_chunks(io.BytesIO(data), FOUR, chunk_size=chunk_size)
+        for number, chunk in enumerate(writer.remaining(chunks)):
+            if number == stop:
+                raise KeyboardInterrupt
+            writer.write(chunk, answer(chunk))
+    return writer
+
+
+def contents(target):
+    name = str(target)
+    if name.endswith(".parquet"):
+        return pytest.importorskip("pyarrow.parquet").read_table(name).to_pydict()
+    data = target.read_bytes()
+    return gzip.decompress(data) if name.endswith(".gz") else data
+
+
+# ---------------------------------------------------------------------- what is written
+
+
+def test_text_has_a_solution_a_line(tmp_path):
+    data = some_puzzles()
+    run(tmp_path / "out.txt", data)
+    lines = (tmp_path / "out.txt").read_text().splitlines()
+    assert [row for row, line in enumerate(lines) if line == "-"] == [3, 6, 8]
+    assert set(lines) == {"-", "1234341221434321"}
+    assert len(lines) == 11
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet"])
+def test_tables_have_all_columns(tmp_path, name):
+    data = some_puzzles()
+    run(tmp_path / name, data)
+    if name.endswith(".parquet"):
+        table = contents(tmp_path / name)
+        rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    else:
+        rows = list(csv.DictReader(io.StringIO(contents(tmp_path / name).decode(), newline="")))
+    assert list(rows[0]) == ["puzzle", "solution", "status", "iterations", "note"]
+    asked = [puzzle["puzzle"] for puzzle in csv.DictReader(io.StringIO(data.decode(), newline=""))]
+    for index, row in enumerate(rows):
+        status = "malformed" if index == 6 else "unsatisfiable" if index % 5 == 3 else "solved"
+        assert row["status"] == status
+        assert row["puzzle"] == ("-" if index == 6 else asked[index])
+        assert (row["solution"] == "-") == (status != "solved")
+        assert int(row["iterations"]) == (0 if index == 6 else index * 3)
+        assert row["note"] == f'a "{index}",\nb'
+
+
+@pytest.mark.parametrize("side", [4, 6, 9, 16, 25])
+def test_solutions_read_back_on_every_board(tmp_path, side):
+    board = Board.classic(side)
+    grids = np.random.default_rng(0).integers(1, side + 1, (20, side * side)).astype(np.uint8)
+    chunk = Chunk(grids, np.ones(20, bool), np.arange(1, 21))
+    solution = Solution(grids, np.full(20, Status.SOLVED, np.int8), np.ones(20, np.int32))
+    for name in ("out.txt", "out.csv", "out.txt.gz"):
+        with open_output(tmp_path / name, board) as writer:
+            writer.write(chunk, solution)
+        np.testing.assert_array_equal(read_puzzles(tmp_path / name, board), grids)
+
+
+def test_each_write_is_in_the_file_when_it_returns(tmp_path):
+    for name in KINDS[:4]:
+        sizes = []
+        with open_output(tmp_path / name, FOUR) as writer:
+            for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=3):
+                writer.write(chunk, answer(chunk))
+                sizes.append(os.path.getsize(tmp_path / name))
+                assert contents(tmp_path / name).endswith(b"\n")
+        assert len(set(sizes)) == 4
+
+
+def test_the_kind_may_be_named(tmp_path):
+    run(tmp_path / "plain", some_puzzles(), kind="csv")
+    assert (tmp_path / "plain").read_bytes().startswith(b"puzzle,solution,status,iterations,note\n")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_input_without_puzzles_leaves_a_readable_output(tmp_path, name):
+    run(tmp_path / name, b"")
+    assert read_puzzles(tmp_path / name, FOUR).shape == (0, 16)
+    run(tmp_path / name, b"", resume=True)
+    assert not (tmp_path / "out.parquet.parts").exists()
+
+
+def test_standard_output(monkeypatch):
+    stdout = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stdout", stdout)
+    run("-", some_puzzles())
+    assert stdout.buffer.getvalue().count(b"\n") == 11
+
+
+# ---------------------------------------------------------------------- resuming
+
+
+@pytest.mark.parametrize("name", KINDS[:4])
+def test_a_kill_at_any_byte_loses_nothing(tmp_path, name):
+    data, target = some_puzzles(), tmp_path / name
+    run(target, data)
+    whole, text = target.read_bytes(), contents(target)
+    for size in range(len(whole) + 1):
+        target.write_bytes(whole[:size])
+        writer = run(target, data, resume=True)
+        assert contents(target) == text
+        assert writer.done <= 11 and (size < len(whole) or writer.done == 11)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("stop", range(7))
+def test_an_interrupted_run_solves_nothing_twice(tmp_path, name, stop):
+    data = some_puzzles()
+    run(tmp_path / f"whole-{name}", data)
+    if stop < 6:
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / name, data, stop=stop)
+    else:
+        run(tmp_path / name, data)
+    writer = run(tmp_path / name, data, chunk_size=3, resume=True)
+    assert writer.done == min(2 * stop, 11)
+    assert contents(tmp_path / name) == contents(tmp_path / f"whole-{name}")
+    assert sorted(os.listdir(tmp_path)) == sorted([name, f"whole-{name}"])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_input_that_has_grown(tmp_path, name):
+    run(tmp_path / name, b"\n".join(some_puzzles().split(b"\n")[:15]))
+    done = run(tmp_path / name, some_puzzles(), resume=True).done
+    run(tmp_path / f"whole-{name}", some_puzzles())
+    assert done == 7
+    assert contents(tmp_path / name) == contents(tmp_path / f"whole-{name}")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_answers_to_another_input_are_left_untouched(tmp_path, name):
+    target = tmp_path / name
+    run(target, some_puzzles())
+    before = target.read_bytes()
+    wrong = np.roll(solved(np.ones((11, 16))), 1, axis=1)
+    first_wrong = format_grids(wrong, FOUR)
+    with pytest.raises(ResumeError, match="answer 1 is not to the puzzle on line 1"):
+        run(target, first_wrong, resume=True)
+    with pytest.raises(ResumeError, match="has 11 answers, the input only 5 puzzles"):
+        run(target, b"\n".join(some_puzzles().split(b"\n")[:11]), resume=True)
+    lines = some_puzzles().split(b"\n")
+    lines[21] = b"4321432143214321" + lines[21][16:]
+    with pytest.raises(ResumeError, match="answer 11 is not"):
+        run(target, b"\n".join(lines), resume=True)
+    assert target.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("out.txt", b"notes of mine, no newline"),
+        ("out.csv", b"name,age\nme,3\n"),
+        ("out.csv", b"some words"),
+        ("out.txt.gz", b"no gzip"),
+    ],
+)
+def test_what_is_no_output_is_not_resumed(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ResumeError):
+        run(tmp_path / name, some_puzzles(), resume=True)
+    assert (tmp_path / name).read_bytes() == data
+
+
+def test_other_extra_columns_are_not_resumed(tmp_path):
+    run(tmp_path / "out.csv", b"\n".join(some_puzzles().split(b"\n")[:5]))
+    with pytest.raises(ResumeError, match="columns"):
+        run(tmp_path / "out.csv", some_puzzles().replace(b"note", b"remark"), resume=True)
+
+
+def test_a_lost_part_is_noticed(tmp_path):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "out.parquet", some_puzzles(), stop=4)
+    os.remove(sorted((tmp_path / "out.parquet.parts").iterdir())[1])
+    with pytest.raises(ResumeError, match="from number 3 on is missing"):
+        run(tmp_path / "out.parquet", some_puzzles(), resume=True)
+
+
+def test_resuming_without_an_output_begins(tmp_path):
+    assert run(tmp_path / "out.txt", some_puzzles(), resume=True).done == 0
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 11
+
+
+# ---------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_existing_output_is_kept(tmp_path, name):
+    run(tmp_path / name, some_puzzles())
+    before = contents(tmp_path / name)
+    with pytest.raises(FileExistsError, match="--resume.*--force"):
+        run(tmp_path / name, some_puzzles())
+    assert contents(tmp_path / name) == before
+    run(tmp_path / name, some_puzzles(seed=3), force=True)
+    run(tmp_path / f"new-{name}", some_puzzles(seed=3))
+    assert contents(tmp_path / name) == contents(tmp_path / f"new-{name}")
+
+
+def test_arguments_that_contradict_each_other(tmp_path):
+    for target, options, words in (
+        ("-", {"resume": True}, "resuming needs an output file"),
+        ("-", {"kind": "parquet"}, "Parquet needs an output file"),
+        (tmp_path / "a", {"kind": "xml"}, "unknown kind"),
+        (tmp_path / "a.parquet.gz", {}, "takes no .gz"),
+        (tmp_path / "a", {"resume": True, "force": True}, "choose one"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            open_output(target, FOUR, **options)
+
+
+def test_the_output_may_not_be_the_input(tmp_path):
+    path = tmp_path / "puzzles.txt"
+    path.write_bytes(some_puzzles())
+    (tmp_path / "link").symlink_to(path)
+    for options in ({}, {"force": True}, {"resume": True}):
+        with pytest.raises(ValueError, match="the output is the input"):
+            open_output(tmp_path / "link", FOUR, source=path, **options)
+    assert path.read_bytes() == some_puzzles()
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.parquet"])
+def test_missing_directory(tmp_path, name):
+    with pytest.raises(FileNotFoundError, match="no such directory"):
+        open_output(tmp_path / "nowhere" / name, FOUR)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="all is writable for the superuser")
+@pytest.mark.parametrize("name", ["out.txt", "out.parquet"])
+def test_unwritable_directory(tmp_path, name):
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionError):
+        open_output(tmp_path / name, FOUR)
+
+
+def test_the_output_is_a_directory(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        open_output(tmp_path, FOUR)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_device():
+    with pytest.raises(OSError, match="No space left.*0 answers.*--resume.*/dev/full"):
+        run("/dev/full", some_puzzles())
+
+
+@pytest.mark.parametrize("room", [0, 10, 40, 70])
+def test_a_full_disk_is_resumed(tmp_path, room):
+    class Full:
+        def __init__(self, file):
+            self.file, self.room = file, room
+
+        def write(self, data):
+            taken = self.file.write(bytes(data[: self.room]))
+            self.room -= taken
+            if not taken:
+                raise OSError(28, "No space left on device")
+            return taken
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+    target = tmp_path / "out.txt"
+    with pytest.raises(OSError, match="No space left on device; the \\d+ answers written before stay") as caught:
+        with open_output(target, FOUR) as writer:
+            writer._file = Full(writer._file)
+            for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=1):
+                writer.write(chunk, answer(chunk))
+    assert caught.value.filename == str(target) and caught.value.errno == 28
+    run(target, some_puzzles(), resume=True)
+    run(tmp_path / "whole.txt", some_puzzles())
+    assert contents(target) == contents(tmp_path / "whole.txt")
+
+
+def test_a_broken_pipe_comes_through(monkeypatch):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with open(write_end, "wb", buffering=0) as pipe:
+        monkeypatch.setattr(sys, "stdout", type("Stdout", (), {"buffer": pipe}))
+        with pytest.raises(BrokenPipeError):
+            run("-", some_puzzles())
+
+
+def test_chunks_are_answered_in_order_and_whole(tmp_path):
+    chunks = list(read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=4))
+    with open_output(tmp_path / "out.txt", FOUR) as writer:
+        writer.write(chunks[0], answer(chunks[0]))
+        with pytest.raises(ValueError, match="the next one to answer is 4"):
+            writer.write(chunks[2], answer(chunks[2]))
+        with pytest.raises(ValueError, match="no answers to 4 puzzles"):
+            writer.write(chunks[1], answer(chunks[2]))
+
+
+def test_a_truncated_input_keeps_the_answers_before(tmp_path):
+    data = gzip.compress(some_puzzles(400))
+    with pytest.raises(PuzzleFileError, match="truncated"):
+        run(tmp_path / "out.txt", data[: len(data) // 2])
+    assert 0 < len((tmp_path / "out.txt").read_text().splitlines()) < 400
+    run(tmp_path / "out.txt", data, resume=True)
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 400
