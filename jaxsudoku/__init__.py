@@ -1,7 +1,7 @@
 """Constraint puzzles by the batch, in JAX.
 
-Everything public is reached from here; names are loaded on first use, so that ``import jaxsudoku`` starts no backend and
-file handling needs no JAX at all.
+Everything public is reached from here; names are loaded on first use, so that ``import jaxsudoku`` starts no backend
+and file handling needs no JAX at all.
 """
 
 import importlib

@@ -11,6 +11,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import functools
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -194,7 +195,7 @@ class Engine:
         most = max(1, size // _MIN_PART)
         parts = max(-(-size // self.batch_size), min(self.workers, most))
         bounds = [size * part // parts for part in range(parts + 1)]
-        return [slice(*pair) for pair in zip(bounds, bounds[1:], strict=False)]
+        return [slice(*pair) for pair in itertools.pairwise(bounds)]
 
     def _run(self, number: int, batch: np.ndarray) -> Any:
         size = len(batch)
@@ -206,9 +207,10 @@ class Engine:
 
     def _padded(self, size: int) -> int:
         """The batch size to compile for: the smallest of a few that holds ``size`` puzzles."""
-        whole = self.batch_size + -self.batch_size % len(self.devices)
-        return min((part for divisor in (64, 8, 1) if (part := whole // divisor) >= size and part % len(self.devices) == 0),
-                   default=whole)  # fmt: skip
+        devices = len(self.devices)
+        whole = self.batch_size + -self.batch_size % devices
+        sizes = [whole // divisor for divisor in (64, 8, 1) if whole % (divisor * devices) == 0]
+        return min((allowed for allowed in sizes if allowed >= size), default=whole)
 
 
 #: Puzzles below which a part of the input is not worth a thread of its own.

@@ -19,10 +19,8 @@ which never holds more nodes than a puzzle has candidates.
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -35,13 +33,14 @@ from jaxsudoku.planes import (
     fence,
     first_of,
     grids_to_planes,
+    nodes_to_planes,
     pack_lanes,
-    planes_to_grid_words,
+    planes_to_grids,
     planes_to_words,
+    rank_lanes,
     slices,
     unpack_lanes,
     where,
-    words_to_grids,
     words_to_planes,
 )
 from jaxsudoku.propagate import RULES, duplicated_givens, outcome, sweep
@@ -83,6 +82,11 @@ class _Plan(NamedTuple):
         return -(-(self.board.candidates + 3 * self.board.side + 1) // GROUP)
 
     @property
+    def part(self) -> int:
+        """Solved nodes that are put away together: a small part of a block, as in most steps few lanes are solved."""
+        return max(self.lanes // 16, GROUP)
+
+    @property
     def soft_capacity(self) -> int:
         """Nodes on the stack up to which whole blocks are taken from it."""
         return 16 * self.lanes
@@ -117,14 +121,18 @@ class _Found(NamedTuple):
       iterations: int32[N], nodes visited.
       spent: bool[N], whether a node was dropped because the budget was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
-      solution: uint32[ceil(cells / 4), N].
+      place: int32[N], where in ``solved`` the first solution is.
+      solved: uint32[words, N + a part of a block], nodes of first solutions, in the order they were found.
+      used: int32, how many there are.
     """
 
     count: Array
     iterations: Array
     spent: Array
     winner: Array
-    solution: Array
+    place: Array
+    solved: Array
+    used: Array
 
 
 class _Roots(NamedTuple):
@@ -175,15 +183,18 @@ def search(
         nothing = jnp.zeros(0, jnp.int32)
         return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
     padding = -size % lanes
-    roots, invalid = _make_roots(plan, jnp.pad(puzzles, ((0, padding), (0, 0)), constant_values=255), seeds)
-    # a tail of invalid puzzles, which is what batches are padded with, costs no step
-    active = jnp.max(jnp.where(invalid, 0, jnp.arange(1, size + padding + 1)))
+    padded = jnp.pad(puzzles, ((0, padding), (0, 0)), constant_values=255)
+    # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
+    active = jnp.max(jnp.where(padded[:, 0] <= board.side, jnp.arange(1, size + padding + 1, dtype=jnp.int32), 0))
+    roots, invalid = _make_roots(plan, padded, seeds, active)
     found = _Found(
         count=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
-        solution=jnp.zeros((-(-board.cells // 4), size + padding), jnp.uint32),
+        place=jnp.zeros(size + padding, jnp.int32),
+        solved=jnp.zeros((board.words, size + padding + plan.part), jnp.uint32),
+        used=jnp.int32(0),
     )
     stack = _Stack(
         rows=jnp.zeros((plan.row_words, plan.stack_size), jnp.uint32),
@@ -197,12 +208,14 @@ def search(
         (stack, jnp.int32(0), found),
     )
     count = jnp.where(invalid, 0, jnp.minimum(found.count, limit))
+    found = found._replace(count=count)
     status = jnp.select(
         [invalid, count > 0, found.spent],
         [jnp.int8(Status.INVALID), jnp.int8(Status.SOLVED), jnp.int8(Status.UNSOLVED)],
         jnp.int8(Status.UNSATISFIABLE),
     )
-    return Search(words_to_grids(board, found.solution)[:size], status[:size], count[:size], found.iterations[:size])
+    grids = _solution_grids(plan, found, active)
+    return Search(grids[:size], status[:size], count[:size], found.iterations[:size])
 
 
 def _check(plan: _Plan, puzzles: Array) -> None:
@@ -222,8 +235,11 @@ def _check(plan: _Plan, puzzles: Array) -> None:
 # ---------------------------------------------------------------------- roots
 
 
-def _make_roots(plan: _Plan, puzzles: Array, seeds: Array | None) -> tuple[_Roots, Array]:
-    """The root nodes of uint8[N, cells], N a multiple of the lanes, and bool[N], whose givens break the rules."""
+def _make_roots(plan: _Plan, puzzles: Array, seeds: Array | None, active: Array) -> tuple[_Roots, Array]:
+    """The root nodes of uint8[N, cells], N a multiple of the lanes, and bool[N], whose givens break the rules.
+
+    Puzzles from ``active`` on are not looked at, and are invalid.
+    """
     board, lanes = plan.board, plan.lanes
     size = puzzles.shape[0]
 
@@ -238,13 +254,28 @@ def _make_roots(plan: _Plan, puzzles: Array, seeds: Array | None) -> tuple[_Root
 
     rows, invalid = lax.fori_loop(
         0,
-        size // lanes,
+        -(-active // lanes),
         block,
-        (jnp.zeros((plan.row_words, size + lanes), jnp.uint32), jnp.zeros(size, bool)),
+        (jnp.zeros((plan.row_words, size + lanes), jnp.uint32), jnp.ones(size, bool)),
     )
     # a block's worth of columns more, so that the last, short block is sliced like any other
     seed = jnp.zeros(0, jnp.uint32) if seeds is None else jnp.pad(seeds, (0, size + lanes - seeds.shape[0]))
     return _Roots(rows, jnp.arange(size + lanes, dtype=jnp.int32), seed), invalid
+
+
+def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
+    """The grids uint8[N, cells] of the solutions found, zeros where there is none and from ``active`` on."""
+
+    def block(number: Array, grids: Array) -> Array:
+        start = number * plan.lanes
+        place = lax.dynamic_slice(found.place, (start,), (plan.lanes,))
+        has_solution = lax.dynamic_slice(found.count, (start,), (plan.lanes,)) > 0
+        nodes = _take_lanes(found.solved, place)
+        part = planes_to_grids(plan.board, nodes_to_planes(plan.board, nodes))
+        return lax.dynamic_update_slice(grids, jnp.where(has_solution[:, None], part, 0), (start, 0))
+
+    grids = jnp.zeros((found.place.shape[0], plan.board.cells), jnp.uint8)
+    return lax.fori_loop(0, -(-active // plan.lanes), block, grids)
 
 
 def _fill(plan: _Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Array) -> tuple[_Stack, Array]:
@@ -268,8 +299,10 @@ def _fill(plan: _Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Arra
 
 
 def _make_rows(board: Board, planes: Array, literal: Array) -> Array:
-    """Stack rows uint32[row_words, B] of candidate planes and literal planes uint32[3 side + 1, W]."""
-    return planes_to_words(fence(jnp.concatenate([planes.reshape(board.candidates, -1), literal])))
+    """Stack rows uint32[row_words, B] of candidate planes and literal planes uint32[at most 3 side + 1, W]."""
+    parts = [planes.reshape(board.candidates, -1), literal]
+    unused = -sum(part.shape[0] for part in parts) % GROUP
+    return planes_to_words(fence(jnp.concatenate([*parts, jnp.zeros((unused, planes.shape[-1]), jnp.uint32)])))
 
 
 def _read_rows(board: Board, rows: Array) -> Array:
@@ -316,22 +349,37 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
 
     seed = lax.dynamic_slice(stack.seed, (base,), (lanes,)) if stack.seed.size else None
     literal = _choose(board, planes, None if seed is None else _random_planes(board, seed)) & branching
-    rows = _make_rows(board, planes, jnp.concatenate([literal, jnp.zeros_like(literal[:1])]))
-    stack = _push(plan, stack, base, rows, owner, seed, unpack_lanes(branching), unpack_lanes(unfinished))
+    rows = _make_rows(board, planes, literal)
+    stack = _push(plan, stack, base, rows, owner, seed, branching, unfinished)
 
-    solved_lane = unpack_lanes(solved)
-    solver_of = jnp.where(solved_lane, owner, nobody)
     visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, nobody)
+    found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
+    return stack, cursor, _put_away(plan, found, rows, owner, solved)
+
+
+def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
+    """Counts the solved lanes, and keeps the node of each puzzle's first solution."""
+    lane = jnp.arange(plan.lanes, dtype=jnp.int32)
+    nobody = found.count.shape[0]
+    is_solved = unpack_lanes(solved)
+    solver_of = jnp.where(is_solved, owner, nobody)
     winner = found.winner.at[solver_of].set(lane, mode="drop")
-    wins = solved_lane & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
-    grid_words = fence(planes_to_grid_words(board, planes))
-    found = found._replace(
+    unknown = found.count.at[owner].get(mode="fill", fill_value=1) == 0
+    wins = is_solved & unknown & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
+    rank, total = rank_lanes(pack_lanes(wins))
+    source = _sources(jnp.where(wins, rank, plan.lanes), plan.lanes)
+
+    def put(number: Array, kept: Array) -> Array:
+        nodes = _take_lanes(rows[: plan.board.words], lax.dynamic_slice(source, (number * plan.part,), (plan.part,)))
+        return lax.dynamic_update_slice(kept, nodes, (0, found.used + number * plan.part))
+
+    return found._replace(
         count=found.count.at[solver_of].add(1, mode="drop"),
-        iterations=found.iterations.at[visited].add(1, mode="drop"),
         winner=winner,
-        solution=found.solution.at[:, jnp.where(wins, owner, nobody)].set(grid_words, mode="drop"),
+        place=found.place.at[jnp.where(wins, owner, nobody)].set(found.used + rank, mode="drop"),
+        solved=lax.fori_loop(0, -(-total // plan.part), put, found.solved),
+        used=found.used + total,
     )
-    return stack, cursor, found
 
 
 def _settle(plan: _Plan, planes: Array) -> tuple[Array, Array]:
@@ -397,33 +445,46 @@ def _push(
     A lane that is unfinished but not branching goes back as it is, among the latter.
     """
     lanes = plan.lanes
-    kept = jnp.concatenate([branching, unfinished])
-    position = jnp.cumsum(kept.astype(jnp.int32))
-    total = position[-1]
+    exclude, excluded = rank_lanes(branching)
+    take, took = rank_lanes(unfinished)
+    branches = unpack_lanes(branching)
+    total = excluded + took
+    position = [
+        jnp.where(branches, exclude, 2 * lanes),
+        jnp.where(unpack_lanes(unfinished), excluded + take, 2 * lanes),
+    ]
     # the source of each new entry: lane for an excluding child, lanes + lane for a taking one
-    source = jnp.zeros(2 * lanes, jnp.int32).at[jnp.where(kept, position - 1, 2 * lanes)].set(
-        jnp.arange(2 * lanes, dtype=jnp.int32), mode="drop"
-    )
-    source = fence(source)
-    word = jnp.arange(plan.row_words, dtype=jnp.int32)[:, None]
+    source = _sources(jnp.concatenate(position), 2 * lanes)
 
     def write(stack: _Stack, half: int) -> _Stack:
         takes = source[half * lanes : (half + 1) * lanes] >= lanes
         lane = fence(source[half * lanes : (half + 1) * lanes] - jnp.where(takes, lanes, 0))
-        # one flat index a word: XLA's row gather would transpose the block
-        gathered = fence(rows.reshape(-1).at[word * lanes + lane].get(mode="promise_in_bounds"))
+        gathered = _take_lanes(rows, lane)
         start = base + half * lanes
         new_rows = lax.dynamic_update_slice(stack.rows, _taking(plan.board, gathered, takes), (0, start))
         new_owner = lax.dynamic_update_slice(stack.owner, owner[lane], (start,))
         new_seed = stack.seed
         if seed is not None:
-            child = jnp.where(branching[lane], _mix(seed[lane] + jnp.where(takes, 1, 2).astype(jnp.uint32)), seed[lane])
+            child = jnp.where(branches[lane], _mix(seed[lane] + jnp.where(takes, 1, 2).astype(jnp.uint32)), seed[lane])
             new_seed = lax.dynamic_update_slice(stack.seed, child, (start,))
         return _Stack(new_rows, new_owner, new_seed, stack.top)
 
     stack = write(stack, 0)
     stack = lax.cond(total > lanes, lambda stack: write(stack, 1), lambda stack: stack, stack)
     return stack._replace(top=base + total)
+
+
+def _sources(position: Array, size: int) -> Array:
+    """The inverse of a numbering: int32[size], which entry of ``position`` holds 0, 1, 2 ...; 0 for missing numbers."""
+    entry = jnp.arange(position.shape[0], dtype=jnp.int32)
+    return fence(jnp.zeros(size, jnp.int32).at[position].set(entry, mode="drop"))
+
+
+def _take_lanes(words: Array, lane: Array) -> Array:
+    """The columns ``lane`` int32[m] of uint32[k, B], as uint32[k, m]."""
+    # one flat index a word: XLA would transpose the block before and after a gather of columns
+    start = words.shape[1] * jnp.arange(words.shape[0], dtype=jnp.int32)[:, None]
+    return fence(words.reshape(-1).at[start + lane].get(mode="promise_in_bounds"))
 
 
 # ---------------------------------------------------------------------- random order

@@ -123,6 +123,19 @@ def unpack_lanes(plane: Array) -> Array:
     return bits.astype(bool).reshape(-1)
 
 
+def rank_lanes(plane: Array) -> tuple[Array, Array]:
+    """Numbers the set lanes 0, 1, 2 ... in some fixed order.
+
+    Returns:
+      rank int32[32 W], each set lane's number (nothing sensible for the others); total int32, how many are set.
+    """
+    in_word = lax.population_count(plane).astype(jnp.int32)
+    up_to = jnp.cumsum(in_word)
+    below = np.array([(1 << bit) - 1 for bit in range(GROUP)], dtype=np.uint32)[:, None]
+    rank = (up_to - in_word)[None] + lax.population_count(plane[None] & below).astype(jnp.int32)
+    return rank.reshape(-1), up_to[-1]
+
+
 # ---------------------------------------------------------------------- transposition
 
 
@@ -148,7 +161,7 @@ def words_to_planes(words: Array) -> Array:
 def planes_to_words(planes: Array) -> Array:
     """Planes to words of a lane, the inverse of ``words_to_planes``: uint32[p, W] to uint32[ceil(p / 32), 32 W]."""
     missing = -planes.shape[0] % GROUP
-    padded = fence(jnp.pad(planes, ((0, missing), (0, 0))))
+    padded = fence(jnp.pad(planes, ((0, missing), (0, 0))) if missing else planes)
     return _exchange(padded.reshape(-1, GROUP, planes.shape[-1])).reshape(padded.shape[0] // GROUP, -1)
 
 

@@ -12,7 +12,6 @@ claim a false solve.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import jax
@@ -56,11 +55,18 @@ class Solver:
 def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
     """The solution, but UNSOLVED where a grid that is claimed solved breaks a rule or a given, and zeros where unsolved."""
     size = puzzles.shape[0]
-    together = min(_JUDGED_TOGETHER, max(size, 1))
-    padding = ((0, -size % together), (0, 0))
-    blocks = (jnp.pad(grids, padding).reshape(-1, together, board.cells) for grids in (solution.grids, puzzles))
-    true = lax.map(lambda block: is_solved(board, *block), tuple(blocks)).reshape(-1)[:size]
+    if not size:
+        return solution
     claimed = solution.status == Status.SOLVED
+    together = min(_JUDGED_TOGETHER, size)
+
+    def block(number: Array, true: Array) -> Array:
+        start = jnp.minimum(number * together, size - together)
+        grids, givens = (lax.dynamic_slice_in_dim(x, start, together) for x in (solution.grids, puzzles))
+        return lax.dynamic_update_slice_in_dim(true, is_solved(board, grids, givens), start, axis=0)
+
+    last = jnp.max(jnp.where(claimed, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
+    true = lax.fori_loop(0, -(-last // together), block, jnp.zeros(size, bool))
     status = jnp.where(claimed & ~true, jnp.int8(Status.UNSOLVED), solution.status)
     grids = jnp.where((claimed & true)[:, None], solution.grids, 0)
     return Solution(grids, status, solution.iterations)
@@ -155,7 +161,3 @@ def make_config(solver: Solver, **options: Any) -> Any:
     if unknown := sorted(set(options) - set(names)):
         raise ValueError(f"the solver {solver.name} has no option {', '.join(unknown)}; it has {', '.join(names)}")
     return solver.config(**options)
-
-
-#: A function of (board, puzzles, key) to be compiled for a batch.
-Kernel = Callable[[Board, Array, Array], Any]

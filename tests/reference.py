@@ -1,0 +1,253 @@
+"""What the tests compare with: solving, deducing and judging in plain Python and numpy, and puzzles to do it on.
+
+Nothing here uses the library but ``Board``, so that it can't share a mistake with what it judges.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from jaxsudoku.board import Board
+
+#: Boards on which counting by brute force takes no time.
+SMALL = {
+    "4x4": Board.classic(4),
+    "diagonal-4": Board.diagonal(4),
+    "jigsaw-4": Board.jigsaw("aaab cabb ccdb cddd"),
+    "jigsaw-5": Board.jigsaw("aaabb aabbb ccccc ddeee dddee"),
+    "2x3": Board.classic(6),
+    "3x2": Board.classic(6, box=(3, 2)),
+    "jigsaw-6": Board.jigsaw("aaaabb acbbbb accccd eecddd ffffdd eeeeff"),
+}
+
+#: Boards of side 9.
+NINE = {
+    "9x9": Board.classic(),
+    "diagonal": Board.diagonal(),
+    "windoku": Board.windoku(),
+    "jigsaw-9": Board.jigsaw("aaabbbbcc aaabbcccc aaabbbccc ddddeefff dddeeefff dddeeffff ggghhhiii gggghhiii gghhhhiii"),
+}
+
+
+# ---------------------------------------------------------------------- solving
+
+
+@functools.cache
+def peers(board: Board) -> tuple[frozenset[int], ...]:
+    """For each cell the others that share a house with it."""
+    return tuple(
+        frozenset(other for house in board.houses if cell in house for other in house) - {cell}
+        for cell in range(board.cells)
+    )
+
+
+def solutions(
+    board: Board, puzzle: Sequence[int] | np.ndarray, limit: int, rng: np.random.Generator | None = None
+) -> list[tuple[int, ...]]:
+    """Up to ``limit`` solutions, by backtracking on the cell with fewest digits left; none where the givens clash."""
+    grid, found = [int(digit) for digit in puzzle], []
+
+    def digits(cell: int) -> list[int]:
+        left = sorted(set(range(1, board.side + 1)) - {grid[peer] for peer in peers(board)[cell]})
+        return left if rng is None else [int(digit) for digit in rng.permutation(left)]
+
+    def descend() -> None:
+        if 0 not in grid:
+            found.append(tuple(grid))
+            return
+        cell = min((cell for cell, digit in enumerate(grid) if not digit), key=lambda cell: len(digits(cell)))
+        for digit in digits(cell):
+            grid[cell] = digit
+            descend()
+            grid[cell] = 0
+            if len(found) == limit:
+                return
+
+    if all(not digit or digit in digits(cell) for cell, digit in enumerate(grid)):
+        descend()
+    return found
+
+
+def count(board: Board, puzzle: Sequence[int] | np.ndarray, limit: int) -> int:
+    """Number of solutions, at most ``limit``."""
+    return len(solutions(board, puzzle, limit))
+
+
+# ---------------------------------------------------------------------- judging
+
+
+def repeats(board: Board, grid: Sequence[int] | np.ndarray) -> int:
+    """Cells that repeat a digit of their house, summed over all houses."""
+    held = [[int(grid[cell]) for cell in house if 1 <= grid[cell] <= board.side] for house in board.houses]
+    return sum(len(digits) - len(set(digits)) for digits in held)
+
+
+def is_clash(board: Board, puzzle: Sequence[int] | np.ndarray) -> bool:
+    """Whether the givens repeat a digit in a house, or are no digits of the board."""
+    return bool(repeats(board, puzzle) or max(puzzle) > board.side)
+
+
+def is_solution(
+    board: Board, grid: Sequence[int] | np.ndarray, puzzle: Sequence[int] | np.ndarray | None = None
+) -> bool:
+    """Whether each house holds the digits 1..side, and the givens of the puzzle, if any, are kept."""
+    every = set(range(1, board.side + 1))
+    kept = puzzle is None or all(given in (0, digit) for given, digit in zip(puzzle, grid, strict=True))
+    return kept and all({int(grid[cell]) for cell in house} == every for house in board.houses)
+
+
+# ---------------------------------------------------------------------- deducing
+
+
+def candidates(board: Board, grids: np.ndarray) -> np.ndarray:
+    """bool[B, side, cells]: the given digit of a filled cell, every digit of an empty one."""
+    digits = np.arange(1, board.side + 1)[:, None]
+    return (grids[:, None] == digits) | (grids[:, None] == 0)
+
+
+def deduce(board: Board, left: np.ndarray, rules: str) -> np.ndarray:
+    """The fixpoint of the rules "naked", "singles" or "locked" on one puzzle's candidates bool[side, cells].
+
+    Where there is a solution the order in which rules fire does not matter, so there is only one fixpoint.
+    """
+    left = left.copy()
+    while True:
+        before = left.copy()
+        for cell in np.flatnonzero(left.sum(axis=0) == 1):
+            left[left[:, cell].argmax(), list(peers(board)[cell])] = False
+        for digit in left if rules != "naked" else ():
+            for house in map(list, board.houses):
+                if digit[house].sum() == 1:
+                    cell = house[digit[house].argmax()]
+                    only = digit.copy()
+                    left[:, cell] = False
+                    digit[cell] = only[cell]
+            for one, other in _overlapping(board) if rules == "locked" else ():
+                if digit[list(one)].any() and not digit[list(one - other)].any():
+                    digit[list(other - one)] = False
+        if (left == before).all():
+            return left
+
+
+@functools.cache
+def _overlapping(board: Board) -> list[tuple[frozenset[int], frozenset[int]]]:
+    houses = [frozenset(house) for house in board.houses]
+    return [(one, other) for one in houses for other in houses if one != other and len(one & other) > 1]
+
+
+# ---------------------------------------------------------------------- lanes
+
+
+def from_lanes(values: np.ndarray) -> np.ndarray:
+    """bool[B, ...] to planes uint32[..., B / 32]: bit k of word w is lane k W + w."""
+    moved = np.moveaxis(values, 0, -1)
+    bits = moved.reshape(*moved.shape[:-1], 32, -1).astype(np.uint32) << np.arange(32, dtype=np.uint32)[:, None]
+    return np.bitwise_or.reduce(bits, axis=-2)
+
+
+def to_lanes(planes: np.ndarray) -> np.ndarray:
+    """Planes uint32[..., W] to bool[32 W, ...], the inverse of ``from_lanes``."""
+    bits = np.asarray(planes)[..., None, :] >> np.arange(32, dtype=np.uint32)[:, None] & 1
+    return np.moveaxis(bits.reshape(*bits.shape[:-2], -1), -1, 0).astype(bool)
+
+
+# ---------------------------------------------------------------------- puzzles
+
+
+def pattern(board: Board) -> np.ndarray:
+    """A solved grid of a board with boxes and no further houses: uint8[cells]."""
+    assert board.box is not None
+    assert not board.extra
+    rows, columns = np.divmod(np.arange(board.cells), board.side)
+    height, width = board.box
+    return ((rows % height * width + rows // height + columns) % board.side + 1).astype(np.uint8)
+
+
+def full_grid(board: Board, rng: np.random.Generator) -> np.ndarray:
+    """A random solved grid: a shuffled pattern where there is one, else what random backtracking finds; uint8[cells]."""
+    if board.box is None or board.extra:
+        return np.array(solutions(board, [0] * board.cells, 1, rng)[0], np.uint8)
+    order = lines(board, rng)
+    digits = rng.permutation(board.side).astype(np.uint8) + 1
+    return digits[pattern(board)[order] - 1]
+
+
+def lines(board: Board, rng: np.random.Generator) -> np.ndarray:
+    """A random permutation of a box board's bands, stacks, and rows and columns in them, as cells to take: int[cells]."""
+    assert board.box is not None
+    orders = []
+    for size in board.box:
+        groups = np.arange(board.side).reshape(-1, size)
+        orders.append(np.concatenate([rng.permutation(group) for group in rng.permutation(groups)]))
+    return (orders[0][:, None] * board.side + orders[1]).reshape(-1)
+
+
+def blanked(grid: np.ndarray, givens: int, rng: np.random.Generator) -> np.ndarray:
+    """The grid with all but some cells emptied."""
+    puzzle = np.zeros_like(grid)
+    kept = rng.choice(len(grid), givens, replace=False)
+    puzzle[kept] = grid[kept]
+    return puzzle
+
+
+def batch(board: Board, size: int, seed: int = 0) -> np.ndarray:
+    """Puzzles of every sort, from empty to full: solvable, with one or two digits changed, or scattered; uint8[B, cells].
+
+    Boards of side 9 get enough givens for brute force to be quick.
+    """
+    rng = np.random.default_rng(seed)
+    fewest = board.cells // 3 if board.side > 6 else 0
+    puzzles = []
+    for number in range(size):
+        puzzle = blanked(full_grid(board, rng), rng.integers(fewest, board.cells + 1), rng)
+        for _ in range(number % 3):
+            puzzle[rng.integers(board.cells)] = rng.integers(1, board.side + 1)
+        puzzles.append(puzzle)
+    return np.array(puzzles, np.uint8)
+
+
+def solvable(board: Board, size: int, seed: int = 0, givens: int | None = None) -> np.ndarray:
+    """Puzzles that have a solution, with some number of givens (by default any number): uint8[B, cells]."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, board.cells + 1, size) if givens is None else [givens] * size
+    return np.array([blanked(full_grid(board, rng), number, rng) for number in numbers], np.uint8)
+
+
+def unique(board: Board, size: int, seed: int = 0) -> np.ndarray:
+    """Puzzles with one solution, most of their cells empty: uint8[B, cells]."""
+    return np.array(list(_unique(board, size, np.random.default_rng(seed))), np.uint8)
+
+
+def _unique(board: Board, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    for _ in range(size):
+        grid = full_grid(board, rng)
+        givens = board.cells // 3
+        while count(board, puzzle := blanked(grid, givens, rng), 2) != 1:
+            givens += 1
+        yield puzzle
+
+
+boards = st.sampled_from(list(SMALL.values()))
+
+
+@st.composite
+def puzzles(draw: st.DrawFn, board: Board) -> np.ndarray:
+    """A puzzle: some cells of a solved grid, up to two of them changed, so that it may clash or have no solution."""
+    grid = draw(st.sampled_from(_grids(board)))
+    cells = st.integers(0, 2**board.cells - 1)
+    kept = draw(cells) & draw(cells)
+    puzzle = np.array([digit if kept >> cell & 1 else 0 for cell, digit in enumerate(grid)], np.uint8)
+    change = st.tuples(st.integers(0, board.cells - 1), st.integers(1, board.side))
+    for cell, digit in draw(st.lists(change, max_size=2)):
+        puzzle[cell] = digit
+    return puzzle
+
+
+@functools.cache
+def _grids(board: Board) -> list[tuple[int, ...]]:
+    rng = np.random.default_rng(0)
+    return [tuple(map(int, full_grid(board, rng))) for _ in range(8)]
