@@ -172,23 +172,34 @@ class Engine:
         if not on_one_cpu:
             self.workers = 2  # one batch computes while the other travels
 
-    def stream(self, batches: Iterable[np.ndarray]) -> Iterator[Any]:
+    def compile(self, size: int) -> None:
+        """Compiles for batches of ``size`` puzzles now, rather than when the first one comes."""
+        _compiled(self.kernel, self.board, self._padded(size), self.devices)
+
+    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
         """Runs the kernel on batches uint8[at most batch_size, cells], and yields its numpy results in the same order.
 
-        A few batches are in flight at a time, so memory is flat however many there are.
+        A few batches are in flight at a time, so memory is flat however many there are. When the caller stops early,
+        batches that a device is at work on are not waited for.
+
+        Args:
+          batches: the batches.
+          first: number of the first batch, from which and the key its own key is made.
         """
-        with concurrent.futures.ThreadPoolExecutor(self.workers) as pool:
-            flying: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
-            try:
-                for number, batch in enumerate(batches):
-                    flying.append(pool.submit(self._run, number, batch))
-                    if len(flying) > self.workers:
-                        yield flying.popleft().result()
-                while flying:
+        pool = concurrent.futures.ThreadPoolExecutor(self.workers)
+        flying: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
+        padded = 0
+        try:
+            for number, batch in enumerate(batches, first):
+                if len(batch) > padded:  # a short last batch takes what was compiled for those before it
+                    padded = self._padded(len(batch))
+                flying.append(pool.submit(self._run, number, batch, padded))
+                if len(flying) > self.workers:
                     yield flying.popleft().result()
-            finally:
-                for future in flying:
-                    future.cancel()
+            while flying:
+                yield flying.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def split(self, size: int) -> list[slice]:
         """Cuts ``size`` puzzles into even batches, at least one for each worker where that is worth while."""
@@ -197,9 +208,9 @@ class Engine:
         bounds = [size * part // parts for part in range(parts + 1)]
         return [slice(*pair) for pair in itertools.pairwise(bounds)]
 
-    def _run(self, number: int, batch: np.ndarray) -> Any:
+    def _run(self, number: int, batch: np.ndarray, padded_size: int) -> Any:
         size = len(batch)
-        padded = np.full((self._padded(size), self.board.cells), _PADDING, np.uint8)
+        padded = np.full((padded_size, self.board.cells), _PADDING, np.uint8)
         padded[:size] = batch
         call = _compiled(self.kernel, self.board, len(padded), self.devices)
         results = call(padded, jax.random.fold_in(self.key, number))
@@ -268,7 +279,11 @@ def _run_array(
     flat = array.reshape(-1, board.cells)
     engine = Engine(kernel, board, key, batch_size, devices)
     parts = list(engine.stream(flat[part] for part in engine.split(len(flat))))
-    return jax.tree.map(lambda *arrays: np.concatenate(arrays).reshape(*array.shape[:-1], *arrays[0].shape[1:]), *parts)
+
+    def join(*arrays: np.ndarray) -> np.ndarray:
+        return np.concatenate(arrays).reshape(array.shape[:-1] + arrays[0].shape[1:])
+
+    return jax.tree.map(join, *parts)
 
 
 def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:

@@ -1,8 +1,8 @@
 """Exact search: one stack of nodes for the whole batch.
 
-No puzzle has a loop of its own. A stack of nodes, shared by all puzzles, feeds a block of lanes; at every step the lanes
-take the top nodes, run the rules on them, and put back what is still open, so that every lane works at every step and a
-hard puzzle spreads over all lanes by itself:
+No puzzle has a loop of its own. A stack of nodes, shared by all puzzles, feeds a block of lanes; at every step the
+lanes take the top nodes, run the rules on them, and put back what is still open, so that every lane works at every step
+and a hard puzzle spreads over all lanes by itself:
 
 1. fill: while the stack is shorter than the block, put the next puzzles' root nodes on it;
 2. take the top nodes, drop those whose puzzle is decided, and run a few rounds of the rules;
@@ -93,7 +93,7 @@ class _Plan(NamedTuple):
 
     @property
     def stack_size(self) -> int:
-        """Room for the soft capacity, a depth-first descent from there, and the block that is read and the two written."""
+        """Room for the soft capacity, a depth-first descent from there, and the two blocks that a step writes."""
         return self.soft_capacity + self.board.candidates + 2 * self.lanes
 
 
@@ -117,7 +117,7 @@ class _Found(NamedTuple):
     """What is known of each of N puzzles.
 
     Attributes:
-      count: int32[N], solutions seen (``limit`` from the start for invalid givens, so that they are never visited).
+      seen: int32[N], solutions seen (``limit`` from the start for invalid givens, so that they are never visited).
       iterations: int32[N], nodes visited.
       spent: bool[N], whether a node was dropped because the budget was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
@@ -126,7 +126,7 @@ class _Found(NamedTuple):
       used: int32, how many there are.
     """
 
-    count: Array
+    seen: Array
     iterations: Array
     spent: Array
     winner: Array
@@ -188,7 +188,7 @@ def search(
     active = jnp.max(jnp.where(padded[:, 0] <= board.side, jnp.arange(1, size + padding + 1, dtype=jnp.int32), 0))
     roots, invalid = _make_roots(plan, padded, seeds, active)
     found = _Found(
-        count=jnp.where(invalid, limit, 0).astype(jnp.int32),
+        seen=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
@@ -207,8 +207,8 @@ def search(
         lambda state: _step(plan, *_fill(plan, roots, active, *state[:2]), state[2]),
         (stack, jnp.int32(0), found),
     )
-    count = jnp.where(invalid, 0, jnp.minimum(found.count, limit))
-    found = found._replace(count=count)
+    count = jnp.where(invalid, 0, jnp.minimum(found.seen, limit))
+    found = found._replace(seen=count)
     status = jnp.select(
         [invalid, count > 0, found.spent],
         [jnp.int8(Status.INVALID), jnp.int8(Status.SOLVED), jnp.int8(Status.UNSOLVED)],
@@ -269,7 +269,7 @@ def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
     def block(number: Array, grids: Array) -> Array:
         start = number * plan.lanes
         place = lax.dynamic_slice(found.place, (start,), (plan.lanes,))
-        has_solution = lax.dynamic_slice(found.count, (start,), (plan.lanes,)) > 0
+        has_solution = lax.dynamic_slice(found.seen, (start,), (plan.lanes,)) > 0
         nodes = _take_lanes(found.solved, place)
         part = planes_to_grids(plan.board, nodes_to_planes(plan.board, nodes))
         return lax.dynamic_update_slice(grids, jnp.where(has_solution[:, None], part, 0), (start, 0))
@@ -289,7 +289,12 @@ def _fill(plan: _Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Arra
             return lax.dynamic_update_slice_in_dim(target, block, stack.top, axis=-1)
 
         added = jnp.minimum(plan.lanes - stack.top, active - cursor)
-        return _Stack(*(place(*pair) for pair in zip(stack[:3], roots, strict=True)), top=stack.top + added)
+        return _Stack(
+            place(stack.rows, roots.rows),
+            place(stack.owner, roots.owner),
+            place(stack.seed, roots.seed),
+            stack.top + added,
+        )
 
     filled = lax.cond((stack.top < plan.lanes) & (cursor < active), push, lambda stack: stack, stack)
     return filled, cursor + filled.top - stack.top
@@ -329,12 +334,12 @@ def _taking(board: Board, rows: Array, take: Array) -> Array:
 def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Stack, Array, _Found]:
     board, lanes = plan.board, plan.lanes
     lane = jnp.arange(lanes, dtype=jnp.int32)
-    nobody = found.count.shape[0]
+    nobody = found.seen.shape[0]
 
     taken = jnp.minimum(jnp.minimum(stack.top, lanes), jnp.maximum(plan.soft_capacity - stack.top, 1))
     base = stack.top - taken
     owner = jnp.where(lane < taken, lax.dynamic_slice(stack.owner, (base,), (lanes,)), nobody)
-    live = found.count.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
+    live = found.seen.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
     if plan.budget is not None:
         broke = live & (found.iterations.at[owner].get(mode="fill", fill_value=0) >= plan.budget)
         found = found._replace(spent=found.spent.at[jnp.where(broke, owner, nobody)].set(True, mode="drop"))
@@ -360,11 +365,11 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
 def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
     """Counts the solved lanes, and keeps the node of each puzzle's first solution."""
     lane = jnp.arange(plan.lanes, dtype=jnp.int32)
-    nobody = found.count.shape[0]
+    nobody = found.seen.shape[0]
     is_solved = unpack_lanes(solved)
     solver_of = jnp.where(is_solved, owner, nobody)
     winner = found.winner.at[solver_of].set(lane, mode="drop")
-    unknown = found.count.at[owner].get(mode="fill", fill_value=1) == 0
+    unknown = found.seen.at[owner].get(mode="fill", fill_value=1) == 0
     wins = is_solved & unknown & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
     rank, total = rank_lanes(pack_lanes(wins))
     source = _sources(jnp.where(wins, rank, plan.lanes), plan.lanes)
@@ -374,7 +379,7 @@ def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Arr
         return lax.dynamic_update_slice(kept, nodes, (0, found.used + number * plan.part))
 
     return found._replace(
-        count=found.count.at[solver_of].add(1, mode="drop"),
+        seen=found.seen.at[solver_of].add(1, mode="drop"),
         winner=winner,
         place=found.place.at[jnp.where(wins, owner, nobody)].set(found.used + rank, mode="drop"),
         solved=lax.fori_loop(0, -(-total // plan.part), put, found.solved),
@@ -449,12 +454,10 @@ def _push(
     take, took = rank_lanes(unfinished)
     branches = unpack_lanes(branching)
     total = excluded + took
-    position = [
-        jnp.where(branches, exclude, 2 * lanes),
-        jnp.where(unpack_lanes(unfinished), excluded + take, 2 * lanes),
-    ]
+    excluding = jnp.where(branches, exclude, 2 * lanes)
+    taking = jnp.where(unpack_lanes(unfinished), excluded + take, 2 * lanes)
     # the source of each new entry: lane for an excluding child, lanes + lane for a taking one
-    source = _sources(jnp.concatenate(position), 2 * lanes)
+    source = _sources(jnp.concatenate([excluding, taking]), 2 * lanes)
 
     def write(stack: _Stack, half: int) -> _Stack:
         takes = source[half * lanes : (half + 1) * lanes] >= lanes

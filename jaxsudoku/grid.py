@@ -1,7 +1,7 @@
 """Grids of digits: are they valid, are they solved. The last judge of every solver.
 
-Grids are uint8[*b, cells], row by row, 0 = empty. These checks share no code with the planes and rules that solvers use,
-so that they can judge them: a house is the set of its digits, a bit each in one 32-bit word.
+Grids are uint8[*b, cells], row by row, 0 = empty. These checks share no code with the planes and rules that solvers
+use, so that they can judge them: a house is the set of its digits, a bit each in one 32-bit word.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The rules, on planes: naked singles, hidden singles, locked candidates, and the fixpoint over them.
 
 Every rule is sound (it removes only candidates that no solution uses) and never guesses. All work on candidate planes
-uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes`` describes; a rule knows nothing of sizes but what the
-board tells it.
+uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes`` describes; a rule knows nothing of sizes but what
+the board tells it.
 
-The planes are viewed with six axes, digit x band x row in band x stack x column in stack x group, on which a cell, a row,
-a column and a box are each a set of axes to fold over. Irregular regions and extra houses are reached through index
-tables instead.
+The planes are viewed with six axes, digit x band x row in band x stack x column in stack x group, on which a cell, a
+row, a column and a box are each a set of axes to fold over. Irregular regions and extra houses are reached through
+index tables instead.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 
 
 def _confined_elsewhere(board: Board, cells: Array) -> Array:
-    """Candidates uint32[side, cells, W] that go because another house has its places for the digit in this one alone."""
+    """Candidates uint32[side, cells, W] that go: another house has all its places for the digit in one of theirs."""
     outside, affected = _intersections(board)
     padded = _with_blank(cells)
     confined = ~any_of([padded[:, column] for column in outside.T])

@@ -2,7 +2,8 @@
 
 A solver is a pure function to be jitted::
 
-    run(board, puzzles uint8[B, cells], key, config) -> Solution(grids uint8[B, cells], status int8[B], iterations int32[B])
+    run(board, puzzles uint8[B, cells], key, config)
+        -> Solution(grids uint8[B, cells], status int8[B], iterations int32[B])
 
 with a frozen dataclass of settings, each of which has a default; the command line and ``jaxsudoku.solve`` offer every
 field under its own name. Before a solution leaves the library ``judge`` asks ``grid.is_solved``, so that no solver can
@@ -53,7 +54,7 @@ class Solver:
 
 
 def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
-    """The solution, but UNSOLVED where a grid that is claimed solved breaks a rule or a given, and zeros where unsolved."""
+    """The solution, but UNSOLVED where a grid claimed as solved breaks a rule or a given; zeros where unsolved."""
     size = puzzles.shape[0]
     if not size:
         return solution

@@ -29,7 +29,7 @@ NINE = {
     "9x9": Board.classic(),
     "diagonal": Board.diagonal(),
     "windoku": Board.windoku(),
-    "jigsaw-9": Board.jigsaw("aaabbbbcc aaabbcccc aaabbbccc ddddeefff dddeeefff dddeeffff ggghhhiii gggghhiii gghhhhiii"),
+    "jigsaw-9": Board.jigsaw("aaabbbbcc aaabbcccc aaabbbccc ddddeefff dddeeefff ddeeeefff ggghhhiii gggghhiii gghhhhiii"),
 }
 
 
@@ -123,9 +123,8 @@ def deduce(board: Board, left: np.ndarray, rules: str) -> np.ndarray:
             for house in map(list, board.houses):
                 if digit[house].sum() == 1:
                     cell = house[digit[house].argmax()]
-                    only = digit.copy()
                     left[:, cell] = False
-                    digit[cell] = only[cell]
+                    digit[cell] = True  # a view of ``left``
             for one, other in _overlapping(board) if rules == "locked" else ():
                 if digit[list(one)].any() and not digit[list(one - other)].any():
                     digit[list(other - one)] = False

@@ -1,0 +1,208 @@
+"""Other solvers that can be called from Python, behind one interface, each used as fast as plain Python allows.
+
+A peer is prepared for a board, which is not timed, and then solves an array of puzzles. Peers that are not installed
+are left out. Run as a script it lists them.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxsudoku.board import Board
+
+
+class Peer:
+    """A solver of another project.
+
+    Attributes:
+      name: what the command line calls it.
+      module: what is imported, by which it is told whether it is installed.
+      package: its distribution.
+      any_board: whether it solves other boards than the classic 9x9 one.
+    """
+
+    name: str
+    module: str
+    package: str
+    any_board = False
+
+    def available(self) -> bool:
+        """Whether it is installed here."""
+        return importlib.util.find_spec(self.module) is not None
+
+    def prepare(self, board: Board) -> None:
+        """What is done once for any number of puzzles, and not timed."""
+        self.board = board
+
+    def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        """Solves uint8[N, cells]; returns uint8[N, cells], zeros where it finds there is no solution."""
+        raise NotImplementedError
+
+    def count(self, puzzles: np.ndarray, limit: int) -> np.ndarray:
+        """Counts solutions of uint8[N, cells] up to ``limit``; returns int32[N].
+
+        Raises:
+          NotImplementedError: the peer can't.
+        """
+        raise NotImplementedError(f"{self.name} counts no solutions")
+
+
+class Minisat22(Peer):
+    """Minisat 2.2 from python-sat: one solver for all puzzles, the givens as assumptions.
+
+    A variable a candidate, ``cell * side + digit``; exactly one digit a cell and exactly one cell a house and digit, at
+    most one being said pair by pair.
+    """
+
+    name, module, package, any_board = "minisat22", "pysat", "python-sat", True
+
+    #: Puzzles after which counting takes a new solver: each leaves a variable behind, which every model then lists.
+    _COUNTED_BY_ONE = 1000
+
+    def prepare(self, board: Board) -> None:
+        super().prepare(board)
+        self._clauses = list(self._exactly_once(board))
+        self._solver = self._new()
+
+    def _new(self) -> Any:
+        from pysat.solvers import Minisat22 as Solver
+
+        return Solver(bootstrap_with=self._clauses)
+
+    @staticmethod
+    def _exactly_once(board: Board) -> Iterator[list[int]]:
+        side = board.side
+        cells = [[cell * side + digit + 1 for digit in range(side)] for cell in range(board.cells)]
+        places = [[cell * side + digit + 1 for cell in house] for house in board.houses for digit in range(side)]
+        for group in cells + places:
+            yield group
+            yield from ([-one, -other] for one, other in itertools.combinations(group, 2))
+
+    def _givens(self, puzzles: np.ndarray) -> list[list[int]]:
+        """The variables of each puzzle's givens."""
+        rows, cells = np.nonzero(puzzles)
+        variables = (cells * self.board.side + puzzles[rows, cells]).tolist()
+        ends = np.cumsum(np.count_nonzero(puzzles, axis=1)).tolist()
+        return [variables[start:end] for start, end in itertools.pairwise([0, *ends])]
+
+    def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        solve, model_of, nothing = self._solver.solve, self._solver.get_model, [0] * self.board.cells
+        found = []
+        for givens in self._givens(puzzles):
+            # exactly one variable a cell is true, and they come in the order of the cells
+            found.append([v for v in model_of() if v > 0] if solve(assumptions=givens) else nothing)
+        true = np.array(found, np.int32).reshape(-1, self.board.cells)
+        return np.where(true > 0, (true - 1) % self.board.side + 1, 0).astype(np.uint8)
+
+    def count(self, puzzles: np.ndarray, limit: int) -> np.ndarray:
+        counts = []
+        for start in range(0, len(puzzles), self._COUNTED_BY_ONE):
+            solver = self._new()
+            # a solution found is forbidden for as long as the puzzle's own switch is assumed
+            for switch, givens in enumerate(
+                self._givens(puzzles[start : start + self._COUNTED_BY_ONE]), self.board.candidates + 1
+            ):
+                count = 0
+                while count < limit and solver.solve(assumptions=[*givens, switch]):
+                    count += 1
+                    if count < limit:
+                        solution = solver.get_model()[: self.board.candidates]
+                        solver.add_clause([-switch, *(-v for v in solution if v > 0)])
+                solver.add_clause([-switch])
+                counts.append(count)
+            solver.delete()
+        return np.array(counts, np.int32)
+
+
+class Rustoku(Peer):
+    """rustoku, a solver in Rust, one call a puzzle."""
+
+    name, module, package = "rustoku", "rustoku", "rustoku"
+
+    def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        import rustoku
+
+        nothing = "0" * 81
+        text = "".join([rustoku.solve(line) or nothing for line in _lines(puzzles)])
+        return np.frombuffer(text.encode(), np.uint8).reshape(-1, 81) - ord("0")
+
+    def count(self, puzzles: np.ndarray, limit: int) -> np.ndarray:
+        import rustoku
+
+        return np.array([rustoku.count_solutions(line, limit) for line in _lines(puzzles)], np.int32)
+
+
+class CpSat(Peer):
+    """CP-SAT from ortools: an integer a cell, all different in every house, one worker."""
+
+    name, module, package, any_board = "cp-sat", "ortools", "ortools", True
+
+    def prepare(self, board: Board) -> None:
+        from ortools.sat.python import cp_model
+
+        super().prepare(board)
+        self._model = cp_model.CpModel()
+        self._variables = [self._model.new_int_var(1, board.side, "") for _ in range(board.cells)]
+        for house in board.houses:
+            self._model.add_all_different([self._variables[cell] for cell in house])
+
+    def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        grids = np.zeros_like(puzzles)
+        for puzzle, grid in zip(puzzles, grids, strict=True):
+            model = self._model.clone()
+            for cell in np.flatnonzero(puzzle).tolist():
+                model.add(self._variables[cell] == int(puzzle[cell]))
+            if solver.solve(model) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                grid[:] = [solver.value(variable) for variable in self._variables]
+        return grids
+
+
+class PySudoku(Peer):
+    """py-sudoku, backtracking in plain Python. Some puzzles with few givens take it minutes each."""
+
+    name, module, package, any_board = "py-sudoku", "sudoku", "py-sudoku", True
+
+    def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        from sudoku import Sudoku
+
+        side = self.board.side
+        if self.board.box is None:
+            raise NotImplementedError("py-sudoku solves boards with boxes alone")
+        rows, columns = self.board.box
+        grids = np.zeros_like(puzzles)
+        for puzzle, grid in zip(puzzles, grids, strict=True):
+            solved = Sudoku(columns, rows, board=puzzle.reshape(side, side).tolist()).solve().board
+            grid[:] = [digit or 0 for row in solved for digit in row]
+        return grids
+
+
+def _lines(puzzles: np.ndarray) -> list[str]:
+    """Each puzzle as 81 characters."""
+    text = (puzzles + ord("0")).tobytes().decode()
+    return [text[start : start + 81] for start in range(0, len(text), 81)]
+
+
+_MAKERS: tuple[Callable[[], Peer], ...] = (Minisat22, Rustoku, CpSat, PySudoku)
+
+#: Every peer, by name.
+PEERS: dict[str, Peer] = {peer.name: peer for peer in (make() for make in _MAKERS)}
+
+
+def main() -> None:
+    for peer in PEERS.values():
+        version = importlib.metadata.version(peer.package) if peer.available() else "not installed"
+        print(f"{peer.name}\t{peer.package} {version}\t{'any board' if peer.any_board else '9x9'}")
+
+
+if __name__ == "__main__":
+    main()

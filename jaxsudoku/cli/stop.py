@@ -1,0 +1,69 @@
+"""Being told to stop: SIGINT and SIGTERM end a run between two writes, never within one."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stop(BaseException):
+    """A signal asks the program to stop.
+
+    Attributes:
+      signal: which.
+      advice: what the user may do now, empty if nothing.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = signal.Signals(number)
+        self.advice = ""
+
+
+class Signals:
+    """A context manager in which the first signal raises ``Stop`` in the main thread; the next one kills as ever."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._holding = False
+        self._held: int | None = None
+
+    def __enter__(self) -> Signals:
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                # a shell makes its background jobs ignore Ctrl-C, and means it
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """A block that a first signal doesn't interrupt: ``Stop`` is raised at its end."""
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+        if self._held is not None:
+            self._raise(self._held)
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self._holding and self._held is None:
+            self._held = number
+        else:
+            self._raise(number)
+
+    def _raise(self, number: int) -> None:
+        for caught in self._before:
+            signal.signal(caught, signal.SIG_DFL)
+        raise Stop(number)
