@@ -13,8 +13,8 @@ and a hard puzzle spreads over all lanes by itself:
 A node on the stack is its parent's candidates and a pending literal, the candidate to take or exclude. Both children so
 share one row, and the literal, written one-hot, is turned into planes by the same transposition as the candidates.
 
-The stack can't overflow: near its end fewer nodes are taken, and with one node a step it is a plain depth-first search,
-which never holds more nodes than a puzzle has candidates.
+The stack can't overflow: the fuller it is, the fewer nodes are taken, and with one node a step it is a plain depth-first
+search, which adds no more nodes than a puzzle has candidates.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ class _Plan(NamedTuple):
         return max(self.lanes // 16, GROUP)
 
     @property
-    def soft_capacity(self) -> int:
-        """Nodes on the stack up to which whole blocks are taken from it."""
-        return 16 * self.lanes
+    def capacity(self) -> int:
+        """Nodes on the stack beyond which it is emptied one by one."""
+        return 3 * self.board.side * self.lanes
 
     @property
     def stack_size(self) -> int:
-        """Room for the soft capacity, a depth-first descent from there, and the two blocks that a step writes."""
-        return self.soft_capacity + self.board.candidates + 2 * self.lanes
+        """Room for the capacity, a depth-first descent from there, and the two blocks that a step writes."""
+        return self.capacity + self.board.candidates + 2 * self.lanes
 
 
 class _Stack(NamedTuple):
@@ -336,7 +336,9 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     lane = jnp.arange(lanes, dtype=jnp.int32)
     nobody = found.seen.shape[0]
 
-    taken = jnp.minimum(jnp.minimum(stack.top, lanes), jnp.maximum(plan.soft_capacity - stack.top, 1))
+    # a block leaves behind a sibling of each of its nodes at every level, so the fuller the stack, the fewer are taken
+    room = jnp.maximum((plan.capacity - stack.top) // board.side, 1)
+    taken = jnp.minimum(stack.top, jnp.minimum(lanes, room))
     base = stack.top - taken
     owner = jnp.where(lane < taken, lax.dynamic_slice(stack.owner, (base,), (lanes,)), nobody)
     live = found.seen.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
@@ -389,10 +391,15 @@ def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Arr
 
 def _settle(plan: _Plan, planes: Array) -> tuple[Array, Array]:
     """A few rounds of the rules; also uint32[W], the lanes in which the last round still changed something."""
-    for remaining in range(plan.rounds - 1, 0, -1):
-        # locked candidates cost as much as singles and seldom fire twice in a row
-        lighter = plan.rules == "locked" and remaining % 2
-        planes = sweep(plan.board, planes, "singles" if lighter else plan.rules)
+    # locked candidates cost as much as singles and seldom fire twice in a row, so every second round goes without
+    lighter = "singles" if plan.rules == "locked" else plan.rules
+
+    def two_rounds(_: int, planes: Array) -> Array:
+        return sweep(plan.board, sweep(plan.board, planes, plan.rules), lighter)
+
+    if plan.rounds % 2 == 0:
+        planes = sweep(plan.board, planes, lighter)
+    planes = lax.fori_loop(0, (plan.rounds - 1) // 2, two_rounds, planes)
     settled = sweep(plan.board, planes, plan.rules)
     by_cell = fence(any_of(slices(settled ^ planes, 0)))
     return settled, any_of(slices(fence(any_of(slices(by_cell, 0))), 0))

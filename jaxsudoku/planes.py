@@ -32,6 +32,9 @@ GROUP = 32
 #: Cells of a grid that share a word on the way between grids and planes, a byte each.
 _CELLS_PER_WORD = 4
 
+#: Planes that are counted in one stage.
+_COUNTED_TOGETHER = 9
+
 T = TypeVar("T")
 
 
@@ -98,6 +101,12 @@ def where(condition: Array, x: Array, y: Array) -> Array:
 
 def count_planes(planes: Sequence[Array]) -> list[Array]:
     """How many of the planes are set, as a binary number of planes, least significant first."""
+    if len(planes) > _COUNTED_TOGETHER:  # a longer chain would be computed again for each place of the sum
+        sums = [
+            fence(count_planes(planes[start : start + _COUNTED_TOGETHER]))
+            for start in range(0, len(planes), _COUNTED_TOGETHER)
+        ]
+        return functools.reduce(lambda x, y: fence(_add(x, y)), sums)
     total: list[Array] = []
     for seen, plane in enumerate(planes, 1):
         carry = plane
@@ -106,6 +115,16 @@ def count_planes(planes: Sequence[Array]) -> list[Array]:
         if len(total) < seen.bit_length():  # the sum may have grown by a place
             total.append(carry)
     return total
+
+
+def _add(x: Sequence[Array], y: Sequence[Array]) -> list[Array]:
+    """The sum of two binary numbers of planes."""
+    total = []
+    carry = jnp.zeros_like(x[0])
+    for a, b in itertools.zip_longest(x, y, fillvalue=carry):
+        total.append(a ^ b ^ carry)
+        carry = (a & b) | (carry & (a ^ b))
+    return [*total, carry]
 
 
 # ---------------------------------------------------------------------- lanes
