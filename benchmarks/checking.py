@@ -16,6 +16,20 @@ def box_shape(side: int) -> tuple[int, int]:
     return rows, side // rows
 
 
+def clashing(puzzles: np.ndarray) -> np.ndarray:
+    """Which puzzles have givens that break a rule by themselves: bool[N] of uint8[N, cells]."""
+    side = math.isqrt(puzzles.shape[1])
+    rows, columns = box_shape(side)
+    row, column = np.divmod(np.arange(side * side), side)
+    box = row // rows * (side // columns) + column // columns
+    clash = np.zeros(len(puzzles), bool)
+    for number in range(side):
+        for houses in (row, column, box):
+            house = np.sort(puzzles[:, houses == number], axis=1)
+            clash |= ((house[:, 1:] == house[:, :-1]) & (house[:, 1:] > 0)).any(axis=1)
+    return clash
+
+
 def rightly_solved(puzzles: np.ndarray, grids: np.ndarray) -> np.ndarray:
     """Which grids are complete, keep their puzzle's givens, and hold every digit once in each row, column and box.
 

@@ -80,9 +80,10 @@ class Minisat22(Peer):
         side = board.side
         cells = [[cell * side + digit + 1 for digit in range(side)] for cell in range(board.cells)]
         places = [[cell * side + digit + 1 for cell in house] for house in board.houses for digit in range(side)]
-        for group in cells + places:
-            yield group
-            yield from ([-one, -other] for one, other in itertools.combinations(group, 2))
+        yield from cells + places
+        # a row and a box share pairs, which are said once
+        pairs = {pair for group in cells + places for pair in itertools.combinations(group, 2)}
+        yield from ([-one, -other] for one, other in sorted(pairs))
 
     def _givens(self, puzzles: np.ndarray) -> list[list[int]]:
         """The variables of each puzzle's givens."""
@@ -93,10 +94,11 @@ class Minisat22(Peer):
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
         solve, model_of, nothing = self._solver.solve, self._solver.get_model, [0] * self.board.cells
-        found = []
-        for givens in self._givens(puzzles):
-            # exactly one variable a cell is true, and they come in the order of the cells
-            found.append([v for v in model_of() if v > 0] if solve(assumptions=givens) else nothing)
+        # exactly one variable a cell is true, and they come in the order of the cells
+        found = [
+            [variable for variable in model_of() if variable > 0] if solve(assumptions=givens) else nothing
+            for givens in self._givens(puzzles)
+        ]
         true = np.array(found, np.int32).reshape(-1, self.board.cells)
         return np.where(true > 0, (true - 1) % self.board.side + 1, 0).astype(np.uint8)
 
@@ -104,10 +106,9 @@ class Minisat22(Peer):
         counts = []
         for start in range(0, len(puzzles), self._COUNTED_BY_ONE):
             solver = self._new()
+            block = self._givens(puzzles[start : start + self._COUNTED_BY_ONE])
             # a solution found is forbidden for as long as the puzzle's own switch is assumed
-            for switch, givens in enumerate(
-                self._givens(puzzles[start : start + self._COUNTED_BY_ONE]), self.board.candidates + 1
-            ):
+            for switch, givens in enumerate(block, self.board.candidates + 1):
                 count = 0
                 while count < limit and solver.solve(assumptions=[*givens, switch]):
                     count += 1
@@ -126,14 +127,20 @@ class Rustoku(Peer):
     name, module, package = "rustoku", "rustoku", "rustoku"
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
-        import rustoku
+        import rustoku  # type: ignore[import-not-found, unused-ignore]
+
+        def solve(line: str) -> str:
+            try:
+                return rustoku.solve(line) or nothing
+            except ValueError:  # which is how it says that givens clash
+                return nothing
 
         nothing = "0" * 81
-        text = "".join([rustoku.solve(line) or nothing for line in _lines(puzzles)])
+        text = "".join([solve(line) for line in _lines(puzzles)])
         return np.frombuffer(text.encode(), np.uint8).reshape(-1, 81) - ord("0")
 
     def count(self, puzzles: np.ndarray, limit: int) -> np.ndarray:
-        import rustoku
+        import rustoku  # type: ignore[import-not-found, unused-ignore]
 
         return np.array([rustoku.count_solutions(line, limit) for line in _lines(puzzles)], np.int32)
 
@@ -144,7 +151,7 @@ class CpSat(Peer):
     name, module, package, any_board = "cp-sat", "ortools", "ortools", True
 
     def prepare(self, board: Board) -> None:
-        from ortools.sat.python import cp_model
+        from ortools.sat.python import cp_model  # type: ignore[import-not-found, unused-ignore]
 
         super().prepare(board)
         self._model = cp_model.CpModel()
@@ -153,7 +160,7 @@ class CpSat(Peer):
             self._model.add_all_different([self._variables[cell] for cell in house])
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
-        from ortools.sat.python import cp_model
+        from ortools.sat.python import cp_model  # type: ignore[import-not-found, unused-ignore]
 
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
@@ -173,7 +180,7 @@ class PySudoku(Peer):
     name, module, package, any_board = "py-sudoku", "sudoku", "py-sudoku", True
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
-        from sudoku import Sudoku
+        from sudoku import Sudoku  # type: ignore[import-not-found, unused-ignore]
 
         side = self.board.side
         if self.board.box is None:

@@ -26,8 +26,7 @@ _COLUMNS = (
     ("puzzles/s", 11, ">"),
     ("µs each", 10, ">"),
     ("MiB", 7, ">"),
-    ("ratio", 24, "<"),
-    ("outcome", 0, "<"),
+    ("outcome; ratio to peers", 0, "<"),
 )
 
 
@@ -41,8 +40,11 @@ def line(row: dict[str, Any]) -> str:
     by += f" limit {row['limit']}" if row["limit"] else ""
     texts = [row["set"], f"{row['puzzles']:,}", by, f"{row['batch']:,}" if row["batch"] else "-"]
     if row["error"]:
-        return _aligned([*texts, *[""] * 7, f"FAILED: {row['error']}"])
+        return _aligned([*texts, *[""] * 6, f"FAILED: {row['error']}"])
     runs = row["runs_s"]
+    if not runs:
+        first = "" if row["first_s"] is None else f"{row['first_s']:.2f}"
+        return _aligned([*texts, first, *[""] * 5, "FAILED: stopped before a timed run was finished"])
     spread = (max(runs) - min(runs)) / row["median_s"]
     return _aligned([
         *texts,
@@ -52,16 +54,16 @@ def line(row: dict[str, Any]) -> str:
         f"{row['puzzles_per_s']:,.0f}",
         f"{1e6 / row['puzzles_per_s']:,.3f}",
         f"{row['peak_mib']:,.0f}" if row["peak_mib"] else "-",
-        ", ".join(f"{ratio:.1f}x {peer}" for peer, ratio in row["ratios"].items()) or "-",
         outcome(row),
     ])  # fmt: skip
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """Statuses or counts, what is amiss among them, and on how many puzzles a peer was measured."""
+    """Statuses or counts, what is amiss among them, on how many puzzles a peer was measured, and how peers compare."""
     counts = ", ".join(f"{number:,} {name}" for name, number in row["outcome"].items() if number)
     failed = f"FAILED {row['failed']:,} of {row['judged']:,}: " if row["failed"] else ""
-    return failed + counts + (f"; {row['note']}" if row["note"] else "")
+    ratios = ", ".join(f"{ratio:.2f}x {peer}" for peer, ratio in row["ratios"].items())
+    return "; ".join(filter(None, (failed + counts, row["note"], ratios)))
 
 
 def _aligned(texts: Sequence[str]) -> str:
@@ -70,7 +72,8 @@ def _aligned(texts: Sequence[str]) -> str:
 
 
 def failures(rows: Iterable[dict[str, Any]]) -> int:
-    return sum(bool(row["error"] or row["failed"]) for row in rows)
+    """Rows with an error, with puzzles that did not end as they must, or without a run."""
+    return sum(bool(row["error"] or row["failed"] or not row["runs_s"]) for row in rows)
 
 
 def main() -> int:
@@ -80,10 +83,11 @@ def main() -> int:
     described = None
     for file in parser.parse_args().files:
         figures = json.loads(file.read_text())
-        told = machine.lines(figures["about"])
-        if told[:3] != described:
-            print("\n".join(told))
-            described = told[:3]
+        about = figures["about"]
+        same = [about[what] for what in ("devices", "driver", "cpu", "cores", "python", "versions", "commit")]
+        if same != described:
+            print("\n".join(machine.lines(about)))
+            described = same
         rows += figures["rows"]
     print(heading())
     for row in rows:

@@ -20,8 +20,8 @@ import jaxsudoku as js
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _ENDINGS = (".txt", ".csv", ".txt.gz", ".csv.gz")
 
-#: What a complete solver must answer, by set; every puzzle of any other set has a solution.
-_WITHOUT_SOLUTION = {"nosolution": "UNSATISFIABLE", "rust_sudoku_invalid": "INVALID"}
+#: What is known of some sets; every puzzle of any other set has exactly one solution.
+_WITHOUT_SOLUTION = ("nosolution", "rust_sudoku_invalid")
 _SEVERAL_SOLUTIONS = ("multisolution",)
 _UNIQUENESS_UNKNOWN = ("acs_16x16", "acs_25x25")
 
@@ -47,15 +47,18 @@ class PuzzleSet:
         return math.isqrt(self.puzzles.shape[1])
 
     @property
-    def status(self) -> str:
-        """Name of the status that every puzzle of the set must end with."""
-        return _WITHOUT_SOLUTION.get(self.name, "SOLVED")
+    def solvable(self) -> bool:
+        """Whether every puzzle has a solution; otherwise none has."""
+        return self.name not in _WITHOUT_SOLUTION
 
     @property
-    def unique(self) -> bool | None:
-        """Whether every puzzle has exactly one solution (or none, by ``status``); None where nobody promises it."""
-        stem = self.name.split("@")[0]
-        return None if stem in _UNIQUENESS_UNKNOWN else stem not in _SEVERAL_SOLUTIONS
+    def solutions(self) -> tuple[int, float]:
+        """The fewest and the most solutions that a puzzle of the set may have."""
+        if not self.solvable:
+            return 0, 0
+        if self.name in _SEVERAL_SOLUTIONS:
+            return 2, math.inf
+        return 1, math.inf if self.name.split("@")[0] in _UNIQUENESS_UNKNOWN else 1
 
     def resized(self, size: int) -> PuzzleSet:
         """The first ``size`` puzzles, the set being repeated as often as that takes."""

@@ -108,18 +108,31 @@ def count_solutions(
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """What is compiled: a pure function of (board, puzzles uint8[B, cells], key), named by hashable settings."""
+    """What is compiled: a pure function of a batch, of a solver and its settings.
+
+    Attributes:
+      function: (board, puzzles uint8[B, cells], key, solver, config, *arguments) to arrays with leading axis B.
+      solver: the solver's name.
+      config: its settings.
+      arguments: further static, hashable arguments.
+    """
 
     function: Callable[..., Any]
-    settings: tuple[Any, ...]
+    solver: str
+    config: Any
+    arguments: tuple[Any, ...] = ()
+
+    def fit(self, board: Board, platform: str) -> Kernel:
+        """The kernel with the settings that suit a machine."""
+        return dataclasses.replace(self, config=solvers.get(self.solver).fit(self.config, board, platform))
 
     def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array) -> Any:
-        return self.function(board, puzzles, key, *self.settings)
+        return self.function(board, puzzles, key, self.solver, self.config, *self.arguments)
 
 
 def solve_kernel(solver: str, config: Any) -> Kernel:
     """Solves and judges."""
-    return Kernel(_solve_and_judge, (solver, config))
+    return Kernel(_solve_and_judge, solver, config)
 
 
 def count_kernel(limit: int, **options: Any) -> Kernel:
@@ -128,14 +141,14 @@ def count_kernel(limit: int, **options: Any) -> Kernel:
         raise ValueError(f"limit must be at least 1, not {limit}")
     if options.get("budget"):
         raise ValueError("a count under a budget would be no count; leave the budget out")
-    return Kernel(_count, (limit, solvers.make_config(solvers.get("exact"), **options)))
+    return Kernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
 
 
 def _solve_and_judge(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Solution:
     return solvers.judge(board, puzzles, solvers.get(solver).run(board, puzzles, key, config))
 
 
-def _count(board: Board, puzzles: jax.Array, key: jax.Array, limit: int, config: Any) -> jax.Array:
+def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int) -> jax.Array:
     return solvers.exact_search(board, puzzles, key, config, limit).counts
 
 
@@ -163,14 +176,14 @@ class Engine:
     ) -> None:
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-        self.kernel, self.board = kernel, board
         self.key = jax.random.key(key) if isinstance(key, int) else key
         self.devices = tuple(devices if devices is not None else jax.local_devices())
+        self.board = board
+        self.kernel = kernel.fit(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(board, self.devices)
-        on_one_cpu = len(self.devices) == 1 and self.devices[0].platform == "cpu"
-        self.workers = len(os.sched_getaffinity(0)) if on_one_cpu and hasattr(os, "sched_getaffinity") else 1
-        if not on_one_cpu:
-            self.workers = 2  # one batch computes while the other travels
+        self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
+        # otherwise one batch computes while the other travels
+        self.workers = usable_cores() if self.threaded else 2
 
     def compile(self, size: int) -> None:
         """Compiles for batches of ``size`` puzzles now, rather than when the first one comes."""
@@ -202,10 +215,10 @@ class Engine:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def split(self, size: int) -> list[slice]:
-        """Cuts ``size`` puzzles into even batches, at least one for each worker where that is worth while."""
-        most = max(1, size // _MIN_PART)
-        parts = max(-(-size // self.batch_size), min(self.workers, most))
-        bounds = [size * part // parts for part in range(parts + 1)]
+        """Cuts ``size`` puzzles into even batches, on a CPU one for each core where that is worth while."""
+        least = min(self.workers, max(1, size // _MIN_PART)) if self.threaded else 1
+        parts = max(-(-size // self.batch_size), least)
+        bounds = [-(-size * part // parts) for part in range(parts + 1)]  # the first part is the largest
         return [slice(*pair) for pair in itertools.pairwise(bounds)]
 
     def _run(self, number: int, batch: np.ndarray, padded_size: int) -> Any:
@@ -226,6 +239,11 @@ class Engine:
 
 #: Puzzles below which a part of the input is not worth a thread of its own.
 _MIN_PART = 1024
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_batch_size(board: Board, devices: Sequence[jax.Device]) -> int:

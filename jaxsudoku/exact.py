@@ -13,8 +13,8 @@ and a hard puzzle spreads over all lanes by itself:
 A node on the stack is its parent's candidates and a pending literal, the candidate to take or exclude. Both children so
 share one row, and the literal, written one-hot, is turned into planes by the same transposition as the candidates.
 
-The stack can't overflow: the fuller it is, the fewer nodes are taken, and with one node a step it is a plain depth-first
-search, which adds no more nodes than a puzzle has candidates.
+The stack can't overflow: the fuller it is, the fewer nodes are taken, and with one node a step it is a plain
+depth-first search, which adds no more nodes than a puzzle has candidates.
 """
 
 from __future__ import annotations

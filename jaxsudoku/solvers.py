@@ -13,6 +13,7 @@ claim a false solve.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import jax
@@ -43,6 +44,7 @@ class Solver:
       summary: one line for the help text.
       run: the solver.
       config: frozen dataclass of its settings.
+      fit: fills in the settings that depend on the machine: (config, board, platform "cpu", "gpu" or "tpu") to config.
       complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
     """
 
@@ -50,6 +52,7 @@ class Solver:
     summary: str
     run: Run
     config: type
+    fit: Callable[[Any, Board, str], Any]
     complete: bool
 
 
@@ -73,12 +76,8 @@ def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
     return Solution(grids, status, solution.iterations)
 
 
-def _default_lanes(board: Board) -> int:
-    """Nodes in a step: on a CPU as many as keep the planes in its cache, on an accelerator enough to fill it."""
-    if jax.default_backend() == "cpu":
-        return 2048
-    nodes = (1 << 28) // (4 * board.words)
-    return max(1 << min(nodes.bit_length() - 1, 18), 2048)
+#: Lanes that do best for 9x9 boards on a CPU.
+_CPU_LANES = 2048
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +89,7 @@ class ExactConfig:
       rounds: rounds of the rules in a step.
       budget: nodes after which a puzzle is left UNSOLVED; 0 for no limit.
       order: order of branching: fixed, or random by the key.
-      lanes: nodes in a step, a multiple of 32; 0 chooses by the machine.
+      lanes: nodes in a step, a multiple of 32; 0 suits the machine.
     """
 
     rules: str = "locked"
@@ -122,8 +121,20 @@ def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, 
         budget=config.budget or None,
         rules=config.rules,
         rounds=config.rounds,
-        lanes=config.lanes or _default_lanes(board),
+        lanes=config.lanes or _CPU_LANES,
     )
+
+
+def _fit_exact(config: ExactConfig, board: Board, platform: str) -> ExactConfig:
+    """Chooses the lanes: on a CPU as many as keep the planes in its cache, on an accelerator enough to fill it."""
+    if config.lanes:
+        return config
+    if platform == "cpu":
+        lanes = _CPU_LANES if board.side < 12 else 512
+    else:
+        most = (1 << 28) // (4 * board.words)
+        lanes = max(1 << min(most.bit_length() - 1, 18), _CPU_LANES)
+    return dataclasses.replace(config, lanes=lanes)
 
 
 def _run_exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, /) -> Solution:
@@ -136,7 +147,7 @@ SOLVERS: dict[str, Solver] = {
     solver.name: solver
     for solver in (
         Solver("exact", "complete search on bit-planes: finds the solution or proves there is none", _run_exact,
-               ExactConfig, complete=True),
+               ExactConfig, _fit_exact, complete=True),
     )
 }  # fmt: skip
 

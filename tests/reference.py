@@ -29,7 +29,6 @@ NINE = {
     "9x9": Board.classic(),
     "diagonal": Board.diagonal(),
     "windoku": Board.windoku(),
-    "jigsaw-9": Board.jigsaw("aaabbbbcc aaabbcccc aaabbbccc ddddeefff dddeeefff ddeeeefff ggghhhiii gggghhiii gghhhhiii"),
 }
 
 
@@ -167,12 +166,17 @@ def pattern(board: Board) -> np.ndarray:
 
 
 def full_grid(board: Board, rng: np.random.Generator) -> np.ndarray:
-    """A random solved grid: a shuffled pattern where there is one, else what random backtracking finds; uint8[cells]."""
+    """A random solved grid: a pattern with its lines shuffled, or one of a few found; digits renamed; uint8[cells]."""
     if board.box is None or board.extra:
-        return np.array(solutions(board, [0] * board.cells, 1, rng)[0], np.uint8)
-    order = lines(board, rng)
-    digits = rng.permutation(board.side).astype(np.uint8) + 1
-    return digits[pattern(board)[order] - 1]
+        grid = _found(board)[rng.integers(len(_found(board)))]
+    else:
+        grid = pattern(board)[lines(board, rng)]
+    return rng.permutation(board.side).astype(np.uint8)[grid - 1] + np.uint8(1)
+
+
+@functools.cache
+def _found(board: Board) -> np.ndarray:
+    return np.array(solutions(board, [0] * board.cells, 50, np.random.default_rng(0)), np.uint8)
 
 
 def lines(board: Board, rng: np.random.Generator) -> np.ndarray:
@@ -247,6 +251,6 @@ def puzzles(draw: st.DrawFn, board: Board) -> np.ndarray:
 
 
 @functools.cache
-def _grids(board: Board) -> list[tuple[int, ...]]:
+def _grids(board: Board) -> list[list[int]]:
     rng = np.random.default_rng(0)
-    return [tuple(map(int, full_grid(board, rng))) for _ in range(8)]
+    return [full_grid(board, rng).tolist() for _ in range(8)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,23 +15,25 @@ def keep_compiled(warn: Callable[[str], None]) -> None:
     """Has JAX keep what it compiles: where its own settings say, else in the user's cache directory.
 
     Args:
-      warn: told if that directory can't be written, in which case every start compiles anew.
+      warn: told if that directory can't be written.
     """
     import jax
 
     jax.config.update("jax_persistent_cache_min_compile_time_secs", _SECONDS)
-    folder = Path(jax.config.jax_compilation_cache_dir or _user_cache())
+    folder = jax.config.values["jax_compilation_cache_dir"] or str(_user_cache())
+    if "://" in folder:  # a bucket, which is JAX's own to look after
+        return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        reason = error.strerror
-    else:
-        reason = "" if os.access(folder, os.W_OK | os.X_OK) else "not writable"
-    if reason:
-        warn(f"{folder}: {reason}: compiled kernels are not kept, so the next start will take as long as this one")
+        warn(f"{folder}: {error.strerror}: compiled kernels can't be kept, so every start compiles anew")
         jax.config.update("jax_enable_compilation_cache", False)
-    else:
-        jax.config.update("jax_compilation_cache_dir", str(folder))
+        return
+    jax.config.update("jax_compilation_cache_dir", folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        warn(f"{folder}: not writable: only kernels that it has already start at once")
+        # said already, and JAX would say it in several lines for each kernel
+        warnings.filterwarnings("ignore", message="Error writing persistent compilation cache entry")
 
 
 def _user_cache() -> Path:

@@ -32,7 +32,7 @@ class Signals:
     def __init__(self) -> None:
         self._before: dict[int, Any] = {}
         self._holding = False
-        self._held: int | None = None
+        self._caught: int | None = None
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
@@ -49,18 +49,21 @@ class Signals:
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """A block that a first signal doesn't interrupt: ``Stop`` is raised at its end."""
+        self._check()  # a Stop that was raised where Python ignores exceptions, in a finalizer, is raised again
         self._holding = True
         try:
             yield
         finally:
             self._holding = False
-        if self._held is not None:
-            self._raise(self._held)
+        self._check()
+
+    def _check(self) -> None:
+        if self._caught is not None:
+            self._raise(self._caught)
 
     def _handle(self, number: int, _: FrameType | None) -> None:
-        if self._holding and self._held is None:
-            self._held = number
-        else:
+        first, self._caught = self._caught is None, number
+        if not (self._holding and first):
             self._raise(number)
 
     def _raise(self, number: int) -> None:

@@ -20,6 +20,8 @@ from .source import gzip_member
 
 Kind = Literal["text", "csv", "parquet"]
 
+_STDOUT = "<stdout>"
+
 
 class SolutionWriter(abc.ABC):
     """Writes answers in the order of their puzzles; made by ``open_output``, and a context manager.
@@ -109,8 +111,10 @@ class SolutionWriter(abc.ABC):
             self._release()
 
     def _explained(self, error: OSError) -> OSError:
-        kept = f"the {self._next} answers written before stay in it, and --resume goes on from there"
-        return OSError(error.errno, f"{error.strerror or error}; {kept}", self._name)
+        cause = error.strerror or str(error)
+        if self._name != _STDOUT:
+            cause += f"; the {self._next} answers written before stay in it, and --resume goes on from there"
+        return OSError(error.errno, cause, self._name)
 
     @abc.abstractmethod
     def _append(self, chunk: Chunk, solution: Solution) -> None: ...
@@ -224,7 +228,7 @@ def open_output(
     if name == "-":
         if resume or kind == "parquet":
             raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
-        return _LineWriter(sys.stdout.buffer, "<stdout>", board, kind, compressed)
+        return _LineWriter(sys.stdout.buffer, _STDOUT, board, kind, compressed)
     if isinstance(source, (str, os.PathLike)) and _same_file(os.fspath(source), name):
         raise ValueError(f"{name}: the output is the input")
     if not os.path.isdir(os.path.dirname(name) or "."):
@@ -238,7 +242,7 @@ def open_output(
     if exists and not (resume or force):
         raise output_exists(name)
     found = recover(name, kind, compressed) if exists and resume else None
-    file: BinaryIO = open(name, "wb" if found is None else "r+b", buffering=0)
+    file: BinaryIO = open(name, "wb" if found is None else "r+b", buffering=0)  # noqa: SIM115 - the writer closes it
     return _LineWriter(file, name, board, kind, compressed, found)
 
 

@@ -1,0 +1,441 @@
+"""Puzzles a second: solver x options x puzzle set x batch size x device, beside peers measured in the same run.
+
+What is timed is a call with all puzzles of a set, from numpy arrays to numpy arrays. The first call, which compiles, is
+timed apart; then solvers and peers take turns, and medians are compared. Every grid that counts as solved is checked
+against its givens with numpy alone. Whatever fails stays in the table, and makes the exit status 1.
+
+    python benchmarks/throughput.py --sets 17clue,hardest_se11 --cores 1 --peers minisat22
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import checking
+import machine
+import numpy as np
+import report
+import sets
+from peers import PEERS, Peer
+
+_SCALING = "1000,10000,100000,1000000,2000000"
+_STATUSES = ("UNSOLVED", "SOLVED", "UNSATISFIABLE", "INVALID")
+
+#: What a call answers: grids uint8[N, cells] and statuses int8[N], or None and counts int32[N].
+Answer = tuple[np.ndarray | None, np.ndarray]
+
+
+@dataclasses.dataclass(eq=False)
+class Contender:
+    """A solver or a peer on one puzzle set: what is called, and what came of it.
+
+    Attributes:
+      run: the timed call, from puzzles to its raw results.
+      answer: the results as numpy arrays, not timed.
+      prepare: done before each timed call, not timed.
+      row: the figures, as they are written to the JSON file.
+    """
+
+    puzzle_set: sets.PuzzleSet
+    run: Callable[[np.ndarray], Any]
+    answer: Callable[[Any], Answer]
+    prepare: Callable[[], None]
+    row: dict[str, Any]
+    verdicts: dict[bytes, tuple[dict[str, int], int]] = dataclasses.field(default_factory=dict)
+
+    def measure(self, first: bool, memory: bool) -> None:
+        """Calls once, and notes time, memory and outcome; after a failure does nothing."""
+        if self.row["error"]:
+            return
+        try:
+            self.prepare()
+            if memory:
+                machine.forget_peak()
+            cpu, start = time.process_time(), time.perf_counter()
+            raw = self.run(self.puzzle_set.puzzles)
+            seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+            if memory and not first:
+                self.row["peak_mib"] = round(max(self.row["peak_mib"] or 0, machine.peak_mib()), 1)
+            outcome, failed = self._judged(*self.answer(raw))
+        except Exception as error:  # recorded, whatever it is: a figure that is left out misleads
+            self.row["error"] = _told(error)
+            return
+        if first:
+            self.row["first_s"] = seconds
+        else:
+            self.row["runs_s"].append(seconds)
+            self.row["cpu_s"].append(cpu)
+            self.row["median_s"] = statistics.median(self.row["runs_s"])
+            self.row["puzzles_per_s"] = len(self.puzzle_set.puzzles) / self.row["median_s"]
+        if failed >= self.row["failed"]:  # the worst of all calls
+            self.row["outcome"], self.row["failed"] = outcome, failed
+
+    def _judged(self, grids: np.ndarray | None, verdicts: np.ndarray) -> tuple[dict[str, int], int]:
+        """How many puzzles ended how, and how many of them not as they must; the same answer is judged once."""
+        digest = hashlib.blake2b(verdicts.tobytes())
+        if grids is not None:
+            digest.update(np.ascontiguousarray(grids).data)
+        key = digest.digest()
+        if key not in self.verdicts:
+            judge = _judge_counts if grids is None else _judge_grids
+            self.verdicts[key] = judge(self.puzzle_set, self.row["limit"], grids, verdicts)
+        return self.verdicts[key]
+
+
+def _told(error: Exception) -> str:
+    """An error in one line."""
+    first, *_ = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {first[:200]}"
+
+
+def _judge_grids(puzzle_set: sets.PuzzleSet, _: int, grids: Any, statuses: np.ndarray) -> tuple[dict[str, int], int]:
+    claimed = statuses == _STATUSES.index("SOLVED")
+    wrong = claimed & ~checking.rightly_solved(puzzle_set.puzzles, grids)
+    numbers = np.bincount(statuses[~wrong], minlength=len(_STATUSES)).tolist()
+    outcome = {name.lower(): number for name, number in zip(_STATUSES, numbers, strict=True) if number}
+    if wrong.any():
+        outcome["wrong"] = int(wrong.sum())
+    amiss = wrong | (statuses != _right_statuses(puzzle_set))
+    return outcome, int(amiss.sum())
+
+
+def _right_statuses(puzzle_set: sets.PuzzleSet) -> np.ndarray:
+    """int8[N], the status that each puzzle must end with."""
+    if puzzle_set.solvable:
+        return np.full(len(puzzle_set.puzzles), _STATUSES.index("SOLVED"), np.int8)
+    clash = checking.clashing(puzzle_set.puzzles)
+    return np.where(clash, _STATUSES.index("INVALID"), _STATUSES.index("UNSATISFIABLE")).astype(np.int8)
+
+
+def _judge_counts(puzzle_set: sets.PuzzleSet, limit: int, _: Any, counts: np.ndarray) -> tuple[dict[str, int], int]:
+    values, numbers = np.unique(counts, return_counts=True)
+    names = [f"with {value}{'+' * (value == limit)}" for value in values.tolist()]
+    fewest, most = puzzle_set.solutions
+    amiss = (counts < min(fewest, limit)) | (counts > min(most, limit))
+    return dict(zip(names, numbers.tolist(), strict=True)), int(amiss.sum())
+
+
+# ---------------------------------------------------------------------- contenders
+
+
+def _row(by: str, puzzle_set: sets.PuzzleSet, limit: int) -> dict[str, Any]:
+    return {
+        "set": puzzle_set.name,
+        "source": puzzle_set.source,
+        "puzzles": len(puzzle_set.puzzles),
+        "distinct": puzzle_set.distinct,
+        "side": puzzle_set.side,
+        "by": by,
+        "options": "",
+        "platform": "",
+        "device": "",
+        "batch": None,
+        "resident": False,
+        "limit": limit,
+        "first_s": None,
+        "runs_s": [],
+        "cpu_s": [],
+        "median_s": None,
+        "puzzles_per_s": None,
+        "peak_mib": None,
+        "ratios": {},
+        "outcome": {},
+        "failed": 0,
+        "judged": len(puzzle_set.puzzles),
+        "note": "" if len(puzzle_set.puzzles) == puzzle_set.distinct else f"tiled from {puzzle_set.distinct:,}",
+        "error": "",
+    }
+
+
+def _solvers(args: argparse.Namespace, puzzle_set: sets.PuzzleSet) -> Iterator[Contender]:
+    """Every combination of solver, options, batch size and device."""
+    import jax
+
+    for name in args.solvers:
+        for options in args.options or [{}]:
+            for platform in args.devices or [None]:
+                for batch in args.batch or [None]:
+                    row = _row(name, puzzle_set, args.limit)
+                    row["options"] = ",".join(f"{key}={value}" for key, value in options.items())
+                    row["platform"], row["resident"] = platform or "", args.resident
+                    row["batch"] = len(puzzle_set.puzzles) if args.resident else batch
+                    run: Callable[[np.ndarray], Any] = len
+                    try:
+                        devices = jax.devices(platform)
+                        row["device"] = f"{len(devices)} x {devices[0].device_kind}"
+                        maker = _resident if args.resident else _called
+                        run = maker(name, puzzle_set, args.limit, batch, devices, options)
+                    except Exception as error:  # no such device, solver or option: a row that says so
+                        row["error"] = _told(error)
+                    yield Contender(puzzle_set, run, _answer, lambda: None, row)
+
+
+def _called(
+    name: str, puzzle_set: sets.PuzzleSet, limit: int, batch: int | None, devices: Any, options: dict[str, Any]
+) -> Callable[[np.ndarray], Any]:
+    """The library's own entry, from the host to the host."""
+    import jaxsudoku as js
+
+    board = js.Board.classic(puzzle_set.side)
+    if limit:
+        return lambda puzzles: js.count_solutions(puzzles, limit, board, batch_size=batch, devices=devices, **options)
+    return lambda puzzles: js.solve(puzzles, board, solver=name, batch_size=batch, devices=devices, **options)
+
+
+def _resident(
+    name: str, puzzle_set: sets.PuzzleSet, limit: int, _: int | None, devices: Any, options: dict[str, Any]
+) -> Callable[[np.ndarray], Any]:
+    """One call of the kernel on one device, the puzzles being there before and the results staying there."""
+    import jax
+
+    import jaxsudoku as js
+    from jaxsudoku import driver, solvers
+
+    if limit:
+        kernel = driver.count_kernel(limit, **options)
+    else:
+        kernel = driver.solve_kernel(name, solvers.make_config(solvers.get(name), **options))
+    board, device = js.Board.classic(puzzle_set.side), devices[0]
+    jitted = jax.jit(
+        lambda puzzles, key: kernel(board, puzzles, key), compiler_options=js.compiler_options(device.platform)
+    )
+    placed = jax.block_until_ready(jax.device_put((puzzle_set.puzzles, jax.random.key(0)), device))
+    return lambda _: jax.block_until_ready(jitted(*placed))
+
+
+def _answer(raw: Any) -> Answer:
+    if hasattr(raw, "grids"):
+        return np.asarray(raw.grids), np.asarray(raw.status)
+    return None, np.asarray(raw)
+
+
+def _peer(peer: Peer, puzzle_set: sets.PuzzleSet, args: argparse.Namespace) -> Contender:
+    """A peer on as many puzzles, spread over the set, as it does in the time it is given."""
+    from jaxsudoku.board import Board
+
+    board = Board.classic(puzzle_set.side)
+
+    def run(puzzles: np.ndarray) -> Any:
+        return peer.count(puzzles, args.limit) if args.limit else peer.solve(puzzles)
+
+    def answer(raw: np.ndarray) -> Answer:
+        if args.limit:
+            return None, raw
+        without = np.where(checking.clashing(sample), _STATUSES.index("INVALID"), _STATUSES.index("UNSATISFIABLE"))
+        return raw, np.where(raw.any(axis=1), _STATUSES.index("SOLVED"), without).astype(np.int8)
+
+    error = ""
+    distinct = puzzle_set.puzzles[: puzzle_set.distinct]
+    size = len(distinct)
+    try:
+        peer.prepare(board)
+        size = _affordable(run, distinct, args.peer_seconds)
+    except Exception as failure:  # recorded like any other
+        error = _told(failure)
+    sample = distinct[np.arange(size) * len(distinct) // size]
+    row = _row(peer.name, dataclasses.replace(puzzle_set, puzzles=sample, distinct=size), args.limit)
+    row["error"] = error
+    if size < len(distinct):
+        row["note"] = f"measured on {size:,} of {len(distinct):,}, evenly spread"
+    elif size < len(puzzle_set.puzzles):
+        row["note"] = "measured on the set untiled"
+    measured = dataclasses.replace(puzzle_set, puzzles=sample, distinct=size)
+    return Contender(measured, run, answer, lambda: peer.prepare(board), row)
+
+
+def _affordable(run: Callable[[np.ndarray], Any], puzzles: np.ndarray, seconds: float) -> int:
+    """How many of the puzzles a peer does in about that time, by its pace on a few of them."""
+    if not seconds:
+        return len(puzzles)
+    tried = 1
+    while True:
+        sample = puzzles[np.arange(tried) * len(puzzles) // tried]
+        start = time.perf_counter()
+        run(sample)
+        taken = time.perf_counter() - start
+        if taken >= min(0.5, seconds / 4) or tried == len(puzzles):
+            return max(1, min(len(puzzles), int(tried * seconds / taken)))
+        tried = min(4 * tried, len(puzzles))
+
+
+# ---------------------------------------------------------------------- the run
+
+
+def _cases(args: argparse.Namespace) -> Iterator[sets.PuzzleSet]:
+    """Each set in each size; a set that is absent is left out, which is said."""
+    for name in args.sets:
+        loaded = sets.load(name, args.data)
+        if loaded is None:
+            looked = ", ".join(map(str, sets.folders(args.data)))
+            print(f"{name}: left out, there is no such set in {looked}", flush=True)
+            continue
+        sizes = args.scaling or ([args.puzzles] if args.puzzles else [len(loaded.puzzles)])
+        for size in sizes:
+            yield loaded.resized(size)
+
+
+def _measure(puzzle_set: sets.PuzzleSet, args: argparse.Namespace, peers: list[Peer]) -> Iterator[list[dict[str, Any]]]:
+    """Everyone on one set: each once to warm up, then taking turns; gives all rows as they are after each turn."""
+    solvers = list(_solvers(args, puzzle_set))
+    fitting = [peer for peer in peers if puzzle_set.side == 9 or peer.any_board]
+    rivals = [_peer(peer, puzzle_set, args) for peer in fitting]
+    everyone = solvers + rivals
+    for contender in everyone:
+        contender.measure(first=True, memory=False)
+        yield [each.row for each in everyone]
+    for _ in range(args.repeat):
+        for contender in everyone:
+            contender.measure(first=False, memory=args.memory and contender in solvers)
+        for solver in solvers:
+            for rival in rivals:
+                ours, theirs = solver.row["puzzles_per_s"], rival.row["puzzles_per_s"]
+                if ours and theirs:
+                    solver.row["ratios"][rival.row["by"]] = ours / theirs
+        yield [each.row for each in everyone]
+
+
+def _scaling_summary(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Time per puzzle over the sizes, for each set and solver."""
+    series: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        if not row["error"] and row["by"] not in PEERS:
+            batch = "" if row["resident"] or not row["batch"] else f"batch {row['batch']:,}"
+            series.setdefault((row["set"], row["by"], row["options"], row["platform"], batch), []).append(row)
+    for kind, sized in series.items():
+        each = {row["puzzles"]: 1e6 / row["puzzles_per_s"] for row in sized}
+        told = "; ".join(f"{size:,}: {micros:.3f} µs" for size, micros in each.items())
+        if 10_000 in each and len(each) > 1:
+            last = max(each)
+            told += f"; {last:,} against 10,000: {each[last] / each[10_000]:.2f}x the time per puzzle"
+        yield f"{' '.join(filter(None, kind))}: {told}"
+
+
+def _installed(names: list[str]) -> list[Peer]:
+    for name in names:
+        if not PEERS[name].available():
+            print(f"{name}: left out, {PEERS[name].package} is not installed", flush=True)
+    return [PEERS[name] for name in names if PEERS[name].available()]
+
+
+def _write(path: Path, about: dict[str, Any], args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    """Writes what there is so far, so that a run that is cut short loses nothing that was finished."""
+    arguments = {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()}
+    arguments.pop("data")  # a path of the machine
+    arguments.pop("json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(json.dumps({"about": about, "arguments": arguments, "rows": rows}, indent=1) + "\n")
+    unfinished.replace(path)
+
+
+def main() -> int:
+    args = _parse()
+    try:
+        cores = machine.keep_to_cores(args.cores)
+    except (OSError, ValueError) as error:
+        print(f"throughput: {error}", file=sys.stderr)
+        return 2
+    peers = _installed(args.peers)
+    about = machine.describe(cores, [peer.package for peer in peers])
+    print("\n".join(machine.lines(about)))
+    print(f"repeat   {args.repeat}, after a first call that compiles; medians\n\n{report.heading()}", flush=True)
+
+    rows: list[dict[str, Any]] = []
+    for puzzle_set in _cases(args):
+        measured: list[dict[str, Any]] = []
+        for measured in _measure(puzzle_set, args, peers):
+            if args.json:
+                about["life_peak_mib"] = round(machine.life_peak_mib(), 1)
+                _write(args.json, about, args, rows + measured)
+        print("\n".join(map(report.line, measured)), flush=True)
+        rows += measured
+    print()
+    if args.scaling:
+        print("\n".join(_scaling_summary(rows)))
+    if args.memory:
+        print(f"peak resident memory of the process, compilation included: {machine.life_peak_mib():,.0f} MiB")
+    if not rows:
+        print("nothing was measured")
+        return 1
+    if bad := report.failures(rows):
+        print(f"{bad} of {len(rows)} rows FAILED")
+    return int(bool(bad))
+
+
+# ---------------------------------------------------------------------- arguments
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _sizes(text: str) -> list[int]:
+    sizes = [int(float(number.replace("_", ""))) for number in _names(text)]
+    if not sizes or min(sizes) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: sizes must be at least 1")
+    return sizes
+
+
+def _size(text: str) -> int:
+    return _sizes(text)[0]
+
+
+def _peer_names(text: str) -> list[str]:
+    if unknown := [name for name in _names(text) if name not in PEERS]:
+        raise argparse.ArgumentTypeError(f"unknown peer {', '.join(unknown)}: choose of {', '.join(PEERS)}")
+    return _names(text)
+
+
+def _options(text: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for pair in _names(text):
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise argparse.ArgumentTypeError(f"{pair!r} is not NAME=VALUE")
+        try:
+            number = float(value)
+            options[name] = int(number) if number == math.floor(number) and "." not in value else number
+        except ValueError:
+            options[name] = value
+    return options
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    add = parser.add_argument
+    add("--sets", type=_names, default=["17clue", "hardest_se11"], help="puzzle sets; acs_25x25@45: 45%% given alone")
+    add("--data", help="folder of puzzle sets (else JAXSUDOKU_DATA, .data, ../shared/data)")
+    add("--puzzles", type=_size, help="tile or cut each set to so many")
+    add("--scaling", type=_sizes, nargs="?", const=_sizes(_SCALING), help=f"each set at sizes, by default {_SCALING}")
+    add("--solvers", type=_names, default=["exact"], help="names in jaxsudoku.SOLVERS")
+    add("--options", type=_options, action="append", help="a solver's options, rounds=5,lanes=2048; may be repeated")
+    add("--batch", type=_sizes, help="batch sizes; by default the library's choice")
+    add("--devices", type=_names, help="platforms, cpu,gpu; by default jax's default backend")
+    add("--resident", action="store_true", help="time one kernel call, puzzles and results staying on the device")
+    add("--limit", type=int, default=0, help="count solutions up to this many instead of solving: 2 proves uniqueness")
+    add("--peers", type=_peer_names, default=[], help=f"of {', '.join(PEERS)}; those not installed are left out")
+    add("--peer-seconds", type=float, default=20, help="time for a peer's call, by which its puzzles are cut; 0: all")
+    add("--cores", default="all", help="restrict the process to so many cores: 1, 2 ... or all")
+    add("--memory", action="store_true", help="peak resident memory of each solver's timed calls, and of the process")
+    add("--repeat", type=_size, default=5, help="timed calls of each")
+    add("--json", type=Path, help="file for all raw figures")
+    args = parser.parse_args()
+    if args.cores != "all" and not args.cores.isdecimal():
+        parser.error(f"--cores {args.cores}: give a number or all")
+    if args.limit < 0:
+        parser.error(f"--limit {args.limit}: at least 1, or 0 to solve")
+    return args
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""The command line: ``jaxsudoku solve``, ``count`` and ``show``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+from jaxsudoku.io import PuzzleFileError, ResumeError
+
+from . import flags
+from .failure import UsageError, described
+from .stop import Signals, Stop
+
+__all__ = ["main"]
+
+#: What a shell reports of a program that died of a closed pipe.
+_BROKEN_PIPE = 128 + 13
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and gives its exit status; ends the process at once if a signal stops it.
+
+    Args:
+      argv: the arguments after the program's name; None for those of the process.
+
+    Raises:
+      SystemExit: after --help, --version and errors in the arguments, with the exit status.
+    """
+    began = time.perf_counter()
+    try:
+        with Signals() as signals:
+            arguments = list(sys.argv[1:] if argv is None else argv)
+            args = flags.parse(arguments)
+            args.argv = arguments
+            try:
+                code = _command(args, signals, began)
+            except (UsageError, ResumeError, ImportError) as error:
+                print(f"jaxsudoku: error: {error}", file=sys.stderr)
+                code = 2
+            except BrokenPipeError:
+                raise
+            except (OSError, PuzzleFileError) as error:
+                print(f"jaxsudoku: error: {described(error)}", file=sys.stderr)
+                code = 1
+            return _flushed(code)
+    except BrokenPipeError:
+        # whoever read the output has seen enough; what is still to be flushed goes nowhere
+        _abandon_stdout()
+        _leave(_BROKEN_PIPE)
+    except Stop as stop:
+        advice = f"; {stop.advice}" if stop.advice else ""
+        below = "\n" * sys.stderr.isatty()  # a terminal has shown ^C, or the progress
+        print(f"{below}jaxsudoku: stopped by {stop.signal.name}{advice}", file=sys.stderr, flush=True)
+        _leave(128 + stop.signal)
+
+
+def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
+    if args.command == "show":
+        from .show import show
+
+        return show(args)
+    from . import commands
+
+    command = commands.solve if args.command == "solve" else commands.count
+    return command(args, signals, began)
+
+
+def _flushed(code: int) -> int:
+    """Flushes the standard output here, where a full disk can still be reported; the exit status after that."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if not code:
+            print(f"jaxsudoku: error: <stdout>: {error.strerror}", file=sys.stderr)
+        _abandon_stdout()
+        return code or 1
+    return code
+
+
+def _abandon_stdout() -> None:
+    """Sends what is still to be flushed nowhere, or Python would try again at its exit, and fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process at once: threads in compiled code can't be interrupted, and a usual exit waits for them."""
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,144 @@
+"""The sub-commands that compute: ``solve`` and ``count``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import shlex
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.io import Chunk, PuzzleFileError, SolutionWriter, open_output, read_chunks
+from jaxsudoku.solution import Solution, Status
+
+from . import flags
+from .clash import clashing
+from .counts import CountWriter
+from .failure import as_usage, described
+from .files import named, open_input
+from .progress import Screen
+from .report import BadLines, Summary
+from .stop import Signals, Stop
+
+#: What may become of a line of ``solve``'s input, in the order of the summary.
+_OUTCOMES = ("solved", "unsatisfiable", "invalid", "unsolved", "malformed")
+
+
+def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
+    """Solves; the exit status."""
+    with open_input(args.input) as source:
+        with as_usage():
+            sink = open_output(
+                args.output, args.board, kind=args.format, resume=args.resume, force=args.force, source=args.input
+            )
+        try:
+            return _answer(args, source, sink, signals, began)
+        except Stop as stop:
+            if args.output != "-":
+                again = [part for part in args.argv if part not in ("--force", "--resume")]
+                go_on = shlex.join(["jaxsudoku", *again, "--resume"])
+                stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on}"
+            raise
+
+
+def count(args: argparse.Namespace, signals: Signals, began: float) -> int:
+    """Counts; the exit status."""
+    with open_input(args.input) as source:
+        with as_usage():
+            sink = CountWriter(args.output, args.force, args.input)
+        return _answer(args, source, sink, signals, began)
+
+
+def _answer(
+    args: argparse.Namespace, source: Any, sink: SolutionWriter | CountWriter, signals: Signals, began: float
+) -> int:
+    # What needs JAX comes last, so that the errors above are seen at once.
+    from jaxsudoku import driver
+
+    from .cache import keep_compiled
+    from .run import Batches, Run
+
+    screen = Screen(bar=not args.quiet)
+    screen.show("starting ...", now=True)
+    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
+    counting = args.command == "count"
+    solver = "exact" if counting else args.solver
+    config = args.config if args.config is not None else flags.with_config(args, solver).config
+    if counting:
+        kernel = driver.count_kernel(args.limit, **dataclasses.asdict(config))
+    else:
+        kernel = driver.solve_kernel(solver, config)
+    with as_usage((RuntimeError,)):  # no such platform or device
+        engine = driver.Engine(kernel, args.board, args.seed, args.batch_size)
+
+    bad = BadLines(screen, named(args.input), args.board)
+    run = Run(engine, screen, bad, signals)
+    batches = Batches(read_chunks(source, args.board, chunk_size=engine.batch_size), engine)
+    if sink.done and not args.quiet:
+        screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")
+    startup_seconds = time.perf_counter() - began
+    failure = None
+    try:
+        with sink:
+            run.answer(batches, sink, _counted if counting else _solved)
+    except BrokenPipeError:
+        raise
+    except (OSError, PuzzleFileError) as error:
+        failure = described(error)
+    seconds = run.tally.seconds
+    bad.finish()
+    screen.clear()
+    outcomes = ("invalid", "malformed") if counting else _OUTCOMES
+    summary = Summary(
+        puzzles=run.tally.puzzles,
+        already_answered=sink.done,
+        counts={**dict.fromkeys(outcomes, 0), **dict(sorted(run.tally.counts.items(), key=_order))},
+        startup_seconds=startup_seconds,
+        compile_seconds=run.compile_seconds,
+        seconds=seconds,
+        puzzles_per_second=run.tally.puzzles / seconds,
+        error=failure,
+        device={
+            "platform": engine.devices[0].platform,
+            "kind": engine.devices[0].device_kind,
+            "count": len(engine.devices),
+        },
+        solver=solver,
+        config=dataclasses.asdict(config),
+        board=str(args.board),
+        limit=args.limit if counting else None,
+    )
+    if args.json:
+        print(summary.json(), file=sys.stderr if args.output == "-" else sys.stdout)
+    elif not args.quiet:
+        screen.say(str(summary))
+    if failure is not None:
+        screen.say(f"jaxsudoku: error: {failure}")
+    return 1 if failure is not None or bad.count else 0
+
+
+def _order(outcome: tuple[str, int]) -> tuple[int, str]:
+    """Sorts outcomes that are numbers as numbers, after the others."""
+    return (int(outcome[0]) if outcome[0].isdecimal() else -1, outcome[0])
+
+
+def _solved(chunk: Chunk, solution: Solution, _: Board) -> tuple[dict[str, int], np.ndarray]:
+    counts = np.bincount(solution.status[chunk.good], minlength=len(Status)).tolist()
+    named_counts = {status.name.lower(): counts[status] for status in Status}
+    invalid = np.flatnonzero(chunk.good & (solution.status == Status.INVALID))
+    return {**named_counts, "malformed": len(chunk.errors)}, invalid
+
+
+def _counted(chunk: Chunk, counts: np.ndarray, board: Board) -> tuple[dict[str, int], np.ndarray]:
+    # clashing givens have no solution, so only such puzzles are looked at
+    without = np.flatnonzero(chunk.good & (counts == 0))
+    invalid = without[clashing(board, chunk.grids[without])]
+    kept = chunk.good.copy()
+    kept[invalid] = False
+    numbers, times = np.unique(counts[kept], return_counts=True)
+    by_number = {str(number): int(often) for number, often in zip(numbers.tolist(), times.tolist(), strict=True)}
+    return {"invalid": len(invalid), "malformed": len(chunk.errors), **by_number}, invalid

@@ -1,0 +1,26 @@
+"""What went wrong, in one line each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+
+class UsageError(Exception):
+    """The command can't be carried out as it was given; the message is for the user."""
+
+
+@contextlib.contextmanager
+def as_usage(kinds: tuple[type[Exception], ...] = (OSError, ValueError, ImportError)) -> Iterator[None]:
+    """Turns errors of these kinds in the block into ``UsageError``; by default those of bad arguments and files."""
+    try:
+        yield
+    except kinds as error:
+        raise UsageError(described(error)) from error
+
+
+def described(error: Exception) -> str:
+    """An error's message, ``file: cause`` for those of the operating system."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -1,0 +1,258 @@
+"""The flags: those of the sub-commands, and one for every field of a solver's config.
+
+A solver's flags come from its config, which needs JAX; so they are added only when they are asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from jaxsudoku import __version__
+from jaxsudoku.board import Board
+
+from .report import QUOTED
+
+_EPILOG = """\
+examples:
+  jaxsudoku solve puzzles.txt --output solved.txt
+  jaxsudoku solve puzzles.csv.gz --output solved.csv.gz --resume
+  zcat puzzles.csv.gz | jaxsudoku solve - > solved.txt
+  jaxsudoku solve sixteen.txt --board 16 --output solved.parquet
+  jaxsudoku count puzzles.txt --limit 2
+  jaxsudoku show puzzles.txt --index 3 --solve
+
+`jaxsudoku COMMAND --help` tells all about a command.
+"""
+
+_INPUT = """\
+input: a puzzle a line (0 or . for a blank cell; spaced numbers on boards beyond 9x9), CSV or Parquet with a column
+named puzzle, or drawn grids; all but Parquet may be compressed by gzip.
+"""
+
+_ENDING = f"""\
+exit status:
+  0    done; that a puzzle has no solution is an answer
+  1    done, but some lines are malformed or their givens clash: each is reported as file:line: cause, the first
+       {QUOTED} of them one by one; or reading or writing failed on the way, and all answers up to there are kept
+  2    usage: an unknown option or value, a missing input, an output that exists
+  130  stopped by Ctrl-C (143 by SIGTERM): the output holds whole lines; --resume goes on from there
+
+The devices are JAX's to choose: see JAX_PLATFORMS and CUDA_VISIBLE_DEVICES. Compiled code is kept in
+JAX_COMPILATION_CACHE_DIR, by default $XDG_CACHE_HOME/jaxsudoku or ~/.cache/jaxsudoku.
+"""
+
+_SOLVE_EPILOG = f"""\
+examples:
+  jaxsudoku solve puzzles.txt --output solved.txt
+  zcat puzzles.csv.gz | jaxsudoku solve - --format csv > solved.csv
+  jaxsudoku solve puzzles.txt --budget 1000 --json > /dev/null
+
+{_INPUT}
+output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and
+iterations, then the further columns of the input.
+
+{_ENDING}"""
+
+_COUNT_EPILOG = f"""\
+examples:
+  jaxsudoku count puzzles.txt
+  jaxsudoku count puzzles.txt --limit 100 --board diagonal
+
+output: a number a line, 0 for no solution (or givens that clash), `-` for a malformed line.
+
+{_INPUT}
+{_ENDING}"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"jaxsudoku: error: {message} (see {self.prog} --help)\n")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The flags' values; ``config`` is the solver's config, None where no flag of a solver was given.
+
+    Raises:
+      SystemExit: 0 after --help or --version, 2 after a usage error, which has been reported.
+    """
+    # Without a solver's flags first: most errors are found, and most commands understood, before JAX is loaded.
+    if not {"-h", "--help"} & set(argv) or argv[0] not in ("solve", "count"):
+        args, unknown = build_parser().parse_known_args(argv)
+        if not unknown and getattr(args, "solver", "exact") == "exact":
+            return args
+        if args.command == "show":
+            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    name = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    name.add_argument("--solver", default="exact", nargs="?", const="exact")
+    solver = name.parse_known_args(argv)[0].solver if argv[0] == "solve" else "exact"
+    return with_config(build_parser(solver).parse_args(argv), solver)
+
+
+def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
+    """The same with the config that the solver's flags make; ends the program if a value is out of range."""
+    from jaxsudoku import solvers
+
+    chosen = solvers.get(solver)
+    values = {
+        field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
+    }
+    try:
+        args.config = solvers.make_config(chosen, **values)
+    except ValueError as error:
+        args.parser.error(str(error))
+    return args
+
+
+def build_parser(solver: str | None = None) -> Parser:
+    """The parser, with the flags of a solver's config if one is named."""
+    parser = Parser(
+        prog="jaxsudoku", description="Sudoku-like puzzles solved by the batch, on all cores or on accelerators.",
+        epilog=_EPILOG,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    solve = _command(commands, "solve", "solve a file of any size", _SOLVE_EPILOG)
+    solve.add_argument("--solver", default="exact", metavar="NAME", help=_solver_help(solver))
+    _add_running(solve)
+    solve.add_argument("--format", choices=("text", "csv", "parquet"), help="default: by the output's suffix")
+    existing = solve.add_mutually_exclusive_group()
+    existing.add_argument("--resume", action="store_true", help="keep what an earlier run wrote, and go on after it")
+    existing.add_argument("--force", action="store_true", help="replace an existing output")
+
+    count = _command(commands, "count", "count solutions up to a limit", _COUNT_EPILOG)
+    count.add_argument("--limit", type=_at_least(1), default=2, metavar="N",
+                       help="solutions of a puzzle to stop at; 2 tells if it is proper (default: 2)")  # fmt: skip
+    _add_running(count)
+    count.add_argument("--force", action="store_true", help="replace an existing output")
+
+    show = _command(commands, "show", "draw one puzzle", f"{_INPUT}\nColours are left out if NO_COLOR is set.\n")
+    show.add_argument("--index", type=_at_least(1), default=1, metavar="N",
+                      help="which puzzle of the input, counted from 1 (default: 1)")  # fmt: skip
+    show.add_argument("--solve", action="store_true", help="draw its solution, with the givens set apart")
+
+    if solver is not None:
+        from jaxsudoku import solvers
+
+        try:
+            config = solvers.get(solver).config
+        except ValueError as error:
+            solve.error(str(error))
+        add_config(solve, config, f"flags of the solver {solver}")
+        # a count under a budget would be none
+        add_config(count, solvers.get("exact").config, "flags of the search", without=("budget",))
+    return parser
+
+
+def add_config(parser: argparse.ArgumentParser, config: type, title: str, without: Sequence[str] = ()) -> None:
+    """A flag for every field of a config: its name with dashes, its type and default, its text of the docstring.
+
+    Raises:
+      TypeError: a field has a type for which there is no flag.
+    """
+    group = parser.add_argument_group(title)
+    hints, texts, defaults = typing.get_type_hints(config), _attribute_texts(config), config()
+    for field in dataclasses.fields(config):
+        if field.name in without:
+            continue
+        text = texts.get(field.name, "").rstrip(".").replace("%", "%%")
+        default = getattr(defaults, field.name)
+        options: dict[str, Any] = {"default": default, "help": f"{text} (default: {default})"}
+        kind, choices = _plain_type(hints[field.name])
+        if kind is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        elif kind in (int, float, str):
+            options |= {"type": kind, "choices": choices, "metavar": None if choices else field.name.upper()}
+        else:
+            raise TypeError(f"{config.__name__}.{field.name}: no flag can be made for {hints[field.name]}")
+        group.add_argument(f"--{field.name.replace('_', '-')}", **options)
+
+
+def _plain_type(hint: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    """The type of one value, and the choices if there are but a few: ``int | None`` is int to who gives a value."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        return type(choices[0]), choices
+    return hint, None
+
+
+def _attribute_texts(config: type) -> dict[str, str]:
+    """What the section "Attributes" of a docstring says of each name (nothing where Python strips docstrings)."""
+    texts: dict[str, str] = {}
+    name = ""
+    for line in (inspect.getdoc(config) or "").partition("Attributes:\n")[2].splitlines():
+        if match := re.fullmatch(r"  (\w+): (.*)", line):
+            name = match[1]
+            texts[name] = match[2]
+        elif line.startswith("    "):
+            texts[name] += f" {line.strip()}"
+        else:
+            break
+    return texts
+
+
+def _solver_help(solver: str | None) -> str:
+    if solver is None:
+        return "the solver"
+    from jaxsudoku import solvers
+
+    listed = "; ".join(f"{name}: {known.summary}" for name, known in solvers.SOLVERS.items())
+    return f"the solver, which brings its own flags: {listed} (default: exact)".replace("%", "%%")
+
+
+def _command(commands: Any, name: str, what: str, epilog: str) -> Parser:
+    parser = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", epilog=epilog)
+    parser.add_argument("input", metavar="INPUT", help="file of puzzles, - for the standard input")
+    parser.add_argument("--board", type=_board, default=Board.classic(9), metavar="BOARD",
+                        help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), or jigsaw: and a "
+                             "label for each cell, rows parted by / (default: 9)")  # fmt: skip
+    parser.set_defaults(parser=parser, config=None)
+    return parser
+
+
+def _add_running(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", default="-", metavar="FILE", help="file of answers (default: the standard output)")
+    parser.add_argument("--batch-size", type=_at_least(1), metavar="N",
+                        help="puzzles read, solved and written at a time; fewer of hard ones shows progress and saves "
+                             "work sooner (default: by the machine)")  # fmt: skip
+    parser.add_argument("--seed", type=_at_least(0, below=2**32), default=0, metavar="N",
+                        help="seed of whatever is random (default: 0)")  # fmt: skip
+    parser.add_argument("--json", action="store_true",
+                        help="summary as a JSON object, on the standard output unless the answers go there; then on "
+                             "the standard error")  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="neither progress nor summary; errors are still reported")
+
+
+def _board(name: str) -> Board:
+    try:
+        return Board.named(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
+    def convert(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        if number < lowest or (below is not None and number >= below):
+            limits = f"at least {lowest}" if below is None else f"between {lowest} and {below - 1}"
+            raise argparse.ArgumentTypeError(f"must be {limits}, not {number}")
+        return number
+
+    return convert

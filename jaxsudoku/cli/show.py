@@ -1,0 +1,63 @@
+"""The sub-command ``show``: one puzzle as people draw it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import numpy as np
+
+from jaxsudoku.draw import draw
+from jaxsudoku.io import Chunk, read_chunks
+from jaxsudoku.solution import Status
+
+from .clash import describe_clash
+from .failure import UsageError
+from .files import named, open_input, put
+from .progress import Screen
+
+
+def show(args: argparse.Namespace) -> int:
+    """Draws; the exit status."""
+    screen = Screen(bar=True)
+    puzzle = _find(args)
+    if puzzle.errors:
+        screen.say(str(puzzle.errors[0]))
+        return 1
+    givens = puzzle.grids[0]
+    grid, code = _solve(args, puzzle, screen) if args.solve else (givens, 0)
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    put(sys.stdout.buffer, f"{draw(grid, args.board, givens, color=color)}\n", "<stdout>")
+    return code
+
+
+def _find(args: argparse.Namespace) -> Chunk:
+    count = 0
+    with open_input(args.input) as source:
+        for chunk in read_chunks(source, args.board):
+            row = args.index - 1 - chunk.start
+            if row < len(chunk):
+                return chunk[row : row + 1]
+            count = chunk.start + len(chunk)
+    raise UsageError(f"{named(args.input)}: there is no puzzle {args.index}: it holds {count}")
+
+
+def _solve(args: argparse.Namespace, puzzle: Chunk, screen: Screen) -> tuple[np.ndarray, int]:
+    """The solved grid, or the puzzle itself where there is none; and the exit status."""
+    from jaxsudoku import driver
+
+    from .cache import keep_compiled
+
+    screen.show("solving ...", now=True)
+    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
+    solution = driver.solve(puzzle.grids, args.board)
+    screen.clear()
+    where = f"{named(args.input)}:{puzzle.lines[0]}"
+    if solution.status[0] == Status.SOLVED:
+        return solution.grids[0], 0
+    if solution.status[0] == Status.INVALID:
+        screen.say(f"{where}: {describe_clash(args.board, puzzle.grids[0])}")
+        return puzzle.grids[0], 1
+    screen.say(f"{where}: no solution")
+    return puzzle.grids[0], 0

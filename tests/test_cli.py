@@ -1,0 +1,581 @@
+"""The command line: what it answers, what it says of bad input, and how it exits."""
+
+import csv
+import dataclasses
+import errno
+import gzip
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental.compilation_cache import compilation_cache
+
+import jaxsudoku
+from jaxsudoku import solvers
+from jaxsudoku.board import Board
+from jaxsudoku.cli import flags, main
+from jaxsudoku.cli.clash import clashing, describe_clash
+from jaxsudoku.cli.progress import Screen
+from jaxsudoku.cli.report import QUOTED
+
+FOUR = ("--board", "4")
+BATCHES = ("--batch-size", "16")  # of few sizes only, as each is compiled
+SOLVED = "1234341221434321"
+PROPER, NONE, CLASH, SHORT, FOREIGN = (
+    "1.34.4122.4.43.1",
+    "123...4.........",
+    "1.1.............",
+    "123",
+    "12?4341221434321",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """A folder of compiled kernels for this process and those that it starts."""
+    folder = str(tmp_path_factory.mktemp("cache"))
+    names = (
+        "jax_compilation_cache_dir",
+        "jax_persistent_cache_min_compile_time_secs",
+        "jax_enable_compilation_cache",
+    )
+    before = {name: getattr(jax.config, name) for name in names}
+    jax.config.update("jax_compilation_cache_dir", folder)
+    compilation_cache.reset_cache()  # which keeps to the folder that it began with
+    yield folder
+    for name, value in before.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+
+
+@pytest.fixture
+def puzzles(tmp_path):
+    """Writes lines to a file, and gives its path."""
+
+    def write(*lines, name="puzzles.txt"):
+        path = tmp_path / name
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return str(path)
+
+    return write
+
+
+def run(capsys, *argv):
+    """Exit status, standard output and standard error of a command; the summary is left out unless asked for."""
+    quiet = () if {"show", "--json", "--loud"} & set(argv) else ("--quiet",)
+    try:
+        code = main([*(part for part in argv if part != "--loud"), *quiet])
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def proper(count):
+    """Puzzles of one solution each: more or less of it is given."""
+    more = np.random.default_rng(3).random((count, 16)) < 0.3
+    return ["".join(line) for line in np.where(more, list(SOLVED), list(PROPER))]
+
+
+def usage_error(capsys, *argv):
+    """The message of a command that can't be carried out: one line, naming the program, and nothing done."""
+    code, out, err = run(capsys, *argv)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("jaxsudoku: error: ")
+    return err.removeprefix("jaxsudoku: error: ").strip()
+
+
+def start(*argv, cache="", **options):
+    """A process of its own."""
+    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": cache}
+    return subprocess.Popen(
+        [sys.executable, "-c", "import sys; from jaxsudoku.cli import main; sys.exit(main())", *argv],
+        env=environment, stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- solve
+
+
+def test_solutions_go_to_the_standard_output(capsys, puzzles):
+    assert run(capsys, "solve", puzzles(PROPER, NONE, SOLVED), *FOUR) == (0, f"{SOLVED}\n-\n{SOLVED}\n", "")
+
+
+def test_standard_input(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{PROPER}\n{SHORT}\n".encode())))
+    code, out, err = run(capsys, "solve", "-", *FOUR)
+    assert (code, out) == (1, f"{SOLVED}\n-\n")
+    assert err == "<stdin>:2: 3 cells; a 4x4 board has 16\n"
+
+
+def test_bad_lines_are_reported_in_their_order_and_answered(capsys, puzzles):
+    name = puzzles(PROPER, "# a comment", CLASH, SHORT, FOREIGN, "1235" + "." * 12, NONE, CLASH)
+    code, out, err = run(capsys, "solve", name, *FOUR, *BATCHES)
+    assert (code, out) == (1, f"{SOLVED}\n-\n-\n-\n-\n-\n-\n")
+    assert err.splitlines() == [
+        f"{name}:3: the givens clash: 1 twice in row 1",
+        f"{name}:4: 3 cells; a 4x4 board has 16",
+        f"{name}:5: '?' at column 3 is no cell",
+        f"{name}:6: '5', at column 4, is larger than 4, the largest digit of this board",
+        f"{name}:8: the givens clash: 1 twice in row 1",
+    ]
+
+
+def test_only_the_first_bad_lines_are_reported_one_by_one(capsys, puzzles):
+    name = puzzles(PROPER, *[SHORT, CLASH] * 25)
+    code, _, err = run(capsys, "solve", name, *FOUR, *BATCHES)
+    lines = err.splitlines()
+    assert code == 1
+    assert [int(line.split(":")[1]) for line in lines[:-1]] == list(range(2, 2 + QUOTED))
+    assert lines[-1] == f"... and {50 - QUOTED} more"
+    assert (
+        f"the first\n       {QUOTED} of them"
+        in flags.build_parser()._subparsers._group_actions[0].choices["solve"].epilog
+    )
+
+
+def test_csv_to_csv_carries_the_other_columns(capsys, puzzles, tmp_path):
+    out = str(tmp_path / "out.csv")
+    name = puzzles("id,puzzle,note", f'7,{PROPER},"a, b"', f"8,{NONE},", f"9,{CLASH},c", "10,,", name="in.csv")
+    code, _, err = run(capsys, "solve", name, *FOUR, "--output", out)
+    assert code == 1
+    assert err.splitlines() == [
+        f"{name}:4: the givens clash: 1 twice in row 1",
+        f"{name}:5: 0 cells; a 4x4 board has 16",
+    ]
+    with open(out, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["status"] for row in rows] == ["solved", "unsatisfiable", "invalid", "malformed"]
+    assert [row["solution"] for row in rows] == [SOLVED, "-", "-", "-"]
+    assert [(row["id"], row["note"]) for row in rows] == [("7", "a, b"), ("8", ""), ("9", "c"), ("10", "")]
+
+
+def test_gzip_in_and_out(capsys, tmp_path):
+    name, out = tmp_path / "in.txt.gz", tmp_path / "out.txt.gz"
+    name.write_bytes(gzip.compress(f"{PROPER}\n".encode()))
+    assert run(capsys, "solve", str(name), *FOUR, "--output", str(out)) == (0, "", "")
+    assert gzip.decompress(out.read_bytes()).decode() == f"{SOLVED}\n"
+
+
+def test_format_overrides_the_suffix(capsys, puzzles):
+    code, out, _ = run(capsys, "solve", puzzles(PROPER), *FOUR, "--format", "csv")
+    assert (code, out.splitlines()[0]) == (0, "puzzle,solution,status,iterations")
+    assert out.splitlines()[1].startswith(f"{PROPER},{SOLVED},solved,")
+
+
+def test_parquet(capsys, puzzles, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = str(tmp_path / "out.parquet")
+    assert run(capsys, "solve", puzzles(PROPER, NONE), *FOUR, "--output", out) == (0, "", "")
+    assert parquet.read_table(out)["solution"].to_pylist() == [SOLVED, "-"]
+    assert run(capsys, "solve", out, *FOUR) == (0, f"{SOLVED}\n-\n", "")
+
+
+def test_an_empty_input_has_no_answers(capsys, puzzles):
+    assert run(capsys, "solve", puzzles(), *FOUR) == (0, "", "")
+
+
+def test_batches_and_cores_do_not_change_answers(capsys, puzzles):
+    name = puzzles(*proper(3000))
+    flagged = ("solve", name, *FOUR, "--format", "csv")
+    whole, small = run(capsys, *flagged), run(capsys, *flagged, *BATCHES)
+    assert whole == small
+    expected = jaxsudoku.solve(jaxsudoku.read_puzzles(name, Board.classic(4)))
+    assert [row.split(",")[1] for row in whole[1].split()[1:]] == ["".join(map(str, grid)) for grid in expected.grids]
+
+
+# ---------------------------------------------------------------------- the summary
+
+
+def test_summary_as_json(capsys, puzzles, tmp_path):
+    out = str(tmp_path / "out.txt")
+    code, printed, err = run(capsys, "solve", puzzles(PROPER, NONE, CLASH, SHORT), *FOUR, "--json", "--output", out)
+    summary = json.loads(printed)
+    assert code == 1
+    assert len(err.splitlines()) == 2, "the bad lines, and no summary"
+    assert summary["counts"] == {"solved": 1, "unsatisfiable": 1, "invalid": 1, "unsolved": 0, "malformed": 1}
+    assert summary["puzzles"] == sum(summary["counts"].values())
+    assert summary["config"] == dataclasses.asdict(solvers.get("exact").config())
+    assert summary["puzzles_per_second"] == pytest.approx(4 / summary["seconds"], rel=0.01)
+    assert set(summary["versions"]) == {"jaxsudoku", "jax", "python"}
+    assert set(summary["device"]) == {"platform", "kind", "count"}
+    assert set(summary) == {
+        "puzzles", "already_answered", "counts", "startup_seconds", "compile_seconds", "seconds", "puzzles_per_second",
+        "error", "device", "solver", "config", "board", "limit", "versions",
+    }  # fmt: skip
+    assert (summary["solver"], summary["board"], summary["error"]) == ("exact", "4x4 with 2x2 boxes", None)
+
+
+def test_summary_leaves_the_standard_output_to_answers(capsys, puzzles):
+    code, out, err = run(capsys, "solve", puzzles(PROPER), *FOUR, "--json")
+    assert (code, out) == (0, f"{SOLVED}\n")
+    assert json.loads(err)["counts"]["solved"] == 1
+
+
+def test_summary_for_people(capsys, puzzles):
+    _, out, err = run(capsys, "solve", puzzles(PROPER, NONE, NONE), *FOUR, "--loud")
+    assert out == f"{SOLVED}\n-\n-\n"
+    assert re.fullmatch(
+        r"3 puzzles in [\d.]+ s \([\d,]+/s\): 1 solved, 2 unsatisfiable; start [\d.]+ s, compilation [\d.]+ s\n", err
+    )
+
+
+def test_progress_is_for_terminals(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    screen = Screen(bar=True)
+    screen.show("12 puzzles", now=True)
+    screen.show("too soon")
+    screen.show("13", now=True)
+    screen.say("a message")
+    assert terminal.getvalue() == "\r12 puzzles\r13        \r  \ra message\n"
+    monkeypatch.setattr(sys, "stderr", pipe := io.StringIO())
+    Screen(bar=True).show("12 puzzles", now=True)
+    assert pipe.getvalue() == ""
+
+
+# ---------------------------------------------------------------------- count
+
+
+def test_count(capsys, puzzles):
+    name = puzzles(PROPER, "." * 16, NONE, SHORT, CLASH)
+    assert flags.parse(["count", name]).limit == 2
+    code, out, err = run(capsys, "count", name, *FOUR, "--limit", "300")
+    assert (code, out) == (1, "1\n288\n0\n-\n0\n")
+    assert err.splitlines() == [
+        f"{name}:4: 3 cells; a 4x4 board has 16",
+        f"{name}:5: the givens clash: 1 twice in row 1",
+    ]
+
+
+def test_count_to_a_file(capsys, puzzles, tmp_path):
+    name, out = puzzles("." * 16, SOLVED, NONE), tmp_path / "counts.txt"
+    argv = ("count", name, *FOUR, "--limit", "300", "--output", str(out))
+    code, printed, err = run(capsys, *argv, "--json")
+    assert (code, err) == (0, "")
+    summary = json.loads(printed)
+    assert summary["counts"] == {"invalid": 0, "malformed": 0, "0": 1, "1": 1, "288": 1}
+    assert summary["limit"] == 300
+    assert out.read_text() == "288\n1\n0\n"
+    assert "--force" in usage_error(capsys, *argv)
+    assert "the output is the input" in usage_error(capsys, "count", name, "--output", name, "--force")
+    assert run(capsys, *argv, "--force") == (0, "", "")
+
+
+# ---------------------------------------------------------------------- show
+
+DRAWN = """\
+┌─────┬─────┐
+│ 1 . │ 3 4 │
+│ . 4 │ 1 2 │
+├─────┼─────┤
+│ 2 . │ 4 . │
+│ 4 3 │ . 1 │
+└─────┴─────┘
+"""
+
+
+def test_show(capsys, puzzles):
+    name = puzzles("# first", "", SOLVED, PROPER)
+    assert run(capsys, "show", name, *FOUR, "--index", "2") == (0, DRAWN, "")
+
+
+def test_show_a_solution(capsys, puzzles):
+    code, out, err = run(capsys, "show", puzzles(PROPER, NONE, CLASH), *FOUR, "--solve")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1] == "│[1] 2 │[3][4]│"
+
+
+def test_show_without_a_solution(capsys, puzzles):
+    name = puzzles(PROPER, NONE, CLASH, SHORT)
+    code, out, err = run(capsys, "show", name, *FOUR, "--solve", "--index", "2")
+    assert (code, err) == (0, f"{name}:2: no solution\n")
+    assert "1 2 │ 3 ." in out
+    code, _, err = run(capsys, "show", name, *FOUR, "--solve", "--index", "3")
+    assert (code, err) == (1, f"{name}:3: the givens clash: 1 twice in row 1\n")
+    assert run(capsys, "show", name, *FOUR, "--index", "4") == (1, "", f"{name}:4: 3 cells; a 4x4 board has 16\n")
+
+
+def test_show_past_the_end(capsys, puzzles):
+    name = puzzles(PROPER, SOLVED)
+    assert usage_error(capsys, "show", name, *FOUR, "--index", "3") == f"{name}: there is no puzzle 3: it holds 2"
+    assert "--index: must be at least 1, not 0" in usage_error(capsys, "show", name, "--index", "0")
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_show_in_colour_on_a_terminal(capsys, puzzles, monkeypatch, no_color):
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    _, out, _ = run(capsys, "show", puzzles(PROPER), *FOUR)
+    assert ("\x1b[1m" in out) == (not no_color)
+
+
+# ---------------------------------------------------------------------- flags
+
+
+@pytest.mark.parametrize("name", solvers.SOLVERS)
+def test_every_field_of_a_config_is_a_flag(capsys, name):
+    config = solvers.SOLVERS[name].config
+    args = flags.build_parser(name).parse_args(["solve", "-"])
+    for field in dataclasses.fields(config):
+        assert getattr(args, field.name) == getattr(config(), field.name)
+    code, out, _ = run(capsys, "solve", "--solver", name, "--help")
+    assert code == 0
+    described = re.findall(r"^  --(?:\[no-\])?([\w-]+).*?\(default: .*?\)", out.replace("\n      ", " "), re.MULTILINE)
+    assert {field.name.replace("_", "-") for field in dataclasses.fields(config)} <= set(described)
+    for text in flags._attribute_texts(config).values():
+        assert len(text) > 10
+
+
+def test_flags_of_every_type():
+    @dataclasses.dataclass(frozen=True)
+    class Config:
+        """Settings.
+
+        Attributes:
+          some_rate: a rate, told
+            at length, 5% say.
+          on: whether.
+          most: an upper limit.
+          way: how.
+
+        More text: none of a field.
+        """
+
+        some_rate: float = 0.5
+        on: bool = True
+        most: int | None = None
+        way: str = "up"
+
+    parser = flags.Parser()
+    flags.add_config(parser, Config, "flags", without=("way",))
+    args = parser.parse_args(["--some-rate", "0.25", "--no-on", "--most", "7"])
+    assert vars(args) == {"some_rate": 0.25, "on": False, "most": 7}
+    assert vars(parser.parse_args([])) == {"some_rate": 0.5, "on": True, "most": None}
+    assert "a rate, told at length, 5% say (default: 0.5)" in " ".join(parser.format_help().split())
+
+
+def test_a_field_without_a_flag_is_an_error():
+    config = dataclasses.make_dataclass("Config", [("table", dict, dataclasses.field(default_factory=dict))])
+    with pytest.raises(TypeError, match=r"Config\.table: no flag can be made"):
+        flags.add_config(flags.Parser(), config, "flags")
+
+
+def test_a_solver_takes_its_flags(capsys, puzzles):
+    argv = ("solve", puzzles("." * 16), *FOUR, "--budget", "1", "--rules", "naked", "--json")
+    code, out, err = run(capsys, *argv)
+    assert (code, out) == (0, "-\n")
+    summary = json.loads(err)
+    assert (summary["config"]["rules"], summary["config"]["budget"]) == ("naked", 1)
+    assert summary["counts"]["unsolved"] == 1
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"jaxsudoku {jaxsudoku.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", [(), ("solve",), ("count",), ("show",)])
+def test_help(capsys, command):
+    code, out, err = run(capsys, *command, "--help")
+    assert (code, err) == (0, "")
+    assert "usage: jaxsudoku" in out
+    assert max(map(len, out.splitlines())) <= 120
+
+
+# ---------------------------------------------------------------------- what can't be carried out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ((), "COMMAND"),
+        (("sovle", "x"), "invalid choice: 'sovle'"),
+        (("solve",), "INPUT"),
+        (("solve", "-", "--bogus"), "unrecognized arguments: --bogus"),
+        (("solve", "-", "--rule", "naked"), "unrecognized arguments: --rule naked"),
+        (("show", "-", "--bogus"), "unrecognized arguments: --bogus"),
+        (("solve", "-", "--solver", "oracle"), "unknown solver 'oracle': choose one of exact"),
+        (("solve", "-", "--board", "7"), "--board: a side of 7 can't be cut into boxes"),
+        (("solve", "-", "--board", "round"), "--board: unknown board 'round'"),
+        (("solve", "-", "--rules", "magic"), "unknown rules 'magic': choose one of"),
+        (("solve", "-", "--rounds", "many"), "--rounds: invalid int value: 'many'"),
+        (("solve", "-", "--rounds", "0"), "rounds must be at least 1, not 0"),
+        (("solve", "-", "--batch-size", "0"), "--batch-size: must be at least 1, not 0"),
+        (("solve", "-", "--batch-size", "x"), "--batch-size: 'x' is no whole number"),
+        (("solve", "-", "--seed", "-1"), "--seed: must be between 0 and 4294967295, not -1"),
+        (("solve", "-", "--format", "xml"), "invalid choice: 'xml'"),
+        (("solve", "-", "--format", "parquet"), "Parquet needs an output file"),
+        (("solve", "-", "--resume"), "resuming needs an output file"),
+        (("solve", "-", "--resume", "--force"), "not allowed with argument"),
+        (("count", "-", "--limit", "0"), "--limit: must be at least 1, not 0"),
+        (("count", "-", "--budget", "5"), "unrecognized arguments: --budget 5"),
+        (("solve", "missing.txt"), "missing.txt: No such file or directory"),
+        (("count", "missing.txt"), "missing.txt: No such file or directory"),
+        (("show", "missing.txt"), "missing.txt: No such file or directory"),
+        (("solve", "-", "--output", "no/such/folder.txt"), "no/such/folder.txt: there is no such directory"),
+        (("count", "-", "--output", "no/such/folder.txt"), "no/such/folder.txt: No such file or directory"),
+    ],
+)
+def test_usage_errors(capsys, argv, message):
+    assert message in usage_error(capsys, *argv)
+
+
+def test_the_input_is_a_directory(capsys, tmp_path):
+    assert "Is a directory" in usage_error(capsys, "solve", str(tmp_path))
+
+
+def test_an_unreadable_input(capsys, puzzles):
+    name = puzzles(PROPER)
+    os.chmod(name, 0)
+    if os.access(name, os.R_OK):
+        pytest.skip("this user may read everything")
+    assert usage_error(capsys, "solve", name) == f"{name}: Permission denied"
+
+
+def test_an_existing_output(capsys, puzzles, tmp_path):
+    out = tmp_path / "out.txt"
+    out.write_text("mine\n")
+    argv = ("solve", puzzles(PROPER), *FOUR, "--output", str(out))
+    assert "the output exists: go on with --resume or replace it with --force" in usage_error(capsys, *argv)
+    assert "answer 1 is not to the puzzle" in usage_error(capsys, *argv, "--resume")
+    assert out.read_text() == "mine\n"
+    assert run(capsys, *argv, "--force") == (0, "", "")
+    assert out.read_text() == f"{SOLVED}\n"
+
+
+def test_the_output_is_the_input(capsys, puzzles):
+    name = puzzles(PROPER)
+    assert "the output is the input" in usage_error(capsys, "solve", name, *FOUR, "--output", name, "--force")
+
+
+def test_a_board_that_does_not_fit(capsys, puzzles):
+    name = puzzles("." * 36)
+    code, out, err = run(capsys, "solve", name, *FOUR)
+    assert (code, out) == (1, "-\n")
+    assert err == f"{name}:1: 36 cells; a 4x4 board has 16 (36 make a 6x6 board)\n"
+
+
+# ---------------------------------------------------------------------- failures on the way
+
+
+def test_truncated_gzip(capsys, tmp_path):
+    name, out = tmp_path / "in.txt.gz", tmp_path / "out.txt"
+    data = gzip.compress("".join(f"{line}\n" for line in proper(3000)).encode())
+    name.write_bytes(data[: len(data) // 2])
+    argv = ("solve", str(name), *FOUR, "--output", str(out))
+    code, printed, err = run(capsys, *argv, "--json")
+    cause = f"{name}: truncated gzip data: the file ends before its compressed stream does"
+    assert (code, err) == (1, f"jaxsudoku: error: {cause}\n")
+    answered = len(out.read_text().splitlines())
+    assert 0 < answered < 3000
+    assert (json.loads(printed)["error"], json.loads(printed)["puzzles"]) == (cause, answered)
+    # the same damage met when resuming is no reason to doubt the output
+    name.write_bytes(data[: len(data) // 3])
+    assert run(capsys, *argv, "--resume")[::2] == (1, f"jaxsudoku: error: {cause}\n")
+    name.write_bytes(data)
+    assert run(capsys, *argv, "--resume") == (0, "", "")
+    assert run(capsys, "solve", str(name), *FOUR)[1] == out.read_text()
+
+
+def test_a_table_without_puzzles(capsys, puzzles):
+    code, out, err = run(capsys, "solve", puzzles("id,grid", "1,2", name="in.csv"), *FOUR)
+    assert (code, out) == (1, "")
+    assert "no column named 'puzzle'" in err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("command", [("solve",), ("count", "--limit", "300")])
+def test_a_full_disk(capsys, puzzles, command):
+    code, _, err = run(capsys, *command, puzzles(PROPER), *FOUR, "--output", "/dev/full")
+    assert code == 1
+    assert err.startswith(f"jaxsudoku: error: /dev/full: {os.strerror(errno.ENOSPC)}")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("command", ["solve", "show"])
+def test_a_full_disk_behind_the_standard_output(puzzles, cache, command):
+    with open("/dev/full", "wb") as full:
+        quiet = ("--quiet",) if command == "solve" else ()
+        process = start(command, puzzles(PROPER), *FOUR, *quiet, cache=cache, stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err == f"jaxsudoku: error: <stdout>: {os.strerror(errno.ENOSPC)}\n"
+
+
+def test_a_closed_pipe_ends_quietly(puzzles, cache):
+    name = puzzles(*[PROPER] * 30000)
+    process = start("solve", name, *FOUR, *BATCHES, cache=cache, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == f"{SOLVED}\n"
+    process.stdout.close()
+    assert (process.wait(timeout=60), process.stderr.read()) == (141, "")
+    process.stderr.close()
+
+
+# ---------------------------------------------------------------------- clashes
+
+
+def test_clashes_are_named():
+    board = Board.diagonal(4)
+    names = []
+    for house in (0, 5, 11, 13):
+        grid = np.zeros(16, np.uint8)
+        grid[[board.houses[house][at] for at in (0, 3)]] = 2
+        assert clashing(board, grid[None]).tolist() == [True]
+        names.append(describe_clash(board, grid).partition(" in ")[2])
+    assert names == ["row 1", "column 2", "box 4", "extra house 2"]
+    assert not clashing(board, np.zeros((1, 16), np.uint8)).any()
+    with pytest.raises(ValueError, match="don't clash"):
+        describe_clash(board, np.zeros(16, np.uint8))
+
+
+def test_a_digit_three_times_in_a_region():
+    board = Board.jigsaw("aabb/aabb/ccdd/ccdd".replace("/", ""))
+    grid = np.array([0, 3, 0, 0, 3, 3, *[0] * 10], np.uint8)
+    assert describe_clash(board, grid) == "the givens clash: 3 twice in row 2"
+    assert describe_clash(board, np.array([0, 3, 0, 0, 3, *[0] * 11], np.uint8)).endswith("3 twice in region 1")
+    assert describe_clash(board, np.array([3, 3, 3, *[0] * 13], np.uint8)).endswith("3 3 times in row 1")
+
+
+# ---------------------------------------------------------------------- starting
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["show", "PUZZLES"], ["solve", "missing.txt"], ["solve"]])
+def test_what_computes_nothing_starts_without_jax(puzzles, argv):
+    argv = [puzzles(PROPER) if part == "PUZZLES" else part for part in argv]
+    program = f"""
+import sys
+from jaxsudoku.cli import main
+try:
+    main({argv} + {["--board", "4"] * (argv[0] == "show")})
+except SystemExit:
+    pass
+sys.exit("jax" in sys.modules)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_cache_that_can_not_be_made_is_said(capsys, puzzles, tmp_path):
+    (tmp_path / "file").touch()
+    folder = str(tmp_path / "file" / "cache")
+    before = jax.config.jax_compilation_cache_dir
+    try:
+        jax.config.update("jax_compilation_cache_dir", folder)
+        code, out, err = run(capsys, "solve", puzzles(PROPER), *FOUR)
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+        jax.config.update("jax_enable_compilation_cache", True)
+    assert (code, out) == (0, f"{SOLVED}\n")
+    assert err.startswith(f"jaxsudoku: warning: {folder}: Not a directory: compiled kernels can't be kept")
+    assert err.count("\n") == 1

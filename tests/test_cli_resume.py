@@ -1,0 +1,118 @@
+"""Stopping a run in every way there is, and resuming it: the output equals that of a run left alone, byte for byte."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental.compilation_cache import compilation_cache
+
+from jaxsudoku.cli import main
+
+SOLVED = "1234341221434321"
+#: Small batches slow the run down; a random order shows whether every batch gets the key that it would have had.
+SETTINGS = ("--board", "4", "--batch-size", "16", "--order", "random", "--seed", "5")
+PROGRAM = "from jaxsudoku.cli import main; sys.exit(main())"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """A folder of compiled kernels for this process and those that it starts."""
+    folder = str(tmp_path_factory.mktemp("cache"))
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    before = {name: getattr(jax.config, name) for name in names}
+    jax.config.update("jax_compilation_cache_dir", folder)
+    compilation_cache.reset_cache()  # which keeps to the folder that it began with
+    yield folder
+    for name, value in before.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+
+
+@pytest.fixture(scope="module")
+def puzzles(tmp_path_factory):
+    """Puzzles of few givens, most of which have several solutions, some clashing, some malformed."""
+    rng = np.random.default_rng(1)
+    texts = np.where(rng.random((12000, 16)) < 0.2, list(SOLVED), ".")
+    lines = ["id,puzzle", *(f"{row},{''.join(text)}" for row, text in enumerate(texts))]
+    lines[500::1000] = [f"{row},11.............." for row in range(12)]
+    lines[700::1000] = [f"{row},short" for row in range(12)]
+    path = tmp_path_factory.mktemp("in") / "puzzles.csv"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(puzzles, tmp_path_factory):
+    """What a run left alone writes, by the output's name."""
+    outputs = {}
+    for name in ("out.txt", "out.csv"):
+        path = tmp_path_factory.mktemp("alone") / name
+        assert main(["solve", puzzles, *SETTINGS, "--output", str(path), "--quiet"]) == 1
+        outputs[name] = path.read_bytes()
+    return outputs
+
+
+def stopped(puzzles, out, size, number, cache):
+    """Starts a run, sends it a signal when its output has some size, and gives its exit status and messages."""
+    # whoever runs the tests in the background has Ctrl-C ignored, and what is started here would have it ignored, too
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)\n" + PROGRAM
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "solve", puzzles, *SETTINGS, "--output", str(out)],
+        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (out.exists() and out.stat().st_size >= size):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+@pytest.mark.parametrize(("name", "size"), [("out.txt", 0), ("out.txt", 1), ("out.csv", 50_000), ("out.csv.gz", 9000)])
+def test_killed(puzzles, undisturbed, tmp_path, cache, name, size):
+    out = tmp_path / name
+    code, _ = stopped(puzzles, out, size, signal.SIGKILL, cache)
+    assert code == -signal.SIGKILL
+    contents = out.read_bytes() if size else b""
+    resumed(puzzles, out, undisturbed)
+    assert out.read_bytes().startswith(contents[: len(contents) // 2]), "the answers there were kept"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped(puzzles, undisturbed, tmp_path, cache, number, status):
+    out = tmp_path / "out.csv"
+    code, err = stopped(puzzles, out, 30_000, number, cache)
+    assert code == status
+    message = err.splitlines()[-1]
+    assert message.startswith(f"jaxsudoku: stopped by {number.name}; {out} is whole as far as it goes; to go on: ")
+    assert message.endswith(f"jaxsudoku solve {puzzles} {' '.join(SETTINGS)} --output {out} --resume")
+    contents = out.read_bytes()
+    assert contents.endswith(b"\n")
+    assert undisturbed["out.csv"].startswith(contents)
+    assert len(contents) < len(undisturbed["out.csv"])
+    resumed(puzzles, out, undisturbed)
+
+
+@pytest.mark.parametrize("cut", [1, 17, 18, 16 * 17 + 5, -1])
+def test_cut_anywhere(puzzles, undisturbed, tmp_path, cut):
+    out = tmp_path / "out.txt"
+    out.write_bytes(undisturbed["out.txt"][:cut])
+    resumed(puzzles, out, undisturbed)
+
+
+def resumed(puzzles, out, undisturbed):
+    """Resumes a run here, and checks the output; a second time there is nothing left to do."""
+    for _ in range(2):
+        assert main(["solve", puzzles, *SETTINGS, "--output", str(out), "--quiet", "--resume"]) in (0, 1)
+        name, written = out.name, out.read_bytes()
+        if name.endswith(".gz"):
+            name, written = name.removesuffix(".gz"), gzip.decompress(written)
+        assert written == undisturbed[name]

@@ -1,0 +1,138 @@
+"""Several devices: the same answers as on one, and every device takes part."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+
+FOUR = reference.SMALL["4x4"]
+
+#: Reads puzzles, writes what each way of solving them found and on which devices its shards lay.
+PROGRAM = """
+import functools, json, sys
+import jax, numpy as np
+import jaxsudoku as js
+from jaxsudoku import driver, exact
+
+puzzles = np.array(json.load(sys.stdin), np.uint8)
+shards = []
+compiled = driver._compiled
+
+def watched(*args):
+    call = compiled(*args)
+    def run(*inputs):
+        results = call(*inputs)
+        for leaf in jax.tree.leaves(results):
+            shards.append([(shard.device.id, shard.data.shape[0]) for shard in leaf.addressable_shards])
+        return results
+    return run
+
+driver._compiled = watched
+results = {
+    "devices": [device.id for device in jax.devices()],
+    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=61)],
+    "few": js.solve(puzzles[:3], lanes=32, batch_size=61).status.tolist(),
+    "none": list(js.solve(puzzles[:0], lanes=32, batch_size=61).grids.shape),
+    "one": js.solve(puzzles[0], lanes=32, batch_size=61).grids.tolist(),
+    "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=61).tolist(),
+    "shards": shards,
+}
+board = js.Board.classic(4)
+mesh = jax.make_mesh((jax.device_count(),), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
+spec = jax.sharding.PartitionSpec("batch")
+search = functools.partial(exact.search, board, limit=5, lanes=32)
+sharded = jax.shard_map(search, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+found = jax.jit(sharded, compiler_options=js.compiler_options())(puzzles)
+results["search"] = [np.asarray(x).tolist() for x in (found.status, found.counts)]
+results["search_devices"] = sorted(device.id for device in found.counts.sharding.device_set)
+results["replicated"] = found.counts.sharding.is_fully_replicated
+
+one, again = (js.solve(np.zeros_like(puzzles), order="random", lanes=32, batch_size=61).grids for _ in range(2))
+results["random"] = [one.tolist(), bool((one == again).all())]
+json.dump(results, sys.stdout)
+"""
+
+
+def puzzles_for_all() -> np.ndarray:
+    """64 puzzles with one solution or none, so that there is but one right answer."""
+    puzzles = reference.unique(FOUR, 64)
+    puzzles[::5, 0] = puzzles[::5, -1]
+    for puzzle in puzzles:
+        if reference.count(FOUR, puzzle, 2) > 1:
+            puzzle[:2] = 1
+    return puzzles
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def several(request):
+    environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(request.param), "JAX_PLATFORMS": "cpu"}
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        input=json.dumps(puzzles_for_all().tolist()),
+        cwd=Path(js.__file__).parents[1],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert len(found["devices"]) == request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone():
+    puzzles = puzzles_for_all()
+    solution = js.solve(puzzles, lanes=32, batch_size=61)
+    return {
+        "solve": [x.tolist() for x in solution],
+        "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=61).tolist(),
+    }
+
+
+def test_answers_are_those_of_one_device(several, alone):
+    assert several["solve"] == alone["solve"]
+    assert several["counts"] == alone["counts"]
+    assert several["search"] == [alone["solve"][1], alone["counts"]]
+    assert several["few"] == alone["solve"][1][:3]
+    assert several["one"] == alone["solve"][0][0]
+    assert several["none"] == [0, FOUR.cells]
+
+
+def test_every_device_takes_an_even_share(several):
+    assert several["shards"]
+    for shards in several["shards"]:
+        assert sorted(device for device, _ in shards) == several["devices"]
+        assert len({size for _, size in shards}) == 1
+        assert sum(size for _, size in shards) == 64 - 64 % len(several["devices"])
+
+
+def test_the_search_itself_is_sharded(several):
+    assert several["search_devices"] == several["devices"]
+    assert not several["replicated"]
+
+
+def test_devices_draw_different_random_numbers(several):
+    grids, again = several["random"]
+    assert again
+    assert all(reference.is_solution(FOUR, grid) for grid in grids)
+    share = 32 // len(several["devices"])
+    assert grids[:share] != grids[share : 2 * share]
+
+
+def test_a_device_may_be_named(alone):
+    puzzles = puzzles_for_all()
+    solution = js.solve(puzzles, lanes=32, batch_size=61, devices=jax.local_devices()[:1])
+    assert [x.tolist() for x in solution] == alone["solve"]

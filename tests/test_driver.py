@@ -1,0 +1,262 @@
+"""The host side: inputs of any shape, batches of any size, results in order, and causes named where there is none."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import driver, solvers
+from jaxsudoku.solution import Status
+
+FOUR = reference.SMALL["4x4"]
+
+#: A classic with one solution, and the solution.
+PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
+ANSWER = "534678912672195348198342567859761423426853791713924856961537284287419635345286179"
+
+#: Lanes at which small boards are quick, and a batch size too small to have others below it, so that one is compiled.
+SMALL = {"batch_size": 7, "lanes": 32}
+
+
+# ---------------------------------------------------------------------- the face
+
+
+def test_every_public_name_resolves():
+    for name in js.__all__:
+        assert getattr(js, name) is not None
+        assert name in dir(js)
+    for name in js._MODULES:
+        assert getattr(js, name).__name__ == f"jaxsudoku.{name}"
+    with pytest.raises(AttributeError, match="no attribute 'sudoku'"):
+        js.sudoku  # noqa: B018
+
+
+def test_a_parsed_puzzle_is_solved_as_it_comes():
+    solution = js.solve(js.parse(PUZZLE))
+    assert "".join(map(str, solution.grids)) == ANSWER
+    assert solution.status == Status.SOLVED
+    assert [x.dtype for x in solution] == ["uint8", "int8", "int32"]
+    assert js.is_solved(js.Board.classic(), solution.grids, js.parse(PUZZLE))
+
+
+# ---------------------------------------------------------------------- shapes
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (2, 0), (0,)])
+def test_any_batch_shape(shape):
+    count = int(np.prod(shape))
+    puzzles = reference.unique(FOUR, count).reshape(*shape, 16)
+    solution = js.solve(puzzles, **SMALL)
+    assert all(isinstance(x, np.ndarray | np.generic) for x in solution)
+    assert [x.shape for x in solution] == [(*shape, 16), shape, shape]
+    assert [x.dtype for x in solution] == ["uint8", "int8", "int32"]
+    assert (solution.status == Status.SOLVED).all()
+    for puzzle, grid in zip(puzzles.reshape(-1, 16), solution.grids.reshape(-1, 16), strict=True):
+        assert reference.is_solution(FOUR, grid, puzzle)
+    counts = js.count_solutions(puzzles, **SMALL)
+    assert counts.shape == shape
+    assert counts.dtype == np.int32
+    assert (counts == 1).all()
+
+
+@pytest.mark.parametrize("kind", [list, np.int64, np.uint16, np.int8, jax.numpy.asarray])
+def test_any_integers(kind):
+    puzzles = reference.unique(FOUR, 5)
+    given = puzzles.tolist() if kind is list else kind(puzzles)
+    for one, other in zip(js.solve(given, **SMALL), js.solve(puzzles, **SMALL), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("puzzles", "board", "cause"),
+    [
+        (np.zeros((3, 16)), None, "puzzles of dtype float64; they must be integers"),
+        (np.zeros((3, 16), bool), None, "puzzles of dtype bool; they must be integers"),
+        ([PUZZLE], None, "puzzles of dtype <U81; they must be integers"),
+        (np.uint8(3), None, "puzzles must have at least one axis"),
+        (np.zeros((3, 80), np.uint8), None, "puzzles of 80 cells, which is not the square of a side"),
+        (np.zeros((3, 25), np.uint8), None, "a side of 5 can't be cut into boxes"),
+        (np.zeros((16, 3), np.uint8), FOUR, "puzzles of 3 cells; a board of 4x4 with 2x2 boxes has 16"),
+        (np.zeros((3, 36), np.uint8), FOUR, "puzzles of 36 cells; a board of 4x4 with 2x2 boxes has 16"),
+        (np.full((3, 16), 5), FOUR, r"puzzles hold values outside 0\.\.4"),
+        (np.full((3, 16), -1), FOUR, r"puzzles hold values outside 0\.\.4"),
+        (np.full((3, 16), 256), FOUR, r"puzzles hold values outside 0\.\.4"),
+    ],
+)
+def test_what_is_no_puzzle_is_refused(puzzles, board, cause):
+    for function in (js.solve, js.count_solutions):
+        with pytest.raises(ValueError, match=cause):
+            function(puzzles, board=board, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ({"solver": "oracle"}, "unknown solver 'oracle'"),
+        ({"depth": 3}, "the solver exact has no option depth"),
+        ({"rules": "none"}, "unknown rules 'none'"),
+        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+    ],
+)
+def test_senseless_options_are_refused(options, cause):
+    with pytest.raises(ValueError, match=cause):
+        js.solve(np.zeros((3, 16), np.uint8), **options)
+
+
+def test_a_count_has_a_limit_and_no_budget():
+    puzzles = np.zeros((3, 16), np.uint8)
+    with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
+        js.count_solutions(puzzles, limit=0)
+    with pytest.raises(ValueError, match="a count under a budget would be no count"):
+        js.count_solutions(puzzles, budget=3)
+
+
+# ---------------------------------------------------------------------- answers
+
+
+def test_answers_are_right():
+    board = reference.SMALL["jigsaw-5"]
+    puzzles = reference.batch(board, 64)
+    solution = js.solve(puzzles, board, **SMALL)
+    counts = js.count_solutions(puzzles, 5, board, **SMALL)
+    for puzzle, grid, status, count in zip(puzzles, solution.grids, solution.status, counts, strict=True):
+        assert count == reference.count(board, puzzle, 5)
+        clash = reference.is_clash(board, puzzle)
+        assert status == (Status.INVALID if clash else Status.SOLVED if count else Status.UNSATISFIABLE)
+        assert reference.is_solution(board, grid, puzzle) if count else not grid.any()
+
+
+def test_a_budget_leaves_puzzles_unsolved():
+    empty = np.zeros((3, 16), np.uint8)
+    solution = js.solve(empty, budget=1, **SMALL)
+    assert (solution.status == Status.UNSOLVED).all()
+    assert not solution.grids.any()
+    assert (solution.iterations >= 1).all()
+
+
+def test_a_key_decides_the_random_order():
+    empty = np.zeros((40, 16), np.uint8)
+    one, again, as_key, other = (
+        js.solve(empty, key=key, order="random", **SMALL).grids for key in (1, 1, jax.random.key(1), 2)
+    )
+    np.testing.assert_array_equal(one, again)
+    np.testing.assert_array_equal(one, as_key)
+    assert (one != other).any()
+    assert len(np.unique(one, axis=0)) > 10
+    assert all(reference.is_solution(FOUR, grid) for grid in one)
+
+
+# ---------------------------------------------------------------------- batches
+
+
+@pytest.mark.parametrize("batch_size", [5, 63])
+def test_any_batch_size_gives_the_same_answers(batch_size):
+    puzzles = reference.batch(FOUR, 200)
+    puzzles[np.array([reference.count(FOUR, puzzle, 2) > 1 for puzzle in puzzles])] = 0
+    whole = js.solve(puzzles, lanes=32, batch_size=200)
+    parts = js.solve(puzzles, lanes=32, batch_size=batch_size)
+    np.testing.assert_array_equal(parts.status, whole.status)
+    several = (puzzles == 0).all(axis=1)
+    np.testing.assert_array_equal(parts.grids[~several], whole.grids[~several])
+    np.testing.assert_array_equal(parts.iterations[~several], whole.iterations[~several])
+
+
+def test_a_stream_keeps_its_order():
+    kernel = driver.count_kernel(5, lanes=32)
+    engine = driver.Engine(kernel, FOUR, batch_size=63)
+    puzzles = reference.batch(FOUR, 300)
+    sizes = [63, 1, 0, 33, 2, 63, 63, 7, 58, 10]
+    bounds = np.cumsum([0, *sizes])
+    assert bounds[-1] == len(puzzles)
+    batches = [puzzles[start:stop] for start, stop in zip(bounds, bounds[1:], strict=False)]
+    results = list(engine.stream(iter(batches)))
+    assert [len(counts) for counts in results] == sizes
+    np.testing.assert_array_equal(np.concatenate(results), [reference.count(FOUR, puzzle, 5) for puzzle in puzzles])
+
+
+def test_a_stream_holds_a_few_batches_at_a_time():
+    engine = driver.Engine(driver.count_kernel(5, lanes=32), FOUR, batch_size=63)
+    drawn = 0
+
+    def batches():
+        nonlocal drawn
+        for _ in range(50):
+            drawn += 1
+            yield np.zeros((3, 16), np.uint8)
+
+    for done, counts in enumerate(engine.stream(batches()), 1):
+        np.testing.assert_array_equal(counts, [5, 5, 5])
+        assert drawn <= done + engine.workers + 1
+    assert done == 50
+
+
+def test_a_stream_may_be_left_and_hands_errors_on():
+    engine = driver.Engine(driver.count_kernel(5, lanes=32), FOUR, batch_size=63)
+    stream = engine.stream(np.zeros((2, 16), np.uint8) for _ in range(50))
+    np.testing.assert_array_equal(next(stream), [5, 5])
+    stream.close()
+    assert list(engine.stream([])) == []
+
+    def broken():
+        yield np.zeros((2, 16), np.uint8)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(engine.stream(broken()))
+    with pytest.raises(ValueError, match="could not broadcast"):
+        list(engine.stream([np.zeros((2, 36), np.uint8)]))
+
+
+@pytest.mark.parametrize("size", [0, 1, 64, 65, 1000, 5000])
+@pytest.mark.parametrize("batch_size", [1, 64, 100_000])
+def test_a_split_covers_all_in_even_parts(size, batch_size):
+    engine = driver.Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)
+    parts = engine.split(size)
+    assert [index for part in parts for index in range(size)[part]] == list(range(size))
+    lengths = [part.stop - part.start for part in parts]
+    assert max(lengths) <= batch_size
+    assert max(lengths) - min(lengths) <= 1
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 64, 4096])
+def test_few_sizes_are_compiled(batch_size):
+    engine = driver.Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)
+    padded = [engine._padded(size) for size in range(batch_size + 1)]
+    assert len(set(padded)) <= 3
+    assert all(size <= allowed <= batch_size for size, allowed in enumerate(padded))
+
+
+def test_the_judge_has_the_last_word(monkeypatch):
+    """A solver that claims what is not so is not believed."""
+
+    def claim(board, puzzles, key, config, /):
+        size = puzzles.shape[0]
+        grids = jax.numpy.ones((size, board.cells), jax.numpy.uint8)
+        status = jax.numpy.full(size, Status.SOLVED, jax.numpy.int8)
+        return js.Solution(grids, status, jax.numpy.zeros(size, jax.numpy.int32))
+
+    oracle = dataclasses.replace(solvers.get("exact"), name="oracle", run=claim, complete=False)
+    monkeypatch.setitem(solvers.SOLVERS, "oracle", oracle)
+    solution = js.solve(reference.unique(FOUR, 5), solver="oracle", batch_size=8)
+    assert (solution.status == Status.UNSOLVED).all()
+    assert not solution.grids.any()
+
+
+@pytest.mark.parametrize("side", [4, 9, 16, 25, 32])
+def test_the_default_batch_size_fits_and_is_a_power_of_two(side):
+    board = js.Board.classic(side)
+    size = driver.default_batch_size(board, jax.local_devices()[:1])
+    assert size >= 64
+    assert size & size - 1 == 0
+    assert size * board.candidates / 8 <= driver._BATCH_BYTES["cpu"]
+
+
+def test_compiler_options_are_for_the_backend_and_version():
+    assert driver.compiler_options("gpu") is None
+    old = jax.__version_info__ < (0, 11)
+    assert driver.compiler_options("cpu") == ({"xla_disable_hlo_passes": "cse_barrier_expander"} if old else None)

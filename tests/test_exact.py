@@ -1,0 +1,329 @@
+"""The exact search: counts and solutions against brute force, and that neither batch nor stack nor order changes them."""
+
+from __future__ import annotations
+
+import functools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jax.sharding import Mesh, PartitionSpec
+
+from jaxsudoku import compiler_options, exact
+from jaxsudoku.board import Board
+from jaxsudoku.solution import Status
+
+pytestmark = pytest.mark.quick
+
+#: Puzzles that are searched together, so that a board and its settings are compiled once.
+BATCH = 64
+
+FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
+
+
+def fresh_kernel(board, **settings):
+    return jax.jit(functools.partial(exact.search, board, **settings), compiler_options=compiler_options())
+
+
+kernel = functools.cache(fresh_kernel)
+
+
+def search(board, puzzles, seeds=None, *, lanes=32, **settings):
+    """Searches up to ``BATCH`` puzzles; the batch is filled up with puzzles that are no such thing."""
+    size = len(puzzles)
+    filled_up = np.full((BATCH, board.cells), 255, np.uint8)
+    filled_up[:size] = puzzles
+    if seeds is not None:
+        seeds = np.resize(np.asarray(seeds, np.uint32), BATCH)
+    found = kernel(board, lanes=lanes, **settings)(filled_up, seeds)
+    return jax.tree.map(lambda array: np.asarray(array)[:size], found)
+
+
+def check(board, puzzles, found, limit):
+    """Judges a search that no budget stopped by brute force."""
+    for puzzle, grid, status, count, iterations in zip(puzzles, *found, strict=True):
+        solutions = reference.solutions(board, puzzle, limit)
+        assert count == len(solutions)
+        if reference.is_clash(board, puzzle):
+            assert status == Status.INVALID
+            assert iterations == 0
+        else:
+            assert status == (Status.SOLVED if solutions else Status.UNSATISFIABLE)
+            assert iterations >= 1
+        if solutions:
+            assert reference.is_solution(board, grid, puzzle)
+        else:
+            assert not grid.any()
+
+
+# ---------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("board", reference.SMALL.values(), ids=reference.SMALL)
+def test_brute_force_agrees(board):
+    puzzles = reference.batch(board, BATCH, seed=5)
+    puzzles[0] = 0
+    puzzles[1, 0] = board.side + 1
+    found = search(board, puzzles, limit=5)
+    check(board, puzzles, found, 5)
+    assert set(found.status) == {Status.SOLVED, Status.UNSATISFIABLE, Status.INVALID}
+
+
+@pytest.mark.parametrize("board", [FOUR, SIX], ids=str)
+@settings(max_examples=50)
+@given(data=st.data())
+def test_brute_force_agrees_on_any_puzzle(board, data):
+    puzzle = data.draw(reference.puzzles(board))
+    for limit in (1, 2, 5):
+        check(board, puzzle[None], search(board, puzzle[None], limit=limit), limit)
+
+
+@pytest.mark.parametrize("board", [Board.classic(), Board.windoku()], ids=["9x9", "windoku"])
+def test_brute_force_agrees_on_wider_boards(board):
+    puzzles = np.concatenate([reference.batch(board, 48), reference.unique(board, 16)])
+    check(board, puzzles, search(board, puzzles, limit=2, lanes=64), 2)
+
+
+def test_sixteen_by_sixteen():
+    board = Board.classic(16)
+    puzzles = reference.solvable(board, 32, givens=150)
+    puzzles[0, np.flatnonzero(puzzles[0])[0]] += 16
+    found = search(board, puzzles)
+    np.testing.assert_array_equal(found.status, [Status.INVALID] + 31 * [Status.SOLVED])
+    assert all(map(functools.partial(reference.is_solution, board), found.grids[1:], puzzles[1:]))
+
+
+@pytest.mark.parametrize("board", [Board(1, box=(1, 1)), Board.classic(2, box=(1, 2))], ids=str)
+def test_tiny_boards(board):
+    puzzles = np.array([[digit] + [0] * (board.cells - 1) for digit in range(board.side + 2)], np.uint8)
+    check(board, puzzles, search(board, puzzles, limit=5), 5)
+
+
+@pytest.mark.parametrize("rules", exact.SEARCH_RULES)
+def test_every_rule_level_gives_the_same_answers(rules):
+    puzzles = reference.batch(SIX, BATCH)
+    check(SIX, puzzles, search(SIX, puzzles, limit=5, **({} if rules == "locked" else {"rules": rules})), 5)
+
+
+@pytest.mark.parametrize("limit", [1, 5, 288, 1000])
+def test_there_are_288_grids_of_side_four(limit):
+    found = search(FOUR, np.zeros((1, FOUR.cells), np.uint8), limit=limit)
+    assert found.counts == min(limit, 288)
+    assert found.status == Status.SOLVED
+
+
+# ---------------------------------------------------------------------- batches
+
+
+@pytest.mark.parametrize("size", [1, 31, 33])
+def test_any_batch_size_gives_the_same_answers(size):
+    puzzles = reference.unique(FOUR, BATCH)
+    puzzles[3::5, 0] = puzzles[3::5].max(axis=1)  # some clash
+    whole = search(FOUR, puzzles, limit=2)
+    part = kernel(FOUR, limit=2, lanes=32)(puzzles[:size])
+    for found, expected in zip(part, whole, strict=True):
+        assert found.shape == expected[:size].shape
+        np.testing.assert_array_equal(found, expected[:size])
+
+
+def test_no_puzzles():
+    for seeds in (None, jnp.zeros(0, jnp.uint32)):
+        found = exact.search(FOUR, jnp.zeros((0, FOUR.cells), jnp.uint8), seeds)
+        assert [x.shape for x in found] == [(0, FOUR.cells), (0,), (0,), (0,)]
+        assert [x.dtype for x in found] == ["uint8", "int8", "int32", "int32"]
+
+
+@pytest.mark.parametrize("name", ["4x4", "2x3", "jigsaw-5"])
+def test_lanes_are_independent(name):
+    """A puzzle's answer is the same wherever it stands and whatever stands beside it."""
+    board = reference.SMALL[name]
+    rng = np.random.default_rng(0)
+    puzzles = reference.batch(board, BATCH)
+    puzzles[::2] = reference.unique(board, BATCH // 2)
+    found = search(board, puzzles, limit=5)
+    order = rng.permutation(BATCH)
+    moved = search(board, puzzles[order], limit=5)
+    for kind in ("status", "counts"):
+        np.testing.assert_array_equal(getattr(moved, kind), getattr(found, kind)[order])
+    unique = found.counts == 1
+    np.testing.assert_array_equal(found.grids[unique], moved.grids[np.argsort(order)][unique])
+    # nodes that don't come to the limit are all visited
+    whole = found.counts < 5
+    np.testing.assert_array_equal(found.iterations[whole], moved.iterations[np.argsort(order)][whole])
+    crowded = search(board, np.where(np.arange(BATCH)[:, None] % 2, 0, puzzles), limit=5)
+    np.testing.assert_array_equal(crowded.status[::2], found.status[::2])
+    np.testing.assert_array_equal(crowded.counts[::2], found.counts[::2])
+    np.testing.assert_array_equal(crowded.grids[::2], found.grids[::2])
+
+
+def test_more_lanes_change_nothing():
+    puzzles = reference.batch(SIX, BATCH)
+    one, other = search(SIX, puzzles, limit=5, lanes=32), search(SIX, puzzles, limit=5, lanes=128)
+    np.testing.assert_array_equal(one.status, other.status)
+    np.testing.assert_array_equal(one.counts, other.counts)
+
+
+# ---------------------------------------------------------------------- budget and stack
+
+
+def test_a_budget_stops_but_never_lies():
+    puzzles = reference.batch(SIX, BATCH)
+    puzzles[:8] = 0
+    whole = search(SIX, puzzles, limit=5)
+    unsolved = 0
+    for budget in (1, 5):
+        found = search(SIX, puzzles, limit=5, budget=budget)
+        decided = found.status != Status.UNSOLVED
+        np.testing.assert_array_equal(found.status[decided], whole.status[decided])
+        assert (found.counts <= whole.counts).all()
+        assert not found.counts[~decided].any()
+        assert not found.grids[~decided].any()
+        for puzzle, grid in zip(puzzles[found.counts > 0], found.grids[found.counts > 0], strict=True):
+            assert reference.is_solution(SIX, grid, puzzle)
+        unsolved += (~decided).sum()
+    assert unsolved
+    for large, expected in zip(search(SIX, puzzles, limit=5, budget=10**6), whole, strict=True):
+        np.testing.assert_array_equal(large, expected)
+
+
+def test_a_stack_that_is_nearly_full_goes_on_depth_first(monkeypatch):
+    puzzles = np.concatenate([np.zeros((32, FOUR.cells), np.uint8), reference.batch(FOUR, BATCH - 32)])
+    expected = search(FOUR, puzzles, limit=1000)
+    monkeypatch.setattr(exact._Plan, "soft_capacity", 48)  # less than two blocks
+    found = fresh_kernel(FOUR, limit=1000, lanes=32)(puzzles)
+    assert (found.counts[:32] == 288).all()
+    # all nodes are visited, so the order in which they are taken leaves no trace but which grid is first
+    for kind in ("status", "counts", "iterations"):
+        np.testing.assert_array_equal(getattr(found, kind), getattr(expected, kind))
+    for puzzle, grid, count in zip(puzzles, np.asarray(found.grids), found.counts, strict=True):
+        assert reference.is_solution(FOUR, grid, puzzle) == (count > 0)
+
+
+# ---------------------------------------------------------------------- random order
+
+
+def test_a_random_order_gives_the_same_answers():
+    puzzles = reference.batch(SIX, BATCH)
+    for seed in range(3):
+        seeds = np.random.default_rng(seed).integers(0, 2**32, BATCH, dtype=np.uint32)
+        found = search(SIX, puzzles, seeds, limit=5)
+        check(SIX, puzzles, found, 5)
+        for again, expected in zip(search(SIX, puzzles, seeds, limit=5), found, strict=True):
+            np.testing.assert_array_equal(again, expected)
+
+
+def test_seeds_choose_among_solutions():
+    empty = np.zeros((BATCH, SIX.cells), np.uint8)
+    fixed = search(SIX, empty, limit=5)
+    assert len(np.unique(fixed.grids, axis=0)) == 1
+    alike = search(SIX, empty, np.full(BATCH, 7), limit=5)
+    assert len(np.unique(alike.grids, axis=0)) <= 3
+    found = search(SIX, empty, np.arange(BATCH), limit=5)
+    assert all(reference.is_solution(SIX, grid) for grid in found.grids)
+    assert len(np.unique(found.grids, axis=0)) > BATCH // 2
+    # no cell and no digit is left out
+    assert min(len(np.unique(cell)) for cell in found.grids.T) >= 5
+
+
+# ---------------------------------------------------------------------- one transformation after another
+
+
+def test_vmap():
+    puzzles = reference.batch(FOUR, BATCH)
+    expected = search(FOUR, puzzles, limit=2)
+    one_of_four = functools.partial(exact.search, FOUR, limit=2, lanes=32)
+    found = jax.jit(jax.vmap(one_of_four), compiler_options=compiler_options())(puzzles.reshape(4, 16, -1))
+    for kind in ("status", "counts"):
+        np.testing.assert_array_equal(getattr(found, kind).reshape(-1), getattr(expected, kind))
+    for puzzle, grid, count in zip(puzzles, np.asarray(found.grids).reshape(BATCH, -1), expected.counts, strict=True):
+        assert reference.is_solution(FOUR, grid, puzzle) == (count > 0)
+
+
+def test_shard_map():
+    """On one device; ``test_devices`` has more."""
+    puzzles = reference.batch(FOUR, BATCH)
+    expected = search(FOUR, puzzles, limit=2)
+    spec = PartitionSpec("batch")
+    mesh = Mesh(np.asarray(jax.devices()[:1]), ("batch",))
+    sharded = jax.shard_map(
+        functools.partial(exact.search, FOUR, limit=2, lanes=32), mesh=mesh, in_specs=spec, out_specs=spec,
+        check_vma=False,
+    )  # fmt: skip
+    for found, one in zip(jax.jit(sharded, compiler_options=compiler_options())(puzzles), expected, strict=True):
+        np.testing.assert_array_equal(found, one)
+
+
+def test_a_board_and_its_equal_are_traced_once():
+    traced = jax.jit(
+        chex.assert_max_traces(exact.search, n=2),
+        static_argnums=0,
+        static_argnames=("limit", "lanes"),
+        compiler_options=compiler_options(),
+    )
+    puzzles = reference.unique(FOUR, 8)
+    counts = [
+        traced(board, puzzles + np.uint8(0), limit=2, lanes=32).counts
+        for board in (Board.classic(4), Board(4, box=(2, 2)), Board.named("2x2"))
+    ]
+    assert np.all(np.asarray(counts) == 1)
+    traced(Board.classic(4), puzzles[:4], limit=2, lanes=32)
+    with pytest.raises(AssertionError, match="traced > 2 times"):
+        traced(Board.classic(4), puzzles[:5], limit=2, lanes=32)
+
+
+@pytest.mark.parametrize("setting", ["plain", "x64", "strict"])
+def test_dtypes(setting):
+    context = {
+        "plain": jax.enable_x64(False),
+        "x64": jax.enable_x64(True),
+        "strict": jax.numpy_dtype_promotion("strict"),
+    }[setting]
+    with context:
+        found = jax.eval_shape(
+            functools.partial(exact.search, FOUR, budget=9),
+            jax.ShapeDtypeStruct((7, FOUR.cells), np.uint8),
+            jax.ShapeDtypeStruct((7,), np.uint32),
+        )
+    assert [(x.shape, x.dtype.name) for x in found] == [
+        ((7, FOUR.cells), "uint8"),
+        ((7,), "int8"),
+        ((7,), "int32"),
+        ((7,), "int32"),
+    ]
+
+
+def test_wide_numbers_change_nothing():
+    puzzles = reference.batch(FOUR, BATCH)
+    expected = search(FOUR, puzzles, limit=5)
+    with jax.enable_x64(True):
+        found = fresh_kernel(FOUR, limit=5, lanes=32)(puzzles)
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("puzzles", "options", "cause"),
+    [
+        (np.zeros((2, 15), np.uint8), {}, r"puzzles of shape \(2, 15\)"),
+        (np.zeros(16, np.uint8), {}, r"puzzles of shape \(16,\)"),
+        (np.zeros((2, 16), np.int32), {}, "puzzles of dtype int32"),
+        (np.zeros((2, 16), np.uint8), {"rules": "none"}, "unknown rules 'none'"),
+        (np.zeros((2, 16), np.uint8), {"lanes": 0}, "lanes must be a positive multiple of 32, not 0"),
+        (np.zeros((2, 16), np.uint8), {"lanes": 33}, "lanes must be a positive multiple of 32, not 33"),
+        (np.zeros((2, 16), np.uint8), {"limit": 0}, "limit must be at least 1, not 0"),
+        (np.zeros((2, 16), np.uint8), {"rounds": 0}, "rounds must be at least 1, not 0"),
+        (np.zeros((2, 16), np.uint8), {"budget": 0}, "budget must be at least 1, not 0"),
+    ],
+)
+def test_senseless_arguments_are_refused(puzzles, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        exact.search(FOUR, puzzles, **options)

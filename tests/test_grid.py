@@ -1,0 +1,88 @@
+"""Grids: judged as plain Python judges them, whatever the shape of the batch."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+import reference
+
+from jaxsudoku import grid
+from jaxsudoku.board import Board
+
+pytestmark = pytest.mark.quick
+
+BOARDS = {**reference.SMALL, **reference.NINE, "16x16": Board.classic(16), "32x32": Board.classic(32)}
+NINE = Board.classic()
+
+by_board = functools.partial(jax.jit, static_argnums=0)
+conflicts, is_valid, is_solved = by_board(grid.conflicts), by_board(grid.is_valid), by_board(grid.is_solved)
+
+
+def some_grids(board: Board) -> tuple[np.ndarray, np.ndarray]:
+    """Full grids, and grids of every sort: full, with empty cells, with wrong digits and with values that are none."""
+    rng = np.random.default_rng(0)
+    full = np.array([reference.full_grid(board, rng) for _ in range(24)])
+    grids = full.copy()
+    for number, one in enumerate(grids[4:], 4):
+        for _ in range(number % 5):
+            one[rng.integers(board.cells)] = rng.integers(board.side + 2)
+    grids[-1] = 0
+    grids[-2] = 1
+    grids[-3] = 255
+    grids[-4] = rng.integers(0, 256, board.cells)
+    return full, grids
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_grids_are_judged_as_by_hand(board):
+    full, grids = some_grids(board)
+    repeats = [reference.repeats(board, one) for one in grids]
+    clashes = [reference.is_clash(board, one) for one in grids]
+    solved = [reference.is_solution(board, one) for one in grids]
+    assert len(set(clashes)) == len(set(solved)) == 2
+    found = conflicts(board, grids)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, repeats)
+    np.testing.assert_array_equal(is_valid(board, grids), np.logical_not(clashes))
+    np.testing.assert_array_equal(is_solved(board, grids), solved)
+    assert np.asarray(is_solved(board, full)).all()
+
+
+@pytest.mark.parametrize("board", [NINE, Board.windoku()], ids=str)
+def test_a_solved_grid_keeps_the_givens(board):
+    full, grids = some_grids(board)
+    rng = np.random.default_rng(1)
+    givens = np.array([reference.blanked(one, 30, rng) for one in full])
+    expected = [reference.is_solution(board, *pair) for pair in zip(grids, givens, strict=True)]
+    np.testing.assert_array_equal(is_solved(board, grids, givens), expected)
+    # a solved grid of another puzzle is no solution
+    np.testing.assert_array_equal(is_solved(board, full, givens), np.ones(24, bool))
+    np.testing.assert_array_equal(is_solved(board, np.roll(full, 1, axis=0), givens), np.zeros(24, bool))
+
+
+def test_a_repeated_digit_counts_in_every_house():
+    rows_and_box = np.zeros(81, np.uint8)
+    rows_and_box[[0, 1]] = 7  # in a row and a box
+    thrice = np.zeros(81, np.uint8)
+    thrice[[0, 4, 8]] = 7  # in a row alone
+    np.testing.assert_array_equal(conflicts(NINE, np.stack([rows_and_box, thrice])), [2, 2])
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (2, 0)])
+def test_any_batch_shape(shape):
+    grids = np.resize(some_grids(NINE)[1], (*shape, 81))
+    for judge in (conflicts, is_valid, is_solved):
+        found = np.asarray(judge(NINE, grids))
+        assert found.shape == shape
+        flat = [judge(NINE, one) for one in grids.reshape(-1, 81)]
+        np.testing.assert_array_equal(found.reshape(-1), np.array(flat, found.dtype))
+
+
+@pytest.mark.parametrize("shape", [(), (80,), (9, 9), (81, 2)])
+def test_a_wrong_shape_is_refused(shape):
+    for judge in (grid.conflicts, grid.is_valid, grid.is_solved):
+        with pytest.raises(ValueError, match=r"grids of shape .*; a board of 9x9 with 3x3 boxes takes \[..., 81\]"):
+            judge(NINE, np.zeros(shape, np.uint8))

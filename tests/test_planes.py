@@ -1,0 +1,184 @@
+"""Planes: the ways between the layouts, which lane a bit belongs to, and logic on planes."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxsudoku import planes
+from jaxsudoku.board import Board
+
+pytestmark = pytest.mark.quick
+
+#: Boards whose candidates fill words in every way: with and without bits to spare, less and more than a byte a cell.
+BOARDS = {
+    "1x1": Board(1, box=(1, 1)),
+    "4x4": Board.classic(4),
+    "jigsaw-5": reference.SMALL["jigsaw-5"],
+    "2x3": Board.classic(6),
+    "9x9": Board.classic(),
+    "16x16": Board.classic(16),
+}
+
+every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+seeds = st.integers(0, 2**32 - 1)
+
+by_board = functools.partial(jax.jit, static_argnums=0)
+nodes_to_planes, planes_to_nodes = by_board(planes.nodes_to_planes), by_board(planes.planes_to_nodes)
+words_to_planes, planes_to_words = jax.jit(planes.words_to_planes), jax.jit(planes.planes_to_words)
+grids_to_planes, planes_to_grids = by_board(planes.grids_to_planes), by_board(planes.planes_to_grids)
+
+
+def words(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.integers(0, 2**32, shape, dtype=np.uint32)
+
+
+# ---------------------------------------------------------------------- lanes
+
+
+@given(seed=seeds, width=st.integers(1, 5))
+def test_lanes_come_back(seed, width):
+    lanes = np.random.default_rng(seed).integers(0, 2, 32 * width).astype(bool)
+    plane = planes.pack_lanes(jnp.asarray(lanes))
+    assert plane.dtype == np.uint32
+    assert plane.shape == (width,)
+    np.testing.assert_array_equal(plane, reference.from_lanes(lanes))
+    np.testing.assert_array_equal(planes.unpack_lanes(plane), lanes)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_bit_k_of_word_w_is_lane_k_times_the_width_plus_w(width):
+    for bit in (0, 1, 17, 31):
+        for word in range(width):
+            (lane,) = np.flatnonzero(planes.unpack_lanes(jnp.zeros(width, jnp.uint32).at[word].set(1 << bit)))
+            assert lane == bit * width + word
+
+
+# ---------------------------------------------------------------------- transposition
+
+
+@given(seed=seeds, rows=st.integers(1, 3), width=st.integers(1, 3))
+def test_words_to_planes_transposes_bits(seed, rows, width):
+    lane_words = words(np.random.default_rng(seed), rows, 32 * width)
+    bits = lane_words[:, None] >> np.arange(32, dtype=np.uint32)[:, None] & 1  # word, bit, lane
+    found = words_to_planes(lane_words)
+    np.testing.assert_array_equal(reference.to_lanes(found).T, bits.reshape(32 * rows, -1))
+    np.testing.assert_array_equal(planes_to_words(found), lane_words)
+
+
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 65])
+def test_planes_that_fill_no_whole_word_are_filled_up_with_zeros(count):
+    some = words(np.random.default_rng(count), count, 2)
+    packed = planes_to_words(some)
+    assert packed.shape == (-(-count // 32), 64)
+    unpacked = np.asarray(words_to_planes(packed))
+    np.testing.assert_array_equal(unpacked[:count], some)
+    assert not unpacked[count:].any()
+
+
+@every_board
+def test_nodes_pack_a_puzzles_candidates_in_their_order(board):
+    left = np.random.default_rng(0).integers(0, 2, (64, board.candidates)).astype(bool)
+    cubes = reference.from_lanes(left.reshape(64, *(board.side,) * 3))
+    nodes = planes_to_nodes(board, cubes)
+    assert nodes.shape == (board.words, 64)
+    assert nodes.dtype == np.uint32
+    packed = np.packbits(left, axis=1, bitorder="little")
+    as_bytes = np.ascontiguousarray(np.asarray(nodes).T).view(np.uint8)
+    np.testing.assert_array_equal(as_bytes[:, : packed.shape[1]], packed)
+    assert not as_bytes[:, packed.shape[1] :].any()
+    np.testing.assert_array_equal(nodes_to_planes(board, nodes), cubes)
+
+
+# ---------------------------------------------------------------------- grids
+
+
+@every_board
+@given(seed=seeds, above=st.sampled_from([0, 1, 200]))
+def test_grids_come_back(board, seed, above):
+    rng = np.random.default_rng(seed)
+    grids = rng.integers(0, board.side + 1, (64, board.cells)).astype(np.uint8)
+    foreign = (rng.random(64) < 0.5) & (above > 0)
+    grids[foreign, rng.integers(board.cells, size=64)[foreign]] = board.side + above
+    found = grids_to_planes(board, grids)
+    digits = grids[:, None] == np.arange(1, board.side + 1)[:, None]
+    np.testing.assert_array_equal(reference.to_lanes(found.digits).reshape(digits.shape), digits)
+    np.testing.assert_array_equal(reference.to_lanes(found.empty).reshape(grids.shape), grids == 0)
+    np.testing.assert_array_equal(reference.to_lanes(found.foreign), foreign)
+    np.testing.assert_array_equal(
+        reference.to_lanes(found.candidates).reshape(digits.shape), reference.candidates(board, grids)
+    )
+    back = planes_to_grids(board, found.digits)
+    assert back.dtype == np.uint8
+    np.testing.assert_array_equal(back, np.where(grids > board.side, 0, grids))
+
+
+@pytest.mark.parametrize("board", [Board.classic(32)], ids=str)
+def test_wide_boards_keep_their_digits(board):
+    rng = np.random.default_rng(0)
+    grids = np.array([reference.blanked(reference.full_grid(board, rng), 600, rng) for _ in range(32)])
+    found = grids_to_planes(board, grids)
+    assert not found.foreign.any()
+    np.testing.assert_array_equal(planes_to_grids(board, found.digits), grids)
+    np.testing.assert_array_equal(nodes_to_planes(board, planes_to_nodes(board, found.candidates)), found.candidates)
+
+
+def test_a_value_is_foreign_when_it_is_above_the_side():
+    board = BOARDS["4x4"]
+    grids = np.zeros((256, board.cells), np.uint8)
+    grids[:, 3] = np.arange(256)
+    found = grids_to_planes(board, grids)
+    np.testing.assert_array_equal(reference.to_lanes(found.foreign), np.arange(256) > 4)
+    np.testing.assert_array_equal(np.flatnonzero(reference.to_lanes(found.empty)[:, 0, 3]), [0])
+
+
+# ---------------------------------------------------------------------- logic
+
+
+@given(seed=seeds, count=st.integers(1, 12))
+def test_counting_planes(seed, count):
+    some = words(np.random.default_rng(seed), count, 2)
+    numbers = reference.to_lanes(some).sum(axis=1)
+    stack = list(map(jnp.asarray, some))
+    places = planes.count_planes(stack)
+    assert len(places) == count.bit_length()
+    total = sum(reference.to_lanes(place).astype(int) << power for power, place in enumerate(places))
+    np.testing.assert_array_equal(total, numbers)
+    ones, twos = planes.ones_and_twos(stack)
+    np.testing.assert_array_equal(reference.to_lanes(ones), numbers >= 1)
+    np.testing.assert_array_equal(reference.to_lanes(twos), numbers >= 2)
+    np.testing.assert_array_equal(reference.to_lanes(planes.exactly_one(stack)), numbers == 1)
+    np.testing.assert_array_equal(reference.to_lanes(planes.any_of(stack)), numbers >= 1)
+    np.testing.assert_array_equal(reference.to_lanes(planes.all_of(stack)), numbers == count)
+
+
+@given(seed=seeds, count=st.integers(1, 6))
+def test_the_first_set_plane_alone_is_kept(seed, count):
+    rng = np.random.default_rng(seed)
+    some = words(rng, count, 3, 2) & words(rng, count, 3, 2)
+    lanes = reference.to_lanes(some)  # lane, plane, place
+    firsts = reference.to_lanes(planes.first_of(jnp.asarray(some)))
+    np.testing.assert_array_equal(firsts.any(axis=1), lanes.any(axis=1))
+    np.testing.assert_array_equal(firsts.sum(axis=1), lanes.any(axis=1))
+    np.testing.assert_array_equal(firsts.argmax(axis=1), lanes.argmax(axis=1))
+
+
+@given(seed=seeds)
+def test_where_chooses_lane_by_lane(seed):
+    condition, x, y = words(np.random.default_rng(seed), 3, 4)
+    chosen = np.where(*map(reference.to_lanes, (condition, x, y)))
+    np.testing.assert_array_equal(reference.to_lanes(planes.where(condition, x, y)), chosen)
+
+
+def test_slices_go_through_the_first_axis_slowest():
+    x = np.arange(2 * 3 * 4).reshape(2, 3, 4)
+    parts = planes.slices(jnp.asarray(x), (0, 2))
+    np.testing.assert_array_equal(parts, [x[i, :, j] for i in range(2) for j in range(4)])
+    np.testing.assert_array_equal(planes.slices(jnp.asarray(x), 1), np.moveaxis(x, 1, 0))

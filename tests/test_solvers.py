@@ -1,0 +1,225 @@
+"""What every solver promises, held against each in the registry; and the judge, the registry and the settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+
+from jaxsudoku import compiler_options, exact, solvers
+from jaxsudoku.board import Board
+from jaxsudoku.solution import Solution, Status
+
+pytestmark = pytest.mark.quick
+
+BATCH = 33
+
+BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
+
+FOUR = BOARDS["4x4"]
+
+#: Settings with which a solver is quick on small boards, where its own choice isn't.
+SMALL_SETTINGS = {"exact": {"lanes": 32}}
+
+
+@functools.cache
+def kernel(name, board):
+    solver = solvers.SOLVERS[name]
+    config = solver.fit(solvers.make_config(solver, **SMALL_SETTINGS.get(name, {})), board, jax.default_backend())
+    return jax.jit(
+        lambda puzzles, key: solver.run(board, puzzles, key, config), compiler_options=compiler_options()
+    )
+
+
+def run(solver, board, puzzles, seed=0):
+    return Solution(*map(np.asarray, kernel(solver.name, board)(puzzles, jax.random.key(seed))))
+
+
+def mixed(board):
+    """Puzzles with one solution, with none, with many, that clash, and that hold a value above the side."""
+    puzzles = reference.batch(board, BATCH)
+    puzzles[:16] = reference.unique(board, 16)
+    puzzles[16] = 0
+    puzzles[17, 1] = board.side + 1
+    puzzles[18, 0] = 255
+    puzzles[19, :2] = 1
+    puzzles[20] = reference.full_grid(board, np.random.default_rng(0))
+    puzzles[21] = 0
+    puzzles[21, 1 : board.side] = np.arange(1, board.side)  # the row's last digit stands below its only place
+    puzzles[21, (board.side - 1) * board.side] = board.side
+    return puzzles
+
+
+@pytest.mark.parametrize("solver", solvers.SOLVERS.values(), ids=solvers.SOLVERS)
+class TestEverySolver:
+    @pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+    def test_answers_are_right(self, solver, board):
+        puzzles = mixed(board)
+        found = run(solver, board, puzzles)
+        assert [(x.shape, x.dtype.name) for x in found] == [
+            ((BATCH, board.cells), "uint8"),
+            ((BATCH,), "int8"),
+            ((BATCH,), "int32"),
+        ]
+        assert (found.iterations >= 0).all()
+        for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
+            clash, solvable = reference.is_clash(board, puzzle), reference.count(board, puzzle, 1)
+            truth = Status.INVALID if clash else Status.SOLVED if solvable else Status.UNSATISFIABLE
+            if solver.complete:
+                assert status == truth
+            else:
+                assert status in {Status.UNSOLVED, truth} - {Status.UNSATISFIABLE}
+            if status == Status.SOLVED:
+                assert reference.is_solution(board, grid, puzzle)
+        assert (found.status[[17, 18, 19, 21]] != Status.SOLVED).all()
+        assert found.status[20] == Status.SOLVED
+        np.testing.assert_array_equal(found.grids[20], puzzles[20])
+
+    def test_the_judge_finds_no_false_claim(self, solver):
+        puzzles = mixed(FOUR)
+        found = run(solver, FOUR, puzzles)
+        judged = jax.jit(functools.partial(solvers.judge, FOUR))(puzzles, found)
+        np.testing.assert_array_equal(judged.status, found.status)
+        np.testing.assert_array_equal(judged.iterations, found.iterations)
+        solved = found.status == Status.SOLVED
+        np.testing.assert_array_equal(judged.grids, np.where(solved[:, None], found.grids, 0))
+        assert solved.any()
+
+    def test_a_batch_is_its_puzzles(self, solver):
+        puzzles = mixed(FOUR)
+        whole = run(solver, FOUR, puzzles)
+        unique = [reference.count(FOUR, puzzle, 2) == 1 for puzzle in puzzles]
+        for size in (1, 31):
+            for start in range(0, BATCH - size + 1, 4):
+                part = slice(start, start + size)
+                found = run(solver, FOUR, puzzles[part])
+                if solver.complete:
+                    np.testing.assert_array_equal(found.status, whole.status[part])
+                both = (found.status == Status.SOLVED) & (whole.status[part] == Status.SOLVED) & unique[part]
+                np.testing.assert_array_equal(found.grids[both], whole.grids[part][both])
+
+    def test_lanes_are_independent(self, solver):
+        puzzles = mixed(FOUR)
+        one = run(solver, FOUR, puzzles)
+        other = puzzles.copy()
+        other[1::2] = np.roll(puzzles[1::2], 3, axis=0)
+        two = run(solver, FOUR, other)
+        unique = np.array([reference.count(FOUR, puzzle, 2) == 1 for puzzle in puzzles])
+        if solver.complete:
+            np.testing.assert_array_equal(two.status[::2], one.status[::2])
+        both = (one.status == Status.SOLVED) & (two.status == Status.SOLVED) & unique
+        assert both[::2].any()
+        np.testing.assert_array_equal(two.grids[::2][both[::2]], one.grids[::2][both[::2]])
+
+    def test_no_puzzles(self, solver):
+        found = run(solver, FOUR, np.zeros((0, FOUR.cells), np.uint8))
+        assert [(x.shape, x.dtype.name) for x in found] == [
+            ((0, FOUR.cells), "uint8"),
+            ((0,), "int8"),
+            ((0,), "int32"),
+        ]
+
+    def test_a_key_decides_everything(self, solver):
+        puzzles = mixed(FOUR)
+        for one, again in zip(run(solver, FOUR, puzzles, 7), run(solver, FOUR, puzzles, 7), strict=True):
+            np.testing.assert_array_equal(one, again)
+
+    def test_settings_are_frozen_and_have_defaults(self, solver):
+        config = solvers.make_config(solver)
+        assert isinstance(config, solver.config)
+        assert hash(config) == hash(solvers.make_config(solver))
+        assert solver.summary
+        for field in dataclasses.fields(config):
+            assert dataclasses.replace(config, **{field.name: getattr(config, field.name)}) == config
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(config, field.name, None)
+
+
+# ---------------------------------------------------------------------- the judge
+
+
+@pytest.mark.parametrize("size", [1, 7, 2048, 2049, 5000])
+def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
+    rng = np.random.default_rng(size)
+    grids = np.array([reference.full_grid(FOUR, rng) for _ in range(64)])
+    grids = grids[rng.integers(64, size=size)]
+    puzzles = np.where(rng.random(grids.shape) < 0.4, grids, 0).astype(np.uint8)
+    status = rng.choice([*Status], size).astype(np.int8)
+    status[-1] = Status.SOLVED
+    claims = grids.copy()
+    kind = rng.integers(4, size=size)
+    kind[-1] = 1
+    claims[kind == 1] = grids[kind == 1] % 4 + 1  # solved, but of another puzzle
+    claims[kind == 2, 3] = 0
+    claims[kind == 3, 5] = claims[kind == 3, 6]
+    puzzles[kind == 1, 0] = grids[kind == 1, 0]
+    judged = jax.jit(functools.partial(solvers.judge, FOUR))(
+        puzzles, Solution(claims, status, np.arange(size, dtype=np.int32))
+    )
+    true = (status == Status.SOLVED) & (kind == 0)
+    np.testing.assert_array_equal(
+        judged.status, np.where((status == Status.SOLVED) & ~true, np.int8(Status.UNSOLVED), status)
+    )
+    np.testing.assert_array_equal(judged.grids, np.where(true[:, None], grids, 0))
+    np.testing.assert_array_equal(judged.iterations, np.arange(size))
+    assert [x.dtype for x in judged] == ["uint8", "int8", "int32"]
+
+
+def test_the_judge_of_nothing():
+    nothing = Solution(jnp.zeros((0, 16), jnp.uint8), jnp.zeros(0, jnp.int8), jnp.zeros(0, jnp.int32))
+    assert solvers.judge(FOUR, jnp.zeros((0, 16), jnp.uint8), nothing).grids.shape == (0, 16)
+
+
+# ---------------------------------------------------------------------- registry and settings
+
+
+def test_solvers_go_by_their_names():
+    assert "exact" in solvers.SOLVERS
+    for name, solver in solvers.SOLVERS.items():
+        assert solver.name == name
+        assert solvers.get(name) is solver
+    with pytest.raises(ValueError, match="unknown solver 'oracle': choose one of exact"):
+        solvers.get("oracle")
+
+
+def test_an_unknown_option_is_named():
+    with pytest.raises(ValueError, match=r"the solver exact has no option depth, width; it has rules, rounds, budget"):
+        solvers.make_config(solvers.get("exact"), width=3, depth=4, rules="naked")
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ({"order": "best"}, "unknown order 'best': choose fixed or random"),
+        ({"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
+        ({"rounds": 0}, "rounds must be at least 1, not 0"),
+        ({"budget": -1}, "budget must be at least 0, not -1"),
+        ({"lanes": -32}, "lanes must be at least 0, not -32"),
+        ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(options, cause):
+    with pytest.raises(ValueError, match=cause):
+        solvers.make_config(solvers.get("exact"), **options)
+
+
+def test_settings_reach_the_search(monkeypatch):
+    asked = {}
+    monkeypatch.setattr(exact, "search", lambda board, puzzles, seeds, **settings: asked.update(settings, seeds=seeds))
+    puzzles = np.zeros((3, 81), np.uint8)
+    config = solvers.ExactConfig(rules="naked", rounds=2, budget=7, order="random", lanes=64)
+    solvers.exact_search(Board.classic(), puzzles, jax.random.key(0), config, limit=3)
+    seeds = asked.pop("seeds")
+    assert seeds.shape == (3,)
+    assert seeds.dtype == np.uint32
+    assert asked == {"limit": 3, "budget": 7, "rules": "naked", "rounds": 2, "lanes": 64}
+    solvers.exact_search(Board.classic(), puzzles, jax.random.key(0), solvers.ExactConfig())
+    assert asked["seeds"] is None
+    assert asked["budget"] is None
+    assert asked["lanes"] % 32 == 0
+    assert asked["lanes"] > 0
