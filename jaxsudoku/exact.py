@@ -71,7 +71,6 @@ class _Plan(NamedTuple):
 
     board: Board
     limit: int
-    budget: int | None
     rules: str
     rounds: int
     lanes: int
@@ -88,8 +87,8 @@ class _Plan(NamedTuple):
 
     @property
     def capacity(self) -> int:
-        """Nodes on the stack beyond which it is emptied one by one."""
-        return 3 * self.board.side * self.lanes
+        """Nodes on the stack beyond which it is emptied one by one: room for a block, or many puzzles, to go deep."""
+        return max(3 * self.board.side * self.lanes, 1 << 16)
 
     @property
     def stack_size(self) -> int:
@@ -119,7 +118,8 @@ class _Found(NamedTuple):
     Attributes:
       seen: int32[N], solutions seen (``limit`` from the start for invalid givens, so that they are never visited).
       iterations: int32[N], nodes visited.
-      spent: bool[N], whether a node was dropped because the budget was spent.
+      allowance: int32[N], nodes after which no more are visited; int32[0] without a bound.
+      spent: bool[N], whether a node was dropped because the allowance was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
       place: int32[N], where in ``solved`` the first solution is.
       solved: uint32[words, N + a part of a block], nodes of first solutions, in the order they were found.
@@ -128,6 +128,7 @@ class _Found(NamedTuple):
 
     seen: Array
     iterations: Array
+    allowance: Array
     spent: Array
     winner: Array
     place: Array
@@ -150,22 +151,26 @@ def search(
     *,
     limit: int = 1,
     budget: int | None = None,
+    restart: int | None = None,
     rules: str = "locked",
     rounds: int = 5,
     lanes: int = 2048,
 ) -> Search:
     """Solves a batch of puzzles completely, or counts their solutions up to a limit.
 
-    Pure; to be jitted with all but ``puzzles`` and ``seeds`` static. The tree of a puzzle is the same in
-    whatever batch it is searched, and so are counts, statuses and unique solutions. Which of several solutions comes
-    first, and with it ``iterations``, may depend on how many lanes the other puzzles leave free.
+    Pure; to be jitted with all but ``puzzles`` and ``seeds`` static. The tree of a puzzle is the same in whatever batch
+    it is searched, and so are counts, statuses and unique solutions. Which of several solutions comes first, and with
+    it ``iterations``, may depend on how many lanes the other puzzles leave free.
 
     Args:
       board: the board.
       puzzles: uint8[N, cells], 0 = empty.
-      seeds: uint32[N], each puzzle's randomness, for a random order of branching; None for the fixed order.
+      seeds: uint32[N], each puzzle's randomness, for a random order of branching, 0 for the fixed order; None for the
+        fixed order of all.
       limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
       budget: stop a puzzle after this many nodes (looked at between steps); its status is UNSOLVED if any were left.
+      restart: begin a puzzle anew in a random order after this many nodes, then after twice as many, and so on; None
+        for never. It cures the long tail of large boards, whose search may be lost below an unlucky early branch.
       rules: one of ``SEARCH_RULES``.
       rounds: rounds of the rules in a step.
       lanes: nodes in a step, a multiple of 32.
@@ -176,12 +181,56 @@ def search(
     Raises:
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
     """
-    plan = _Plan(board, limit, budget, rules, rounds, lanes)
+    plan = _Plan(board, limit, rules, rounds, lanes)
     _check(plan, puzzles)
+    for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
     size = puzzles.shape[0]
     if not size:
         nothing = jnp.zeros(0, jnp.int32)
         return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
+    if restart is not None:
+        return _search_with_restarts(plan, puzzles, seeds, budget, restart)
+    return _attempt(plan, puzzles, seeds, None if budget is None else jnp.full(size, budget, jnp.int32))[0]
+
+
+def _search_with_restarts(plan: _Plan, puzzles: Array, seeds: Array | None, budget: int | None, restart: int) -> Search:
+    """Attempts with allowances that double, each in an order of its own, on the puzzles that are not settled yet."""
+    size = puzzles.shape[0]
+    first_seeds = jnp.zeros(size, jnp.uint32) if seeds is None else seeds
+    most = np.int32(np.iinfo(np.int32).max if budget is None else budget)
+
+    def attempt(state: tuple[Search, Array, Array]) -> tuple[Search, Array, Array]:
+        before, pending, number = state
+        doubled = jnp.where(number < 31 - restart.bit_length(), restart << jnp.minimum(number, 30), most)
+        allowance = jnp.minimum(doubled, most - before.iterations).astype(jnp.int32)
+        again = _mix(
+            first_seeds + number.astype(jnp.uint32) * np.uint32(0x9E3779B9) + jnp.arange(size, dtype=jnp.uint32)
+        )
+        order = jnp.where(number == 0, first_seeds, again)
+        after, spent = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, allowance)
+        iterations = before.iterations + jnp.where(pending, after.iterations, 0)
+        merged = Search(
+            jnp.where(pending[:, None], after.grids, before.grids),
+            jnp.where(pending, after.status, before.status),
+            jnp.where(pending, after.counts, before.counts),
+            iterations,
+        )
+        unsettled = pending & spent & (after.counts < plan.limit) & (iterations < most)
+        return merged, unsettled, number + 1
+
+    nothing = Search(
+        jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), jnp.zeros(size, jnp.int32), jnp.zeros(size, jnp.int32)
+    )
+    start = (nothing, jnp.ones(size, bool), jnp.int32(0))
+    return lax.while_loop(lambda state: state[1].any(), attempt, start)[0]
+
+
+def _attempt(plan: _Plan, puzzles: Array, seeds: Array | None, allowance: Array | None) -> tuple[Search, Array]:
+    """A search of uint8[N, cells] within the allowances int32[N], and bool[N], where it ended because one was spent."""
+    board, limit, lanes = plan.board, plan.limit, plan.lanes
+    size = puzzles.shape[0]
     padding = -size % lanes
     padded = jnp.pad(puzzles, ((0, padding), (0, 0)), constant_values=255)
     # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
@@ -190,6 +239,7 @@ def search(
     found = _Found(
         seen=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
+        allowance=jnp.zeros(0, jnp.int32) if allowance is None else jnp.pad(allowance, (0, padding)),
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
         place=jnp.zeros(size + padding, jnp.int32),
@@ -215,7 +265,7 @@ def search(
         jnp.int8(Status.UNSATISFIABLE),
     )
     grids = _solution_grids(plan, found, active)
-    return Search(grids[:size], status[:size], count[:size], found.iterations[:size])
+    return Search(grids[:size], status[:size], count[:size], found.iterations[:size]), found.spent[:size]
 
 
 def _check(plan: _Plan, puzzles: Array) -> None:
@@ -227,9 +277,6 @@ def _check(plan: _Plan, puzzles: Array) -> None:
         raise ValueError(f"unknown rules {plan.rules!r}: the exact search takes one of {', '.join(SEARCH_RULES)}")
     if plan.lanes < GROUP or plan.lanes % GROUP:
         raise ValueError(f"lanes must be a positive multiple of {GROUP}, not {plan.lanes}")
-    for name, value in (("limit", plan.limit), ("rounds", plan.rounds), ("budget", plan.budget)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1, not {value}")
 
 
 # ---------------------------------------------------------------------- roots
@@ -342,8 +389,9 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     base = stack.top - taken
     owner = jnp.where(lane < taken, lax.dynamic_slice(stack.owner, (base,), (lanes,)), nobody)
     live = found.seen.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
-    if plan.budget is not None:
-        broke = live & (found.iterations.at[owner].get(mode="fill", fill_value=0) >= plan.budget)
+    if found.allowance.size:
+        left = found.allowance - found.iterations
+        broke = live & (left.at[owner].get(mode="fill", fill_value=1) < 1)
         found = found._replace(spent=found.spent.at[jnp.where(broke, owner, nobody)].set(True, mode="drop"))
         live = live & ~broke
 
@@ -475,7 +523,8 @@ def _push(
         new_owner = lax.dynamic_update_slice(stack.owner, owner[lane], (start,))
         new_seed = stack.seed
         if seed is not None:
-            child = jnp.where(branches[lane], _mix(seed[lane] + jnp.where(takes, 1, 2).astype(jnp.uint32)), seed[lane])
+            child = _mix(seed[lane] + jnp.where(takes, 1, 2).astype(jnp.uint32))
+            child = jnp.where(branches[lane] & (seed[lane] != 0), child, seed[lane])
             new_seed = lax.dynamic_update_slice(stack.seed, child, (start,))
         return _Stack(new_rows, new_owner, new_seed, stack.top)
 
@@ -511,4 +560,5 @@ def _random_planes(board: Board, seed: Array) -> Array:
     """Random planes uint32[3, side, W] from each lane's seed uint32[B]."""
     words = -(-3 * board.side // GROUP)
     bits = jnp.stack([_mix(seed ^ np.uint32(0x9E3779B9 * (number + 1) & 0xFFFFFFFF)) for number in range(words)])
-    return words_to_planes(bits)[: 3 * board.side].reshape(3, board.side, -1)
+    fixed = pack_lanes(seed == 0)  # where everything is preferred, nothing is
+    return (words_to_planes(bits)[: 3 * board.side] | fixed).reshape(3, board.side, -1)

@@ -88,6 +88,8 @@ class ExactConfig:
       rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
       rounds: rounds of the rules in a step.
       budget: nodes after which a puzzle is left UNSOLVED; 0 for no limit.
+      restart: nodes after which a puzzle is begun anew in a random order, then twice as many, and so on; -1 for never,
+        0 suits the board (boards below 12x12 never).
       order: order of branching: fixed, or random by the key.
       lanes: nodes in a step, a multiple of 32; 0 suits the machine.
     """
@@ -95,6 +97,7 @@ class ExactConfig:
     rules: str = "locked"
     rounds: int = 5
     budget: int = 0
+    restart: int = 0
     order: str = "fixed"
     lanes: int = 0
 
@@ -103,7 +106,7 @@ class ExactConfig:
             raise ValueError(f"unknown order {self.order!r}: choose fixed or random")
         if self.rules not in exact.SEARCH_RULES:
             raise ValueError(f"unknown rules {self.rules!r}: choose one of {', '.join(exact.SEARCH_RULES)}")
-        for name, lowest in (("rounds", 1), ("budget", 0), ("lanes", 0)):
+        for name, lowest in (("rounds", 1), ("budget", 0), ("restart", -1), ("lanes", 0)):
             if getattr(self, name) < lowest:
                 raise ValueError(f"{name} must be at least {lowest}, not {getattr(self, name)}")
         if self.lanes % 32:
@@ -119,6 +122,7 @@ def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, 
         seeds,
         limit=limit,
         budget=config.budget or None,
+        restart=config.restart if config.restart > 0 else None,
         rules=config.rules,
         rounds=config.rounds,
         lanes=config.lanes or _CPU_LANES,
@@ -126,15 +130,13 @@ def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, 
 
 
 def _fit_exact(config: ExactConfig, board: Board, platform: str) -> ExactConfig:
-    """Chooses the lanes: on a CPU as many as keep the planes in its cache, on an accelerator enough to fill it."""
-    if config.lanes:
-        return config
-    if platform == "cpu":
-        lanes = _CPU_LANES if board.side < 12 else 512
-    else:
-        most = (1 << 28) // (4 * board.words)
-        lanes = max(1 << min(most.bit_length() - 1, 18), _CPU_LANES)
-    return dataclasses.replace(config, lanes=lanes)
+    """Chooses the lanes, on a CPU few enough to stay in its cache, on an accelerator enough to fill it; and when to
+    restart: a descent of the whole block through a large board must fit in."""
+    most = (1 << 28) // (4 * board.words)
+    filling = max(1 << min(most.bit_length() - 1, 18), _CPU_LANES)
+    lanes = config.lanes or ((_CPU_LANES if board.side < 12 else 128) if platform == "cpu" else filling)
+    restart = config.restart or (-1 if board.side < 12 else 4 * board.side * lanes)
+    return dataclasses.replace(config, lanes=lanes, restart=restart)
 
 
 def _run_exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, /) -> Solution:

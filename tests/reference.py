@@ -180,7 +180,7 @@ def _found(board: Board) -> np.ndarray:
 
 
 def lines(board: Board, rng: np.random.Generator) -> np.ndarray:
-    """A random permutation of a box board's bands, stacks, and rows and columns in them, as cells to take: int[cells]."""
+    """A random permutation of a box board's bands, stacks, rows and columns in them, as cells to take: int[cells]."""
     assert board.box is not None
     orders = []
     for size in board.box:
@@ -198,7 +198,7 @@ def blanked(grid: np.ndarray, givens: int, rng: np.random.Generator) -> np.ndarr
 
 
 def batch(board: Board, size: int, seed: int = 0) -> np.ndarray:
-    """Puzzles of every sort, from empty to full: solvable, with one or two digits changed, or scattered; uint8[B, cells].
+    """Puzzles from empty to full, solvable or with one or two digits changed; uint8[B, cells].
 
     Boards of side 9 get enough givens for brute force to be quick.
     """

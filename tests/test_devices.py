@@ -40,11 +40,11 @@ def watched(*args):
 driver._compiled = watched
 results = {
     "devices": [device.id for device in jax.devices()],
-    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=61)],
-    "few": js.solve(puzzles[:3], lanes=32, batch_size=61).status.tolist(),
-    "none": list(js.solve(puzzles[:0], lanes=32, batch_size=61).grids.shape),
-    "one": js.solve(puzzles[0], lanes=32, batch_size=61).grids.tolist(),
-    "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=61).tolist(),
+    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=57)],
+    "few": js.solve(puzzles[:3], lanes=32, batch_size=57).status.tolist(),
+    "none": list(js.solve(puzzles[:0], lanes=32, batch_size=57).grids.shape),
+    "one": js.solve(puzzles[0], lanes=32, batch_size=57).grids.tolist(),
+    "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=57).tolist(),
     "shards": shards,
 }
 board = js.Board.classic(4)
@@ -57,7 +57,7 @@ results["search"] = [np.asarray(x).tolist() for x in (found.status, found.counts
 results["search_devices"] = sorted(device.id for device in found.counts.sharding.device_set)
 results["replicated"] = found.counts.sharding.is_fully_replicated
 
-one, again = (js.solve(np.zeros_like(puzzles), order="random", lanes=32, batch_size=61).grids for _ in range(2))
+one, again = (js.solve(np.zeros((57, 16), int), order="random", lanes=32, batch_size=57).grids for _ in range(2))
 results["random"] = [one.tolist(), bool((one == again).all())]
 json.dump(results, sys.stdout)
 """
@@ -95,10 +95,10 @@ def several(request):
 @pytest.fixture(scope="module")
 def alone():
     puzzles = puzzles_for_all()
-    solution = js.solve(puzzles, lanes=32, batch_size=61)
+    solution = js.solve(puzzles, lanes=32, batch_size=57)
     return {
         "solve": [x.tolist() for x in solution],
-        "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=61).tolist(),
+        "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=57).tolist(),
     }
 
 
@@ -116,7 +116,8 @@ def test_every_device_takes_an_even_share(several):
     for shards in several["shards"]:
         assert sorted(device for device, _ in shards) == several["devices"]
         assert len({size for _, size in shards}) == 1
-        assert sum(size for _, size in shards) == 64 - 64 % len(several["devices"])
+    whole = {2: 58, 4: 60}[len(several["devices"])]
+    assert {sum(size for _, size in shards) for shards in several["shards"]} == {0, whole}
 
 
 def test_the_search_itself_is_sharded(several):
@@ -128,11 +129,12 @@ def test_devices_draw_different_random_numbers(several):
     grids, again = several["random"]
     assert again
     assert all(reference.is_solution(FOUR, grid) for grid in grids)
-    share = 32 // len(several["devices"])
-    assert grids[:share] != grids[share : 2 * share]
+    share = -(-len(grids) // len(several["devices"]))
+    alike = [one == other for one, other in zip(grids, grids[share:], strict=False)]
+    assert sum(alike) < len(alike) / 2
 
 
 def test_a_device_may_be_named(alone):
     puzzles = puzzles_for_all()
-    solution = js.solve(puzzles, lanes=32, batch_size=61, devices=jax.local_devices()[:1])
+    solution = js.solve(puzzles, lanes=32, batch_size=57, devices=jax.local_devices()[:1])
     assert [x.tolist() for x in solution] == alone["solve"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import jax
 import numpy as np
@@ -154,7 +155,7 @@ def test_a_key_decides_the_random_order():
 # ---------------------------------------------------------------------- batches
 
 
-@pytest.mark.parametrize("batch_size", [5, 63])
+@pytest.mark.parametrize("batch_size", [7, 63])
 def test_any_batch_size_gives_the_same_answers(batch_size):
     puzzles = reference.batch(FOUR, 200)
     puzzles[np.array([reference.count(FOUR, puzzle, 2) > 1 for puzzle in puzzles])] = 0
@@ -173,7 +174,7 @@ def test_a_stream_keeps_its_order():
     sizes = [63, 1, 0, 33, 2, 63, 63, 7, 58, 10]
     bounds = np.cumsum([0, *sizes])
     assert bounds[-1] == len(puzzles)
-    batches = [puzzles[start:stop] for start, stop in zip(bounds, bounds[1:], strict=False)]
+    batches = [puzzles[start:stop] for start, stop in itertools.pairwise(bounds)]
     results = list(engine.stream(iter(batches)))
     assert [len(counts) for counts in results] == sizes
     np.testing.assert_array_equal(np.concatenate(results), [reference.count(FOUR, puzzle, 5) for puzzle in puzzles])

@@ -1,4 +1,4 @@
-"""The exact search: counts and solutions against brute force, and that neither batch nor stack nor order changes them."""
+"""The exact search: counts and solutions against brute force, whatever the batch, the stack and the order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jax.sharding import Mesh, PartitionSpec
 
 from jaxsudoku import compiler_options, exact
 from jaxsudoku.board import Board
@@ -74,12 +73,12 @@ def test_brute_force_agrees(board):
     assert set(found.status) == {Status.SOLVED, Status.UNSATISFIABLE, Status.INVALID}
 
 
-@pytest.mark.parametrize("board", [FOUR, SIX], ids=str)
+@pytest.mark.parametrize(("board", "limits"), [(FOUR, (1, 2, 5)), (SIX, (5,))], ids=["4x4", "2x3"])
 @settings(max_examples=50)
 @given(data=st.data())
-def test_brute_force_agrees_on_any_puzzle(board, data):
+def test_brute_force_agrees_on_any_puzzle(board, limits, data):
     puzzle = data.draw(reference.puzzles(board))
-    for limit in (1, 2, 5):
+    for limit in limits:
         check(board, puzzle[None], search(board, puzzle[None], limit=limit), limit)
 
 
@@ -106,11 +105,14 @@ def test_tiny_boards(board):
 
 @pytest.mark.parametrize("rules", exact.SEARCH_RULES)
 def test_every_rule_level_gives_the_same_answers(rules):
+    """And so does another number of lanes."""
     puzzles = reference.batch(SIX, BATCH)
-    check(SIX, puzzles, search(SIX, puzzles, limit=5, **({} if rules == "locked" else {"rules": rules})), 5)
+    check(
+        SIX, puzzles, search(SIX, puzzles, limit=5, **({} if rules == "locked" else {"rules": rules, "lanes": 64})), 5
+    )
 
 
-@pytest.mark.parametrize("limit", [1, 5, 288, 1000])
+@pytest.mark.parametrize("limit", [1, 5, 1000])
 def test_there_are_288_grids_of_side_four(limit):
     found = search(FOUR, np.zeros((1, FOUR.cells), np.uint8), limit=limit)
     assert found.counts == min(limit, 288)
@@ -120,7 +122,7 @@ def test_there_are_288_grids_of_side_four(limit):
 # ---------------------------------------------------------------------- batches
 
 
-@pytest.mark.parametrize("size", [1, 31, 33])
+@pytest.mark.parametrize("size", [1, 33])
 def test_any_batch_size_gives_the_same_answers(size):
     puzzles = reference.unique(FOUR, BATCH)
     puzzles[3::5, 0] = puzzles[3::5].max(axis=1)  # some clash
@@ -161,40 +163,30 @@ def test_lanes_are_independent(name):
     np.testing.assert_array_equal(crowded.grids[::2], found.grids[::2])
 
 
-def test_more_lanes_change_nothing():
-    puzzles = reference.batch(SIX, BATCH)
-    one, other = search(SIX, puzzles, limit=5, lanes=32), search(SIX, puzzles, limit=5, lanes=128)
-    np.testing.assert_array_equal(one.status, other.status)
-    np.testing.assert_array_equal(one.counts, other.counts)
-
-
 # ---------------------------------------------------------------------- budget and stack
 
 
 def test_a_budget_stops_but_never_lies():
-    puzzles = reference.batch(SIX, BATCH)
+    puzzles = reference.batch(FOUR, BATCH)
     puzzles[:8] = 0
-    whole = search(SIX, puzzles, limit=5)
-    unsolved = 0
-    for budget in (1, 5):
-        found = search(SIX, puzzles, limit=5, budget=budget)
-        decided = found.status != Status.UNSOLVED
-        np.testing.assert_array_equal(found.status[decided], whole.status[decided])
-        assert (found.counts <= whole.counts).all()
-        assert not found.counts[~decided].any()
-        assert not found.grids[~decided].any()
-        for puzzle, grid in zip(puzzles[found.counts > 0], found.grids[found.counts > 0], strict=True):
-            assert reference.is_solution(SIX, grid, puzzle)
-        unsolved += (~decided).sum()
-    assert unsolved
-    for large, expected in zip(search(SIX, puzzles, limit=5, budget=10**6), whole, strict=True):
+    whole = search(FOUR, puzzles, limit=5)
+    found = search(FOUR, puzzles, limit=5, budget=2)
+    decided = found.status != Status.UNSOLVED
+    np.testing.assert_array_equal(found.status[decided], whole.status[decided])
+    assert (found.counts <= whole.counts).all()
+    assert not found.counts[~decided].any()
+    assert not found.grids[~decided].any()
+    for puzzle, grid in zip(puzzles[found.counts > 0], found.grids[found.counts > 0], strict=True):
+        assert reference.is_solution(FOUR, grid, puzzle)
+    assert not decided.all()
+    for large, expected in zip(search(FOUR, puzzles, limit=5, budget=10**6), whole, strict=True):
         np.testing.assert_array_equal(large, expected)
 
 
 def test_a_stack_that_is_nearly_full_goes_on_depth_first(monkeypatch):
     puzzles = np.concatenate([np.zeros((32, FOUR.cells), np.uint8), reference.batch(FOUR, BATCH - 32)])
     expected = search(FOUR, puzzles, limit=1000)
-    monkeypatch.setattr(exact._Plan, "soft_capacity", 48)  # less than two blocks
+    monkeypatch.setattr(exact._Plan, "capacity", 48)  # less than two blocks
     found = fresh_kernel(FOUR, limit=1000, lanes=32)(puzzles)
     assert (found.counts[:32] == 288).all()
     # all nodes are visited, so the order in which they are taken leaves no trace but which grid is first
@@ -219,10 +211,6 @@ def test_a_random_order_gives_the_same_answers():
 
 def test_seeds_choose_among_solutions():
     empty = np.zeros((BATCH, SIX.cells), np.uint8)
-    fixed = search(SIX, empty, limit=5)
-    assert len(np.unique(fixed.grids, axis=0)) == 1
-    alike = search(SIX, empty, np.full(BATCH, 7), limit=5)
-    assert len(np.unique(alike.grids, axis=0)) <= 3
     found = search(SIX, empty, np.arange(BATCH), limit=5)
     assert all(reference.is_solution(SIX, grid) for grid in found.grids)
     assert len(np.unique(found.grids, axis=0)) > BATCH // 2
@@ -244,36 +232,18 @@ def test_vmap():
         assert reference.is_solution(FOUR, grid, puzzle) == (count > 0)
 
 
-def test_shard_map():
-    """On one device; ``test_devices`` has more."""
-    puzzles = reference.batch(FOUR, BATCH)
-    expected = search(FOUR, puzzles, limit=2)
-    spec = PartitionSpec("batch")
-    mesh = Mesh(np.asarray(jax.devices()[:1]), ("batch",))
-    sharded = jax.shard_map(
-        functools.partial(exact.search, FOUR, limit=2, lanes=32), mesh=mesh, in_specs=spec, out_specs=spec,
-        check_vma=False,
-    )  # fmt: skip
-    for found, one in zip(jax.jit(sharded, compiler_options=compiler_options())(puzzles), expected, strict=True):
-        np.testing.assert_array_equal(found, one)
-
-
 def test_a_board_and_its_equal_are_traced_once():
     traced = jax.jit(
-        chex.assert_max_traces(exact.search, n=2),
+        chex.assert_max_traces(exact.search, n=1),
         static_argnums=0,
         static_argnames=("limit", "lanes"),
         compiler_options=compiler_options(),
     )
     puzzles = reference.unique(FOUR, 8)
-    counts = [
-        traced(board, puzzles + np.uint8(0), limit=2, lanes=32).counts
-        for board in (Board.classic(4), Board(4, box=(2, 2)), Board.named("2x2"))
-    ]
-    assert np.all(np.asarray(counts) == 1)
-    traced(Board.classic(4), puzzles[:4], limit=2, lanes=32)
-    with pytest.raises(AssertionError, match="traced > 2 times"):
-        traced(Board.classic(4), puzzles[:5], limit=2, lanes=32)
+    for board in (Board.classic(4), Board(4, box=(2, 2)), Board.named("2x2")):
+        assert (traced(board, puzzles, limit=2, lanes=32).counts == 1).all()
+    with pytest.raises(AssertionError, match="traced > 1 times"):
+        traced.lower(Board.classic(4), puzzles[:5], limit=2, lanes=32)
 
 
 @pytest.mark.parametrize("setting", ["plain", "x64", "strict"])

@@ -86,3 +86,13 @@ def test_a_wrong_shape_is_refused(shape):
     for judge in (grid.conflicts, grid.is_valid, grid.is_solved):
         with pytest.raises(ValueError, match=r"grids of shape .*; a board of 9x9 with 3x3 boxes takes \[..., 81\]"):
             judge(NINE, np.zeros(shape, np.uint8))
+
+
+@pytest.mark.parametrize("setting", ["x64", "strict"])
+def test_dtypes(setting):
+    context = jax.enable_x64(True) if setting == "x64" else jax.numpy_dtype_promotion("strict")
+    grids = jax.ShapeDtypeStruct((7, 81), np.uint8)
+    with context:
+        found = [jax.eval_shape(functools.partial(judge, NINE), grids) for judge in (grid.conflicts, grid.is_valid)]
+        found.append(jax.eval_shape(functools.partial(grid.is_solved, NINE), grids, grids))
+    assert [x.dtype.name for x in found] == ["int32", "bool", "bool"]

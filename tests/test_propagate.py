@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 import numpy as np
@@ -161,7 +162,7 @@ def test_no_rule_removes_what_a_solution_uses(data, board):
     for rules, left in fixpoints.items():
         assert not (used & ~left).any(), rules
         assert not (left & ~before[0]).any(), rules
-    for weaker, stronger in zip(RULES, RULES[1:], strict=False):
+    for weaker, stronger in itertools.pairwise(RULES):
         if len(found):
             assert not (fixpoints[stronger] & ~fixpoints[weaker]).any(), (weaker, stronger)
 

@@ -31,9 +31,7 @@ SMALL_SETTINGS = {"exact": {"lanes": 32}}
 def kernel(name, board):
     solver = solvers.SOLVERS[name]
     config = solver.fit(solvers.make_config(solver, **SMALL_SETTINGS.get(name, {})), board, jax.default_backend())
-    return jax.jit(
-        lambda puzzles, key: solver.run(board, puzzles, key, config), compiler_options=compiler_options()
-    )
+    return jax.jit(lambda puzzles, key: solver.run(board, puzzles, key, config), compiler_options=compiler_options())
 
 
 def run(solver, board, puzzles, seed=0):
