@@ -292,11 +292,11 @@ def _make_roots(plan: _Plan, puzzles: Array, seeds: Array | None, active: Array)
 
     def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         rows, invalid = state
-        givens = grids_to_planes(board, lax.dynamic_slice(puzzles, (number * lanes, 0), (lanes, board.cells)))
+        givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, number * lanes, lanes))
         wrong = givens.foreign | duplicated_givens(board, givens.digits)
         literal = jnp.zeros((3 * board.side + 1, lanes // GROUP), jnp.uint32)
         nodes = _make_rows(board, fence(givens.candidates), literal)
-        rows = lax.dynamic_update_slice(rows, nodes, (0, number * lanes))
+        rows = lax.dynamic_update_slice_in_dim(rows, nodes, number * lanes, axis=1)
         return rows, lax.dynamic_update_slice(invalid, unpack_lanes(wrong), (number * lanes,))
 
     rows, invalid = lax.fori_loop(
@@ -319,7 +319,7 @@ def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
         has_solution = lax.dynamic_slice(found.seen, (start,), (plan.lanes,)) > 0
         nodes = _take_lanes(found.solved, place)
         part = planes_to_grids(plan.board, nodes_to_planes(plan.board, nodes))
-        return lax.dynamic_update_slice(grids, jnp.where(has_solution[:, None], part, 0), (start, 0))
+        return lax.dynamic_update_slice_in_dim(grids, jnp.where(has_solution[:, None], part, 0), start, axis=0)
 
     grids = jnp.zeros((found.place.shape[0], plan.board.cells), jnp.uint8)
     return lax.fori_loop(0, -(-active // plan.lanes), block, grids)
@@ -395,7 +395,7 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
         found = found._replace(spent=found.spent.at[jnp.where(broke, owner, nobody)].set(True, mode="drop"))
         live = live & ~broke
 
-    planes = _read_rows(board, lax.dynamic_slice(stack.rows, (0, base), (plan.row_words, lanes)))
+    planes = _read_rows(board, lax.dynamic_slice_in_dim(stack.rows, base, lanes, axis=1))
     planes, changed = _settle(plan, planes)
     dead, solved = outcome(board, planes)
     live_plane = pack_lanes(live)
@@ -426,7 +426,7 @@ def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Arr
 
     def put(number: Array, kept: Array) -> Array:
         nodes = _take_lanes(rows[: plan.board.words], lax.dynamic_slice(source, (number * plan.part,), (plan.part,)))
-        return lax.dynamic_update_slice(kept, nodes, (0, found.used + number * plan.part))
+        return lax.dynamic_update_slice_in_dim(kept, nodes, found.used + number * plan.part, axis=1)
 
     return found._replace(
         seen=found.seen.at[solver_of].add(1, mode="drop"),
@@ -468,7 +468,7 @@ def _choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     side = board.side
     cells = planes.reshape(side, board.cells, -1)
     places = fence(count_planes(slices(cells, 0)))
-    eligible = any_of(places[1:])
+    eligible = any_of(places[1:] or [jnp.zeros_like(places[0])])  # a 1x1 board has no open cell
     for place in reversed(places):
         fewer = fence(eligible & ~place)
         eligible = fence(where(any_of(slices(fewer, 0)), fewer, eligible))
@@ -519,7 +519,7 @@ def _push(
         lane = fence(source[half * lanes : (half + 1) * lanes] - jnp.where(takes, lanes, 0))
         gathered = _take_lanes(rows, lane)
         start = base + half * lanes
-        new_rows = lax.dynamic_update_slice(stack.rows, _taking(plan.board, gathered, takes), (0, start))
+        new_rows = lax.dynamic_update_slice_in_dim(stack.rows, _taking(plan.board, gathered, takes), start, axis=1)
         new_owner = lax.dynamic_update_slice(stack.owner, owner[lane], (start,))
         new_seed = stack.seed
         if seed is not None:

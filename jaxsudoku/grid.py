@@ -59,7 +59,7 @@ def conflicts(board: Board, grids: Array) -> Array:
     filled = bits != 0
     total = sum(filled[member].astype(jnp.int32) for member in np.asarray(board.houses).T)
     distinct = lax.population_count(_house_digits(board, grids)).astype(jnp.int32)
-    return (total - distinct).sum(axis=0)
+    return (total - distinct).sum(axis=0, dtype=jnp.int32)
 
 
 def _house_digits(board: Board, grids: Array) -> Array:

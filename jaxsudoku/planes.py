@@ -149,7 +149,7 @@ def rank_lanes(plane: Array) -> tuple[Array, Array]:
       rank int32[32 W], each set lane's number (nothing sensible for the others); total int32, how many are set.
     """
     in_word = lax.population_count(plane).astype(jnp.int32)
-    up_to = jnp.cumsum(in_word)
+    up_to = jnp.cumsum(in_word, dtype=jnp.int32)
     below = np.array([(1 << bit) - 1 for bit in range(GROUP)], dtype=np.uint32)[:, None]
     rank = (up_to - in_word)[None] + lax.population_count(plane[None] & below).astype(jnp.int32)
     return rank.reshape(-1), up_to[-1]

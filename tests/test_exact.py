@@ -183,6 +183,31 @@ def test_a_budget_stops_but_never_lies():
         np.testing.assert_array_equal(large, expected)
 
 
+@pytest.mark.parametrize("seeds", [None, np.arange(BATCH)], ids=["fixed", "random"])
+def test_restarts_give_the_same_answers(seeds):
+    puzzles = reference.batch(FOUR, BATCH)
+    puzzles[:8] = 0
+    found = search(FOUR, puzzles, seeds, limit=5, restart=2)
+    check(FOUR, puzzles, found, 5)
+    whole = search(FOUR, puzzles, limit=5)
+    assert (found.iterations >= whole.iterations).mean() > 0.5
+    assert (found.iterations > whole.iterations).any()
+
+
+def test_restarts_keep_to_the_budget():
+    puzzles = reference.batch(FOUR, BATCH)
+    puzzles[:8] = 0
+    whole = search(FOUR, puzzles, limit=5)
+    found = search(FOUR, puzzles, limit=5, restart=2, budget=5)
+    decided = found.status != Status.UNSOLVED
+    assert not decided.all()
+    assert not found.grids[~decided].any()
+    np.testing.assert_array_equal(found.status[decided], whole.status[decided])
+    assert (found.counts <= whole.counts).all()
+    for puzzle, grid in zip(puzzles[found.counts > 0], found.grids[found.counts > 0], strict=True):
+        assert reference.is_solution(FOUR, grid, puzzle)
+
+
 def test_a_stack_that_is_nearly_full_goes_on_depth_first(monkeypatch):
     puzzles = np.concatenate([np.zeros((32, FOUR.cells), np.uint8), reference.batch(FOUR, BATCH - 32)])
     expected = search(FOUR, puzzles, limit=1000)
@@ -292,6 +317,7 @@ def test_wide_numbers_change_nothing():
         (np.zeros((2, 16), np.uint8), {"limit": 0}, "limit must be at least 1, not 0"),
         (np.zeros((2, 16), np.uint8), {"rounds": 0}, "rounds must be at least 1, not 0"),
         (np.zeros((2, 16), np.uint8), {"budget": 0}, "budget must be at least 1, not 0"),
+        (np.zeros((2, 16), np.uint8), {"restart": 0}, "restart must be at least 1, not 0"),
     ],
 )
 def test_senseless_arguments_are_refused(puzzles, options, cause):

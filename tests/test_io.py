@@ -173,7 +173,7 @@ def test_parquet():
     grids = some_grids(9, 100)
     texts = [as_characters(grid) for grid in grids]
     for values in (pa.array([*texts, None, "x"]), pa.array([*texts, None, "x"]).dictionary_encode()):
-        table = pa.table({"n": range(102), "puzzle": values, "solution": texts + ["", ""]})
+        table = pa.table({"n": range(102), "puzzle": values, "solution": [*texts, "", ""]})
         file = io.BytesIO()
         pq.write_table(table, file, row_group_size=30)
         file.seek(0)

@@ -310,11 +310,11 @@ def test_a_full_disk_is_resumed(tmp_path, room):
             return getattr(self.file, name)
 
     target = tmp_path / "out.txt"
-    with pytest.raises(OSError, match="No space left on device; the \\d+ answers written before stay") as caught:
-        with open_output(target, FOUR) as writer:
-            writer._file = Full(writer._file)
-            for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=1):
-                writer.write(chunk, answer(chunk))
+    message = "No space left on device; the \\d+ answers written before stay"
+    with pytest.raises(OSError, match=message) as caught, open_output(target, FOUR) as writer:
+        writer._file = Full(writer._file)
+        for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=1):
+            writer.write(chunk, answer(chunk))
     assert caught.value.filename == str(target) and caught.value.errno == 28
     run(target, some_puzzles(), resume=True)
     run(tmp_path / "whole.txt", some_puzzles())

@@ -197,6 +197,7 @@ def test_an_unknown_option_is_named():
         ({"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
         ({"rounds": 0}, "rounds must be at least 1, not 0"),
         ({"budget": -1}, "budget must be at least 0, not -1"),
+        ({"restart": -2}, "restart must be at least -1, not -2"),
         ({"lanes": -32}, "lanes must be at least 0, not -32"),
         ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),
     ],
@@ -210,14 +211,14 @@ def test_settings_reach_the_search(monkeypatch):
     asked = {}
     monkeypatch.setattr(exact, "search", lambda board, puzzles, seeds, **settings: asked.update(settings, seeds=seeds))
     puzzles = np.zeros((3, 81), np.uint8)
-    config = solvers.ExactConfig(rules="naked", rounds=2, budget=7, order="random", lanes=64)
+    config = solvers.ExactConfig(rules="naked", rounds=2, budget=7, restart=9, order="random", lanes=64)
     solvers.exact_search(Board.classic(), puzzles, jax.random.key(0), config, limit=3)
     seeds = asked.pop("seeds")
     assert seeds.shape == (3,)
     assert seeds.dtype == np.uint32
-    assert asked == {"limit": 3, "budget": 7, "rules": "naked", "rounds": 2, "lanes": 64}
+    assert asked == {"limit": 3, "budget": 7, "restart": 9, "rules": "naked", "rounds": 2, "lanes": 64}
     solvers.exact_search(Board.classic(), puzzles, jax.random.key(0), solvers.ExactConfig())
     assert asked["seeds"] is None
-    assert asked["budget"] is None
+    assert asked["budget"] is asked["restart"] is None
     assert asked["lanes"] % 32 == 0
     assert asked["lanes"] > 0
