@@ -233,7 +233,7 @@ class Engine:
         """The batch size to compile for: the smallest of a few that holds ``size`` puzzles."""
         devices = len(self.devices)
         whole = self.batch_size + -self.batch_size % devices
-        sizes = [whole // divisor for divisor in (64, 8, 1) if whole % (divisor * devices) == 0]
+        sizes = [whole // divisor for divisor in (64, 16, 4, 1) if whole % (divisor * devices) == 0]
         return min((allowed for allowed in sizes if allowed >= size), default=whole)
 
 
