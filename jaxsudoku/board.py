@@ -55,8 +55,8 @@ class Board:
             object.__setattr__(self, "box", (operator.index(rows), operator.index(columns)))
         object.__setattr__(self, "regions", tuple(map(operator.index, self.regions)))
         object.__setattr__(self, "extra", tuple(tuple(map(operator.index, house)) for house in self.extra))
-        if not 1 <= self.side <= MAX_SIDE:
-            raise ValueError(f"side must lie between 1 and {MAX_SIDE}, not {self.side}")
+        if not 2 <= self.side <= MAX_SIDE:
+            raise ValueError(f"side must lie between 2 and {MAX_SIDE}, not {self.side}")
         if (self.box is None) == (not self.regions):
             raise ValueError("a board needs either a box shape or irregular regions")
         if self.box is not None:

@@ -176,8 +176,10 @@ class Engine:
     ) -> None:
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-        self.key = jax.random.key(key) if isinstance(key, int) else key
+        self.key = as_key(key)
         self.devices = tuple(devices if devices is not None else jax.local_devices())
+        if not self.devices:
+            raise ValueError("devices is empty; name at least one, or leave it out for all")
         self.board = board
         self.kernel = kernel.fit(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(board, self.devices)
@@ -304,11 +306,27 @@ def _run_array(
     return jax.tree.map(join, *parts)
 
 
+def as_key(key: Any) -> jax.Array:
+    """A JAX key from a seed or a key, typed or legacy.
+
+    Raises:
+      ValueError: neither.
+    """
+    if isinstance(key, int | np.integer):
+        return jax.random.key(int(key))
+    if isinstance(key, jax.Array) and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) and not key.ndim:
+        return key
+    if isinstance(key, jax.Array | np.ndarray) and key.dtype == np.uint32 and key.ndim == 1:
+        return jax.random.wrap_key_data(jax.numpy.asarray(key))
+    raise ValueError(f"{key!r} is neither a seed nor one JAX key")
+
+
 def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     """Puzzles as uint8[*b, cells], and their board: the classic one of their size if none is named.
 
     Raises:
-      ValueError: no integers, values outside 0..255, or a last axis that is not the board's number of cells.
+      ValueError: no integers, values outside 0..side (in uint8 they pass, and make a puzzle INVALID), or a last axis
+        that is not the board's number of cells.
     """
     array = np.asarray(puzzles)
     if array.dtype.kind not in "iu":

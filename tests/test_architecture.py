@@ -24,6 +24,7 @@ LEVELS = (
     ("io", "draw", "grid", "planes"),
     ("propagate",),
     ("symmetry",),
+    ("branching",),
     ("exact",),
     ("generate", "rate"),
     ("env",),
@@ -106,7 +107,7 @@ def test_imports_run_downwards(module):
 @pytest.mark.parametrize(
     ("module", "source", "fault"),
     [
-        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 4) stands above 'grid'"),
+        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 5) stands above 'grid'"),
         ("jaxsudoku.grid", "import jaxsudoku.exact", "stands above"),
         ("jaxsudoku.grid", "def f():\n  from jaxsudoku import exact", "jaxsudoku.grid:2 imports jaxsudoku.exact"),
         ("jaxsudoku.grid", "from . import exact", "stands above"),

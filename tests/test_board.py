@@ -28,7 +28,6 @@ EVERY_KIND = {
     "windoku-16": Board.windoku(16),
     "windoku-25": Board.windoku(25),
     "jigsaw": Board.jigsaw(JIGSAW_4),
-    "1x1": Board(1, box=(1, 1)),
 }
 
 every_kind = pytest.mark.parametrize("board", EVERY_KIND.values(), ids=EVERY_KIND)
@@ -243,11 +242,11 @@ def test_any_text_names_a_board_or_is_refused(text):
 @pytest.mark.parametrize(
     ("make", "cause"),
     [
-        (lambda: Board(0, box=(1, 1)), f"side must lie between 1 and {MAX_SIDE}, not 0"),
-        (lambda: Board(-4, box=(2, 2)), f"side must lie between 1 and {MAX_SIDE}, not -4"),
+        (lambda: Board(0, box=(1, 1)), f"side must lie between 2 and {MAX_SIDE}, not 0"),
+        (lambda: Board(-4, box=(2, 2)), f"side must lie between 2 and {MAX_SIDE}, not -4"),
         (
             lambda: Board(MAX_SIDE + 1, box=(1, MAX_SIDE + 1)),
-            f"side must lie between 1 and {MAX_SIDE}, not {MAX_SIDE + 1}",
+            f"side must lie between 2 and {MAX_SIDE}, not {MAX_SIDE + 1}",
         ),
         (lambda: Board(4), "either a box shape or irregular regions"),
         (lambda: Board(4, box=(2, 2), regions=(0,) * 16), "either a box shape or irregular regions"),
@@ -271,8 +270,8 @@ def test_any_text_names_a_board_or_is_refused(text):
         (lambda: Board.jigsaw("aaab"), "region 0 has 3 cells"),
         (lambda: Board.named("jigsaw:"), "regions name 0 cells"),
         (lambda: Board.named("11"), "a side of 11 can't be cut into boxes"),
-        (lambda: Board.named("10x10"), f"side must lie between 1 and {MAX_SIDE}, not 100"),
-        (lambda: Board.named("0x9"), f"side must lie between 1 and {MAX_SIDE}, not 0"),
+        (lambda: Board.named("10x10"), f"side must lie between 2 and {MAX_SIDE}, not 100"),
+        (lambda: Board.named("0x9"), f"side must lie between 2 and {MAX_SIDE}, not 0"),
         (lambda: Board(2, box=(1, 2), extra=((0,),)), "extra house 0 has 1 cells; a house of this board has 2"),
         (lambda: Board(2, box=(1, 2), extra=((0, 3), (1, 1))), "extra house 1 names a cell twice"),
         (lambda: Board(2, box=(1, 2), extra=((0, 4),)), "extra house 0 names a cell outside 0..3"),

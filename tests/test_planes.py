@@ -19,7 +19,6 @@ pytestmark = pytest.mark.quick
 
 #: Boards whose candidates fill words in every way: with and without bits to spare, less and more than a byte a cell.
 BOARDS = {
-    "1x1": Board(1, box=(1, 1)),
     "4x4": Board.classic(4),
     "jigsaw-5": reference.SMALL["jigsaw-5"],
     "2x3": Board.classic(6),

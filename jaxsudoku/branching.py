@@ -1,0 +1,62 @@
+"""What the exact search branches on: a candidate of a cell with fewest, in a fixed or a random order."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import GROUP, any_of, count_planes, fence, first_of, pack_lanes, slices, where, words_to_planes
+
+
+def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
+    """The literal to branch on: in a cell with fewest candidates (two or more), the first digit, row and column.
+
+    Going digit by digit keeps a descent on one digit, which settles it early: on hard 9x9 puzzles that visits a quarter
+    fewer nodes than going cell by cell.
+
+    Args:
+      preferred: uint32[3, side, W], digits, rows and columns to prefer, for a random order; None for the fixed one.
+
+    Returns:
+      uint32[3 side, W], digit, row and column one-hot; nothing sensible in lanes without an open cell.
+    """
+    side = board.side
+    cells = planes.reshape(side, board.cells, -1)
+    places = fence(count_planes(slices(cells, 0)))
+    eligible = any_of(places[1:] or [jnp.zeros_like(places[0])])  # a 1x1 board has no open cell
+    for place in reversed(places):
+        fewer = fence(eligible & ~place)
+        eligible = fence(where(any_of(slices(fewer, 0)), fewer, eligible))
+    open_digits = fence(cells & eligible[None])
+    digit = _pick(any_of(slices(open_digits, 1)), preferred, 0)
+    chosen = fence(any_of([cell & one for cell, one in zip(slices(open_digits, 0), slices(digit, 0), strict=True)]))
+    square = chosen.reshape(side, side, -1)
+    row = _pick(any_of(slices(square, 1)), preferred, 1)
+    in_row = fence(any_of([line & one for line, one in zip(slices(square, 0), slices(row, 0), strict=True)]))
+    return jnp.concatenate([digit, row, _pick(in_row, preferred, 2)])
+
+
+def _pick(options: Array, preferred: Array | None, kind: int) -> Array:
+    """One-hot: the first of the options uint32[side, W], a preferred one if there is any."""
+    options = fence(options)
+    if preferred is not None:
+        liked = fence(options & preferred[kind])
+        options = fence(where(any_of(slices(liked, 0)), liked, options))
+    return fence(first_of(options))
+
+
+def mix(x: Array) -> Array:
+    """A 32-bit mixing function (multiply and shift; constants of Wellons' lowbias32)."""
+    x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
+    x = (x ^ (x >> 15)) * np.uint32(0x846CA68B)
+    return x ^ (x >> 16)
+
+
+def random_planes(board: Board, seed: Array) -> Array:
+    """Random planes uint32[3, side, W] from each lane's seed uint32[B]."""
+    words = -(-3 * board.side // GROUP)
+    bits = jnp.stack([mix(seed ^ np.uint32(0x9E3779B9 * (number + 1) & 0xFFFFFFFF)) for number in range(words)])
+    fixed = pack_lanes(seed == 0)  # where everything is preferred, nothing is
+    return (words_to_planes(bits)[: 3 * board.side] | fixed).reshape(3, board.side, -1)
