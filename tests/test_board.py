@@ -175,7 +175,7 @@ def test_forms_of_a_jigsaw(form):
     assert Board.jigsaw(form) == Board(4, regions=(0, 0, 0, 1, 2, 0, 1, 1, 2, 2, 3, 1, 2, 3, 3, 3))
 
 
-@given(st.integers(1, 10).flatmap(lambda side: st.permutations(sorted(list(range(side)) * side))))
+@given(st.integers(2, 10).flatmap(lambda side: st.permutations(sorted(list(range(side)) * side))))
 def test_a_jigsaw_has_the_regions_that_its_labels_name(labels):
     board = Board.jigsaw(labels)
     assert board.side**2 == len(labels)
