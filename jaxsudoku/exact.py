@@ -10,7 +10,7 @@ and a hard puzzle spreads over all lanes by itself:
    still make progress: back on the stack as it is), or open;
 4. branch an open lane on one candidate of a cell with fewest: one child takes it, the other excludes it.
 
-A node on the stack is its parent's candidates and a pending literal, the candidate to take or exclude. Both children so
+A node on the stack is its parent's candidates and a pending literal, the candidate to take or exclude. So both children
 share one row, and the literal, written one-hot, is turned into planes by the same transposition as the candidates.
 
 The stack can't overflow: the fuller it is, the fewer nodes are taken, and with one node a step it is a plain

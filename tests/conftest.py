@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -22,3 +23,20 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no puzzle sets: {folder} is no folder; name one in the environment variable JAXSUDOKU_DATA")
     return folder
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A folder of compiled kernels for this process and those that it starts; what the command line sets is undone."""
+    import jax
+    from jax.experimental.compilation_cache import compilation_cache
+
+    folder = str(tmp_path_factory.mktemp("cache"))
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs", "jax_enable_compilation_cache")
+    before = {name: getattr(jax.config, name) for name in names}
+    jax.config.update("jax_compilation_cache_dir", folder)
+    compilation_cache.reset_cache()  # which keeps to the folder that it began with
+    yield folder
+    for name, value in before.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()

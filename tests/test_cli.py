@@ -14,7 +14,6 @@ import sys
 import jax
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache import compilation_cache
 
 import jaxsudoku
 from jaxsudoku import solvers
@@ -23,6 +22,8 @@ from jaxsudoku.cli import flags, main
 from jaxsudoku.cli.clash import clashing, describe_clash
 from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.report import QUOTED
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 FOUR = ("--board", "4")
 BATCHES = ("--batch-size", "16")  # of few sizes only, as each is compiled
@@ -34,24 +35,6 @@ PROPER, NONE, CLASH, SHORT, FOREIGN = (
     "123",
     "12?4341221434321",
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """A folder of compiled kernels for this process and those that it starts."""
-    folder = str(tmp_path_factory.mktemp("cache"))
-    names = (
-        "jax_compilation_cache_dir",
-        "jax_persistent_cache_min_compile_time_secs",
-        "jax_enable_compilation_cache",
-    )
-    before = {name: getattr(jax.config, name) for name in names}
-    jax.config.update("jax_compilation_cache_dir", folder)
-    compilation_cache.reset_cache()  # which keeps to the folder that it began with
-    yield folder
-    for name, value in before.items():
-        jax.config.update(name, value)
-    compilation_cache.reset_cache()
 
 
 @pytest.fixture

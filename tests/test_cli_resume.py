@@ -7,31 +7,17 @@ import subprocess
 import sys
 import time
 
-import jax
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache import compilation_cache
 
 from jaxsudoku.cli import main
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 SOLVED = "1234341221434321"
 #: Small batches slow the run down; a random order shows whether every batch gets the key that it would have had.
 SETTINGS = ("--board", "4", "--batch-size", "16", "--order", "random", "--seed", "5")
 PROGRAM = "from jaxsudoku.cli import main; sys.exit(main())"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """A folder of compiled kernels for this process and those that it starts."""
-    folder = str(tmp_path_factory.mktemp("cache"))
-    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
-    before = {name: getattr(jax.config, name) for name in names}
-    jax.config.update("jax_compilation_cache_dir", folder)
-    compilation_cache.reset_cache()  # which keeps to the folder that it began with
-    yield folder
-    for name, value in before.items():
-        jax.config.update(name, value)
-    compilation_cache.reset_cache()
 
 
 @pytest.fixture(scope="module")
