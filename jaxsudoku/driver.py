@@ -201,7 +201,7 @@ class Engine:
           batches: the batches.
           first: number of the first batch, from which and the key its own key is made.
         """
-        pool = concurrent.futures.ThreadPoolExecutor(self.workers)
+        pool = _threads(self.workers)
         flying: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
         padded = 0
         try:
@@ -214,7 +214,8 @@ class Engine:
             while flying:
                 yield flying.popleft().result()
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for future in flying:
+                future.cancel()
 
     def split(self, size: int) -> list[slice]:
         """Cuts ``size`` puzzles into even batches, on a CPU one for each core where that is worth while."""
@@ -225,10 +226,12 @@ class Engine:
 
     def _run(self, number: int, batch: np.ndarray, padded_size: int) -> Any:
         size = len(batch)
-        padded = np.full((padded_size, self.board.cells), _PADDING, np.uint8)
-        padded[:size] = batch
-        call = _compiled(self.kernel, self.board, len(padded), self.devices)
-        results = call(padded, jax.random.fold_in(self.key, number))
+        padded = batch
+        if size < padded_size or batch.dtype != np.uint8:
+            padded = np.full((padded_size, self.board.cells), _PADDING, np.uint8)
+            padded[:size] = batch
+        call = _compiled(self.kernel, self.board, padded_size, self.devices)
+        results = call(padded, self.key, np.uint32(number))
         return jax.tree.map(lambda array: np.asarray(array)[:size], results)
 
     def _padded(self, size: int) -> int:
@@ -257,6 +260,15 @@ def default_batch_size(board: Board, devices: Sequence[jax.Device]) -> int:
     return (1 << (each.bit_length() - 1)) * len(devices)
 
 
+@functools.lru_cache(maxsize=8)
+def _threads(workers: int) -> concurrent.futures.ThreadPoolExecutor:
+    """Threads that wait for batches; kept, as starting them takes as long as some hundred puzzles."""
+    return concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="jaxsudoku")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # a forked process has none of these threads
+
 _compile_lock = threading.Lock()
 
 
@@ -270,21 +282,23 @@ def _compile(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device,
     mesh = Mesh(np.asarray(devices), ("batch",))
     batch, everywhere = PartitionSpec("batch"), PartitionSpec()
 
-    def shard(puzzles: jax.Array, key: jax.Array) -> Any:
+    def shard(puzzles: jax.Array, key: jax.Array, number: jax.Array) -> Any:
+        key = jax.random.fold_in(key, number)
         if len(devices) > 1:
             key = jax.random.fold_in(key, jax.lax.axis_index("batch"))
         return kernel(board, puzzles, key)
 
     function = shard
     if len(devices) > 1:
-        function = jax.shard_map(shard, mesh=mesh, in_specs=(batch, everywhere), out_specs=batch, check_vma=False)
+        function = jax.shard_map(shard, mesh=mesh, in_specs=(batch, everywhere, everywhere), out_specs=batch, check_vma=False)
     jitted = jax.jit(
         function,
-        in_shardings=(NamedSharding(mesh, batch), NamedSharding(mesh, everywhere)),
+        in_shardings=tuple(NamedSharding(mesh, spec) for spec in (batch, everywhere, everywhere)),
         compiler_options=compiler_options(devices[0].platform),
     )
     key = jax.eval_shape(lambda: jax.random.key(0))
-    return jitted.lower(jax.ShapeDtypeStruct((size, board.cells), np.uint8), key).compile()
+    number = jax.ShapeDtypeStruct((), np.uint32)
+    return jitted.lower(jax.ShapeDtypeStruct((size, board.cells), np.uint8), key, number).compile()
 
 
 def _run_array(
@@ -298,12 +312,17 @@ def _run_array(
     array, board = as_puzzles(puzzles, board)
     flat = array.reshape(-1, board.cells)
     engine = Engine(kernel, board, key, batch_size, devices)
-    parts = list(engine.stream(flat[part] for part in engine.split(len(flat))))
+    parts = engine.split(len(flat))
+    whole: Any = None
+    for part, results in zip(parts, engine.stream(flat[part] for part in parts), strict=True):
+        if whole is None:
+            whole = jax.tree.map(lambda result: np.empty((len(flat), *result.shape[1:]), result.dtype), results)
+        jax.tree.map(functools.partial(_put, part), whole, results)
+    return jax.tree.map(lambda result: result.reshape(array.shape[:-1] + result.shape[1:]), whole)
 
-    def join(*arrays: np.ndarray) -> np.ndarray:
-        return np.concatenate(arrays).reshape(array.shape[:-1] + arrays[0].shape[1:])
 
-    return jax.tree.map(join, *parts)
+def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
+    whole[part] = result
 
 
 def as_key(key: Any) -> jax.Array:

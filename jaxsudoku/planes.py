@@ -138,7 +138,8 @@ def pack_lanes(lanes: Array) -> Array:
 
 def unpack_lanes(plane: Array) -> Array:
     """A plane as one truth value a lane: uint32[W] to bool[32 W]."""
-    bits = (plane[None] >> np.arange(GROUP, dtype=np.uint32)[:, None]) & 1
+    # fenced, or whatever makes the plane is computed anew for each of its bits
+    bits = (fence(plane)[None] >> np.arange(GROUP, dtype=np.uint32)[:, None]) & 1
     return bits.astype(bool).reshape(-1)
 
 
@@ -218,9 +219,7 @@ class Givens(NamedTuple):
 
 def grids_to_planes(board: Board, grids: Array) -> Givens:
     """Grids uint8[B, cells] to planes; B is a multiple of 32."""
-    padded = jnp.pad(grids, ((0, 0), (0, -board.cells % _CELLS_PER_WORD)))
-    words = lax.bitcast_convert_type(padded.reshape(grids.shape[0], -1, _CELLS_PER_WORD), jnp.uint32)
-    bits = words_to_planes(fence(words.T)).reshape(-1, 8, grids.shape[0] // GROUP)[: board.cells]
+    bits = words_to_planes(grids_to_words(board, grids)).reshape(-1, 8, grids.shape[0] // GROUP)[: board.cells]
     bit = fence(slices(bits, 1))
     digits = fence(
         jnp.stack(
@@ -230,8 +229,8 @@ def grids_to_planes(board: Board, grids: Array) -> Givens:
             ]
         )
     )
-    filled = any_of(bit)
-    foreign = any_of(slices(filled & ~any_of(slices(digits, 0)), 0))
+    filled = fence(any_of(bit))
+    foreign = any_of(slices(fence(filled & ~any_of(slices(digits, 0))), 0))
     shape = (board.side, board.side, -1)
     return Givens(digits.reshape(board.side, *shape), ~filled.reshape(shape), foreign)
 
@@ -249,6 +248,14 @@ def planes_to_grid_words(board: Board, planes: Array) -> Array:
         any_of([empty, *(plane for digit, plane in enumerate(by_digit, 1) if digit >> place & 1)]) for place in range(8)
     ]
     return planes_to_words(fence(jnp.stack(bits, axis=1)).reshape(8 * board.cells, -1))
+
+
+def grids_to_words(board: Board, grids: Array) -> Array:
+    """Grids uint8[B, cells] packed by four cells, uint32[ceil(cells / 4), B]: the inverse of ``words_to_grids``."""
+    padded = jnp.pad(fence(grids), ((0, 0), (0, -board.cells % _CELLS_PER_WORD)))
+    # transposed as bytes: XLA is four times as slow at transposing the words that a bitcast makes of them
+    parts = fence(padded.T).reshape(-1, _CELLS_PER_WORD, grids.shape[0]).astype(jnp.uint32)
+    return fence(any_of([part << (8 * place) for place, part in enumerate(slices(parts, 1))]))
 
 
 def words_to_grids(board: Board, words: Array) -> Array:
