@@ -289,11 +289,12 @@ def _compile(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device,
         return kernel(board, puzzles, key)
 
     function = shard
+    specs = (batch, everywhere, everywhere)
     if len(devices) > 1:
-        function = jax.shard_map(shard, mesh=mesh, in_specs=(batch, everywhere, everywhere), out_specs=batch, check_vma=False)
+        function = jax.shard_map(shard, mesh=mesh, in_specs=specs, out_specs=batch, check_vma=False)
     jitted = jax.jit(
         function,
-        in_shardings=tuple(NamedSharding(mesh, spec) for spec in (batch, everywhere, everywhere)),
+        in_shardings=tuple(NamedSharding(mesh, spec) for spec in specs),
         compiler_options=compiler_options(devices[0].platform),
     )
     key = jax.eval_shape(lambda: jax.random.key(0))

@@ -243,6 +243,21 @@ def test_small_blocks_change_nothing(form, monkeypatch):
         np.testing.assert_array_equal(read_puzzles(io.BytesIO(data)), grids)
 
 
+def test_even_and_odd_blocks_in_turn(monkeypatch):
+    monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 17)  # a 4x4 puzzle a block
+    even = "1234.0.00.00123."
+    lines = [even, even, even[:-1] + "/", even, even[:-1] + ":", even + "\r", even, even[:-1] + "5", even]
+    (chunk,) = read_chunks(io.BytesIO("\n".join(lines).encode()), Board.classic(4))
+    assert chunk.good.tolist() == [True, True, False, True, False, True, True, False, True]
+    assert chunk.lines.tolist() == list(range(1, 10))
+    assert [str(error) for error in chunk.errors] == [
+        "<input>:3: '/' at column 16 is no cell",
+        "<input>:5: ':' at column 16 is no cell",
+        "<input>:8: '5', at column 16, is larger than 4, the largest digit of this board",
+    ]
+    assert {tuple(grid) for grid in chunk.grids[chunk.good].tolist()} == {(1, 2, 3, 4, *[0] * 8, 1, 2, 3, 0)}
+
+
 def test_gzip_of_several_members_and_padding(tmp_path):
     member = gzip.compress(f"{PUZZLE}\n".encode())
     path = tmp_path / "puzzles"  # told by its content, not by a suffix

@@ -1,7 +1,7 @@
 """Cells as text: which character or number stands for which value, and why a text is no grid.
 
-The quick way decodes whole blocks with numpy; whatever it can't read is looked at again, one text at a time, by
-``decode_text``, which also takes the rarer spellings and words the causes of errors.
+The quick ways, ``decode_even`` and ``decode_spans``, decode whole blocks with numpy; whatever they can't read is looked
+at again, one text at a time, by ``decode_text``, which also takes the rarer spellings and words the causes of errors.
 """
 
 from __future__ import annotations
@@ -64,6 +64,25 @@ def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, side: int) -
     if not good.all():
         grids[~good] = 0
     return grids, good
+
+
+def decode_even(block: bytes, side: int) -> np.ndarray | None:
+    """Decodes a block of lines that are nothing but a digit or ``.`` for each cell, as those of most files are.
+
+    Args:
+      block: whole lines.
+      side: the board's, up to 9 for a digit to be one character.
+
+    Returns:
+      uint8[n, cells], or None if some line is of another form.
+    """
+    width = side * side + 1
+    if side > 9 or len(block) % width:
+        return None
+    lines = np.frombuffer(block, np.uint8).reshape(-1, width)
+    grids = lines[:, :-1] - np.uint8(ord("0"))  # what is less wraps round, and is too large
+    grids *= grids != (ord(".") - ord("0")) % 256
+    return grids if grids.max(initial=0) <= side and (lines[:, -1] == ord("\n")).all() else None
 
 
 def decode_odd(grids: np.ndarray, good: np.ndarray, text_of: Callable[[int], bytes], side: int) -> dict[int, str]:

@@ -17,7 +17,6 @@ NO_GRID = b"-"
 #: The columns of a table of answers, before those carried along from the input.
 COLUMNS = ("puzzle", "solution", "status", "iterations")
 
-_CHARACTERS = bytes([*b".123456789", *b"?" * 246])
 _WORDS = {int(status): status.name.lower() for status in Status}
 _MALFORMED = "malformed"
 
@@ -100,7 +99,9 @@ def _characters(grids: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray | 
     """Lines as uint8[n, width], and bool[n, width] of the characters to keep, None for all."""
     if side <= 9:
         text = np.empty((len(grids), side * side + 1), np.uint8)
-        text[:, :-1] = np.frombuffer(grids.tobytes().translate(_CHARACTERS), np.uint8).reshape(grids.shape)
+        np.add(grids, np.uint8(ord("0")), out=text[:, :-1])
+        if not grids.all():
+            text[:, :-1] -= (grids == 0) * np.uint8(ord("0") - ord("."))
         text[:, -1] = ord("\n")
         return text, None
     # Three characters a cell: the tens, left out below 10, the units, and what divides it from the next.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .cells import decode_odd, decode_spans
+from .cells import decode_even, decode_odd, decode_spans
 from .chunk import Chunk, LineError
 
 
@@ -14,6 +14,11 @@ def read_lines(blocks: Iterator[bytes], side: int, name: str) -> Iterator[Chunk]
     """A chunk for each block of whole lines; blank lines and lines that start with ``#`` are no puzzles."""
     line = 1
     for block in blocks:
+        even = decode_even(block, side)
+        if even is not None:
+            yield Chunk(even, np.ones(len(even), bool), np.arange(line, line + len(even)))
+            line += len(even)
+            continue
         starts, ends = line_spans(block)
         grids, good = decode_spans(block, starts, ends, side)
         lines = np.arange(line, line + len(starts))

@@ -100,14 +100,13 @@ def line_blocks(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
             size += len(piece)
             if size < BLOCK:
                 continue
-            data = b"".join(held)
-            cut = data.rfind(b"\n") + 1
-            if not cut and size > LONGEST_LINE:
-                raise PuzzleFileError(f"{name}: a line is longer than {LONGEST_LINE} bytes: no file of puzzles")
+            cut = piece.rfind(b"\n") + 1
             if cut:
-                yield data[:cut]
-            held = [data[cut:]]
-            size -= cut
+                yield b"".join([*held[:-1], memoryview(piece)[:cut]])
+                held = [piece[cut:]]
+                size = len(held[0])
+            elif size > BLOCK + LONGEST_LINE:
+                raise PuzzleFileError(f"{name}: a line is longer than {LONGEST_LINE} bytes: no file of puzzles")
     except (OSError, PuzzleFileError) as error:
         failure = error
     data = b"".join(held)
