@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = importlib.metadata.version("jaxsudoku")
 
 if TYPE_CHECKING:
+    from jaxsudoku.batches import compiler_options
     from jaxsudoku.board import Board
     from jaxsudoku.draw import draw
-    from jaxsudoku.driver import compiler_options, count_solutions, solve
+    from jaxsudoku.driver import count_solutions, solve
     from jaxsudoku.exact import search
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
@@ -26,7 +27,7 @@ _HOME = {
     "SOLVERS": "solvers",
     "Solution": "solution",
     "Status": "solution",
-    "compiler_options": "driver",
+    "compiler_options": "batches",
     "conflicts": "grid",
     "count_solutions": "driver",
     "draw": "draw",

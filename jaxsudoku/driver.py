@@ -1,47 +1,18 @@
-"""The host side: any number of puzzles, in batches, on every device or core, results in order.
-
-A kernel is compiled once for a batch size and device set and then called from threads: on a CPU one thread a core
-(XLA uses hardly more than one core for this code by itself), on several devices one call a batch, sharded over them.
-Short inputs are padded up to one of a few batch sizes, so that few shapes are ever compiled.
-"""
+"""Puzzles solved and counted on all devices and cores: the host's side of the solvers."""
 
 from __future__ import annotations
 
-import collections
-import concurrent.futures
 import dataclasses
-import functools
-import itertools
-import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import solvers
+from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
 from jaxsudoku.solution import Solution
-
-#: Padding: a value above every side, so that such a puzzle is INVALID and costs no search.
-_PADDING = 255
-
-#: Bytes that a batch may take on a device by default.
-_BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
-
-
-def compiler_options(platform: str | None = None) -> dict[str, str] | None:
-    """Options for ``jax.jit(..., compiler_options=...)`` under which the library's kernels run best.
-
-    XLA as it comes with jax 0.10 drops ``lax.optimization_barrier`` on a CPU before it fuses, which makes a search a
-    hundred times slower; leaving out that pass mends it. Newer versions need nothing.
-    """
-    platform = platform or jax.default_backend()
-    if platform == "cpu" and jax.__version_info__ < (0, 11):
-        return {"xla_disable_hlo_passes": "cse_barrier_expander"}
-    return None
 
 
 def solve(
@@ -107,8 +78,8 @@ def count_solutions(
 
 
 @dataclasses.dataclass(frozen=True)
-class Kernel:
-    """What is compiled: a pure function of a batch, of a solver and its settings.
+class PuzzleKernel:
+    """A ``batches.Kernel`` that takes puzzles, uint8[B, cells]: a function of a solver and its settings.
 
     Attributes:
       function: (board, puzzles uint8[B, cells], key, solver, config, *arguments) to arrays with leading axis B.
@@ -122,26 +93,30 @@ class Kernel:
     config: Any
     arguments: tuple[Any, ...] = ()
 
-    def fit(self, board: Board, platform: str) -> Kernel:
+    def fit(self, board: Board, platform: str) -> PuzzleKernel:
         """The kernel with the settings that suit a machine."""
         return dataclasses.replace(self, config=solvers.get(self.solver).fit(self.config, board, platform))
 
-    def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array) -> Any:
-        return self.function(board, puzzles, key, self.solver, self.config, *self.arguments)
+    def row(self, board: Board) -> jax.ShapeDtypeStruct:
+        """A puzzle; one of the largest values is INVALID and costs no search."""
+        return jax.ShapeDtypeStruct((board.cells,), np.uint8)
+
+    def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
+        return self.function(board, puzzles, jax.random.fold_in(key, number), self.solver, self.config, *self.arguments)
 
 
-def solve_kernel(solver: str, config: Any) -> Kernel:
+def solve_kernel(solver: str, config: Any) -> PuzzleKernel:
     """Solves and judges."""
-    return Kernel(_solve_and_judge, solver, config)
+    return PuzzleKernel(_solve_and_judge, solver, config)
 
 
-def count_kernel(limit: int, **options: Any) -> Kernel:
+def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
     """Counts solutions up to ``limit``; int32[B]."""
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
     if options.get("budget"):
         raise ValueError("a count under a budget would be no count; leave the budget out")
-    return Kernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
+    return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
 
 
 def _solve_and_judge(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Solution:
@@ -152,158 +127,8 @@ def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config
     return solvers.exact_search(board, puzzles, key, config, limit).counts
 
 
-# ---------------------------------------------------------------------- batches
-
-
-class Engine:
-    """A kernel on a set of devices, fed with batches.
-
-    Args:
-      kernel: what to run.
-      board: the board.
-      key: a JAX key or a seed; batch i gets ``fold_in(key, i)``.
-      batch_size: the most puzzles in a batch; None chooses by the machine.
-      devices: the devices; None takes all of the default backend.
-    """
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        board: Board,
-        key: jax.Array | int = 0,
-        batch_size: int | None = None,
-        devices: Sequence[jax.Device] | None = None,
-    ) -> None:
-        if batch_size is not None and batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-        self.key = as_key(key)
-        self.devices = tuple(devices if devices is not None else jax.local_devices())
-        if not self.devices:
-            raise ValueError("devices is empty; name at least one, or leave it out for all")
-        self.board = board
-        self.kernel = kernel.fit(board, self.devices[0].platform)
-        self.batch_size = batch_size or default_batch_size(board, self.devices)
-        self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
-        # otherwise one batch computes while the other travels
-        self.workers = usable_cores() if self.threaded else 2
-
-    def compile(self, size: int) -> None:
-        """Compiles for batches of ``size`` puzzles now, rather than when the first one comes."""
-        _compiled(self.kernel, self.board, self._padded(size), self.devices)
-
-    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
-        """Runs the kernel on batches uint8[at most batch_size, cells], and yields its numpy results in the same order.
-
-        A few batches are in flight at a time, so memory is flat however many there are. When the caller stops early,
-        batches that a device is at work on are not waited for.
-
-        Args:
-          batches: the batches.
-          first: number of the first batch, from which and the key its own key is made.
-        """
-        pool = _threads(self.workers)
-        flying: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
-        padded = 0
-        try:
-            for number, batch in enumerate(batches, first):
-                if len(batch) > padded:  # a short last batch takes what was compiled for those before it
-                    padded = self._padded(len(batch))
-                flying.append(pool.submit(self._run, number, batch, padded))
-                if len(flying) > self.workers:
-                    yield flying.popleft().result()
-            while flying:
-                yield flying.popleft().result()
-        finally:
-            for future in flying:
-                future.cancel()
-
-    def split(self, size: int) -> list[slice]:
-        """Cuts ``size`` puzzles into even batches, on a CPU one for each core where that is worth while."""
-        least = min(self.workers, max(1, size // _MIN_PART)) if self.threaded else 1
-        parts = max(-(-size // self.batch_size), least)
-        bounds = [-(-size * part // parts) for part in range(parts + 1)]  # the first part is the largest
-        return [slice(*pair) for pair in itertools.pairwise(bounds)]
-
-    def _run(self, number: int, batch: np.ndarray, padded_size: int) -> Any:
-        size = len(batch)
-        padded = batch
-        if size < padded_size or batch.dtype != np.uint8:
-            padded = np.full((padded_size, self.board.cells), _PADDING, np.uint8)
-            padded[:size] = batch
-        call = _compiled(self.kernel, self.board, padded_size, self.devices)
-        results = call(padded, self.key, np.uint32(number))
-        return jax.tree.map(lambda array: np.asarray(array)[:size], results)
-
-    def _padded(self, size: int) -> int:
-        """The batch size to compile for: the smallest of a few that holds ``size`` puzzles."""
-        devices = len(self.devices)
-        whole = self.batch_size + -self.batch_size % devices
-        sizes = [whole // divisor for divisor in (64, 16, 4, 1) if whole % (divisor * devices) == 0]
-        return min((allowed for allowed in sizes if allowed >= size), default=whole)
-
-
-#: Puzzles below which a part of the input is not worth a thread of its own.
-_MIN_PART = 1024
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def default_batch_size(board: Board, devices: Sequence[jax.Device]) -> int:
-    """Puzzles in a batch: what fits the bytes set aside, a power of two for each device."""
-    platform = devices[0].platform
-    # a puzzle's root node, its grid in and out, and what is known of it
-    bytes_each = 4 * board.words + 4 * board.cells + 64
-    each = max(_BATCH_BYTES.get(platform, 1 << 28) // bytes_each, 64)
-    return (1 << (each.bit_length() - 1)) * len(devices)
-
-
-@functools.lru_cache(maxsize=8)
-def _threads(workers: int) -> concurrent.futures.ThreadPoolExecutor:
-    """Threads that wait for batches; kept, as starting them takes as long as some hundred puzzles."""
-    return concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="jaxsudoku")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # a forked process has none of these threads
-
-_compile_lock = threading.Lock()
-
-
-def _compiled(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
-    with _compile_lock:  # threads that need the same kernel wait for one compilation
-        return _compile(kernel, board, size, devices)
-
-
-@functools.lru_cache(maxsize=64)
-def _compile(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
-    mesh = Mesh(np.asarray(devices), ("batch",))
-    batch, everywhere = PartitionSpec("batch"), PartitionSpec()
-
-    def shard(puzzles: jax.Array, key: jax.Array, number: jax.Array) -> Any:
-        key = jax.random.fold_in(key, number)
-        if len(devices) > 1:
-            key = jax.random.fold_in(key, jax.lax.axis_index("batch"))
-        return kernel(board, puzzles, key)
-
-    function = shard
-    specs = (batch, everywhere, everywhere)
-    if len(devices) > 1:
-        function = jax.shard_map(shard, mesh=mesh, in_specs=specs, out_specs=batch, check_vma=False)
-    jitted = jax.jit(
-        function,
-        in_shardings=tuple(NamedSharding(mesh, spec) for spec in specs),
-        compiler_options=compiler_options(devices[0].platform),
-    )
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    number = jax.ShapeDtypeStruct((), np.uint32)
-    return jitted.lower(jax.ShapeDtypeStruct((size, board.cells), np.uint8), key, number).compile()
-
-
 def _run_array(
-    kernel: Kernel,
+    kernel: PuzzleKernel,
     puzzles: Any,
     board: Board | None,
     key: jax.Array | int,
@@ -312,33 +137,8 @@ def _run_array(
 ) -> Any:
     array, board = as_puzzles(puzzles, board)
     flat = array.reshape(-1, board.cells)
-    engine = Engine(kernel, board, key, batch_size, devices)
-    parts = engine.split(len(flat))
-    whole: Any = None
-    for part, results in zip(parts, engine.stream(flat[part] for part in parts), strict=True):
-        if whole is None:
-            whole = jax.tree.map(lambda result: np.empty((len(flat), *result.shape[1:]), result.dtype), results)
-        jax.tree.map(functools.partial(_put, part), whole, results)
+    whole = Engine(kernel, board, key, batch_size, devices).run(flat)
     return jax.tree.map(lambda result: result.reshape(array.shape[:-1] + result.shape[1:]), whole)
-
-
-def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
-    whole[part] = result
-
-
-def as_key(key: Any) -> jax.Array:
-    """A JAX key from a seed or a key, typed or legacy.
-
-    Raises:
-      ValueError: neither.
-    """
-    if isinstance(key, int | np.integer):
-        return jax.random.key(int(key))
-    if isinstance(key, jax.Array) and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) and not key.ndim:
-        return key
-    if isinstance(key, jax.Array | np.ndarray) and key.dtype == np.uint32 and key.ndim == 1:
-        return jax.random.wrap_key_data(jax.numpy.asarray(key))
-    raise ValueError(f"{key!r} is neither a seed nor one JAX key")
 
 
 def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:

@@ -147,6 +147,7 @@ def search(
     board: Board,
     puzzles: Array,
     seeds: Array | None = None,
+    excluded: Array | None = None,
     *,
     limit: int = 1,
     budget: int | None = None,
@@ -157,7 +158,7 @@ def search(
 ) -> Search:
     """Solves a batch of puzzles completely, or counts their solutions up to a limit.
 
-    Pure; to be jitted with all but ``puzzles`` and ``seeds`` static. The tree of a puzzle is the same in whatever batch
+    Pure; to be jitted with all but the arrays static. The tree of a puzzle is the same in whatever batch
     it is searched, and so are counts, statuses and unique solutions. Which of several solutions comes first, and with
     it ``iterations``, may depend on how many lanes the other puzzles leave free.
 
@@ -166,6 +167,8 @@ def search(
       puzzles: uint8[N, cells], 0 = empty.
       seeds: uint32[N], each puzzle's randomness, for a random order of branching, 0 for the fixed order; None for the
         fixed order of all.
+      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all. To exclude
+        a digit of a known solution asks whether there is another one.
       limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
       budget: stop a puzzle after this many nodes (looked at between steps); its status is UNSOLVED if any were left.
       restart: begin a puzzle anew in a random order after this many nodes, then after twice as many, and so on; None
@@ -181,7 +184,7 @@ def search(
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
     """
     plan = _Plan(board, limit, rules, rounds, lanes)
-    _check(plan, puzzles, seeds)
+    _check(plan, puzzles, seeds, excluded)
     for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
         if value is not None and operator.index(value) < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
@@ -190,11 +193,13 @@ def search(
         nothing = jnp.zeros(0, jnp.int32)
         return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
     if restart is not None:
-        return _search_with_restarts(plan, puzzles, seeds, budget, restart)
-    return _attempt(plan, puzzles, seeds, None if budget is None else jnp.full(size, budget, jnp.int32))[0]
+        return _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
+    return _attempt(plan, puzzles, seeds, excluded, None if budget is None else jnp.full(size, budget, jnp.int32))[0]
 
 
-def _search_with_restarts(plan: _Plan, puzzles: Array, seeds: Array | None, budget: int | None, restart: int) -> Search:
+def _search_with_restarts(
+    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, budget: int | None, restart: int
+) -> Search:
     """Attempts with allowances that double, each in an order of its own, on the puzzles that are not settled yet."""
     size = puzzles.shape[0]
     first_seeds = jnp.zeros(size, jnp.uint32) if seeds is None else seeds
@@ -208,7 +213,7 @@ def _search_with_restarts(plan: _Plan, puzzles: Array, seeds: Array | None, budg
             first_seeds + number.astype(jnp.uint32) * np.uint32(0x9E3779B9) + jnp.arange(size, dtype=jnp.uint32)
         )
         order = jnp.where(number == 0, first_seeds, again)
-        after, spent = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, allowance)
+        after, spent = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, allowance)
         iterations = before.iterations + jnp.where(pending, after.iterations, 0)
         newer = pending & (after.counts >= before.counts)  # an attempt cut short may find less than one before it
         merged = Search(
@@ -227,7 +232,9 @@ def _search_with_restarts(plan: _Plan, puzzles: Array, seeds: Array | None, budg
     return lax.while_loop(lambda state: state[1].any(), attempt, start)[0]
 
 
-def _attempt(plan: _Plan, puzzles: Array, seeds: Array | None, allowance: Array | None) -> tuple[Search, Array]:
+def _attempt(
+    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, allowance: Array | None
+) -> tuple[Search, Array]:
     """A search of uint8[N, cells] within the allowances int32[N], and bool[N], where it ended because one was spent."""
     board, limit, lanes = plan.board, plan.limit, plan.lanes
     size = puzzles.shape[0]
@@ -235,7 +242,8 @@ def _attempt(plan: _Plan, puzzles: Array, seeds: Array | None, allowance: Array 
     padded = jnp.pad(puzzles, ((0, padding), (0, 0)), constant_values=255)
     # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
     active = jnp.max(jnp.where(padded[:, 0] <= board.side, jnp.arange(1, size + padding + 1, dtype=jnp.int32), 0))
-    roots, invalid = _make_roots(plan, padded, seeds, active)
+    barred = None if excluded is None else jnp.pad(excluded, ((0, padding), (0, 0)))
+    roots, invalid = _make_roots(plan, padded, seeds, barred, active)
     found = _Found(
         seen=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
@@ -268,7 +276,7 @@ def _attempt(plan: _Plan, puzzles: Array, seeds: Array | None, allowance: Array 
     return Search(grids[:size], status[:size], count[:size], found.iterations[:size]), found.spent[:size]
 
 
-def _check(plan: _Plan, puzzles: Array, seeds: Array | None) -> None:
+def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> None:
     if puzzles.ndim != 2 or puzzles.shape[1] != plan.board.cells:
         raise ValueError(f"puzzles of shape {puzzles.shape}; a {plan.board} takes [N, {plan.board.cells}]")
     if puzzles.dtype != jnp.uint8:
@@ -277,6 +285,8 @@ def _check(plan: _Plan, puzzles: Array, seeds: Array | None) -> None:
         raise ValueError(
             f"seeds {seeds.dtype}{list(seeds.shape)}; they must be uint32[{puzzles.shape[0]}], one a puzzle"
         )
+    if excluded is not None and (excluded.shape != puzzles.shape or excluded.dtype != jnp.uint8):
+        raise ValueError(f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)}")
     if plan.rules not in SEARCH_RULES:
         raise ValueError(f"unknown rules {plan.rules!r}: the exact search takes one of {', '.join(SEARCH_RULES)}")
     if plan.lanes < GROUP or plan.lanes % GROUP:
@@ -286,7 +296,9 @@ def _check(plan: _Plan, puzzles: Array, seeds: Array | None) -> None:
 # ---------------------------------------------------------------------- roots
 
 
-def _make_roots(plan: _Plan, puzzles: Array, seeds: Array | None, active: Array) -> tuple[_Roots, Array]:
+def _make_roots(
+    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
+) -> tuple[_Roots, Array]:
     """The root nodes of uint8[N, cells], N a multiple of the lanes, and bool[N], whose givens break the rules.
 
     Puzzles from ``active`` on are not looked at, and are invalid.
@@ -298,8 +310,12 @@ def _make_roots(plan: _Plan, puzzles: Array, seeds: Array | None, active: Array)
         rows, invalid = state
         givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, number * lanes, lanes))
         wrong = givens.foreign | duplicated_givens(board, givens.digits)
+        candidates = givens.candidates
+        if excluded is not None:
+            barred = grids_to_planes(board, lax.dynamic_slice_in_dim(excluded, number * lanes, lanes))
+            candidates = candidates & ~(barred.digits & givens.empty[None])
         literal = jnp.zeros((3 * board.side + 1, lanes // GROUP), jnp.uint32)
-        nodes = _make_rows(board, fence(givens.candidates), literal)
+        nodes = _make_rows(board, fence(candidates), literal)
         rows = lax.dynamic_update_slice_in_dim(rows, nodes, number * lanes, axis=1)
         return rows, lax.dynamic_update_slice(invalid, unpack_lanes(wrong), (number * lanes,))
 

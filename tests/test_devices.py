@@ -22,11 +22,11 @@ PROGRAM = """
 import functools, json, sys
 import jax, numpy as np
 import jaxsudoku as js
-from jaxsudoku import driver, exact
+from jaxsudoku import batches, exact
 
 puzzles = np.array(json.load(sys.stdin), np.uint8)
 shards = []
-compiled = driver._compiled
+compiled = batches._compiled
 
 def watched(*args):
     call = compiled(*args)
@@ -37,7 +37,7 @@ def watched(*args):
         return results
     return run
 
-driver._compiled = watched
+batches._compiled = watched
 results = {
     "devices": [device.id for device in jax.devices()],
     "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=57)],

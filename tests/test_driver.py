@@ -12,6 +12,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import driver, solvers
+from jaxsudoku.batches import _BATCH_BYTES, Engine, default_batch_size
 from jaxsudoku.solution import Status
 
 FOUR = reference.SMALL["4x4"]
@@ -169,7 +170,7 @@ def test_any_batch_size_gives_the_same_answers(batch_size):
 
 def test_a_stream_keeps_its_order():
     kernel = driver.count_kernel(5, lanes=32)
-    engine = driver.Engine(kernel, FOUR, batch_size=63)
+    engine = Engine(kernel, FOUR, batch_size=63)
     puzzles = reference.batch(FOUR, 300)
     sizes = [63, 1, 0, 33, 2, 63, 63, 7, 58, 10]
     bounds = np.cumsum([0, *sizes])
@@ -181,7 +182,7 @@ def test_a_stream_keeps_its_order():
 
 
 def test_a_stream_holds_a_few_batches_at_a_time():
-    engine = driver.Engine(driver.count_kernel(5, lanes=32), FOUR, batch_size=63)
+    engine = Engine(driver.count_kernel(5, lanes=32), FOUR, batch_size=63)
     drawn = 0
 
     def batches():
@@ -197,7 +198,7 @@ def test_a_stream_holds_a_few_batches_at_a_time():
 
 
 def test_a_stream_may_be_left_and_hands_errors_on():
-    engine = driver.Engine(driver.count_kernel(5, lanes=32), FOUR, batch_size=63)
+    engine = Engine(driver.count_kernel(5, lanes=32), FOUR, batch_size=63)
     stream = engine.stream(np.zeros((2, 16), np.uint8) for _ in range(50))
     np.testing.assert_array_equal(next(stream), [5, 5])
     stream.close()
@@ -216,7 +217,7 @@ def test_a_stream_may_be_left_and_hands_errors_on():
 @pytest.mark.parametrize("size", [0, 1, 64, 65, 1000, 5000])
 @pytest.mark.parametrize("batch_size", [1, 64, 100_000])
 def test_a_split_covers_all_in_even_parts(size, batch_size):
-    engine = driver.Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)
+    engine = Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)
     parts = engine.split(size)
     assert [index for part in parts for index in range(size)[part]] == list(range(size))
     lengths = [part.stop - part.start for part in parts]
@@ -226,7 +227,7 @@ def test_a_split_covers_all_in_even_parts(size, batch_size):
 
 @pytest.mark.parametrize("batch_size", [1, 7, 64, 4096])
 def test_few_sizes_are_compiled(batch_size):
-    engine = driver.Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)
+    engine = Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)
     padded = [engine._padded(size) for size in range(batch_size + 1)]
     assert len(set(padded)) <= 4
     assert all(size <= allowed <= batch_size for size, allowed in enumerate(padded))
@@ -251,13 +252,13 @@ def test_the_judge_has_the_last_word(monkeypatch):
 @pytest.mark.parametrize("side", [4, 9, 16, 25, 32])
 def test_the_default_batch_size_fits_and_is_a_power_of_two(side):
     board = js.Board.classic(side)
-    size = driver.default_batch_size(board, jax.local_devices()[:1])
+    size = default_batch_size(board, jax.local_devices()[:1])
     assert size >= 64
     assert size & size - 1 == 0
-    assert size * board.candidates / 8 <= driver._BATCH_BYTES["cpu"]
+    assert size * board.candidates / 8 <= _BATCH_BYTES["cpu"]
 
 
 def test_compiler_options_are_for_the_backend_and_version():
-    assert driver.compiler_options("gpu") is None
+    assert js.compiler_options("gpu") is None
     old = jax.__version_info__ < (0, 11)
-    assert driver.compiler_options("cpu") == ({"xla_disable_hlo_passes": "cse_barrier_expander"} if old else None)
+    assert js.compiler_options("cpu") == ({"xla_disable_hlo_passes": "cse_barrier_expander"} if old else None)

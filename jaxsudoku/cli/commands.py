@@ -58,6 +58,7 @@ def _answer(
 ) -> int:
     # What needs JAX comes last, so that the errors above are seen at once.
     from jaxsudoku import driver
+    from jaxsudoku.batches import Engine
 
     from .cache import keep_compiled
     from .run import Batches, Run
@@ -73,7 +74,7 @@ def _answer(
     else:
         kernel = driver.solve_kernel(solver, config)
     with as_usage((RuntimeError,)):  # no such platform or device
-        engine = driver.Engine(kernel, args.board, args.seed, args.batch_size)
+        engine = Engine(kernel, args.board, args.seed, args.batch_size)
 
     bad = BadLines(screen, named(args.input), args.board)
     run = Run(engine, screen, bad, signals)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
-from jaxsudoku.driver import Engine
 from jaxsudoku.io import Chunk, PuzzleFileError, ResumeError
 
 from .progress import Screen

@@ -1,0 +1,228 @@
+"""Batches on every device or core: any number of items through one compiled kernel, results in order.
+
+A kernel is compiled once for a batch size and device set and then called from threads: on a CPU one thread a core
+(XLA uses hardly more than one core for this code by itself), on several devices one call a batch, sharded over them.
+Short inputs are padded up to one of a few batch sizes, so that few shapes are ever compiled.
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import functools
+import itertools
+import os
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jaxsudoku.board import Board
+
+#: Bytes that a batch may take on a device by default.
+_BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
+
+
+def compiler_options(platform: str | None = None) -> dict[str, str] | None:
+    """Options for ``jax.jit(..., compiler_options=...)`` under which the library's kernels run best.
+
+    XLA as it comes with jax 0.10 drops ``lax.optimization_barrier`` on a CPU before it fuses, which makes a search a
+    hundred times slower; leaving out that pass mends it. Newer versions need nothing.
+    """
+    platform = platform or jax.default_backend()
+    if platform == "cpu" and jax.__version_info__ < (0, 11):
+        return {"xla_disable_hlo_passes": "cse_barrier_expander"}
+    return None
+
+
+class Kernel(Hashable, Protocol):
+    """What is compiled: a pure function of a batch of items, hashable and compared by value."""
+
+    def fit(self, board: Board, platform: str) -> Kernel:
+        """The kernel with the settings that suit a machine."""
+
+    def row(self, board: Board) -> jax.ShapeDtypeStruct:
+        """The shape and dtype (unsigned) of an item. Batches are padded with items of the largest values."""
+
+    def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
+        """Arrays with leading axis B of items [B, ...]; ``number``, uint32, differs between batches and devices."""
+
+
+class Engine:
+    """A kernel on a set of devices, fed with batches.
+
+    Args:
+      kernel: what to run.
+      board: the board.
+      key: a JAX key or a seed.
+      batch_size: the most items in a batch; None chooses by the machine.
+      devices: the devices; None takes all of the default backend.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        board: Board,
+        key: jax.Array | int = 0,
+        batch_size: int | None = None,
+        devices: Sequence[jax.Device] | None = None,
+    ) -> None:
+        if batch_size is not None and batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        self.key = as_key(key)
+        self.devices = tuple(devices if devices is not None else jax.local_devices())
+        if not self.devices:
+            raise ValueError("devices is empty; name at least one, or leave it out for all")
+        self.board = board
+        self.kernel = kernel.fit(board, self.devices[0].platform)
+        self.batch_size = batch_size or default_batch_size(board, self.devices)
+        self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
+        # otherwise one batch computes while the other travels
+        self.workers = usable_cores() if self.threaded else 2
+
+    def compile(self, size: int) -> None:
+        """Compiles for batches of ``size`` items now, rather than when the first one comes."""
+        _compiled(self.kernel, self.board, self._padded(size), self.devices)
+
+    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
+        """Runs the kernel on batches of at most ``batch_size`` items, and yields its numpy results in the same order.
+
+        A few batches are in flight at a time, so memory is flat however many there are. When the caller stops early,
+        batches that a device is at work on are not waited for.
+
+        Args:
+          batches: the batches.
+          first: number of the first batch; with the key it makes the batch's randomness.
+        """
+        pool = _threads(self.workers)
+        flying: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
+        padded = 0
+        try:
+            for number, batch in enumerate(batches, first):
+                if len(batch) > padded:  # a short last batch takes what was compiled for those before it
+                    padded = self._padded(len(batch))
+                flying.append(pool.submit(self._run, number, batch, padded))
+                if len(flying) > self.workers:
+                    yield flying.popleft().result()
+            while flying:
+                yield flying.popleft().result()
+        finally:
+            for future in flying:
+                future.cancel()
+
+    def run(self, items: np.ndarray) -> Any:
+        """Runs the kernel on all of the items; its numpy results, put together."""
+        parts = self.split(len(items))
+        whole: Any = None
+        for part, results in zip(parts, self.stream(items[part] for part in parts), strict=True):
+            if whole is None:
+                whole = jax.tree.map(lambda result: np.empty((len(items), *result.shape[1:]), result.dtype), results)
+            jax.tree.map(functools.partial(_put, part), whole, results)
+        return whole
+
+    def split(self, size: int) -> list[slice]:
+        """Cuts ``size`` items into even batches, on a CPU one for each core where that is worth while."""
+        least = min(self.workers, max(1, size // _MIN_PART)) if self.threaded else 1
+        parts = max(-(-size // self.batch_size), least)
+        bounds = [-(-size * part // parts) for part in range(parts + 1)]  # the first part is the largest
+        return [slice(*pair) for pair in itertools.pairwise(bounds)]
+
+    def _run(self, number: int, batch: np.ndarray, padded_size: int) -> Any:
+        size = len(batch)
+        padded = batch
+        row = self.kernel.row(self.board)
+        if size < padded_size or batch.dtype != row.dtype:
+            padded = np.full((padded_size, *row.shape), np.iinfo(row.dtype).max, row.dtype)
+            padded[:size] = batch
+        call = _compiled(self.kernel, self.board, padded_size, self.devices)
+        results = call(padded, self.key, np.uint32(number))
+        return jax.tree.map(lambda array: np.asarray(array)[:size], results)
+
+    def _padded(self, size: int) -> int:
+        """The batch size to compile for: the smallest of a few that holds ``size`` items."""
+        devices = len(self.devices)
+        whole = self.batch_size + -self.batch_size % devices
+        sizes = [whole // divisor for divisor in (64, 16, 4, 1) if whole % (divisor * devices) == 0]
+        return min((allowed for allowed in sizes if allowed >= size), default=whole)
+
+
+def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
+    whole[part] = result
+
+
+#: Items below which a part of the input is not worth a thread of its own.
+_MIN_PART = 1024
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_batch_size(board: Board, devices: Sequence[jax.Device]) -> int:
+    """Items in a batch: what fits the bytes set aside, a power of two for each device."""
+    platform = devices[0].platform
+    # a puzzle's root node, its grid in and out, and what is known of it
+    bytes_each = 4 * board.words + 4 * board.cells + 64
+    each = max(_BATCH_BYTES.get(platform, 1 << 28) // bytes_each, 64)
+    return (1 << (each.bit_length() - 1)) * len(devices)
+
+
+@functools.lru_cache(maxsize=8)
+def _threads(workers: int) -> concurrent.futures.ThreadPoolExecutor:
+    """Threads that wait for batches; kept, as starting them takes as long as solving some hundred puzzles."""
+    return concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="jaxsudoku")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # a forked process has none of these threads
+
+_compile_lock = threading.Lock()
+
+
+def _compiled(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
+    with _compile_lock:  # threads that need the same kernel wait for one compilation
+        return _compile(kernel, board, size, devices)
+
+
+@functools.lru_cache(maxsize=64)
+def _compile(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
+    mesh = Mesh(np.asarray(devices), ("batch",))
+    batch, everywhere = PartitionSpec("batch"), PartitionSpec()
+
+    def shard(items: jax.Array, key: jax.Array, number: jax.Array) -> Any:
+        if len(devices) > 1:
+            number = number * np.uint32(len(devices)) + jax.lax.axis_index("batch").astype(np.uint32)
+        return kernel(board, items, key, number)
+
+    function = shard
+    specs = (batch, everywhere, everywhere)
+    if len(devices) > 1:
+        function = jax.shard_map(shard, mesh=mesh, in_specs=specs, out_specs=batch, check_vma=False)
+    jitted = jax.jit(
+        function,
+        in_shardings=tuple(NamedSharding(mesh, spec) for spec in specs),
+        compiler_options=compiler_options(devices[0].platform),
+    )
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    number = jax.ShapeDtypeStruct((), np.uint32)
+    row = kernel.row(board)
+    return jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number).compile()
+
+
+def as_key(key: Any) -> jax.Array:
+    """A JAX key from a seed or a key, typed or legacy.
+
+    Raises:
+      ValueError: neither.
+    """
+    if isinstance(key, int | np.integer):
+        return jax.random.key(int(key))
+    if isinstance(key, jax.Array) and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) and not key.ndim:
+        return key
+    if isinstance(key, jax.Array | np.ndarray) and key.dtype == np.uint32 and key.ndim == 1:
+        return jax.random.wrap_key_data(jax.numpy.asarray(key))
+    raise ValueError(f"{key!r} is neither a seed nor one JAX key")
