@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.propagate import outcome, propagate
+    from jaxsudoku.rating import rate, weakest_rules
     from jaxsudoku.solution import Solution, Status
     from jaxsudoku.solvers import SOLVERS
 
@@ -36,9 +37,11 @@ _HOME = {
     "outcome": "propagate",
     "parse": "io",
     "propagate": "propagate",
+    "rate": "rating",
     "read_puzzles": "io",
     "search": "exact",
     "solve": "driver",
+    "weakest_rules": "rating",
 }
 
 _MODULES = ("board", "exact", "grid", "io", "planes", "solvers")
@@ -58,9 +61,11 @@ __all__ = [
     "outcome",
     "parse",
     "propagate",
+    "rate",
     "read_puzzles",
     "search",
     "solve",
+    "weakest_rules",
 ]
 
 

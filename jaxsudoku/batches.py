@@ -51,6 +51,14 @@ class Kernel(Hashable, Protocol):
         """Arrays with leading axis B of items [B, ...]; ``number``, uint32, differs between batches and devices."""
 
 
+class TakesPuzzles:
+    """A kernel whose items are puzzles, of which those of the largest values are INVALID and cost no search."""
+
+    def row(self, board: Board) -> jax.ShapeDtypeStruct:
+        """A puzzle, uint8[cells]."""
+        return jax.ShapeDtypeStruct((board.cells,), np.uint8)
+
+
 class Engine:
     """A kernel on a set of devices, fed with batches.
 
@@ -226,3 +234,28 @@ def as_key(key: Any) -> jax.Array:
     if isinstance(key, jax.Array | np.ndarray) and key.dtype == np.uint32 and key.ndim == 1:
         return jax.random.wrap_key_data(jax.numpy.asarray(key))
     raise ValueError(f"{key!r} is neither a seed nor one JAX key")
+
+
+def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
+    """Puzzles as uint8[*b, cells], and their board: the classic one of their size if none is named.
+
+    Raises:
+      ValueError: no integers, values outside 0..side (in uint8 they pass, and make a puzzle INVALID), or a last axis
+        that is not the board's number of cells.
+    """
+    array = np.asarray(puzzles)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"puzzles of dtype {array.dtype}; they must be integers, 0 for an empty cell")
+    if not array.ndim:
+        raise ValueError("puzzles must have at least one axis, the cells")
+    cells = array.shape[-1]
+    if board is None:
+        side = round(cells**0.5)
+        if side * side != cells:
+            raise ValueError(f"puzzles of {cells} cells, which is not the square of a side")
+        board = Board.classic(side)
+    if cells != board.cells:
+        raise ValueError(f"puzzles of {cells} cells; a board of {board} has {board.cells}")
+    if array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > board.side):
+        raise ValueError(f"puzzles hold values outside 0..{board.side}")
+    return array.astype(np.uint8, copy=False), board

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxsudoku import solvers
-from jaxsudoku.batches import Engine
+from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.solution import Solution
 
@@ -78,7 +78,7 @@ def count_solutions(
 
 
 @dataclasses.dataclass(frozen=True)
-class PuzzleKernel:
+class PuzzleKernel(TakesPuzzles):
     """A ``batches.Kernel`` that takes puzzles, uint8[B, cells]: a function of a solver and its settings.
 
     Attributes:
@@ -96,10 +96,6 @@ class PuzzleKernel:
     def fit(self, board: Board, platform: str) -> PuzzleKernel:
         """The kernel with the settings that suit a machine."""
         return dataclasses.replace(self, config=solvers.get(self.solver).fit(self.config, board, platform))
-
-    def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        """A puzzle; one of the largest values is INVALID and costs no search."""
-        return jax.ShapeDtypeStruct((board.cells,), np.uint8)
 
     def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
         return self.function(board, puzzles, jax.random.fold_in(key, number), self.solver, self.config, *self.arguments)
@@ -139,28 +135,3 @@ def _run_array(
     flat = array.reshape(-1, board.cells)
     whole = Engine(kernel, board, key, batch_size, devices).run(flat)
     return jax.tree.map(lambda result: result.reshape(array.shape[:-1] + result.shape[1:]), whole)
-
-
-def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
-    """Puzzles as uint8[*b, cells], and their board: the classic one of their size if none is named.
-
-    Raises:
-      ValueError: no integers, values outside 0..side (in uint8 they pass, and make a puzzle INVALID), or a last axis
-        that is not the board's number of cells.
-    """
-    array = np.asarray(puzzles)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"puzzles of dtype {array.dtype}; they must be integers, 0 for an empty cell")
-    if not array.ndim:
-        raise ValueError("puzzles must have at least one axis, the cells")
-    cells = array.shape[-1]
-    if board is None:
-        side = round(cells**0.5)
-        if side * side != cells:
-            raise ValueError(f"puzzles of {cells} cells, which is not the square of a side")
-        board = Board.classic(side)
-    if cells != board.cells:
-        raise ValueError(f"puzzles of {cells} cells; a board of {board} has {board.cells}")
-    if array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > board.side):
-        raise ValueError(f"puzzles hold values outside 0..{board.side}")
-    return array.astype(np.uint8, copy=False), board

@@ -49,6 +49,10 @@ from jaxsudoku.solution import Status
 SEARCH_RULES = RULES[1:]
 
 
+#: Nodes in a step of boards below 12x12 on a CPU: few enough to stay in its cache.
+CPU_LANES = 2048
+
+
 class Search(NamedTuple):
     """What an exact search found, for each of N puzzles.
 
@@ -63,6 +67,17 @@ class Search(NamedTuple):
     status: Array
     counts: Array
     iterations: Array
+
+
+def fitting_lanes(board: Board, platform: str) -> int:
+    """Nodes in a step that suit a machine: on a CPU few enough for its cache, on an accelerator enough to fill it.
+
+    Wider boards take few lanes on a CPU, so that a lone puzzle's descent stays narrow.
+    """
+    if platform == "cpu":
+        return CPU_LANES if board.side < 12 else 128
+    most = (1 << 28) // (4 * board.words)
+    return max(1 << min(most.bit_length() - 1, 18), CPU_LANES)
 
 
 class _Plan(NamedTuple):
@@ -154,7 +169,7 @@ def search(
     restart: int | None = None,
     rules: str = "locked",
     rounds: int = 5,
-    lanes: int = 2048,
+    lanes: int = CPU_LANES,
 ) -> Search:
     """Solves a batch of puzzles completely, or counts their solutions up to a limit.
 

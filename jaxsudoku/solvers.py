@@ -76,10 +76,6 @@ def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
     return Solution(grids, status, solution.iterations)
 
 
-#: Lanes that do best for 9x9 boards on a CPU.
-_CPU_LANES = 2048
-
-
 @dataclasses.dataclass(frozen=True)
 class ExactConfig:
     """Settings of the exact search.
@@ -125,16 +121,13 @@ def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, 
         restart=config.restart if config.restart > 0 else None,
         rules=config.rules,
         rounds=config.rounds,
-        lanes=config.lanes or _CPU_LANES,
+        lanes=config.lanes or exact.CPU_LANES,
     )
 
 
 def _fit_exact(config: ExactConfig, board: Board, platform: str) -> ExactConfig:
-    """Chooses the lanes, on a CPU few enough to stay in its cache, on an accelerator enough to fill it; and when to
-    restart: a descent of the whole block through a large board must fit in."""
-    most = (1 << 28) // (4 * board.words)
-    filling = max(1 << min(most.bit_length() - 1, 18), _CPU_LANES)
-    lanes = config.lanes or ((_CPU_LANES if board.side < 12 else 128) if platform == "cpu" else filling)
+    """Chooses the lanes, and when to restart: a descent of the whole block through a large board must fit in."""
+    lanes = config.lanes or exact.fitting_lanes(board, platform)
     restart = config.restart or (-1 if board.side < 12 else 4 * board.side * lanes)
     return dataclasses.replace(config, lanes=lanes, restart=restart)
 

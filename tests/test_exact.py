@@ -246,6 +246,34 @@ def test_seeds_choose_among_solutions():
 # ---------------------------------------------------------------------- one transformation after another
 
 
+@pytest.mark.parametrize("settings", [{}, {"restart": 8}], ids=["plain", "restarts"])
+@pytest.mark.parametrize("board", [FOUR, SIX], ids=["4x4", "2x3"])
+def test_an_excluded_digit_asks_for_another_solution(board, settings):
+    """A cell that is not what it was: counted against all solutions of the puzzle with the cell free."""
+    puzzles = reference.unique(board, BATCH)
+    cells = np.random.default_rng(1).integers(board.cells, size=len(puzzles))
+    rows = np.arange(len(puzzles))
+    solutions = np.stack([reference.solutions(board, puzzle, 1)[0] for puzzle in puzzles])
+    puzzles[rows, cells] = 0
+    excluded = np.zeros_like(puzzles)
+    excluded[rows, cells] = solutions[rows, cells]
+    found = jax.jit(
+        functools.partial(exact.search, board, limit=3, lanes=32, **settings), compiler_options=compiler_options()
+    )(puzzles, None, excluded)
+    for row, puzzle in enumerate(puzzles):
+        others = [grid for grid in reference.solutions(board, puzzle, 2_000) if grid[cells[row]] != excluded[row].max()]
+        assert found.counts[row] == min(len(others), 3)
+        if others:
+            assert reference.is_solution(board, np.asarray(found.grids[row]), puzzle)
+            assert found.grids[row, cells[row]] != excluded[row].max()
+
+
+def test_an_excluded_digit_does_not_touch_a_given():
+    puzzle = reference.unique(FOUR, 1)
+    found = exact.search(FOUR, jnp.asarray(puzzle), None, jnp.asarray(puzzle), lanes=32)
+    assert found.status[0] == Status.SOLVED
+
+
 def test_vmap():
     puzzles = reference.batch(FOUR, BATCH)
     expected = search(FOUR, puzzles, limit=2)

@@ -1,0 +1,159 @@
+"""How hard a puzzle is: by how much a search has to branch, and by the rules that solve it alone.
+
+The rating of a puzzle is the mean number of branch nodes of several complete searches, each in a random order of its
+own, after naked and hidden singles. A complete search visits its whole tree: it finds the solution and proves that
+there is no other. A puzzle that singles solve has a rating of 0.
+
+The randomness of a puzzle's searches comes from the key and from the puzzle itself, so equal puzzles have equal ratings
+wherever they stand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku import exact
+from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
+from jaxsudoku.board import Board
+from jaxsudoku.branching import mix
+from jaxsudoku.planes import grids_to_planes, grids_to_words, unpack_lanes
+from jaxsudoku.propagate import RULES, duplicated_givens, outcome, propagate
+
+#: Searches of a puzzle whose branch nodes are averaged.
+SEARCHES = 8
+#: Nodes of one search after which it is cut off, so that no puzzle takes for ever.
+BUDGET = 1 << 16
+#: The rules of the searches. On the rated Kaggle puzzles singles agree with their difficulty best.
+_RULES = "singles"
+
+
+def rate(
+    puzzles: Any,
+    key: Array | int = 0,
+    board: Board | None = None,
+    *,
+    searches: int = SEARCHES,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+) -> np.ndarray:
+    """Rates puzzles: the mean number of branch nodes of complete searches in random orders, after singles.
+
+    Args:
+      puzzles: uint8[*b, cells] (or any integers), 0 = empty.
+      key: a JAX key or a seed.
+      board: the board; by default the classic one of the puzzles' size.
+      searches: searches of each puzzle, whose mean is taken.
+      batch_size, devices: as in ``solve``.
+
+    Returns:
+      float32[*b]; NaN for a puzzle without exactly one solution. A search that is cut off after ``BUDGET`` nodes counts
+      with those, so a rating near half of that is a lower bound.
+
+    Raises:
+      ValueError: puzzles that do not fit the board, or fewer than one search.
+    """
+    if searches < 1:
+        raise ValueError(f"searches must be at least 1, not {searches}")
+    array, board = as_puzzles(puzzles, board)
+    engine = Engine(_RatingKernel(searches), board, key, batch_size, devices)
+    return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
+
+
+def weakest_rules(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+) -> np.ndarray:
+    """The weakest of ``RULES`` that solves each puzzle without any branching.
+
+    Args:
+      puzzles: uint8[*b, cells] (or any integers), 0 = empty.
+      board, batch_size, devices: as in ``solve``.
+
+    Returns:
+      int8[*b], an index into ``RULES``; ``len(RULES)`` where none does.
+
+    Raises:
+      ValueError: puzzles that do not fit the board.
+    """
+    array, board = as_puzzles(puzzles, board)
+    engine = Engine(_RulesKernel(), board, 0, batch_size, devices)
+    return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
+
+
+def branch_nodes(
+    board: Board, puzzles: Array, seed: Array, *, searches: int = SEARCHES, lanes: int = exact.CPU_LANES
+) -> Array:
+    """The ratings float32[N] of puzzles uint8[N, cells], as ``rate`` gives them; pure, all but the arrays static.
+
+    Args:
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      seed: uint32[2], the key's randomness.
+      searches: searches of each puzzle.
+      lanes: nodes in a step of the search, a multiple of 32.
+    """
+    identity = _hash(board, puzzles, seed)
+
+    def one(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        total, proper = state
+        seeds = mix(identity + (number.astype(jnp.uint32) + 1) * np.uint32(0x9E3779B9)) | np.uint32(1)
+        found = exact.search(board, puzzles, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
+        # every branch node has two children, so a tree of n nodes has (n - 1) / 2
+        branches = (jnp.minimum(found.iterations, BUDGET) - 1) // 2
+        cut_off = found.iterations >= BUDGET
+        return total + branches.astype(jnp.float32), proper & ((found.counts == 1) | (cut_off & (found.counts < 2)))
+
+    start = (jnp.zeros(puzzles.shape[0], jnp.float32), jnp.ones(puzzles.shape[0], bool))
+    total, proper = lax.fori_loop(0, searches, one, start)
+    return jnp.where(proper, total / searches, jnp.nan)
+
+
+def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
+    """A random number uint32[N] for each puzzle, from it and the seed uint32[2] alone."""
+    words = grids_to_words(board, puzzles)
+    start = jnp.full(puzzles.shape[0], mix(seed[0]) ^ seed[1], jnp.uint32)
+    return lax.fori_loop(0, words.shape[0], lambda row, value: mix(value ^ words[row]) + np.uint32(0x85EBCA6B), start)
+
+
+def _weakest(board: Board, puzzles: Array) -> Array:
+    size = puzzles.shape[0]
+    padded = jnp.pad(puzzles, ((0, -size % 32), (0, 0)), constant_values=255)
+    givens = grids_to_planes(board, padded)
+    wrong = givens.foreign | duplicated_givens(board, givens.digits)
+    best = jnp.full(padded.shape[0], len(RULES), jnp.int8)
+    for level in reversed(range(len(RULES))):
+        solved = outcome(board, propagate(board, givens.candidates, RULES[level]))[1]
+        best = jnp.where(unpack_lanes(solved & ~wrong), jnp.int8(level), best)
+    return best[:size]
+
+
+@dataclasses.dataclass(frozen=True)
+class _RatingKernel(TakesPuzzles):
+    searches: int
+    lanes: int = exact.CPU_LANES
+
+    def fit(self, board: Board, platform: str) -> _RatingKernel:
+        return dataclasses.replace(self, lanes=exact.fitting_lanes(board, platform))
+
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
+        seed = jax.random.bits(key, (2,), jnp.uint32)
+        return branch_nodes(board, puzzles, seed, searches=self.searches, lanes=self.lanes)
+
+
+@dataclasses.dataclass(frozen=True)
+class _RulesKernel(TakesPuzzles):
+    def fit(self, board: Board, platform: str) -> _RulesKernel:
+        return self
+
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
+        return _weakest(board, puzzles)
