@@ -1,0 +1,140 @@
+"""Finding a board's rearrangements: a stabilizer chain on its lines, by backtracking, on the host, once a board.
+
+A rearrangement permutes the 2 side lines of a board, rows 0..side-1 and columns side..2 side-1. It takes rows to rows
+and columns to columns, or each to the other, and the set of the board's houses to itself.
+
+All of them make a group, described by a chain of subgroups (Sims 1970): at level k are those that leave the first k
+lines of a base in place. A representative for each line that the next base line may go to, a transversal, is all there
+is to know of a level: every rearrangement is, in one way, a product of one representative from each.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxsudoku.board import Board
+
+
+@functools.lru_cache(maxsize=32)
+def transversals(board: Board) -> tuple[np.ndarray, ...]:
+    """The transversals of the chain, first level first; levels at which nothing moves are left out.
+
+    Returns:
+      int32[m, 2 side] each, the identity first: line i goes to line ``representative[i]``. Products are of the form
+      ``first[second[third]]``, the numbers telling levels.
+    """
+    search = _Search(board)
+    generators = [np.arange(2 * board.side, dtype=np.int32)]
+    orbits: dict[int, dict[int, np.ndarray]] = {}
+    for level, line in reversed(list(enumerate(search.base))):
+        fixed = search.base[:level]
+        colours = search.colours(fixed)
+        orbit = _orbit(line, generators)
+        refused: set[int] = set()
+        for image in np.flatnonzero(colours == colours[line]).tolist():
+            if image in orbit or image in refused:
+                continue
+            found = search.extend([*fixed, line], [*fixed, image], orbits)
+            if found is None:
+                refused |= _orbit(image, generators).keys()
+            else:
+                generators.append(found)
+                orbit = _orbit(line, generators)
+        orbits[line] = orbit
+    return tuple(np.array(list(orbits[line].values())) for line in search.base if len(orbits[line]) > 1)
+
+
+def _orbit(line: int, generators: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
+    """Each line that a line is taken to by products of the generators, with such a product; itself first."""
+    reached = {line: generators[0]}  # the identity
+    waiting = [line]
+    while waiting:
+        here = waiting.pop()
+        for generator in generators:
+            there = int(generator[here])
+            if there not in reached:
+                reached[there] = generator[reached[here]]
+                waiting.append(there)
+    return reached
+
+
+class _Search:
+    """Looks for rearrangements that take some lines to given ones: individualization and refinement (McKay 1981).
+
+    Some lines are given colours of their own. Then each house is told apart by the cells that it has, and each cell by
+    the houses that hold it, until that tells no more. A rearrangement can but take lines to lines of the same colour.
+
+    Attributes:
+      base: all lines, a row and a column by turns.
+    """
+
+    def __init__(self, board: Board) -> None:
+        cells = np.arange(board.cells).reshape(board.side, board.side)
+        lines = np.concatenate([cells, cells.T]).tolist()
+        self.base: list[int] = np.arange(2 * board.side).reshape(2, -1).T.ravel().tolist()
+        self._board = board
+        self._others = {frozenset(house) for house in board.houses}.difference(map(frozenset, lines))
+        self._houses = np.array([*lines, *map(list, self._others)])
+        members = (self._houses[:, :, None] == cells.ravel()).any(axis=1).astype(np.float32)  # for BLAS
+        self._shared = _mix((members @ members.T).astype(np.uint64))
+
+    def extend(
+        self, lines: list[int], images: list[int], orbits: dict[int, dict[int, np.ndarray]]
+    ) -> np.ndarray | None:
+        """A rearrangement that takes these lines to these images, int32[2 side]; None if there is none.
+
+        Args:
+          lines: the first of the base, and others that follow from them.
+          images: as many.
+          orbits: for each later line of the base, where those rearrangements take it that fix all before it.
+        """
+        before, after = self.colours(lines), self.colours(images)
+        if (np.sort(before) != np.sort(after)).any():
+            return None
+        alike = (before[:, None] == after).sum(axis=1)
+        line = next((line for line in self.base if alike[line] > 1), None)
+        if line is None:
+            return self._verified((before[:, None] == after).argmax(axis=1).astype(np.int32))
+        # If there is any rearrangement, then there is one for each line of an orbit's image, so that not all lines need
+        # be tried. In place comes first: what is found so moves few lines.
+        choices = sorted(np.flatnonzero(after == before[line]).tolist(), key=line.__ne__)
+        for image in choices[: len(choices) - len(orbits[line]) + 1]:
+            if (found := self.extend([*lines, line], [*images, image], orbits)) is not None:
+                return found
+        return None
+
+    def colours(self, lines: list[int]) -> np.ndarray:
+        """The colour of each line, uint64[2 side], when each of some lines begins with a colour of its own.
+
+        Colours are hashes, the same for the same reasons whatever the lines; a clash by chance costs time and no more.
+        """
+        colours = (np.arange(len(self._houses)) >= len(self.base)).astype(np.uint64)
+        colours[lines] = np.arange(2, 2 + len(lines))
+        while True:
+            cells = np.zeros(self._board.cells, np.uint64)
+            np.add.at(cells, self._houses, _mix(colours)[:, None])
+            refined = 3 * colours + _mix(cells)[self._houses].sum(axis=1) + _mix(self._shared + colours).sum(axis=1)
+            if len(np.unique(refined)) == len(np.unique(colours)):
+                return refined[: len(self.base)]
+            colours = _mix(refined)
+
+    def _verified(self, images: np.ndarray) -> np.ndarray | None:
+        """The permutation int32[2 side] of lines if it is a rearrangement of the board, else None."""
+        side = self._board.side
+        is_column = images >= side
+        if (is_column[:side] != is_column[0]).any() or (is_column[side:] == is_column[0]).any():
+            return None
+        rows, columns = images.reshape(2, side) % side
+        cells = (columns * side + rows[:, None] if is_column[0] else rows[:, None] * side + columns).ravel()
+        moved = {frozenset(cells[list(house)].tolist()) for house in self._others}
+        return images if moved == self._others else None
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """Mixes the bits of uint64 (splitmix64's finalizer, Steele et al. 2014)."""
+    x = (x ^ (x >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> 27)) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> 31)

@@ -1,0 +1,207 @@
+"""The symmetry group of a board: its order, uniform samples, and what its elements do to grids and candidates.
+
+A symmetry relabels the digits and rearranges the lines: a permutation of the rows, one of the columns, and possibly a
+transposition, which together map the set of the board's houses to itself. Which there are is found by
+``jaxsudoku.symmetry.chain``; all that is done with them here is pure, and works under ``jax.jit`` and ``jax.vmap``.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, random
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import fence
+from jaxsudoku.symmetry.chain import transversals
+
+#: Levels of the chain are multiplied out into one table while it has no more elements than this.
+_LARGEST_TABLE = 4096
+
+
+class Symmetry(NamedTuple):
+    """Symmetries of a board; a pytree.
+
+    The grid is transposed first where ``transposed`` says so. Then cell (i, j) of the result comes from cell
+    (rows[i], columns[j]), and digit d + 1 becomes digits[d] + 1.
+
+    Attributes:
+      transposed: bool[*b].
+      rows: int32[*b, side], a permutation of 0..side-1.
+      columns: int32[*b, side], likewise.
+      digits: int32[*b, side], likewise.
+    """
+
+    transposed: Array
+    rows: Array
+    columns: Array
+    digits: Array
+
+
+# ---------------------------------------------------------------------- elements of the group
+
+
+def order(board: Board) -> int:
+    """How many symmetries the board has, relabellings included."""
+    return math.factorial(board.side) * math.prod(map(len, transversals(board)))
+
+
+def identity(board: Board, shape: tuple[int, ...] = ()) -> Symmetry:
+    """The symmetry that changes nothing, ``shape`` times."""
+    lines = jnp.broadcast_to(jnp.arange(board.side, dtype=jnp.int32), (*shape, board.side))
+    return Symmetry(jnp.zeros(shape, bool), lines, lines, lines)
+
+
+def sample(key: Array, board: Board, shape: tuple[int, ...] = ()) -> Symmetry:
+    """Draws symmetries, each uniformly from the whole group and independently of the others.
+
+    Args:
+      key: a JAX random key.
+      board: the board (static).
+      shape: how many to draw (static).
+
+    Returns:
+      A ``Symmetry`` with batch axes ``shape``.
+    """
+    side = board.side
+    key, digits_key = random.split(key)
+    lines = jnp.broadcast_to(jnp.arange(2 * side, dtype=jnp.uint8), (*shape, 2 * side))
+    for level, table in enumerate(_tables(board)):
+        drawn = random.randint(random.fold_in(key, level), shape, 0, len(table), jnp.int32)
+        lines = _take(lines, jnp.asarray(table)[drawn])
+    rows, columns = jnp.split((lines % side).astype(jnp.int32), 2, axis=-1)
+    return Symmetry(lines[..., 0] >= side, rows, columns, _ranks(random.bits(digits_key, (*shape, side), jnp.uint32)))
+
+
+def invert(symmetry: Symmetry) -> Symmetry:
+    """The symmetries that undo these."""
+    turned = symmetry.transposed[..., None]
+    rows, columns = _inverse(symmetry.rows), _inverse(symmetry.columns)
+    return Symmetry(
+        symmetry.transposed,
+        jnp.where(turned, columns, rows),
+        jnp.where(turned, rows, columns),
+        _inverse(symmetry.digits),
+    )
+
+
+def compose(first: Symmetry, second: Symmetry) -> Symmetry:
+    """The symmetries that do as ``first`` and then as ``second``; batch axes broadcast.
+
+    Raises:
+      ValueError: they belong to boards of different sides, or their batch axes don't fit.
+    """
+    side, other = first.rows.shape[-1], second.rows.shape[-1]
+    if side != other:
+        raise ValueError(f"symmetries of a board of side {side} don't combine with those of side {other}")
+    turned = second.transposed[..., None]
+    return Symmetry(
+        first.transposed ^ second.transposed,
+        _take(jnp.where(turned, first.columns, first.rows), second.rows),
+        _take(jnp.where(turned, first.rows, first.columns), second.columns),
+        _take(second.digits, first.digits),
+    )
+
+
+# ---------------------------------------------------------------------- what they do
+
+
+def apply(symmetry: Symmetry, grids: Array) -> Array:
+    """Grids rearranged and relabelled; batch axes broadcast.
+
+    Args:
+      symmetry: batch axes *b.
+      grids: uint8[*b, cells], 0 = empty. Empty cells stay empty and values above the side stay as they are.
+
+    Returns:
+      uint8[*b, cells].
+
+    Raises:
+      ValueError: the grids have not side squared cells, or the batch axes don't fit.
+    """
+    side = symmetry.rows.shape[-1]
+    if not grids.ndim or grids.shape[-1] != side**2:
+        raise ValueError(f"grids of shape {tuple(grids.shape)}; symmetries of side {side} take [..., {side**2}]")
+    moved = _take(grids, _cells(symmetry))
+    digits = (symmetry.digits + 1).astype(grids.dtype)
+    relabelled = moved
+    for digit in range(side):
+        relabelled = jnp.where(moved == digit + 1, digits[..., digit, None], relabelled)
+    return relabelled
+
+
+def apply_candidates(symmetry: Symmetry, values: Array) -> Array:
+    """What is said of candidates (marks, scores, policies), rearranged and relabelled; batch axes broadcast.
+
+    Args:
+      symmetry: batch axes *b.
+      values: any dtype [*b, side, side, side], digit x row x column.
+
+    Returns:
+      The same dtype [*b, side, side, side].
+
+    Raises:
+      ValueError: the values' last axes are not the side three times, or the batch axes don't fit.
+    """
+    side = symmetry.rows.shape[-1]
+    if values.shape[-3:] != (side,) * 3:
+        raise ValueError(
+            f"values of shape {tuple(values.shape)}; symmetries of side {side} take [..., {side}, {side}, {side}]"
+        )
+    sources = _inverse(symmetry.digits)[..., None] * side**2 + _cells(symmetry)[..., None, :]
+    moved = _take(values.reshape(*values.shape[:-3], side**3), sources.reshape(*sources.shape[:-2], side**3))
+    return moved.reshape(*moved.shape[:-1], side, side, side)
+
+
+def _cells(symmetry: Symmetry) -> Array:
+    """The cell that each cell of the result comes from, int32[*b, cells]."""
+    side = symmetry.rows.shape[-1]
+    turned = symmetry.transposed[..., None, None]
+    rows, columns = symmetry.rows[..., :, None], symmetry.columns[..., None, :]
+    cells = jnp.where(turned, columns * side + rows, rows * side + columns)
+    return cells.reshape(*cells.shape[:-2], side**2)
+
+
+# ---------------------------------------------------------------------- permutations along the last axis
+
+
+def _take(values: Array, places: Array) -> Array:
+    """``values[..., places]`` along the last axis, all other axes broadcast."""
+    batch = jnp.broadcast_shapes(values.shape[:-1], places.shape[:-1])
+    values = jnp.broadcast_to(values, (*batch, values.shape[-1]))
+    # fenced, or what reads a value computes its place again each time
+    places = fence(jnp.broadcast_to(places, (*batch, places.shape[-1])))
+    return fence(jnp.take_along_axis(values, places, axis=-1, mode="promise_in_bounds"))
+
+
+def _inverse(permutations: Array) -> Array:
+    """The inverses of permutations int32[*b, n]: comparing all pairs is quicker than sorting or scattering a few."""
+    places = jnp.arange(permutations.shape[-1], dtype=jnp.int32)
+    found = permutations[..., None, :] == places[:, None]
+    return jnp.where(found, places, 0).sum(axis=-1, dtype=jnp.int32)
+
+
+def _ranks(values: Array) -> Array:
+    """The place of each value among its row's, int32[*b, n]; of equal values the first comes first."""
+    earlier = np.tri(values.shape[-1], k=-1, dtype=bool)
+    this, other = values[..., :, None], values[..., None, :]
+    return ((other < this) | ((other == this) & earlier)).sum(axis=-1, dtype=jnp.int32)
+
+
+# ---------------------------------------------------------------------- tables
+
+
+@functools.lru_cache(maxsize=32)
+def _tables(board: Board) -> tuple[np.ndarray, ...]:
+    """A few uint8[m, 2 side] of lines; products of one element from each are the rearrangements, each once."""
+    tables = [np.arange(2 * board.side, dtype=np.uint8)[None]]
+    for transversal in transversals(board):
+        if len(tables[-1]) * len(transversal) <= _LARGEST_TABLE:
+            tables[-1] = tables[-1][:, transversal].reshape(-1, 2 * board.side)
+        else:
+            tables.append(transversal.astype(np.uint8))
+    return tuple(tables)
