@@ -23,8 +23,8 @@ from jaxsudoku.board import Board
 
 _BOARD = Board.classic()
 
-#: Grids worked on at a time. A chunk takes some megabytes, or 400 of nothing but the most symmetrical grid, which has 648
-#: candidates where others have two.
+#: Grids worked on at a time. A chunk takes a few megabytes; 400 if all are the most symmetrical grid, which has 648
+#: candidates where another has two.
 _CHUNK = 512
 
 #: What each column weighs in the number that names a pattern, so that numbers are in the order of patterns.
@@ -51,7 +51,8 @@ def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[n
 
     Raises:
       ValueError: another shape or dtype; a full grid or a solution that breaks a rule; a puzzle that disagrees with its
-        solution; without ``solutions``, a puzzle that hasn't exactly one. The message names the first grid at fault.
+        solution; without ``solutions``, a puzzle that hasn't exactly one. The message names the first grid with
+        that fault.
     """
     puzzles, shape = _checked(grids, "grids")
     if solutions is None:
@@ -139,7 +140,8 @@ def _completed(grids: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.u
     return solved
 
 
-# HOOK: to be rewired. The one place that solves; ``symmetry`` stands below the driver and may not import the face.
+# HOOK, to be rewired: the one place that solves. ``symmetry`` stands below the driver and may not import the face, as
+# tests/test_architecture.py says until then.
 def _solve(puzzles: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """A solution of each puzzle uint8[n, 81] (whatever, where there is none), and how many it has, counted up to 2."""
     import jaxsudoku as js
