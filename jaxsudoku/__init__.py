@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxsudoku.draw import draw
     from jaxsudoku.driver import count_solutions, solve
     from jaxsudoku.exact import search
+    from jaxsudoku.generation import GenerationError, Puzzles, generate
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.propagate import outcome, propagate
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Board": "board",
+    "GenerationError": "generation",
+    "Puzzles": "generation",
     "SOLVERS": "solvers",
     "Solution": "solution",
     "Status": "solution",
@@ -32,6 +35,7 @@ _HOME = {
     "conflicts": "grid",
     "count_solutions": "driver",
     "draw": "draw",
+    "generate": "generation",
     "is_solved": "grid",
     "is_valid": "grid",
     "outcome": "propagate",
@@ -44,11 +48,13 @@ _HOME = {
     "weakest_rules": "rating",
 }
 
-_MODULES = ("board", "exact", "grid", "io", "planes", "solvers")
+_MODULES = ("board", "exact", "generation", "grid", "io", "planes", "rating", "solvers", "symmetry")
 
 __all__ = [
     "SOLVERS",
     "Board",
+    "GenerationError",
+    "Puzzles",
     "Solution",
     "Status",
     "__version__",
@@ -56,6 +62,7 @@ __all__ = [
     "conflicts",
     "count_solutions",
     "draw",
+    "generate",
     "is_solved",
     "is_valid",
     "outcome",

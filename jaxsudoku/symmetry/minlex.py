@@ -1,0 +1,317 @@
+"""Canonical forms of classic 9x9 grids: equal for two grids exactly if a symmetry takes one to the other.
+
+The form is the field's minlex form: of all images of a solved grid under relabelling, transposition, and permutations
+of bands, stacks, rows in bands and columns in stacks, the smallest when read row by row. Few images need be made. Once
+some row comes first, relabelled to 123456789, another row of its band is a *pattern*: for each column, the column in
+which the first row holds the same digit. There are 12,096 patterns, and rearranging the columns permutes them. So the
+smallest second row, the few arrangements of columns that reach it and the third row that goes with each are looked up;
+what still ties is compared cell by cell.
+
+All but solving is numpy on the host, a chunk of grids at a time: beyond its result, memory doesn't grow with the batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike, NDArray
+
+from jaxsudoku import exact
+from jaxsudoku.batches import Engine, TakesPuzzles
+from jaxsudoku.board import Board
+
+_BOARD = Board.classic()
+
+#: Grids worked on at a time. A chunk takes a few megabytes; 400 if all are the most symmetrical grid, which has 648
+#: candidates where another has two.
+_CHUNK = 512
+
+#: What each column weighs in the number that names a pattern, so that numbers are in the order of patterns.
+_WEIGHTS = 9 ** np.arange(8, -1, -1, dtype=np.int32)
+
+#: The choices of a first and a second row in a band; a choice and the one with the other second row differ in bit 0.
+_FIRST, _SECOND = np.array(list(itertools.permutations(range(3), 2))).T
+
+
+def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[np.uint8]:
+    """Minlex forms of solved grids, and forms of puzzles that follow from those of their solutions.
+
+    The form of a puzzle is the smallest (an empty cell being 0) of its images under those symmetries that take its
+    solution to that one's minlex form. Two puzzles with one solution each have the same form exactly if they are
+    equivalent. Solved grids and puzzles may be mixed.
+
+    Args:
+      grids: uint8[*b, 81], 0 = empty.
+      solutions: uint8[*b, 81], the solved grids that complete ``grids``, taken to be the only ones; None to have
+        puzzles solved here.
+
+    Returns:
+      uint8[*b, 81].
+
+    Raises:
+      ValueError: another shape or dtype; a full grid or a solution that breaks a rule; a puzzle that disagrees with its
+        solution; without ``solutions``, a puzzle that hasn't exactly one. The message names the first grid with
+        that fault.
+    """
+    puzzles, shape = _checked(grids, "grids")
+    if solutions is None:
+        solved, fault = _completed(puzzles, shape), "is full but not solved"
+    else:
+        solved, solved_shape = _checked(solutions, "solutions")
+        fault = "has a solution that is not solved"
+        if solved_shape != shape:
+            raise ValueError(f"solutions of shape {solved_shape} for grids of shape {shape}")
+    forms = np.empty_like(puzzles)
+    for start in range(0, len(puzzles), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        _refuse(~_is_solved(solved[part]), fault, shape, start)
+        differ = (puzzles[part] != 0) & (puzzles[part] != solved[part])
+        _refuse(differ.any(axis=1), "disagrees with its solution", shape, start)
+        forms[part] = _forms(puzzles[part], solved[part])
+    return forms.reshape(shape)
+
+
+def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
+    """A hash of each form, the same on every machine and in every version, to tell puzzles that were seen.
+
+    Args:
+      forms: uint8[*b, 81], as from ``canonical``.
+
+    Returns:
+      uint64[*b]; of n different forms two have the same hash with a probability of about n² / 2⁶⁵.
+
+    Raises:
+      ValueError: another shape or dtype.
+    """
+    flat, shape = _checked(forms, "forms")
+    mixed = np.zeros(len(flat), np.uint64)
+    for word in _words(flat).T:
+        # the finalizer of SplitMix64, a bijection whose every output bit depends on every input bit
+        mixed = (mixed ^ word) + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+    return mixed.reshape(shape[:-1])
+
+
+# ---------------------------------------------------------------------- what comes in
+
+
+def _checked(grids: ArrayLike, name: str) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
+    """Grids as uint8[n, 81], and the shape that they came in."""
+    array = np.asarray(grids)
+    if not array.ndim or array.shape[-1] != 81:
+        raise ValueError(f"{name} of shape {array.shape}; canonical forms are for the classic 9x9 board, [..., 81]")
+    if array.dtype != np.uint8:
+        raise ValueError(f"{name} of dtype {array.dtype}; they must be uint8, 0 for an empty cell")
+    return array.reshape(-1, 81), array.shape
+
+
+def _refuse(faulty: NDArray[np.bool_], fault: str, shape: tuple[int, ...], start: int = 0) -> None:
+    """Raises ValueError if a grid is faulty, naming the first by its place in the batch, ``start`` being the first's.
+
+    Args:
+      faulty: bool[n].
+      fault: what is wrong with it, as "has no solution".
+      shape: shape of the whole batch, with the cells.
+      start: place of the first of these n in the batch.
+    """
+    if faulty.any():
+        place = np.unravel_index(start + int(faulty.argmax()), shape[:-1]) if shape[:-1] else ()
+        raise ValueError(f"grid {', '.join(map(str, place))} {fault}" if place else f"the grid {fault}")
+
+
+def _is_solved(grids: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """bool[n]: whether every house of grids uint8[n, 81] holds every digit."""
+    bits = np.left_shift(1, grids.T, dtype=np.uint16)
+    return (np.bitwise_or.reduce(bits[np.asarray(_BOARD.houses)], axis=1) == 0b1111111110).all(axis=0)
+
+
+def _completed(grids: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """The grids uint8[n, 81] of a batch of this shape, with its solution in the place of each that has empty cells."""
+    blank = (grids == 0).any(axis=1)
+    if not blank.any():
+        return grids
+    solved, counts = grids.copy(), np.ones(len(grids), np.int32)
+    solved[blank], counts[blank] = Engine(_Solutions(), _BOARD).run(grids[blank])
+    _refuse(counts == 0, "has no solution", shape)
+    _refuse(counts > 1, "has several solutions", shape)
+    return solved
+
+
+@dataclasses.dataclass(frozen=True)
+class _Solutions(TakesPuzzles):
+    """Solves puzzles and counts their solutions up to two."""
+
+    lanes: int = exact.CPU_LANES
+
+    def fit(self, board: Board, platform: str) -> _Solutions:
+        return dataclasses.replace(self, lanes=exact.fitting_lanes(board, platform))
+
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
+        found = exact.search(board, puzzles, limit=2, lanes=self.lanes)
+        return found.grids, found.counts
+
+
+# ---------------------------------------------------------------------- patterns
+
+
+class _Patterns(NamedTuple):
+    """The 12,096 patterns of a row, numbered in their order, under the 1,296 arrangements of columns.
+
+    Attributes:
+      codes: int32[12096], ascending: the number that _WEIGHTS make of each.
+      arrangements: int64[1296, 9], the old column in each new one.
+      images: uint16[1296, 12096], what an arrangement makes of a pattern.
+      smallest: uint16[12096], the smallest that any makes of it.
+      counts: int64[12096], how many arrangements do so.
+      starts: int64[12096], the first of them in ``attaining``.
+      attaining: int64[sum of counts], they, pattern after pattern.
+    """
+
+    codes: NDArray[np.int32]
+    arrangements: NDArray[np.int64]
+    images: NDArray[np.uint16]
+    smallest: NDArray[np.uint16]
+    counts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    attaining: NDArray[np.int64]
+
+
+@functools.cache
+def _patterns() -> _Patterns:
+    """The tables, made once, in 0.3 s."""
+    patterns = np.zeros((1, 0), np.int32)
+    for column in range(9):
+        patterns, other = np.repeat(patterns, 9, axis=0), np.tile(np.arange(9, dtype=np.int32), len(patterns))
+        fits = (other // 3 != column // 3) & (patterns != other[:, None]).all(axis=1)
+        patterns = np.concatenate([patterns, other[:, None]], axis=1)[fits]
+    codes = patterns @ _WEIGHTS
+
+    arrangements, images = np.arange(9)[None], np.arange(len(codes), dtype=np.uint16)[None]
+    for moves in _moves():
+        # a move s makes s⁻¹ q s of a pattern q
+        moved = [np.searchsorted(codes, move.argsort()[patterns[:, move]] @ _WEIGHTS) for move in moves]
+        arrangements = arrangements[:, moves].reshape(-1, 9)
+        images = np.array(moved, np.uint16)[:, images].swapaxes(0, 1).reshape(len(arrangements), -1)
+    smallest = images.min(axis=0)
+    pattern, attaining = np.nonzero((images == smallest).T)
+    counts = np.bincount(pattern)
+    return _Patterns(codes, arrangements, images, smallest, counts, counts.cumsum() - counts, attaining)
+
+
+def _moves() -> NDArray[np.int64]:
+    """int64[4, 6, 9]: the six ways to permute the stacks, then the columns of each stack, as old columns."""
+    orders = np.array(list(itertools.permutations(range(3))))
+    moves = np.tile(np.arange(9).reshape(3, 3), (4, 6, 1, 1))
+    moves[0] = 3 * orders[:, :, None] + np.arange(3)
+    for stack in range(3):
+        moves[1 + stack, :, stack] = 3 * stack + orders
+    return moves.reshape(4, 6, 9)
+
+
+# ---------------------------------------------------------------------- forms
+
+
+class _Candidates(NamedTuple):
+    """Symmetries that may lead to the forms of a chunk's grids, those of a grid standing together.
+
+    Attributes:
+      grid: int64[n], the grid that each is for, ascending; every grid has one.
+      choice: int64[n], whether transposed, band, and the choice of a first and second row: 2 x 3 x 6.
+      arrangement: int64[n], of the columns.
+    """
+
+    grid: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    arrangement: NDArray[np.int64]
+
+
+def _forms(puzzles: NDArray[np.uint8], solutions: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The forms of puzzles uint8[n, 81] with these solutions; all is well with both."""
+    candidates = _candidates(solutions)
+    cells, labels = _symmetries(candidates, solutions)
+    label = np.arange(len(labels))[:, None]
+    kept = _smallest(candidates.grid, labels[label, solutions.ravel()[cells]])
+    cells, grid, label = cells[kept], candidates.grid[kept], label[kept]
+    images = labels[label, puzzles.ravel()[cells]]
+    kept = _smallest(grid, images)
+    return images[kept[_firsts(grid[kept])]]
+
+
+def _candidates(solutions: NDArray[np.uint8]) -> _Candidates:
+    """The symmetries that give solutions uint8[n, 81] the smallest second row and, with it, the smallest third."""
+    table = _patterns()
+    seconds = _band_patterns(solutions)
+    rows = table.smallest[seconds]
+    grid, choice = np.nonzero(rows == rows.min(axis=1, keepdims=True))
+    pattern = seconds[grid, choice]
+    counts = table.counts[pattern]
+    offsets = np.repeat(table.starts[pattern] - (counts.cumsum() - counts), counts)
+    arrangement = table.attaining[offsets + np.arange(len(offsets))]
+    grid, choice = np.repeat(grid, counts), np.repeat(choice, counts)
+    kept = _lowest(grid, table.images[arrangement, seconds[grid, choice ^ 1]])
+    return _Candidates(grid[kept], choice[kept], arrangement[kept])
+
+
+def _band_patterns(solutions: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """int64[n, 36]: for each choice the pattern of its second row."""
+    grids = solutions.reshape(-1, 9, 9)
+    lines = np.stack([grids, grids.swapaxes(1, 2)], axis=1).reshape(-1, 9)
+    columns = np.empty(lines.size, np.int32)  # of each digit in each line
+    columns[lines + (9 * np.arange(len(lines)) - 1)[:, None]] = np.arange(9)
+    bands = columns.reshape(-1, 2, 3, 3, 9)
+    codes = bands @ _WEIGHTS[bands].swapaxes(-1, -2)
+    return np.searchsorted(_patterns().codes, codes[..., _FIRST, _SECOND].reshape(-1, 36))
+
+
+def _symmetries(candidates: _Candidates, solutions: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """What candidates do to their grids.
+
+    Returns:
+      cells: int64[n, 81], the cell of ``solutions.ravel()`` that comes to each cell.
+      labels: uint8[n, 10], what each digit becomes; 0 stays 0.
+    """
+    grid, choice, arrangement = candidates
+    row_step = np.where(choice < 18, 9, 1)[:, None]
+    columns = 81 * grid[:, None] + (10 - row_step) * _patterns().arrangements[arrangement]
+    first = choice // 6 % 3 * 3 + _FIRST[choice % 6]
+    digits = solutions.ravel()
+    labels = np.zeros((len(grid), 10), np.uint8)
+    each = np.arange(len(grid))[:, None]
+    labels[each, digits[columns + row_step * first[:, None]]] = np.arange(1, 10)
+    # bands by their smallest first cell, rows in a band by their own
+    heads = labels[each, digits[columns[:, :1] + row_step * np.arange(9)]].reshape(-1, 3, 3)
+    order = (10 * heads.min(axis=2, keepdims=True) + heads).reshape(-1, 9).argsort(axis=1)
+    cells = (row_step * order)[:, :, None] + columns[:, None, :]
+    return cells.reshape(-1, 81), labels
+
+
+def _smallest(group: NDArray[np.int64], images: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The images uint8[n, 81] that are the smallest of their group int64[n], as indices; groups are 0, 1, 2 ..."""
+    kept = np.arange(len(images))
+    for words in _words(images).T:
+        if len(kept) == group[-1] + 1:
+            break
+        kept = kept[_lowest(group[kept], words[kept])]
+    return kept
+
+
+def _lowest(group: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.bool_]:
+    """bool[n]: whether each of values[n] is the lowest of its group int64[n]; groups are 0, 1, 2 ..."""
+    return values == np.minimum.reduceat(values, _firsts(group))[group]
+
+
+def _firsts(group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each group begins."""
+    return np.flatnonzero(np.diff(group, prepend=-1))
+
+
+def _words(grids: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """uint64[n, 11]: the cells of grids uint8[n, 81], eight in a word, so that words are in the order of grids."""
+    return np.pad(grids, ((0, 0), (0, 7))).view(">u8").astype(np.uint64)
