@@ -11,7 +11,7 @@ is to know of a level: every rearrangement is, in one way, a product of one repr
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Sized
 
 import numpy as np
 
@@ -64,8 +64,9 @@ def _orbit(line: int, generators: Sequence[np.ndarray]) -> dict[int, np.ndarray]
 class _Search:
     """Looks for rearrangements that take some lines to given ones: individualization and refinement (McKay 1981).
 
-    Some lines are given colours of their own. Then each house is told apart by the cells that it has, and each cell by
-    the houses that hold it, until that tells no more. A rearrangement can but take lines to lines of the same colour.
+    Some lines are given colours of their own. Then each house is told apart by its cells and by how many of them it
+    shares with which house, and each cell by the houses that hold it, until that tells no more. A rearrangement takes
+    lines to lines of the same colour.
 
     Attributes:
       base: all lines, a row and a column by turns.
@@ -81,15 +82,13 @@ class _Search:
         members = (self._houses[:, :, None] == cells.ravel()).any(axis=1).astype(np.float32)  # for BLAS
         self._shared = _mix((members @ members.T).astype(np.uint64))
 
-    def extend(
-        self, lines: list[int], images: list[int], orbits: dict[int, dict[int, np.ndarray]]
-    ) -> np.ndarray | None:
+    def extend(self, lines: list[int], images: list[int], orbits: Mapping[int, Sized]) -> np.ndarray | None:
         """A rearrangement that takes these lines to these images, int32[2 side]; None if there is none.
 
         Args:
           lines: the first of the base, and others that follow from them.
-          images: as many.
-          orbits: for each later line of the base, where those rearrangements take it that fix all before it.
+          images: a line for each.
+          orbits: for each later line of the base, the lines it goes to where all before it stay in place.
         """
         before, after = self.colours(lines), self.colours(images)
         if (np.sort(before) != np.sort(after)).any():
@@ -98,8 +97,8 @@ class _Search:
         line = next((line for line in self.base if alike[line] > 1), None)
         if line is None:
             return self._verified((before[:, None] == after).argmax(axis=1).astype(np.int32))
-        # If there is any rearrangement, then there is one for each line of an orbit's image, so that not all lines need
-        # be tried. In place comes first: what is found so moves few lines.
+        # Rearrangements take ``line`` to as many lines as there are in its orbit, or there are none at all: if any is
+        # among the choices, one is among the first few. In place comes first, so that what is found moves few lines.
         choices = sorted(np.flatnonzero(after == before[line]).tolist(), key=line.__ne__)
         for image in choices[: len(choices) - len(orbits[line]) + 1]:
             if (found := self.extend([*lines, line], [*images, image], orbits)) is not None:

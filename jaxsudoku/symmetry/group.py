@@ -67,12 +67,11 @@ def sample(key: Array, board: Board, shape: tuple[int, ...] = ()) -> Symmetry:
     Returns:
       A ``Symmetry`` with batch axes ``shape``.
     """
-    side = board.side
-    key, digits_key = random.split(key)
-    lines = jnp.broadcast_to(jnp.arange(2 * side, dtype=jnp.uint8), (*shape, 2 * side))
-    for level, table in enumerate(_tables(board)):
-        drawn = random.randint(random.fold_in(key, level), shape, 0, len(table), jnp.int32)
-        lines = _take(lines, jnp.asarray(table)[drawn])
+    side, tables = board.side, _tables(board)
+    lines_key, digits_key = random.split(key)
+    sizes = np.array([len(table) for table in tables], np.int32).reshape(-1, *[1] * len(shape))
+    drawn = random.randint(lines_key, (len(tables), *shape), 0, sizes, jnp.int32)
+    lines = functools.reduce(_take, [jnp.asarray(table)[places] for table, places in zip(tables, drawn, strict=True)])
     rows, columns = jnp.split((lines % side).astype(jnp.int32), 2, axis=-1)
     return Symmetry(lines[..., 0] >= side, rows, columns, _ranks(random.bits(digits_key, (*shape, side), jnp.uint32)))
 
