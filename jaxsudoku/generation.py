@@ -29,6 +29,8 @@ from jaxsudoku.solution import Status
 
 #: Attempts at each puzzle, on average, before generation gives up.
 ATTEMPTS = 200
+#: Attempts that are made at a time once few puzzles are missing.
+_TOGETHER = 1024
 #: Steps in the neighbourhood that an attempt makes by default where ratings are bounded from below.
 _RATING_STEPS = 32
 #: Clues that a step in the neighbourhood puts back.
@@ -70,7 +72,8 @@ class GenerateConfig:
     """What puzzles are wished for.
 
     Attributes:
-      clues: number of clues, or (fewest, most), drawn evenly for each puzzle; None for whatever a minimal puzzle has.
+      clues: number of clues, or (fewest, most), each None where there is no bound, drawn evenly for each puzzle; None
+        for whatever a minimal puzzle has.
       minimal: whether no clue may be superfluous; always so where no number of clues is wished for.
       rating: (lowest, highest) rating, each None where there is no bound.
       pattern: a symmetry of the places of clues, one of ``PATTERNS``.
@@ -79,7 +82,7 @@ class GenerateConfig:
       attempts: attempts at a puzzle, on average, before giving up.
     """
 
-    clues: int | tuple[int, int] | None = None
+    clues: int | tuple[int | None, int | None] | None = None
     minimal: bool = False
     rating: tuple[float | None, float | None] | None = None
     pattern: str = "none"
@@ -102,9 +105,8 @@ class GenerateConfig:
 
     def clue_range(self, cells: int) -> tuple[int, int]:
         """The fewest and the most clues."""
-        if self.clues is None:
-            return 0, cells
-        return self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
+        low, high = self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
+        return 0 if low is None else low, cells if high is None else high
 
     def rating_range(self) -> tuple[float, float]:
         """The lowest and the highest rating."""
@@ -195,15 +197,17 @@ class Generator:
             np.zeros((count, cells), np.uint8), np.zeros((count, cells), np.uint8), np.zeros(count, np.int32),
             np.zeros(count, np.float32),
         )  # fmt: skip
-        missing = np.arange(count)
-        for attempt in range(self.config.attempts):
-            if not len(missing):
-                return found
-            made = self._engine.run(self._rows(first + missing, attempt))
-            good = self._is_wished(made)
+        missing, attempt = np.arange(count), 0
+        while len(missing) and attempt < self.config.attempts:
+            # the first attempt mostly does; then several at a time, of which the first to succeed counts
+            together = min(max(_TOGETHER // len(missing), 1), self.config.attempts - attempt) if attempt else 1
+            made = self._engine.run(self._rows(np.tile(first + missing, together), attempt, together))
+            good = self._is_wished(made).reshape(together, -1)
+            winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
+            settled = good.any(axis=0)
             for whole, part in zip(found, made, strict=True):
-                whole[missing[good]] = part[good]
-            missing = missing[~good]
+                whole[missing[settled]] = part[winner[settled]]
+            missing, attempt = missing[~settled], attempt + together
         if not len(missing):
             return found
         kept = np.setdiff1d(np.arange(count), missing)
@@ -213,21 +217,20 @@ class Generator:
             Puzzles(*(part[kept] for part in found)),
         )
 
-    def _rows(self, indices: np.ndarray, attempt: int) -> np.ndarray:
+    def _rows(self, numbers: np.ndarray, attempt: int, together: int) -> np.ndarray:
+        """Items of so many attempts, from ``attempt`` on, one after the other, at the puzzles ``numbers``."""
         fewest, most = self.config.clue_range(self.board.cells)
         exhaustive = self.config.minimal or self.config.clues is None
         low, _ = self.config.rating_range()
         row = _Row(
-            number=0,
-            attempt=attempt,
+            number=numbers,
+            attempt=attempt + np.arange(together).repeat(len(numbers) // together),
             fewest=0 if exhaustive else fewest,
             most=0 if exhaustive else most,
             enough=most,
             goal=np.float32(low).view(np.uint32),
         )
-        rows = np.tile(np.array(row, np.uint32), (len(indices), 1))
-        rows[:, 0] = indices
-        return rows
+        return np.stack(np.broadcast_arrays(*row), axis=1).astype(np.uint32)
 
     def _is_wished(self, made: Puzzles) -> np.ndarray:
         fewest, most = self.config.clue_range(self.board.cells)

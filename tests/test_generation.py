@@ -1,0 +1,210 @@
+"""Generated puzzles: proper, minimal, as wished, and each the same whatever the batch."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import generation
+from jaxsudoku.board import Board
+
+FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
+NINE = Board.classic()
+
+#: Makes puzzles of a board in batches of 64, so that a kernel is compiled once.
+generate = functools.partial(js.generate, batch_size=64)
+
+
+def check(board: Board, made: js.Puzzles) -> None:
+    """Puzzles are proper, and what is said of them is true."""
+    assert made.puzzles.dtype == made.solutions.dtype == np.uint8
+    assert made.clues.dtype == np.int32
+    assert made.rating.dtype == np.float32
+    np.testing.assert_array_equal((made.puzzles > 0).sum(axis=1), made.clues)
+    for puzzle, solution in zip(made.puzzles, made.solutions, strict=True):
+        (found,) = reference.solutions(board, puzzle, 2)
+        np.testing.assert_array_equal(found, solution)
+
+
+def is_minimal(board: Board, puzzle: np.ndarray) -> bool:
+    """No clue may go."""
+    for cell in np.flatnonzero(puzzle):
+        less = puzzle.copy()
+        less[cell] = 0
+        if reference.count(board, less, 2) < 2:
+            return False
+    return True
+
+
+@functools.cache
+def minimal(name: str) -> js.Puzzles:
+    return generate(1, 40, reference.SMALL[name])
+
+
+@pytest.mark.parametrize("name", ["4x4", "2x3", "jigsaw-5"])
+def test_minimal_puzzles(name):
+    board = reference.SMALL[name]
+    made = minimal(name)
+    check(board, made)
+    assert all(is_minimal(board, puzzle) for puzzle in made.puzzles)
+    assert len(np.unique(made.puzzles, axis=0)) > 35
+    np.testing.assert_array_equal(made.rating == 0, js.weakest_rules(made.puzzles, board) <= 2)
+
+
+def test_a_puzzle_is_its_own_whatever_the_batch():
+    made = minimal("4x4")
+    for first, count in ((0, 40), (7, 9)):
+        again = js.generate(1, count, FOUR, first=first, batch_size=10)
+        for part, whole in zip(again, made, strict=True):
+            np.testing.assert_array_equal(part, whole[first : first + count])
+    other = generate(2, 40, FOUR)
+    assert (other.puzzles != made.puzzles).any(axis=1).mean() > 0.9
+    same = generate(jax.random.key(1), 40, FOUR)
+    np.testing.assert_array_equal(same.puzzles, made.puzzles)
+
+
+def test_ratings_are_those_of_rate():
+    made = minimal("2x3")
+    np.testing.assert_array_equal(js.rate(made.puzzles, 1, SIX), made.rating)
+
+
+def test_a_number_of_clues():
+    made = generate(0, 50, FOUR, clues=6)
+    check(FOUR, made)
+    assert (made.clues == 6).all()
+    several = generate(0, 60, FOUR, clues=(5, 9))
+    check(FOUR, several)
+    assert set(several.clues.tolist()) == {5, 6, 7, 8, 9}
+    full = generate(0, 3, FOUR, clues=16)
+    np.testing.assert_array_equal(full.puzzles, full.solutions)
+
+
+def test_minimal_with_a_number_of_clues():
+    made = generate(0, 20, FOUR, clues=5, minimal=True)
+    check(FOUR, made)
+    assert (made.clues == 5).all()
+    assert all(is_minimal(FOUR, puzzle) for puzzle in made.puzzles)
+
+
+@pytest.mark.parametrize("pattern", ["half-turn", "full"])
+def test_patterns(pattern):
+    made = generate(0, 30, SIX if pattern == "half-turn" else FOUR, pattern=pattern)
+    board = SIX if pattern == "half-turn" else FOUR
+    check(board, made)
+    given = made.puzzles.reshape(-1, board.side, board.side) > 0
+    np.testing.assert_array_equal(given, given[:, ::-1, ::-1])
+    if pattern == "full":
+        np.testing.assert_array_equal(given, given.swapaxes(1, 2))
+        np.testing.assert_array_equal(given, given[:, ::-1])
+    assert 0 < given.mean() < 0.8
+
+
+@pytest.mark.parametrize("pattern", generation.PATTERNS)
+@pytest.mark.parametrize("side", [4, 9])
+def test_the_places_of_a_pattern_make_a_partition(pattern, side):
+    board = Board.classic(side)
+    orbits = generation._orbits(board, pattern)
+    places = orbits[orbits < board.cells]
+    np.testing.assert_array_equal(np.sort(places), np.arange(board.cells))
+    width = {"none": 1, "quarter-turn": 4, "full": 8}.get(pattern, 2)
+    assert orbits.shape[1] == width if side > 4 else orbits.shape[1] <= width
+
+
+def test_the_neighbourhood_leads_to_fewer_clues_and_higher_ratings():
+    plain = generate(1, 64, SIX)
+    fewer = generate(0, 64, SIX, clues=(0, 9), minimal=True, steps=10)
+    check(SIX, fewer)
+    assert (plain.clues > 9).mean() > 0.5
+    assert (fewer.clues <= 9).all()
+    assert all(is_minimal(SIX, puzzle) for puzzle in fewer.puzzles)
+    hard = generate(0, 16, SIX, rating=(1.0, None), steps=10)
+    check(SIX, hard)
+    assert (hard.rating >= 1).all()
+    assert (plain.rating < 1).mean() > 0.5
+
+
+def test_what_cannot_be_ends_with_what_was_found():
+    with pytest.raises(js.GenerationError, match=r"^0 of 5 puzzles found: 3 attempts .*\(2 clues on 4x4") as caught:
+        generate(0, 5, FOUR, clues=2, attempts=3)
+    assert len(caught.value.found.puzzles) == 0
+    with pytest.raises(js.GenerationError, match=r"4 clues on 4x4") as caught:
+        generate(0, 400, FOUR, clues=4, attempts=1)
+    found = caught.value.found
+    assert 0 < len(found.puzzles) < 400
+    check(FOUR, found)
+    assert (found.clues == 4).all()
+
+
+def test_a_board_without_solved_grids_ends_too():
+    board = Board(4, box=(2, 2), extra=((0, 1, 2, 7),))
+    with pytest.raises(js.GenerationError, match="0 of 2 puzzles found"):
+        generate(0, 2, board, attempts=1)
+
+
+def test_no_puzzles_at_all():
+    made = generate(0, 0, FOUR)
+    assert made.puzzles.shape == (0, 16)
+
+
+@pytest.mark.parametrize(
+    ("count", "wishes", "cause"),
+    [
+        (-1, {}, "count must be at least 0, not -1"),
+        (1, {"clues": 17}, "17 clues; a board of 4x4 with 2x2 boxes has 16 cells"),
+        (1, {"clues": (6, 5)}, "clues must be"),
+        (1, {"clues": -1}, "clues must be"),
+        (1, {"rating": (3.0, 1.0)}, "rating must be a range"),
+        (1, {"pattern": "spiral"}, "unknown pattern 'spiral': choose one of none, half-turn"),
+        (1, {"steps": -1}, "steps must be at least 0"),
+        (1, {"attempts": 0}, "attempts must be at least 1"),
+        (1, {"first": 1 << 32}, "numbered from 0"),
+    ],
+)
+def test_senseless_wishes(count, wishes, cause):
+    with pytest.raises(ValueError, match=cause):
+        generate(0, count, FOUR, **wishes)
+
+
+def test_nine_by_nine_against_a_sat_solver():
+    """Unique and minimal, by a solver that shares nothing with ours."""
+    made = js.generate(0, 500, batch_size=500)
+    for puzzle, solution in zip(made.puzzles, made.solutions, strict=True):
+        sat = Sat(NINE)
+        given = [sat.literal(cell, puzzle[cell]) for cell in np.flatnonzero(puzzle)]
+        grid = [sat.literal(cell, solution[cell]) for cell in range(81)]
+        assert sat.solver.solve(assumptions=grid)
+        # away from the solution in some cell: without a clue there is a way, with all of them there is none
+        sat.solver.add_clause([-literal for literal in grid])
+        assert not sat.solver.solve(assumptions=given)
+        assert all(sat.solver.solve(assumptions=given[:at] + given[at + 1 :]) for at in range(len(given)))
+        sat.solver.delete()
+    assert 23 < made.clues.mean() < 26
+    assert len(np.unique(made.puzzles, axis=0)) == 500
+
+
+class Sat:
+    """The rules of a board as clauses."""
+
+    def __init__(self, board: Board) -> None:
+        from pysat.solvers import Solver
+
+        self.side = board.side
+        cells, digits = range(board.cells), range(1, board.side + 1)
+        self.solver = Solver(name="minisat22")
+        for cell in cells:
+            self.solver.add_clause([self.literal(cell, digit) for digit in digits])
+        for house in board.houses:
+            for digit in digits:
+                self.solver.add_clause([self.literal(cell, digit) for cell in house])
+                for at, cell in enumerate(house):
+                    for other in house[:at]:
+                        self.solver.add_clause([-self.literal(cell, digit), -self.literal(other, digit)])
+
+    def literal(self, cell: int, digit: int) -> int:
+        """The variable that says that a cell holds a digit."""
+        return int(cell) * self.side + int(digit)
