@@ -27,6 +27,7 @@ LEVELS = (
     ("exact",),
     ("symmetry", "rating", "fill"),
     ("generation",),
+    ("datasets",),
     ("env",),
     ("networks",),
     ("search", "population", "classic", "mastermind"),

@@ -1,0 +1,18 @@
+"""Data sets of generated puzzles: built in checksummed shards, whatever interrupts it, and fed to training in batches.
+
+All there is to making and using one::
+
+    dataset = datasets.build("train", 1_000_000, seed=0, clues=(24, 40))
+    for batch in datasets.batches(datasets.load("train"), key=1, batch_size=4096, epochs=10):
+        train(batch.puzzles, batch.solutions)
+
+A data set is a folder of ``shard-00000.npz`` and so on, or ``.parquet``, and of ``card.json``, which tells what is in
+them and how they were made. The same arguments give the same puzzles on every machine.
+"""
+
+from .builder import build
+from .card import GRADES, Card, DatasetError, Shard, grade
+from .feed import Batch, batches
+from .loader import Dataset, load
+
+__all__ = ["GRADES", "Batch", "Card", "Dataset", "DatasetError", "Shard", "batches", "build", "grade", "load"]

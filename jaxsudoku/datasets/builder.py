@@ -1,0 +1,172 @@
+"""Building data sets, so that a killed build loses no more than the shard that it was at.
+
+A shard is written under a temporary name and renamed once it is on the disk; only then the plan lists it. When all are
+done the plan becomes the card. Wherever a build is killed, resuming it ends in the same files, byte for byte.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import operator
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
+
+from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
+from .exclude import excluded_hashes, is_excluded
+from .loader import Dataset, load
+from .shards import FORMATS, describe, encode, is_whole, write_file
+
+#: Most puzzles of a data set: half of what a generator can number, so that there are spare ones.
+_MOST = 1 << 31
+
+
+def build(
+    folder: str | os.PathLike[str],
+    count: int,
+    *,
+    seed: int = 0,
+    board: Board | None = None,
+    format: str = "npz",
+    shard_size: int = 65536,
+    exclude: Any = None,
+    resume: bool = False,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **wishes: object,
+) -> Dataset:
+    """Builds a data set of generated puzzles in a folder of its own.
+
+    It holds the first ``count`` puzzles of ``generate(seed, count, board, **wishes)``. Those whose solutions are
+    excluded make way for later ones of the same endless sequence, each shard having a stretch of it for itself. That
+    two puzzles of a data set have equivalent solutions isn't looked for: among the 5e9 classes of 9x9 grids a million
+    random ones have about a hundred such pairs, and puzzles themselves hardly ever meet.
+
+    Args:
+      folder: where to; it must not exist unless resuming.
+      count: how many puzzles.
+      seed: the seed.
+      board: the board; the classic 9x9 one by default.
+      format: "npz" or "parquet".
+      shard_size: puzzles in each file but the last.
+      exclude: uint8[m, 81], puzzles or solved grids whose solutions must not occur, up to symmetry. Puzzles are solved
+        here, unless it is a tuple of these and their solutions, such as another data set's ``arrays()``. For the
+        classic 9x9 board alone.
+      resume: go on with the build in the folder, if there is one. Shards that are done are verified, and made anew if
+        they are damaged; a whole data set is mended likewise.
+      batch_size, devices: as in ``generate``; the puzzles do not depend on them.
+      progress: called with the number of puzzles that are done, and the count, after each shard.
+      **wishes: fields of ``GenerateConfig``.
+
+    Returns:
+      The ``Dataset``, as ``load`` gives it.
+
+    Raises:
+      ValueError: arguments that make no sense.
+      FileExistsError: the folder exists, and resume isn't set.
+      DatasetError: the folder to resume holds something else; the message says in which settings it differs. Or a
+        damaged shard, made anew, is not what it was.
+      GenerationError: too many attempts at a puzzle failed, or too many puzzles were excluded; it has what was found of
+        the shard. Those before it are kept.
+      ImportError: Parquet without pyarrow.
+    """
+    board = board or Board.classic()
+    seed, count, shard_size = map(operator.index, (seed, count, shard_size))
+    for name, value in (("count", count), ("shard_size", shard_size)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+    if count > _MOST:
+        raise ValueError(f"count must be at most {_MOST}, not {count}")
+    if format not in FORMATS:
+        raise ValueError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
+    config = GenerateConfig(**wishes)  # type: ignore[arg-type]
+    generator = Generator(seed, board, config, batch_size, devices)
+    hashes = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
+    plan = Card(
+        seed=seed,
+        board=board,
+        wishes=wishes_of(config),
+        excluded=_fingerprint(hashes) if exclude is not None else None,
+        count=count,
+        shard_size=shard_size,
+        format=format,
+        made_with=versions(),
+    )
+    folder = Path(folder)
+    card = _begun(folder, plan, resume)
+    for number, start in enumerate(range(0, count, shard_size)):
+        size = min(shard_size, count - start)
+        known = card.shards[number] if number < len(card.shards) else None
+        if known is None or not is_whole(known, folder):
+            puzzles = _make(generator, start, size, count + start, shard_size, hashes)
+            data = encode(puzzles, board, format)
+            shard = describe(number, format, size, data)
+            if known not in (None, shard):
+                raise DatasetError(f"{folder / shard.file}: damaged, and made anew it is not what the card describes")
+            write_file(folder / shard.file, data)
+            if known is None:
+                card = card.with_shard(shard, puzzles)
+                write_file(folder / PLAN, card.encode())
+        if progress is not None:
+            progress(start + size, count)
+    write_file(folder / CARD, card.encode())
+    for leftover in (folder / PLAN, *folder.glob("*.tmp")):
+        leftover.unlink(missing_ok=True)
+    return load(folder)
+
+
+def _begun(folder: Path, plan: Card, resume: bool) -> Card:
+    """The plan or card in the folder if it is to be resumed and has the same settings; else writes this plan there."""
+    if folder.exists() and not resume:
+        raise FileExistsError(errno.EEXIST, "the folder exists: go on with resume=True or name another", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (CARD, PLAN):
+        if (folder / name).exists():
+            found = Card.read(folder / name)
+            if differences := found.differences(plan):
+                raise DatasetError(f"{folder}: holds another data set: {'; '.join(differences)}")
+            return found
+    if others := sorted(path.name for path in folder.iterdir() if path.name != f"{PLAN}.tmp"):
+        raise DatasetError(f"{folder}: holds no data set to resume, but {others[0]}")
+    write_file(folder / PLAN, plan.encode())
+    return plan
+
+
+def _make(generator: Generator, first: int, size: int, spare: int, spares: int, hashes: np.ndarray) -> Puzzles:
+    """The puzzles of a shard: a stretch of the sequence, with spare ones in the places of those that are excluded.
+
+    Args:
+      generator: makes the sequence.
+      first, size: the stretch.
+      spare, spares: the stretch that replacements come from.
+      hashes: uint64[k], of the solutions that are excluded.
+    """
+    made = generator.make(first, size)
+    missing = np.flatnonzero(is_excluded(made.solutions, hashes))
+    end = spare + spares
+    while len(missing):
+        if spare + len(missing) > end:
+            kept = np.setdiff1d(np.arange(size), missing)
+            raise GenerationError(
+                f"{len(kept)} of {size} puzzles found: the solutions of too many others are excluded",
+                Puzzles(*(part[kept] for part in made)),
+            )
+        others = generator.make(spare, len(missing))
+        spare += len(missing)
+        for whole, part in zip(made, others, strict=True):
+            whole[missing] = part
+        missing = missing[is_excluded(others.solutions, hashes)]
+    return made
+
+
+def _fingerprint(hashes: np.ndarray) -> dict[str, Any]:
+    return {"solutions": len(hashes), "sha256": hashlib.sha256(hashes.astype("<u8").tobytes()).hexdigest()}

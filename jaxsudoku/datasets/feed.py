@@ -1,0 +1,164 @@
+"""Feeding training: shuffled batches of a data set, each puzzle under a random symmetry of its board.
+
+In every epoch the shards are put in a random order and cut into windows of several; the rows of a window are shuffled
+together. Only one window is kept in memory (two for a moment, while the next one is read), and a data set no larger
+than that is shuffled as a whole and read once.
+
+All that is random follows from the key, the epoch and the step, so a run can go on from any step.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku import symmetry
+from jaxsudoku.batches import as_key
+from jaxsudoku.board import Board
+from jaxsudoku.generation import Puzzles
+
+from .loader import Dataset
+
+#: Bytes that a window takes by default; it is part of what the order of puzzles follows from.
+_WINDOW_BYTES = 1 << 28
+
+
+class Batch(NamedTuple):
+    """Puzzles to train on, on the device.
+
+    Attributes:
+      puzzles: uint8[B, cells], 0 = empty.
+      solutions: uint8[B, cells].
+      clues: int32[B].
+      rating: float32[B].
+    """
+
+    puzzles: Array
+    solutions: Array
+    clues: Array
+    rating: Array
+
+
+def batches(
+    dataset: Dataset,
+    key: Array | int,
+    batch_size: int,
+    *,
+    augment: bool = True,
+    epochs: int | None = None,
+    drop_last: bool = True,
+    start: int = 0,
+    window: int | None = None,
+) -> Iterator[Batch]:
+    """Batches of a data set, shuffled anew in each epoch.
+
+    Args:
+      dataset: the data set.
+      key: a JAX key or a seed.
+      batch_size: puzzles in a batch.
+      augment: whether each puzzle, with its solution, comes under a random symmetry of the board, another one each
+        time.
+      epochs: how many; None for no end.
+      drop_last: leave out the rows at the end of an epoch that make no whole batch (others each time), rather than give
+        a smaller batch.
+      start: number of the first batch: what comes is what would have come after so many batches.
+      window: puzzles that are shuffled together, in whole shards; by default 256 MB of them. Another window is another
+        order.
+
+    Returns:
+      Iterator of ``Batch``. Reading it raises ``DatasetError`` at a damaged shard.
+
+    Raises:
+      ValueError: a number is out of its range, or no whole batch can be made.
+    """
+    lowest = {"batch_size": (batch_size, 1), "start": (start, 0), "epochs": (epochs, 0), "window": (window, 1)}
+    for name, (value, least) in lowest.items():
+        if value is not None and value < least:
+            raise ValueError(f"{name} must be at least {least}, not {value}")
+    if drop_last and batch_size > len(dataset):
+        raise ValueError(f"{len(dataset)} puzzles make no batch of {batch_size}")
+    key = as_key(key)
+    shuffle = _Shuffle(dataset, key, window)
+    return _stream(shuffle, key, batch_size, augment, epochs, drop_last, start)
+
+
+def _stream(
+    shuffle: _Shuffle, key: Array, batch_size: int, augment: bool, epochs: int | None, drop_last: bool, start: int
+) -> Iterator[Batch]:
+    size, board = len(shuffle.dataset), shuffle.dataset.board
+    steps = size // batch_size if drop_last else -(-size // batch_size)
+    first, skipped = divmod(start, steps)
+    step = start
+    for epoch in itertools.count(first) if epochs is None else range(first, epochs):
+        for part in _cut(shuffle.rows(epoch, skipped * batch_size), batch_size, drop_last):
+            batch = Batch(*map(jnp.asarray, part))
+            yield _augmented(board, key, np.uint32(step), batch) if augment else batch
+            step += 1
+        skipped = 0
+
+
+@functools.partial(jax.jit, static_argnames="board")
+def _augmented(board: Board, key: Array, step: Array, batch: Batch) -> Batch:
+    """The batch with each pair under a random symmetry, which follows from the key and the step."""
+    chosen = symmetry.sample(jax.random.fold_in(key, step), board, batch.puzzles.shape[:1])
+    puzzles, solutions = (symmetry.apply(chosen, grids) for grids in batch[:2])
+    return batch._replace(puzzles=puzzles, solutions=solutions)
+
+
+def _cut(pieces: Iterator[tuple[Puzzles, np.ndarray]], size: int, drop_last: bool) -> Iterator[Puzzles]:
+    """The chosen rows of each piece, in batches of ``size`` that run on from piece to piece."""
+    taken: list[Puzzles] = []
+    missing = size
+    for arrays, rows in pieces:
+        while len(rows):
+            now, rows = rows[:missing], rows[missing:]
+            taken.append(Puzzles(*(array[now] for array in arrays)))
+            missing -= len(now)
+            if not missing:
+                yield _joined(taken)
+                taken, missing = [], size
+    if taken and not drop_last:
+        yield _joined(taken)
+
+
+def _joined(parts: list[Puzzles]) -> Puzzles:
+    return parts[0] if len(parts) == 1 else Puzzles(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+class _Shuffle:
+    """The order of a data set's rows in every epoch, and the rows themselves."""
+
+    def __init__(self, dataset: Dataset, key: Array, window: int | None) -> None:
+        self.dataset = dataset
+        window = window or _WINDOW_BYTES // (2 * dataset.board.cells + 8)
+        self._together = max(1, window // dataset.card.shard_size)  # shards in a window
+        self._key = np.asarray(jax.random.key_data(key)).tolist()
+        self._read: tuple[list[int], Puzzles] | None = None
+
+    def rows(self, epoch: int, skip: int) -> Iterator[tuple[Puzzles, np.ndarray]]:
+        """For each window its puzzles and the order of its rows, without the first ``skip`` rows of the epoch."""
+        shards = self._permutation(len(self.dataset.card.shards), epoch, 0)
+        for number, start in enumerate(range(0, len(shards), self._together), 1):
+            window = sorted(shards[start : start + self._together].tolist())
+            size = sum(self.dataset.card.shards[shard].puzzles for shard in window)
+            if skip < size:
+                yield self._arrays(window), self._permutation(size, epoch, number)[skip:]
+            skip = max(0, skip - size)
+
+    def _arrays(self, window: list[int]) -> Puzzles:
+        if self._read is None or self._read[0] != window:
+            self._read = None
+            self._read = window, self.dataset.arrays(window)
+        return self._read[1]
+
+    def _permutation(self, size: int, epoch: int, number: int) -> np.ndarray:
+        # numpy promises that raw bits stay the same from version to version, but no more than that
+        source = np.random.PCG64(np.random.SeedSequence([*self._key, epoch, number]))
+        return np.argsort(source.random_raw(size), kind="stable")
