@@ -48,7 +48,7 @@ _HOME = {
     "weakest_rules": "rating",
 }
 
-_MODULES = ("board", "exact", "generation", "grid", "io", "planes", "rating", "solvers", "symmetry")
+_MODULES = ("board", "datasets", "exact", "generation", "grid", "io", "planes", "rating", "solvers", "symmetry")
 
 __all__ = [
     "SOLVERS",
