@@ -187,6 +187,8 @@ class Generator:
             batch_size = max(default_batch_size(board, devices) // 8, 64 * len(devices))
         kernel = _Attempt(config.pattern, config.neighbourhood_steps)
         self._engine = Engine(kernel, board, key, batch_size, devices)
+        #: Puzzles that are made at a time without a core or device having to wait.
+        self.stretch = self._engine.batch_size * self._engine.workers
 
     def make(self, first: int, count: int) -> Puzzles:
         """The puzzles numbered from ``first`` on; raises ``GenerationError`` as ``generate`` does."""

@@ -28,6 +28,10 @@ from jaxsudoku.propagate import RULES, duplicated_givens, outcome, propagate
 
 #: Searches of a puzzle whose branch nodes are averaged.
 SEARCHES = 8
+#: How hard puzzles are by their ratings, easiest first: those of 0, which singles solve, and then those below 2, below
+#: 10, below 50, and from 50 on. A rating is a mean number of branch nodes, as ``rate`` gives it.
+GRADES = ("easy", "medium", "hard", "very hard", "extreme")
+_BOUNDS = (2.0, 10.0, 50.0)
 #: Nodes of one search after which it is cut off, so that no puzzle takes for ever.
 BUDGET = 1 << 16
 #: The rules of the searches. On the rated Kaggle puzzles singles agree with their difficulty best.
@@ -88,6 +92,12 @@ def weakest_rules(
     array, board = as_puzzles(puzzles, board)
     engine = Engine(_RulesKernel(), board, 0, batch_size, devices)
     return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
+
+
+def grade(ratings: Any) -> np.ndarray:
+    """The grades of puzzles, int8[*b], indices into ``GRADES``, by their ratings, float32[*b]."""
+    ratings = np.asarray(ratings)
+    return np.where(ratings > 0, 1 + np.searchsorted(_BOUNDS, ratings, side="right"), 0).astype(np.int8)
 
 
 def branch_nodes(

@@ -1,4 +1,4 @@
-"""The command line: ``jaxsudoku solve``, ``count`` and ``show``."""
+"""The command line: ``jaxsudoku solve``, ``count``, ``show``, ``generate``, ``rate`` and ``build``."""
 
 from __future__ import annotations
 
@@ -63,9 +63,15 @@ def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
         from .show import show
 
         return show(args)
-    from . import commands
+    from . import commands, making
 
-    command = commands.solve if args.command == "solve" else commands.count
+    command = {
+        "solve": commands.solve,
+        "count": commands.count,
+        "generate": making.generate,
+        "build": making.build,
+        "rate": making.rate,
+    }[args.command]
     return command(args, signals, began)
 
 

@@ -21,7 +21,7 @@ from .counts import CountWriter
 from .failure import as_usage, described
 from .files import named, open_input
 from .progress import Screen
-from .report import BadLines, Summary
+from .report import BadLines, Summary, device_of
 from .stop import Signals, Stop
 
 #: What may become of a line of ``solve``'s input, in the order of the summary.
@@ -103,11 +103,7 @@ def _answer(
         seconds=seconds,
         puzzles_per_second=run.tally.puzzles / seconds,
         error=failure,
-        device={
-            "platform": engine.devices[0].platform,
-            "kind": engine.devices[0].device_kind,
-            "count": len(engine.devices),
-        },
+        device=device_of(engine.devices),
         solver=solver,
         config=dataclasses.asdict(config),
         board=str(args.board),

@@ -27,6 +27,9 @@ examples:
   jaxsudoku solve sixteen.txt --board 16 --output solved.parquet
   jaxsudoku count puzzles.txt --limit 2
   jaxsudoku show puzzles.txt --index 3 --solve
+  jaxsudoku generate 100000 --output minimal.csv
+  jaxsudoku rate puzzles.txt --output rated.csv
+  jaxsudoku build 1000000 --clues 24:34 --output train
 
 `jaxsudoku COMMAND --help` tells all about a command.
 """
@@ -68,6 +71,53 @@ examples:
 output: a number a line, 0 for no solution (or givens that clash), `-` for a malformed line.
 
 {_INPUT}
+{_ENDING}"""
+
+
+_MAKING_ENDING = """\
+exit status:
+  0    done
+  1    not all puzzles were found within the attempts, or writing failed; what was found is written
+  2    usage: an unknown option or value, an output that exists
+  130  stopped by Ctrl-C (143 by SIGTERM)
+"""
+
+_GENERATE_EPILOG = f"""\
+examples:
+  jaxsudoku generate 100000 --minimal --output minimal.csv
+  jaxsudoku generate 1000 --board 16 --clues 110 --seed 7 --output big.csv
+  jaxsudoku generate 5000 --rating 20: --output hard.csv
+  jaxsudoku generate 10 --pattern half-turn --format text
+
+output: the columns puzzle, solution, clues and rating; as text a puzzle a line. Each puzzle has exactly one solution.
+The same seed gives the same puzzles on every machine, and the first of many are those of few.
+
+{_MAKING_ENDING}"""
+
+_BUILD_EPILOG = f"""\
+examples:
+  jaxsudoku build 1000000 --clues 24:34 --output train
+  jaxsudoku build 1000000 --clues 24:34 --output train --resume
+  jaxsudoku build 100000 --output train --exclude test.txt
+
+output: a folder of shards (npz or Parquet) and of card.json, which tells their contents and checksums;
+jaxsudoku.datasets.load reads it. A build that was interrupted, by whatever, goes on with --resume, and ends as it would
+have without the interruption, byte for byte.
+
+{_MAKING_ENDING}"""
+
+_RATE_EPILOG = f"""\
+examples:
+  jaxsudoku rate puzzles.txt --output rated.csv
+  jaxsudoku rate puzzles.txt --searches 50
+
+rating: the mean number of branch nodes of complete searches in random orders, after naked and hidden singles; 0 if
+these solve the puzzle. rules: the weakest that solve it alone (none, naked, singles, locked), or search. Both are empty
+where a puzzle has no solution or several.
+
+{_INPUT}
+output: the columns puzzle, clues, rating and rules, then the further columns of the input; as text the puzzles alone.
+
 {_ENDING}"""
 
 
@@ -143,6 +193,26 @@ def build_parser(solver: str | None = None) -> Parser:
                       help="which puzzle of the input, counted from 1 (default: 1)")  # fmt: skip
     show.add_argument("--solve", action="store_true", help="draw its solution, with the givens set apart")
 
+    generate = _command(commands, "generate", "make puzzles, each with one solution", _GENERATE_EPILOG, reads=False)
+    _add_wishes(generate)
+    _add_running(generate)
+    _add_writing(generate, "default: by the output's suffix, csv on the standard output")
+
+    build = _command(commands, "build", "build a data set of puzzles in a folder", _BUILD_EPILOG, reads=False)
+    _add_wishes(build)
+    _add_running(build, folder=True)
+    build.add_argument("--format", choices=("npz", "parquet"), help="of the shards (default: npz)")
+    build.add_argument("--shard-size", type=_at_least(1), default=65536, metavar="N",
+                       help="puzzles in a shard (default: 65536)")  # fmt: skip
+    build.add_argument("--exclude", metavar="FILE", help="puzzles whose solutions must not occur, up to symmetry (9x9)")
+    build.add_argument("--resume", action="store_true", help="go on with an interrupted build")
+
+    rate = _command(commands, "rate", "tell how hard puzzles are", _RATE_EPILOG)
+    rate.add_argument("--searches", type=_at_least(1), default=8, metavar="N",
+                      help="searches whose branch nodes are averaged (default: 8)")  # fmt: skip
+    _add_running(rate)
+    _add_writing(rate, "default: by the output's suffix, csv on the standard output")
+
     if solver is not None:
         from jaxsudoku import solvers
 
@@ -214,9 +284,12 @@ def _solver_help(solver: str | None) -> str:
     return f"the solver, which brings its own flags: {listed} (default: exact)".replace("%", "%%")
 
 
-def _command(commands: Any, name: str, what: str, epilog: str) -> Parser:
+def _command(commands: Any, name: str, what: str, epilog: str, reads: bool = True) -> Parser:
     parser = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", epilog=epilog)
-    parser.add_argument("input", metavar="INPUT", help="file of puzzles, - for the standard input")
+    if reads:
+        parser.add_argument("input", metavar="INPUT", help="file of puzzles, - for the standard input")
+    else:
+        parser.add_argument("count", metavar="COUNT", type=_at_least(1), help="how many puzzles")
     parser.add_argument("--board", type=_board, default=Board.classic(9), metavar="BOARD",
                         help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), or jigsaw: and a "
                              "label for each cell, rows parted by / (default: 9)")  # fmt: skip
@@ -224,8 +297,53 @@ def _command(commands: Any, name: str, what: str, epilog: str) -> Parser:
     return parser
 
 
-def _add_running(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", default="-", metavar="FILE", help="file of answers (default: the standard output)")
+def _add_wishes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--clues", type=_range(int), metavar="N|A:B",
+                        help="number of clues, or a range with either end left out, drawn evenly for each puzzle "
+                             "(default: whatever a minimal puzzle has)")  # fmt: skip
+    parser.add_argument("--minimal", action="store_true",
+                        help="no clue may be superfluous; always so without --clues")  # fmt: skip
+    parser.add_argument("--rating", type=_range(float), metavar="A:B",
+                        help="range of ratings, see `jaxsudoku rate`, with either end left out")  # fmt: skip
+    parser.add_argument("--pattern", default="none", metavar="NAME",
+                        help="symmetry of the places of clues: half-turn, quarter-turn, left-right, top-bottom, "
+                             "diagonal, antidiagonal or full (default: none)")  # fmt: skip
+    parser.add_argument("--steps", type=_at_least(0), metavar="N",
+                        help="steps of a search in each puzzle's neighbourhood towards fewer clues or a higher rating "
+                             "(default: 32 where the rating is bounded from below, else 0)")  # fmt: skip
+    parser.add_argument("--attempts", type=_at_least(1), default=200, metavar="N",
+                        help="attempts at a puzzle before giving up (default: 200)")  # fmt: skip
+
+
+def _add_writing(parser: argparse.ArgumentParser, kinds: str) -> None:
+    parser.add_argument("--format", choices=("text", "csv", "parquet"), help=kinds)
+    parser.add_argument("--force", action="store_true", help="replace an existing output")
+
+
+def _range(kind: type) -> Callable[[str], Any]:
+    """A range "A:B" as a pair, None for an end that is left out; one number as itself."""
+
+    def convert(text: str) -> Any:
+        try:
+            ends = [kind(end) if end else None for end in text.split(":")]
+        except ValueError:
+            ends = []
+        if len(ends) == 2 and text != ":":
+            return tuple(ends)
+        if len(ends) == 1 and ends[0] is not None:
+            return ends[0] if kind is int else (ends[0], ends[0])
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor a range such as 20:30, 20: or :30")
+
+    return convert
+
+
+def _add_running(parser: argparse.ArgumentParser, folder: bool = False) -> None:
+    if folder:
+        parser.add_argument("--output", required=True, metavar="FOLDER", help="folder of the data set")
+    else:
+        parser.add_argument(
+            "--output", default="-", metavar="FILE", help="file of answers (default: the standard output)"
+        )
     parser.add_argument("--batch-size", type=_at_least(1), metavar="N",
                         help="puzzles read, solved and written at a time; fewer of hard ones shows progress and saves "
                              "work sooner (default: by the machine)")  # fmt: skip

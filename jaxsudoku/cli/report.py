@@ -8,7 +8,7 @@ import importlib.metadata
 import json
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,22 +108,27 @@ class Summary:
     limit: int | None = None
 
     def json(self) -> str:
-        versions = {
-            "jaxsudoku": __version__,
-            "jax": importlib.metadata.version("jax"),
-            "python": platform.python_version(),
-        }
         numbers = {
             name: round(value, 6) if isinstance(value, float) else value
             for name, value in dataclasses.asdict(self).items()
         }
-        return json.dumps({**numbers, "versions": versions})
+        return json.dumps({**numbers, "versions": versions()})
 
     def __str__(self) -> str:
         return (
             f"{_puzzles(self.puzzles)} in {self.seconds:.2f} s ({self.puzzles_per_second:,.0f}/s)"
             f"{_listed(self.counts)}; start {self.startup_seconds:.1f} s, compilation {self.compile_seconds:.1f} s"
         )
+
+
+def versions() -> dict[str, str]:
+    """What ran, by name."""
+    return {"jaxsudoku": __version__, "jax": importlib.metadata.version("jax"), "python": platform.python_version()}
+
+
+def device_of(devices: Sequence[Any]) -> dict[str, Any]:
+    """What it ran on."""
+    return {"platform": devices[0].platform, "kind": devices[0].device_kind, "count": len(devices)}
 
 
 def _puzzles(count: int) -> str:

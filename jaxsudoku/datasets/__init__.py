@@ -10,8 +10,10 @@ A data set is a folder of ``shard-00000.npz`` and so on, or ``.parquet``, and of
 them and how they were made. The same arguments give the same puzzles on every machine.
 """
 
+from jaxsudoku.rating import GRADES, grade
+
 from .builder import build
-from .card import GRADES, Card, DatasetError, Shard, grade
+from .card import Card, DatasetError, Shard
 from .feed import Batch, batches
 from .loader import Dataset, load
 

@@ -19,26 +19,16 @@ import numpy as np
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.generation import GenerateConfig, Puzzles
+from jaxsudoku.rating import GRADES, grade
 
 #: Names of the card, and of the plan that stands for it until the data set is whole.
 CARD, PLAN = "card.json", "plan.json"
 #: Version of the layout of cards and shards.
 VERSION = 1
 
-#: How hard puzzles are by their ratings, easiest first: those of 0, which singles solve, and then those below 2, below
-#: 10, below 50, and from 50 on. A rating is a mean number of branch nodes, see ``jaxsudoku.rate``.
-GRADES = ("easy", "medium", "hard", "very hard", "extreme")
-_BOUNDS = (2.0, 10.0, 50.0)
-
 
 class DatasetError(ValueError):
     """A folder holds no whole data set, or another one than is asked for."""
-
-
-def grade(ratings: Any) -> np.ndarray:
-    """The grades of puzzles, int8[*b], indices into ``GRADES``, by their ratings, float32[*b]."""
-    ratings = np.asarray(ratings)
-    return np.where(ratings > 0, 1 + np.searchsorted(_BOUNDS, ratings, side="right"), 0).astype(np.int8)
 
 
 @dataclasses.dataclass(frozen=True)

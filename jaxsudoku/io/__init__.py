@@ -1,6 +1,7 @@
 """Reading puzzles and writing answers, by the chunk. Needs numpy alone; Parquet needs the extra ``parquet``."""
 
 from .chunk import Chunk, LineError, PuzzleFileError
+from .columns import TableWriter, grid_column
 from .format import format_grids
 from .read import parse, read_chunks, read_puzzles
 from .resume import ResumeError
@@ -12,7 +13,9 @@ __all__ = [
     "PuzzleFileError",
     "ResumeError",
     "SolutionWriter",
+    "TableWriter",
     "format_grids",
+    "grid_column",
     "open_output",
     "parse",
     "read_chunks",

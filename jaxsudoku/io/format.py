@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +82,15 @@ def csv_records(columns: dict[str, list]) -> bytes:
     records = map(",".join, zip(answers, _quoted(zip(*extras, strict=True)), strict=True)) if extras else answers
     text = "".join(records) if extras else "\n".join(records) + "\n"
     return text.encode(errors="surrogateescape")
+
+
+def csv_text(columns: Sequence[Sequence[str]]) -> bytes:
+    """The records of a CSV of these columns, at least one, quoted where they need it."""
+    if any(set(',"\r\n').intersection("".join(column)) for column in columns):
+        lines = _quoted(zip(*columns, strict=True))
+    else:  # five times as fast as the csv module
+        lines = [f"{','.join(record)}\n" for record in zip(*columns, strict=True)]
+    return "".join(lines).encode(errors="surrogateescape")
 
 
 def _quoted(records: Iterable[Iterable]) -> list[str]:

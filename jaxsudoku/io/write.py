@@ -222,14 +222,14 @@ def open_output(
       ImportError: Parquet without pyarrow.
     """
     name = os.fspath(target)
-    kind, compressed = _kind_of(name, kind)
+    kind, compressed = kind_of(name, kind)
     if resume and force:
         raise ValueError("resume keeps an output and force replaces it: choose one")
     if name == "-":
         if resume or kind == "parquet":
             raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
         return _LineWriter(sys.stdout.buffer, _STDOUT, board, kind, compressed)
-    if isinstance(source, (str, os.PathLike)) and _same_file(os.fspath(source), name):
+    if isinstance(source, (str, os.PathLike)) and same_file(os.fspath(source), name):
         raise ValueError(f"{name}: the output is the input")
     if not os.path.isdir(os.path.dirname(name) or "."):
         raise FileNotFoundError(errno.ENOENT, "there is no such directory for the output", name)
@@ -246,12 +246,14 @@ def open_output(
     return _LineWriter(file, name, board, kind, compressed, found)
 
 
-def output_exists(name: str) -> FileExistsError:
-    """The error for an output that neither of two options allows to touch."""
-    return FileExistsError(errno.EEXIST, "the output exists: go on with --resume or replace it with --force", name)
+def output_exists(name: str, resumable: bool = True) -> FileExistsError:
+    """The error for an output that no option allows to touch."""
+    advice = "go on with --resume or replace it with --force" if resumable else "replace it with --force"
+    return FileExistsError(errno.EEXIST, f"the output exists: {advice}", name)
 
 
-def _kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
+def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
+    """The kind of an output, told from its name where it is None, and whether it is compressed by gzip."""
     stem = name.lower().removesuffix(".gz")
     compressed = stem != name.lower()
     if kind is None:
@@ -263,5 +265,6 @@ def _kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
     return kind, compressed
 
 
-def _same_file(source: str, target: str) -> bool:
+def same_file(source: str, target: str) -> bool:
+    """Whether two paths are one file that exists."""
     return os.path.exists(source) and os.path.exists(target) and os.path.samefile(source, target)

@@ -1,0 +1,191 @@
+"""The commands that make and rate puzzles."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import datasets
+from jaxsudoku.cli import main
+from jaxsudoku.io import TableWriter
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+FOUR = reference.SMALL["4x4"]
+SMALL = ("--board", "4", "--batch-size", "64")
+PROPER, NONE, SEVERAL, CLASH = "1.34.4122.4.43.1", "123...4.........", "." * 16, "11.............."
+
+
+def run(capsys, *argv):
+    """Exit status, standard output and standard error."""
+    try:
+        code = main(list(argv))
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def table(text):
+    """The columns of a CSV."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+# ---------------------------------------------------------------------- generate
+
+
+def test_generated_puzzles_are_those_of_the_library(capsys, tmp_path):
+    code, out, err = run(capsys, "generate", "30", *SMALL, "--seed", "5", "--quiet")
+    assert (code, err) == (0, "")
+    made = js.generate(5, 30, FOUR, batch_size=64)
+    columns = table(out)
+    assert list(columns) == ["puzzle", "solution", "clues", "rating"]
+    np.testing.assert_array_equal([js.parse(text) for text in columns["puzzle"]], made.puzzles)
+    np.testing.assert_array_equal([js.parse(text) for text in columns["solution"]], made.solutions)
+    np.testing.assert_array_equal(np.array(columns["clues"], int), made.clues)
+    np.testing.assert_array_equal(np.array(columns["rating"], np.float32), made.rating)
+    code, text, _ = run(capsys, "generate", "30", *SMALL, "--seed", "5", "--quiet", "--format", "text")
+    assert text.split() == columns["puzzle"]
+    path = tmp_path / "made.csv.gz"
+    assert run(capsys, "generate", "30", *SMALL, "--seed", "5", "--output", str(path))[0] == 0
+    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), made.puzzles)
+
+
+def test_a_parquet_table(capsys, tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "made.parquet"
+    assert run(capsys, "generate", "9", *SMALL, "--output", str(path), "--quiet")[0] == 0
+    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), js.generate(0, 9, FOUR, batch_size=64).puzzles)
+    assert os.listdir(tmp_path) == ["made.parquet"]
+
+
+def test_wishes_and_the_summary(capsys, tmp_path):
+    path = str(tmp_path / "made.csv")
+    code, out, _ = run(capsys, "generate", "20", *SMALL, "--clues", "6:7", "--output", path, "--json")
+    summary = json.loads(out)
+    assert (code, summary["puzzles"], summary["error"]) == (0, 20, None)
+    assert sum(summary["counts"].values()) == 20
+    assert summary["counts"]["easy"] > 10
+    with open(path) as file:
+        assert set(table(file.read())["clues"]) == {"6", "7"}
+    code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path)
+    assert (code, err) == (2, f"jaxsudoku: error: {path}: the output exists: replace it with --force\n")
+    code, _, err = run(capsys, "generate", "2", *SMALL, "--output", path, "--force")
+    assert (code, err.startswith("2 puzzles in ")) == (0, True)
+
+
+def test_what_cannot_be_leaves_what_was_found(capsys):
+    code, out, err = run(capsys, "generate", "60", *SMALL, "--clues", "4", "--attempts", "1", "--quiet")
+    assert code == 1
+    found = table(out)["clues"]
+    assert 0 < len(found) < 60
+    assert set(found) == {"4"}
+    assert f"{len(found)} of 60 puzzles found" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "cause"),
+    [
+        (("0",), "must be at least 1, not 0"),
+        (("5", "--clues", "7:5"), "clues must be a number or a range from few to many"),
+        (("5", "--clues", "many"), "'many' is neither a number nor a range such as 20:30, 20: or :30"),
+        (("5", "--clues", "99"), "99 clues; a board of 9x9 with 3x3 boxes has 81 cells"),
+        (("5", "--rating", ":"), "':' is neither"),
+        (("5", "--pattern", "spiral"), "unknown pattern 'spiral'"),
+        (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: No such file or directory"),
+        (("5", "--format", "parquet"), "Parquet needs an output file"),
+    ],
+)
+def test_usage_errors(capsys, argv, cause):
+    code, out, err = run(capsys, "generate", *argv)
+    assert (code, out) == (2, "")
+    assert cause in err
+
+
+# ---------------------------------------------------------------------- rate
+
+
+def test_ratings_and_rules(capsys, tmp_path):
+    path = tmp_path / "puzzles.csv"
+    path.write_text(f'name,puzzle\none,{PROPER}\n"two, too",{SEVERAL}\nthree,{NONE}\nfour,123\nfive,{CLASH}\n')
+    code, out, err = run(capsys, "rate", str(path), *SMALL, "--quiet")
+    columns = table(out)
+    assert list(columns) == ["puzzle", "clues", "rating", "rules", "name"]
+    assert columns["name"] == ["one", "two, too", "three", "four", "five"]
+    assert columns["rating"] == ["0", "", "", "", ""]
+    assert columns["rules"] == ["naked", "", "", "", ""]
+    assert columns["clues"] == ["11", "0", "4", "0", "2"]
+    assert code == 1
+    assert err.splitlines() == [
+        f"{path}:5: 3 cells; a 4x4 board has 16",
+        f"{path}:6: the givens clash: 1 twice in row 1",
+    ]
+
+
+def test_a_rated_table_is_rated_anew(capsys, tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    assert run(capsys, "generate", "9", *SMALL, "--output", str(first), "--quiet")[0] == 0
+    assert run(capsys, "rate", str(first), *SMALL, "--output", str(second), "--quiet")[0] == 0
+    one, other = table(first.read_text()), table(second.read_text())
+    assert list(other) == ["puzzle", "clues", "rating", "rules"]
+    for name in ("puzzle", "clues", "rating"):
+        assert other[name] == one[name]
+
+
+def test_no_puzzles_to_rate(capsys, tmp_path):
+    path = tmp_path / "puzzles.txt"
+    path.write_text("")
+    assert run(capsys, "rate", str(path), *SMALL, "--quiet") == (0, "puzzle,clues,rating,rules\n", "")
+    assert run(capsys, "rate", str(tmp_path / "none"), *SMALL)[0] == 2
+
+
+# ---------------------------------------------------------------------- build
+
+
+def test_a_build_that_is_killed_goes_on(capsys, tmp_path, cache):
+    folder, whole = tmp_path / "killed", tmp_path / "whole"
+    argv = ["build", "200", *SMALL, "--clues", "5:8", "--shard-size", "20", "--output"]
+    assert run(capsys, *argv, str(whole))[0] == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jaxsudoku", *argv, str(folder)], stderr=subprocess.DEVNULL,
+        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache},
+    )  # fmt: skip
+    while process.poll() is None and not list(folder.glob("shard-*")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    code, _, err = run(capsys, *argv, str(folder))
+    assert code == 2
+    assert "the folder exists" in err
+    code, out, _ = run(capsys, *argv, str(folder), "--resume", "--json")
+    assert (code, json.loads(out)["puzzles"]) == (0, 200)
+    names = sorted(os.listdir(whole))
+    assert sorted(os.listdir(folder)) == names
+    assert all((folder / name).read_bytes() == (whole / name).read_bytes() for name in names)
+    assert len(datasets.load(folder, verify=True)) == 200
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def test_tables_refuse_what_does_not_fit(tmp_path):
+    columns = {"puzzle": object, "clues": np.int32}
+    with TableWriter(str(tmp_path / "table.csv"), columns) as writer:
+        writer.write({"puzzle": ['a "b", c'], "clues": np.array([3], np.int32)})
+        with pytest.raises(ValueError, match=r"lengths \[1, 2\]; the table has puzzle, clues"):
+            writer.write({"puzzle": ["a"], "clues": np.array([3, 4])})
+        with pytest.raises(ValueError, match="columns clues of lengths"):
+            writer.write({"clues": np.array([3])})
+    assert table((tmp_path / "table.csv").read_text()) == {"puzzle": ['a "b", c'], "clues": ["3"]}
