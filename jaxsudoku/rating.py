@@ -23,7 +23,7 @@ from jaxsudoku import exact
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.branching import mix
-from jaxsudoku.planes import grids_to_planes, grids_to_words, unpack_lanes
+from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
 from jaxsudoku.propagate import RULES, duplicated_givens, outcome, propagate
 
 #: Searches of a puzzle whose branch nodes are averaged.
@@ -135,16 +135,28 @@ def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
     return lax.fori_loop(0, words.shape[0], lambda row, value: mix(value ^ words[row]) + np.uint32(0x85EBCA6B), start)
 
 
-def _weakest(board: Board, puzzles: Array) -> Array:
+def solved_by(board: Board, puzzles: Array, rules: str, *, lanes: int = exact.CPU_LANES) -> Array:
+    """Whether rules alone solve puzzles, which then have one solution; pure, all but the puzzles static.
+
+    Args:
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      rules: one of ``RULES``.
+      lanes: puzzles that are worked on together, a multiple of 32.
+
+    Returns:
+      bool[N].
+    """
     size = puzzles.shape[0]
-    padded = jnp.pad(puzzles, ((0, -size % 32), (0, 0)), constant_values=255)
-    givens = grids_to_planes(board, padded)
-    wrong = givens.foreign | duplicated_givens(board, givens.digits)
-    best = jnp.full(padded.shape[0], len(RULES), jnp.int8)
-    for level in reversed(range(len(RULES))):
-        solved = outcome(board, propagate(board, givens.candidates, RULES[level]))[1]
-        best = jnp.where(unpack_lanes(solved & ~wrong), jnp.int8(level), best)
-    return best[:size]
+    padded = jnp.pad(puzzles, ((0, -size % lanes), (0, 0)), constant_values=255)
+
+    def block(part: Array) -> Array:
+        givens = grids_to_planes(board, part)
+        wrong = givens.foreign | duplicated_givens(board, givens.digits)
+        _, solved = outcome(board, propagate(board, fence(givens.candidates), rules))
+        return unpack_lanes(solved & ~wrong)
+
+    return lax.map(block, padded.reshape(-1, lanes, board.cells)).reshape(-1)[:size]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,8 +174,14 @@ class _RatingKernel(TakesPuzzles):
 
 @dataclasses.dataclass(frozen=True)
 class _RulesKernel(TakesPuzzles):
+    lanes: int = exact.CPU_LANES
+
     def fit(self, board: Board, platform: str) -> _RulesKernel:
-        return self
+        return _RulesKernel(exact.fitting_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
-        return _weakest(board, puzzles)
+        weakest = jnp.full(puzzles.shape[0], len(RULES), jnp.int8)
+        for level in reversed(range(len(RULES))):
+            solved = solved_by(board, puzzles, RULES[level], lanes=self.lanes)
+            weakest = jnp.where(solved, jnp.int8(level), weakest)
+        return weakest
