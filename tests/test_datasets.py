@@ -336,9 +336,9 @@ def test_excluded_puzzles_are_solved(grids):
     np.testing.assert_array_equal(excluded_hashes((puzzles, grids[:3]), NINE), expected)
     np.testing.assert_array_equal(excluded_hashes(puzzles, NINE), expected)
     puzzles[2] = 0
-    with pytest.raises(ValueError, match="puzzle 2 of exclude has not exactly one solution"):
+    with pytest.raises(ValueError, match="exclude: grid 2 has"):
         excluded_hashes(puzzles, NINE)
-    with pytest.raises(ValueError, match="as many solutions"):
+    with pytest.raises(ValueError, match="exclude: solutions of shape"):
         excluded_hashes((puzzles, grids[:2]), NINE)
 
 

@@ -4,7 +4,7 @@ Also the canonical form of 9x9 grids, equal exactly for grids that some symmetry
 """
 
 from .group import Symmetry, apply, apply_candidates, compose, identity, invert, order, sample
-from .minlex import canonical, hashes
+from .minlex import canonical, hashes, solution_hashes
 
 __all__ = [
     "Symmetry",
@@ -17,4 +17,5 @@ __all__ = [
     "invert",
     "order",
     "sample",
+    "solution_hashes",
 ]

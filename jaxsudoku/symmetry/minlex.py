@@ -59,13 +59,8 @@ def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[n
         that fault.
     """
     puzzles, shape = _checked(grids, "grids")
-    if solutions is None:
-        solved, fault = _completed(puzzles, shape), "is full but not solved"
-    else:
-        solved, solved_shape = _checked(solutions, "solutions")
-        fault = "has a solution that is not solved"
-        if solved_shape != shape:
-            raise ValueError(f"solutions of shape {solved_shape} for grids of shape {shape}")
+    fault = "is full but not solved" if solutions is None else "has a solution that is not solved"
+    solved = _solved(puzzles, shape, solutions)
     forms = np.empty_like(puzzles)
     for start in range(0, len(puzzles), _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -74,6 +69,24 @@ def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[n
         _refuse(differ.any(axis=1), "disagrees with its solution", shape, start)
         forms[part] = _forms(puzzles[part], solved[part])
     return forms.reshape(shape)
+
+
+def solution_hashes(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[np.uint64]:
+    """Hashes of the canonical forms of puzzles' solutions: equal where these are equivalent.
+
+    To keep test puzzles out of training data: no two puzzles with different hashes come from equivalent solutions.
+
+    Args:
+      grids, solutions: as for ``canonical``.
+
+    Returns:
+      uint64[*b].
+
+    Raises:
+      ValueError: as ``canonical`` does.
+    """
+    puzzles, shape = _checked(grids, "grids")
+    return hashes(canonical(_solved(puzzles, shape, solutions).reshape(shape)))
 
 
 def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
@@ -132,8 +145,13 @@ def _is_solved(grids: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return (np.bitwise_or.reduce(bits[np.asarray(_BOARD.houses)], axis=1) == 0b1111111110).all(axis=0)
 
 
-def _completed(grids: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """The grids uint8[n, 81] of a batch of this shape, with its solution in the place of each that has empty cells."""
+def _solved(grids: NDArray[np.uint8], shape: tuple[int, ...], solutions: ArrayLike | None) -> NDArray[np.uint8]:
+    """The solutions uint8[n, 81] of a batch of this shape: those that are named, or found here."""
+    if solutions is not None:
+        solved, solved_shape = _checked(solutions, "solutions")
+        if solved_shape != shape:
+            raise ValueError(f"solutions of shape {solved_shape} for grids of shape {shape}")
+        return solved
     blank = (grids == 0).any(axis=1)
     if not blank.any():
         return grids
