@@ -20,7 +20,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 mkdir -p "$OUT"
-rm -f "$OUT"/gpu-*.json
+rm -f "$OUT"/gpu-*.json "$OUT"/generation.json
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
 say() { printf '\n== %s\n' "$*"; }
@@ -128,6 +128,20 @@ else
   else
     troubles+=("16x16: left out, there is no such set")
   fi
+fi
+
+# ---------------------------------------------------------------------- generation
+
+left=$((BUDGET - SECONDS))
+if ((left < 30)); then
+  say "generation: left out, $left of $BUDGET seconds are left"
+  troubles+=("generation: left out, the time was up")
+else
+  say "generation"
+  made=131072 runs=2
+  [[ -z $QUICK ]] || made=256 runs=1
+  timeout -k 5 "$((left < 90 ? left : 90))" "$PYTHON" benchmarks/generation.py --puzzles "$made" --repeat "$runs" \
+    --json "$OUT/generation.json" || troubles+=("generation: exit status $?")
 fi
 
 # ---------------------------------------------------------------------- all in one table

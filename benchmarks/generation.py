@@ -1,0 +1,88 @@
+"""How many puzzles a second are generated: warm, compile time apart, each of them proven to be proper.
+
+    python benchmarks/generation.py [--cores 1] [--puzzles 32768] [--repeat 3] [--wishes minimal,24:34] [--json FILE]
+
+Wishes are "minimal", a number of clues or a range of them ("24:34"), or a rating ("rating=20:"), each with a board in
+front if it is not 9x9 ("16/110", "diagonal/minimal").
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import machine
+
+
+def parse(wish: str) -> tuple[str, dict[str, Any]]:
+    """The board's name, and the wishes of ``js.generate``."""
+    board, _, text = wish.rpartition("/")
+    if text == "minimal":
+        return board or "9", {}
+    name, _, values = text.rpartition("=")
+    number = float if name else int
+    ends = tuple(number(value) if value else None for value in values.split(":"))
+    return board or "9", {name or "clues": ends if len(ends) > 1 else ends[0]}
+
+
+def measure(wish: str, puzzles: int, repeat: int) -> dict[str, Any]:
+    """Seconds of the first call, which compiles, and of each later one; every puzzle is checked."""
+    import jaxsudoku as js
+    from jaxsudoku.generation import GenerateConfig, Generator
+
+    name, wishes = parse(wish)
+    board = js.Board.named(name)
+    generator = Generator(0, board, GenerateConfig(**wishes))
+    seconds, clues, ratings = [], [], []
+    for run in range(repeat + 1):
+        began = time.perf_counter()
+        made = generator.make(run * puzzles, puzzles)
+        seconds.append(time.perf_counter() - began)
+        proper = js.count_solutions(made.puzzles, 2, board) == 1
+        solved = (js.solve(made.puzzles, board).grids == made.solutions).all(axis=1)
+        assert proper.all() and solved.all(), f"{(~(proper & solved)).sum()} of {puzzles} puzzles are wrong"
+        clues.append(float(made.clues.mean()))
+        ratings.append(float(made.rating.mean()))
+    first, *later = seconds
+    return {
+        "wish": wish,
+        "board": str(board),
+        "puzzles": puzzles,
+        "first_seconds": first,
+        "seconds": later,
+        "puzzles_per_second": puzzles / statistics.median(later),
+        "mean_clues": statistics.fmean(clues),
+        "mean_rating": statistics.fmean(ratings),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cores", default="all", help="cores to keep to (default: all)")
+    parser.add_argument("--puzzles", type=int, default=32768)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--wishes", default="minimal,24:34")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    about = machine.describe(machine.keep_to_cores(options.cores), ())
+    print("\n".join(machine.lines(about)))
+    results = []
+    for wish in options.wishes.split(","):
+        result = measure(wish, options.puzzles, options.repeat)
+        results.append(result)
+        print(
+            f"{wish:<16} {result['puzzles']:>9,} puzzles, first {result['first_seconds']:.1f} s, then "
+            f"{result['puzzles_per_second']:>9,.0f}/s; {result['mean_clues']:.1f} clues, rating "
+            f"{result['mean_rating']:.2f}",
+            flush=True,
+        )
+    if options.json:
+        options.json.write_text(json.dumps({"about": about, "results": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
