@@ -45,7 +45,7 @@ FILES = {
     "16x16-medium": ("16", 50, {"clues": (110, 120), "rating": MEDIUM, "steps": 0}),
     "16x16-hard": ("16", 50, {"clues": (110, 115), "rating": HARD, "steps": 0}),
     "16x16-very-hard": ("16", 50, {"clues": (105, 110), "rating": VERY_HARD, "steps": 0}),
-    "16x16-extreme": ("16", 50, {"clues": (100, 105), "rating": EXTREME, "steps": 0}),
+    "16x16-extreme": ("16", 50, {"clues": (100, 105), "rating": EXTREME, "steps": 0, "attempts": 12}),
     "25x25": ("25", 8, {"clues": 375}),
     "diagonal-9x9": ("diagonal", 200, {}),
     "windoku-9x9": ("windoku", 200, {}),
