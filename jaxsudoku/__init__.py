@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.propagate import outcome, propagate
     from jaxsudoku.rating import rate, weakest_rules
+    from jaxsudoku.shipped import load
     from jaxsudoku.solution import Solution, Status
     from jaxsudoku.solvers import SOLVERS
 
@@ -38,6 +39,7 @@ _HOME = {
     "generate": "generation",
     "is_solved": "grid",
     "is_valid": "grid",
+    "load": "shipped",
     "outcome": "propagate",
     "parse": "io",
     "propagate": "propagate",
@@ -48,7 +50,19 @@ _HOME = {
     "weakest_rules": "rating",
 }
 
-_MODULES = ("board", "datasets", "exact", "generation", "grid", "io", "planes", "rating", "solvers", "symmetry")
+_MODULES = (
+    "board",
+    "datasets",
+    "exact",
+    "generation",
+    "grid",
+    "io",
+    "planes",
+    "rating",
+    "shipped",
+    "solvers",
+    "symmetry",
+)
 
 __all__ = [
     "SOLVERS",
@@ -65,6 +79,7 @@ __all__ = [
     "generate",
     "is_solved",
     "is_valid",
+    "load",
     "outcome",
     "parse",
     "propagate",

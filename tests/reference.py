@@ -254,3 +254,44 @@ def puzzles(draw: st.DrawFn, board: Board) -> np.ndarray:
 def _grids(board: Board) -> list[list[int]]:
     rng = np.random.default_rng(0)
     return [full_grid(board, rng).tolist() for _ in range(8)]
+
+
+# ---------------------------------------------------------------------- as clauses
+
+
+class Sat:
+    """The rules of a board as clauses."""
+
+    def __init__(self, board: Board) -> None:
+        from pysat.solvers import Solver  # only tests that use it need it installed
+
+        self.side = board.side
+        cells, digits = range(board.cells), range(1, board.side + 1)
+        self.solver = Solver(name="minisat22")
+        for cell in cells:
+            self.solver.add_clause([self.literal(cell, digit) for digit in digits])
+        for house in board.houses:
+            for digit in digits:
+                self.solver.add_clause([self.literal(cell, digit) for cell in house])
+                for at, cell in enumerate(house):
+                    for other in house[:at]:
+                        self.solver.add_clause([-self.literal(cell, digit), -self.literal(other, digit)])
+
+    def literal(self, cell: int, digit: int) -> int:
+        """The variable that says that a cell holds a digit."""
+        return int(cell) * self.side + int(digit)
+
+    def givens(self, puzzle: Sequence[int] | np.ndarray) -> list[int]:
+        """The variables that say what a puzzle says."""
+        return [self.literal(cell, digit) for cell, digit in enumerate(puzzle) if digit]
+
+    def is_proper(self, puzzle: Sequence[int] | np.ndarray) -> bool:
+        """Whether a puzzle has exactly one solution."""
+        givens = self.givens(puzzle)
+        if not self.solver.solve(assumptions=givens):
+            return False
+        # another one differs in some cell; the further variable switches this clause on
+        other = self.solver.nof_vars() + 1
+        solution = [literal for literal in self.solver.get_model() if 0 < literal < self.literal(self.side**2, 1)]
+        self.solver.add_clause([-other, *(-literal for literal in solution)])
+        return not self.solver.solve(assumptions=[*givens, other])

@@ -22,7 +22,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 LEVELS = (
     ("board", "solution"),
     ("io", "draw", "grid", "planes", "batches"),
-    ("propagate",),
+    ("propagate", "shipped"),
     ("branching",),
     ("exact",),
     ("symmetry", "rating", "fill"),
@@ -39,7 +39,7 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
-WITHOUT_JAX = ("board", "io", "draw", "solution")
+WITHOUT_JAX = ("board", "io", "draw", "shipped", "solution")
 
 
 def _module(path: Path) -> str:

@@ -174,7 +174,7 @@ def test_nine_by_nine_against_a_sat_solver():
     """Unique and minimal, by a solver that shares nothing with ours."""
     made = js.generate(0, 500, batch_size=500)
     for puzzle, solution in zip(made.puzzles, made.solutions, strict=True):
-        sat = Sat(NINE)
+        sat = reference.Sat(NINE)
         given = [sat.literal(cell, puzzle[cell]) for cell in np.flatnonzero(puzzle)]
         grid = [sat.literal(cell, solution[cell]) for cell in range(81)]
         assert sat.solver.solve(assumptions=grid)
@@ -185,26 +185,3 @@ def test_nine_by_nine_against_a_sat_solver():
         sat.solver.delete()
     assert 23 < made.clues.mean() < 26
     assert len(np.unique(made.puzzles, axis=0)) == 500
-
-
-class Sat:
-    """The rules of a board as clauses."""
-
-    def __init__(self, board: Board) -> None:
-        from pysat.solvers import Solver
-
-        self.side = board.side
-        cells, digits = range(board.cells), range(1, board.side + 1)
-        self.solver = Solver(name="minisat22")
-        for cell in cells:
-            self.solver.add_clause([self.literal(cell, digit) for digit in digits])
-        for house in board.houses:
-            for digit in digits:
-                self.solver.add_clause([self.literal(cell, digit) for cell in house])
-                for at, cell in enumerate(house):
-                    for other in house[:at]:
-                        self.solver.add_clause([-self.literal(cell, digit), -self.literal(other, digit)])
-
-    def literal(self, cell: int, digit: int) -> int:
-        """The variable that says that a cell holds a digit."""
-        return int(cell) * self.side + int(digit)
