@@ -29,10 +29,11 @@ from jaxsudoku.solution import Status
 
 #: Attempts at each puzzle, on average, before generation gives up.
 ATTEMPTS = 200
-#: Attempts that are made at a time once few puzzles are missing.
-_TOGETHER = 1024
+#: Attempts that are made at a time once few 9x9 puzzles are missing; fewer on wider boards, where each costs more, and
+#: with steps, which make each a long one.
+_TOGETHER, _TOGETHER_WITH_STEPS = 1024, 256
 #: Steps in the neighbourhood that an attempt makes by default where ratings are bounded from below.
-_RATING_STEPS = 32
+_RATING_STEPS = 256
 #: Clues that a step in the neighbourhood puts back.
 _PUT_BACK = 3
 #: Nodes after which a proof of uniqueness is given up, and the clue kept; boards below 12x12 never need as many.
@@ -78,7 +79,7 @@ class GenerateConfig:
       rating: (lowest, highest) rating, each None where there is no bound.
       pattern: a symmetry of the places of clues, one of ``PATTERNS``.
       steps: steps of the search in the neighbourhood that each attempt makes towards fewer clues or a higher rating;
-        None for 32 where the rating is bounded from below, else 0.
+        None for 256 where the rating is bounded from below, else 0.
       attempts: attempts at a puzzle, on average, before giving up.
     """
 
@@ -199,10 +200,12 @@ class Generator:
             np.zeros((count, cells), np.uint8), np.zeros((count, cells), np.uint8), np.zeros(count, np.int32),
             np.zeros(count, np.float32),
         )  # fmt: skip
+        rows = _TOGETHER_WITH_STEPS if self.config.neighbourhood_steps else _TOGETHER
+        rows = int(rows * (9 / self.board.side) ** 6)
         missing, attempt = np.arange(count), 0
         while len(missing) and attempt < self.config.attempts:
             # the first attempt mostly does; then several at a time, of which the first to succeed counts
-            together = min(max(_TOGETHER // len(missing), 1), self.config.attempts - attempt) if attempt else 1
+            together = min(max(rows // len(missing), 1), self.config.attempts - attempt) if attempt else 1
             made = self._engine.run(self._rows(np.tile(first + missing, together), attempt, together))
             good = self._is_wished(made).reshape(together, -1)
             winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
@@ -321,10 +324,13 @@ class _Attempt:
         goal = lax.bitcast_convert_type(row.goal, jnp.float32)
         orbits = len(_orbits(board, self.pattern))
 
-        def step(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-            before, ratings = state
+        def is_seeking(puzzles: Array, ratings: Array) -> Array:
+            return solutions.any(axis=1) & ((_clues(puzzles) > enough) | ~(ratings >= goal))
+
+        def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            number, before, ratings = state
             excess = jnp.maximum(_clues(before) - enough, 0)
-            seeking = solutions.any(axis=1) & ((excess > 0) | ~(ratings >= goal))
+            seeking = is_seeking(before, ratings)
             order, back = jnp.moveaxis(
                 jax.vmap(lambda one: jax.random.bits(jax.random.fold_in(one, number), (2, orbits), jnp.uint32))(keys),
                 1, 0,
@@ -340,9 +346,14 @@ class _Attempt:
             new_ratings = rating.branch_nodes(board, _or_invalid(after, seeking), seed, lanes=self.lanes)
             as_good = (new_excess == excess) & jnp.where(excess > 0, True, new_ratings >= ratings)
             better = seeking & ((new_excess < excess) | as_good)
-            return jnp.where(better[:, None], after, before), jnp.where(better, new_ratings, ratings)
+            kept = jnp.where(better[:, None], after, before)
+            return number + 1, kept, jnp.where(better, new_ratings, ratings)
 
-        return lax.fori_loop(0, self.steps, step, (puzzles, ratings))
+        return lax.while_loop(
+            lambda state: (state[0] < self.steps) & is_seeking(*state[1:]).any(),
+            step,
+            (jnp.int32(0), puzzles, ratings),
+        )[1:]
 
 
 class _Keys(NamedTuple):

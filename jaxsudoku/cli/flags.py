@@ -310,7 +310,7 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
                              "diagonal, antidiagonal or full (default: none)")  # fmt: skip
     parser.add_argument("--steps", type=_at_least(0), metavar="N",
                         help="steps of a search in each puzzle's neighbourhood towards fewer clues or a higher rating "
-                             "(default: 32 where the rating is bounded from below, else 0)")  # fmt: skip
+                             "(default: 256 where the rating is bounded from below, else 0)")  # fmt: skip
     parser.add_argument("--attempts", type=_at_least(1), default=200, metavar="N",
                         help="attempts at a puzzle before giving up (default: 200)")  # fmt: skip
 
