@@ -123,6 +123,8 @@ class Engine:
 
     def run(self, items: np.ndarray) -> Any:
         """Runs the kernel on all of the items; its numpy results, put together."""
+        if not len(items):
+            return self._nothing()
         parts = self.split(len(items))
         whole: Any = None
         for part, results in zip(parts, self.stream(items[part] for part in parts), strict=True):
@@ -130,6 +132,14 @@ class Engine:
                 whole = jax.tree.map(lambda result: np.empty((len(items), *result.shape[1:]), result.dtype), results)
             jax.tree.map(functools.partial(_put, part), whole, results)
         return whole
+
+    def _nothing(self) -> Any:
+        """Results of no items, told without running anything."""
+        row = self.kernel.row(self.board)
+        items = jax.ShapeDtypeStruct((32, *row.shape), row.dtype)
+        number = jax.ShapeDtypeStruct((), np.uint32)
+        results = jax.eval_shape(functools.partial(self.kernel, self.board), items, self.key, number)
+        return jax.tree.map(lambda result: np.empty((0, *result.shape[1:]), result.dtype), results)
 
     def split(self, size: int) -> list[slice]:
         """Cuts ``size`` items into even batches, on a CPU one for each core where that is worth while."""

@@ -26,7 +26,7 @@ _STRAGGLERS = 16
 
 
 def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
-    """Solved grids uint8[N, cells], each from its seed uint32[N]; pure, all but the seeds static.
+    """Solved grids uint8[N, cells], each from its seed uint32[N, 2]; pure, all but the seeds static.
 
     Not uniform over all grids: digits and places that come early in the order of ``choose`` are a little likelier,
     which a random symmetry undoes, and grids that few descents lead to are rarer. A board on which no descent succeeds
@@ -34,7 +34,7 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
 
     Args:
       board: the board.
-      seeds: uint32[N].
+      seeds: uint32[N, 2]; different ones lead to different grids, as far as there are enough of them.
       lanes: grids that are made together, a multiple of 32.
     """
     size = seeds.shape[0]
@@ -43,7 +43,7 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
 
     def one_pass(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         grids, waiting, left, _ = state
-        last = left <= lanes
+        last = left <= lanes  # who is left then has a block to the end
 
         def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             grids, missing = state
@@ -57,7 +57,8 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
         # who is still waiting comes first, in order
         place = jnp.where(missing, jnp.cumsum(missing) - 1, everyone.shape[0])
         waiting = jnp.full(everyone.shape, size, jnp.int32).at[place].set(everyone[:size], mode="drop")
-        return grids, waiting, missing.sum(dtype=jnp.int32), last
+        still = missing.sum(dtype=jnp.int32)
+        return grids, waiting, still, last | (still == left)
 
     start = (jnp.zeros((size, board.cells), jnp.uint8), everyone, jnp.int32(size), jnp.bool_(False))
     return lax.while_loop(lambda state: (state[2] > 0) & ~state[3], one_pass, start)[0]
@@ -69,8 +70,10 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
     blank = fence(jnp.full((side, side, side, lanes // GROUP), np.uint32(0xFFFFFFFF)))
     unwanted = pack_lanes(~wanted)
 
-    def step(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        planes, seed, number, _ = state
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        planes, number, _ = state
+        turn = number.astype(jnp.uint32)
+        seed = mix(seeds[:, 0] + turn * np.uint32(0x9E3779B9)) ^ mix(seeds[:, 1] + turn * np.uint32(0x85EBCA6B))
         for _ in range(_ROUNDS - 1):
             planes = sweep(board, planes, _RULES)
         settled = sweep(board, planes, _RULES)
@@ -81,14 +84,14 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
         cell = fence(literal[1][:, None] & literal[2][None])
         others = cell[None] & ~literal[0][:, None, None] & fence(~dead & ~solved & ~changed)
         planes = fence(where(dead, blank, settled & ~others))
-        return planes, mix(seed + np.uint32(0x9E3779B9)), number + 1, solved
+        return planes, number + 1, solved
 
-    def going(state: tuple[Array, Array, Array, Array]) -> Array:
-        _, _, number, solved = state
+    def going(state: tuple[Array, Array, Array]) -> Array:
+        _, number, solved = state
         open_lanes = lax.population_count(~(solved | unwanted)).sum()
         enough = jnp.where(to_the_end, 0, lanes // _STRAGGLERS)
         return (open_lanes > enough) & (number < _PATIENCE * board.candidates)
 
-    start = (blank, mix(seeds), jnp.int32(0), jnp.zeros(lanes // GROUP, jnp.uint32))
-    planes, _, _, solved = lax.while_loop(going, step, start)
+    start = (blank, jnp.int32(0), jnp.zeros(lanes // GROUP, jnp.uint32))
+    planes, _, solved = lax.while_loop(going, step, start)
     return planes_to_grids(board, planes), unpack_lanes(solved)

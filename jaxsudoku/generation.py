@@ -27,13 +27,15 @@ from jaxsudoku.board import Board
 from jaxsudoku.fill import random_grids
 from jaxsudoku.solution import Status
 
-#: Attempts at each puzzle, on average, before generation gives up.
+#: Attempts at each puzzle before generation gives up.
 ATTEMPTS = 200
 #: Attempts that are made at a time once few 9x9 puzzles are missing; fewer on wider boards, where each costs more, and
 #: with steps, which make each a long one.
 _TOGETHER, _TOGETHER_WITH_STEPS = 1024, 256
 #: Steps in the neighbourhood that an attempt makes by default where ratings are bounded from below.
 _RATING_STEPS = 256
+#: The number of an item that fills up a batch.
+_PADDING = 0xFFFFFFFF
 #: Clues that a step in the neighbourhood puts back.
 _PUT_BACK = 3
 #: Nodes after which a proof of uniqueness is given up, and the clue kept; boards below 12x12 never need as many.
@@ -73,14 +75,16 @@ class GenerateConfig:
     """What puzzles are wished for.
 
     Attributes:
-      clues: number of clues, or (fewest, most), each None where there is no bound, drawn evenly for each puzzle; None
-        for whatever a minimal puzzle has.
-      minimal: whether no clue may be superfluous; always so where no number of clues is wished for.
+      clues: number of clues, or (fewest, most), each None where there is no bound; None for whatever a minimal puzzle
+        has. Of a range a number is drawn evenly for each puzzle, which then has so many clues or, if it became minimal
+        before, more.
+      minimal: whether no clue may be superfluous; always so where no number of clues is wished for. Under a pattern: no
+        set of clues that belong together. From 12x12 up: as far as proofs go that take 20,000 nodes.
       rating: (lowest, highest) rating, each None where there is no bound.
       pattern: a symmetry of the places of clues, one of ``PATTERNS``.
       steps: steps of the search in the neighbourhood that each attempt makes towards fewer clues or a higher rating;
         None for 256 where the rating is bounded from below, else 0.
-      attempts: attempts at a puzzle, on average, before giving up.
+      attempts: attempts at each puzzle before giving up.
     """
 
     clues: int | tuple[int | None, int | None] | None = None
@@ -91,6 +95,15 @@ class GenerateConfig:
     attempts: int = ATTEMPTS
 
     def __post_init__(self) -> None:
+        # lists are welcome, as JSON has them
+        for name in ("clues", "rating"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.rating is not None and not (isinstance(self.rating, tuple) and len(self.rating) == 2):
+            raise ValueError(f"rating must be a range from low to high, not {self.rating}")
+        ends = self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
+        if len(ends) != 2 or not all(end is None or isinstance(end, int | np.integer) for end in ends):
+            raise ValueError(f"clues must be a whole number or a range of two, not {self.clues}")
         fewest, most = self.clue_range(1 << 30)
         if not 0 <= fewest <= most:
             raise ValueError(f"clues must be a number or a range from few to many, not {self.clues}")
@@ -101,6 +114,8 @@ class GenerateConfig:
             raise ValueError(f"unknown pattern {self.pattern!r}: choose one of {', '.join(PATTERNS)}")
         if self.steps is not None and self.steps < 0:
             raise ValueError(f"steps must be at least 0, not {self.steps}")
+        if self.steps and self.rating_range()[0] <= 0 and most == 1 << 30:
+            raise ValueError("steps lead to fewer clues or a higher rating: bound the clues above or the rating below")
         if self.attempts < 1:
             raise ValueError(f"attempts must be at least 1, not {self.attempts}")
 
@@ -178,23 +193,26 @@ class Generator:
         batch_size: int | None = None,
         devices: Sequence[jax.Device] | None = None,
     ) -> None:
-        most = config.clue_range(board.cells)[1]
+        fewest, most = config.clue_range(board.cells)
         if most > board.cells:
             raise ValueError(f"{most} clues; a board of {board} has {board.cells} cells")
-        _orbits(board, config.pattern)  # refuses patterns that the board has no room for
+        if not any(fewest <= clues <= most for clues in _reachable(board, config.pattern)):
+            raise ValueError(f"no {fewest} to {most} clues of a board of {board} make the pattern {config.pattern}")
         self.board, self.config = board, config
         devices = tuple(devices if devices is not None else jax.local_devices())
-        if batch_size is None:
+        if batch_size is None and devices:
             batch_size = max(default_batch_size(board, devices) // 8, 64 * len(devices))
         kernel = _Attempt(config.pattern, config.neighbourhood_steps)
         self._engine = Engine(kernel, board, key, batch_size, devices)
         #: Puzzles that are made at a time without a core or device having to wait.
         self.stretch = self._engine.batch_size * self._engine.workers
+        if config.neighbourhood_steps:  # these take long, and should be seen
+            self.stretch = max(self.stretch // 64, 1)
 
     def make(self, first: int, count: int) -> Puzzles:
         """The puzzles numbered from ``first`` on; raises ``GenerationError`` as ``generate`` does."""
-        if first < 0 or first + count > 1 << 32:
-            raise ValueError(f"puzzles are numbered from 0 to {(1 << 32) - 1}, not {first} to {first + count - 1}")
+        if first < 0 or first + count > _PADDING:
+            raise ValueError(f"puzzles are numbered from 0 to {_PADDING - 1}, not {first} to {first + count - 1}")
         cells = self.board.cells
         found = Puzzles(
             np.zeros((count, cells), np.uint8), np.zeros((count, cells), np.uint8), np.zeros(count, np.int32),
@@ -291,11 +309,11 @@ class _Attempt:
     def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
         row = _Row(*rows.T)
         keys = jax.vmap(functools.partial(_keys, key))(row.number, row.attempt)
-        solutions = random_grids(board, _bits(keys.grid), self.lanes)
+        solutions = random_grids(board, _bits(keys.grid, 2), self.lanes)
         chosen = jax.vmap(lambda one: symmetry.sample(one, board))(keys.symmetry)
         solutions = symmetry.apply(chosen, solutions)
         # batches are padded with rows of the largest numbers, and a board may have no solved grid
-        wanted = (row.number != np.uint32(0xFFFFFFFF)) & solutions.any(axis=1)
+        wanted = (row.number != np.uint32(_PADDING)) & solutions.any(axis=1)
         solutions = jnp.where(wanted[:, None], solutions, 0)
         floor = (row.fewest + _bits(keys.clues) % (row.most - row.fewest + 1)).astype(jnp.int32)
         ranks = _bits(keys.order, len(_orbits(board, self.pattern)))
@@ -502,3 +520,11 @@ def _orbits(board: Board, pattern: str) -> np.ndarray:
         orbits.append(orbit)
     width = max(map(len, orbits))
     return np.array([orbit + [board.cells] * (width - len(orbit)) for orbit in orbits], np.int32)
+
+
+def _reachable(board: Board, pattern: str) -> list[int]:
+    """The numbers of clues that a pattern allows, ascending."""
+    sums = 1  # bit n: whether some sets of places have n in all
+    for places in (_orbits(board, pattern) < board.cells).sum(axis=1).tolist():
+        sums |= sums << places
+    return [number for number in range(board.cells + 1) if sums >> number & 1]

@@ -57,8 +57,8 @@ def rate(
       batch_size, devices: as in ``solve``.
 
     Returns:
-      float32[*b]; NaN for a puzzle without exactly one solution. A search that is cut off after ``BUDGET`` nodes counts
-      with those, so a rating near half of that is a lower bound.
+      float32[*b]; NaN for a puzzle without exactly one solution, infinity where a search was cut off after ``BUDGET``
+      nodes, so that nothing is proven.
 
     Raises:
       ValueError: puzzles that do not fit the board, or fewer than one search.
@@ -95,9 +95,10 @@ def weakest_rules(
 
 
 def grade(ratings: Any) -> np.ndarray:
-    """The grades of puzzles, int8[*b], indices into ``GRADES``, by their ratings, float32[*b]."""
+    """The grades of puzzles, int8[*b], indices into ``GRADES``, by their ratings, float32[*b]; -1 for NaN."""
     ratings = np.asarray(ratings)
-    return np.where(ratings > 0, 1 + np.searchsorted(_BOUNDS, ratings, side="right"), 0).astype(np.int8)
+    grades = np.where(ratings > 0, 1 + np.searchsorted(_BOUNDS, ratings, side="right"), 0)
+    return np.where(np.isnan(ratings), -1, grades).astype(np.int8)
 
 
 def branch_nodes(
@@ -114,18 +115,15 @@ def branch_nodes(
     """
     identity = _hash(board, puzzles, seed)
 
-    def one(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        total, proper = state
+    def one(number: Array, total: Array) -> Array:
         seeds = mix(identity + (number.astype(jnp.uint32) + 1) * np.uint32(0x9E3779B9)) | np.uint32(1)
         found = exact.search(board, puzzles, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
         # every branch node has two children, so a tree of n nodes has (n - 1) / 2
-        branches = (jnp.minimum(found.iterations, BUDGET) - 1) // 2
-        cut_off = found.iterations >= BUDGET
-        return total + branches.astype(jnp.float32), proper & ((found.counts == 1) | (cut_off & (found.counts < 2)))
+        branches = ((found.iterations - 1) // 2).astype(jnp.float32)
+        known = jnp.where(found.counts == 1, branches, jnp.nan)
+        return total + jnp.where(found.iterations < BUDGET, known, jnp.inf)
 
-    start = (jnp.zeros(puzzles.shape[0], jnp.float32), jnp.ones(puzzles.shape[0], bool))
-    total, proper = lax.fori_loop(0, searches, one, start)
-    return jnp.where(proper, total / searches, jnp.nan)
+    return lax.fori_loop(0, searches, one, jnp.zeros(puzzles.shape[0], jnp.float32)) / searches
 
 
 def _hash(board: Board, puzzles: Array, seed: Array) -> Array:

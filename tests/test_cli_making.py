@@ -66,8 +66,8 @@ def test_generated_puzzles_are_those_of_the_library(capsys, tmp_path):
 def test_a_parquet_table(capsys, tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "made.parquet"
-    assert run(capsys, "generate", "9", *SMALL, "--output", str(path), "--quiet")[0] == 0
-    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), js.generate(0, 9, FOUR, batch_size=64).puzzles)
+    assert run(capsys, "generate", "30", *SMALL, "--output", str(path), "--quiet")[0] == 0
+    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), js.generate(0, 30, FOUR, batch_size=64).puzzles)
     assert os.listdir(tmp_path) == ["made.parquet"]
 
 
@@ -82,8 +82,8 @@ def test_wishes_and_the_summary(capsys, tmp_path):
         assert set(table(file.read())["clues"]) == {"6", "7"}
     code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path)
     assert (code, err) == (2, f"jaxsudoku: error: {path}: the output exists: replace it with --force\n")
-    code, _, err = run(capsys, "generate", "2", *SMALL, "--output", path, "--force")
-    assert (code, err.startswith("2 puzzles in ")) == (0, True)
+    code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path, "--force")
+    assert (code, err.startswith("20 puzzles in ")) == (0, True)
 
 
 def test_what_cannot_be_leaves_what_was_found(capsys):
@@ -124,6 +124,7 @@ def test_ratings_and_rules(capsys, tmp_path):
     columns = table(out)
     assert list(columns) == ["puzzle", "clues", "rating", "rules", "name"]
     assert columns["name"] == ["one", "two, too", "three", "four", "five"]
+    assert columns["puzzle"] == [PROPER, SEVERAL, NONE, "-", CLASH]
     assert columns["rating"] == ["0", "", "", "", ""]
     assert columns["rules"] == ["naked", "", "", "", ""]
     assert columns["clues"] == ["11", "0", "4", "0", "2"]
@@ -136,7 +137,7 @@ def test_ratings_and_rules(capsys, tmp_path):
 
 def test_a_rated_table_is_rated_anew(capsys, tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
-    assert run(capsys, "generate", "9", *SMALL, "--output", str(first), "--quiet")[0] == 0
+    assert run(capsys, "generate", "30", *SMALL, "--output", str(first), "--quiet")[0] == 0
     assert run(capsys, "rate", str(first), *SMALL, "--output", str(second), "--quiet")[0] == 0
     one, other = table(first.read_text()), table(second.read_text())
     assert list(other) == ["puzzle", "clues", "rating", "rules"]
@@ -168,13 +169,23 @@ def test_a_build_that_is_killed_goes_on(capsys, tmp_path, cache):
     process.wait()
     code, _, err = run(capsys, *argv, str(folder))
     assert code == 2
-    assert "the folder exists" in err
+    assert "the folder exists: go on with --resume" in err
     code, out, _ = run(capsys, *argv, str(folder), "--resume", "--json")
     assert (code, json.loads(out)["puzzles"]) == (0, 200)
     names = sorted(os.listdir(whole))
     assert sorted(os.listdir(folder)) == names
     assert all((folder / name).read_bytes() == (whole / name).read_bytes() for name in names)
     assert len(datasets.load(folder, verify=True)) == 200
+
+
+def test_a_build_that_gave_up_may_try_harder(capsys, tmp_path):
+    argv = ["build", "40", *SMALL, "--clues", "4", "--minimal", "--shard-size", "10", "--quiet"]
+    argv += ["--output", str(tmp_path / "set")]
+    code, _, err = run(capsys, *argv, "--attempts", "2")
+    assert code == 1
+    assert "of 10 puzzles found" in err
+    assert run(capsys, *argv, "--attempts", "400", "--resume")[0] == 0
+    assert (datasets.load(tmp_path / "set").arrays().clues == 4).all()
 
 
 # ---------------------------------------------------------------------- tables

@@ -46,7 +46,7 @@ def minimal(name: str) -> js.Puzzles:
     return generate(1, 40, reference.SMALL[name])
 
 
-@pytest.mark.parametrize("name", ["4x4", "2x3", "jigsaw-5"])
+@pytest.mark.parametrize("name", ["4x4", "2x3"])
 def test_minimal_puzzles(name):
     board = reference.SMALL[name]
     made = minimal(name)
@@ -74,33 +74,29 @@ def test_ratings_are_those_of_rate():
 
 
 def test_a_number_of_clues():
-    made = generate(0, 50, FOUR, clues=6)
+    made = generate(0, 40, FOUR, clues=6)
     check(FOUR, made)
     assert (made.clues == 6).all()
     several = generate(0, 60, FOUR, clues=(5, 9))
     check(FOUR, several)
     assert set(several.clues.tolist()) == {5, 6, 7, 8, 9}
-    full = generate(0, 3, FOUR, clues=16)
+    full = generate(0, 40, FOUR, clues=16)
     np.testing.assert_array_equal(full.puzzles, full.solutions)
 
 
 def test_minimal_with_a_number_of_clues():
-    made = generate(0, 20, FOUR, clues=5, minimal=True)
+    made = generate(0, 40, FOUR, clues=5, minimal=True)
     check(FOUR, made)
     assert (made.clues == 5).all()
     assert all(is_minimal(FOUR, puzzle) for puzzle in made.puzzles)
 
 
-@pytest.mark.parametrize("pattern", ["half-turn", "full"])
-def test_patterns(pattern):
-    made = generate(0, 30, SIX if pattern == "half-turn" else FOUR, pattern=pattern)
-    board = SIX if pattern == "half-turn" else FOUR
-    check(board, made)
-    given = made.puzzles.reshape(-1, board.side, board.side) > 0
-    np.testing.assert_array_equal(given, given[:, ::-1, ::-1])
-    if pattern == "full":
-        np.testing.assert_array_equal(given, given.swapaxes(1, 2))
-        np.testing.assert_array_equal(given, given[:, ::-1])
+def test_clues_in_a_pattern():
+    made = generate(0, 40, FOUR, pattern="full")
+    check(FOUR, made)
+    given = made.puzzles.reshape(-1, 4, 4) > 0
+    for turned in (given[:, ::-1, ::-1], given.swapaxes(1, 2), given[:, ::-1]):
+        np.testing.assert_array_equal(given, turned)
     assert 0 < given.mean() < 0.8
 
 
@@ -116,16 +112,13 @@ def test_the_places_of_a_pattern_make_a_partition(pattern, side):
 
 
 def test_the_neighbourhood_leads_to_fewer_clues_and_higher_ratings():
-    plain = generate(1, 64, SIX)
-    fewer = generate(0, 64, SIX, clues=(0, 9), minimal=True, steps=10)
-    check(SIX, fewer)
-    assert (plain.clues > 9).mean() > 0.5
-    assert (fewer.clues <= 9).all()
-    assert all(is_minimal(SIX, puzzle) for puzzle in fewer.puzzles)
-    hard = generate(0, 16, SIX, rating=(1.0, None), steps=10)
-    check(SIX, hard)
-    assert (hard.rating >= 1).all()
-    assert (plain.rating < 1).mean() > 0.5
+    plain = minimal("2x3")
+    wished = generate(0, 64, SIX, clues=(0, 10), minimal=True, rating=(1.0, None), steps=20)
+    check(SIX, wished)
+    assert ((plain.clues > 10) | (plain.rating < 1)).mean() > 0.8
+    assert (wished.clues <= 10).all()
+    assert (wished.rating >= 1).all()
+    assert all(is_minimal(SIX, puzzle) for puzzle in wished.puzzles)
 
 
 def test_what_cannot_be_ends_with_what_was_found():
@@ -140,6 +133,7 @@ def test_what_cannot_be_ends_with_what_was_found():
     assert (found.clues == 4).all()
 
 
+@pytest.mark.slow
 def test_a_board_without_solved_grids_ends_too():
     board = Board(4, box=(2, 2), extra=((0, 1, 2, 7),))
     with pytest.raises(js.GenerationError, match="0 of 2 puzzles found"):
@@ -162,7 +156,12 @@ def test_no_puzzles_at_all():
         (1, {"pattern": "spiral"}, "unknown pattern 'spiral': choose one of none, half-turn"),
         (1, {"steps": -1}, "steps must be at least 0"),
         (1, {"attempts": 0}, "attempts must be at least 1"),
-        (1, {"first": 1 << 32}, "numbered from 0"),
+        (1, {"first": (1 << 32) - 1}, "numbered from 0 to 4294967294, not 4294967295"),
+        (1, {"clues": 5.5}, "clues must be a whole number"),
+        (1, {"rating": 1.0}, "rating must be a range"),
+        (1, {"steps": 3}, "bound the clues above or the rating below"),
+        (1, {"clues": 7, "pattern": "half-turn"}, "no 7 to 7 clues of a board of 4x4 .* make the pattern half-turn"),
+        (1, {"devices": []}, "devices is empty"),
     ],
 )
 def test_senseless_wishes(count, wishes, cause):

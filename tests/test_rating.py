@@ -81,6 +81,17 @@ def test_levels_are_those_of_the_reference(board):
         assert level == (solves.index(True) if True in solves else len(RULES))
 
 
+def test_no_puzzles_at_all():
+    none = np.zeros((2, 0, 81), np.uint8)
+    assert js.rate(none).shape == js.weakest_rules(none).shape == (2, 0)
+
+
+def test_grades():
+    ratings = [0, 0.125, 1.875, 2, 9.875, 10, 49.875, 50, np.inf, np.nan]
+    assert rating.grade(ratings).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4, -1]
+    assert len(rating.GRADES) == 5
+
+
 def test_senseless_arguments():
     with pytest.raises(ValueError, match="searches must be at least 1, not 0"):
         js.rate(puzzles(), searches=0)

@@ -39,17 +39,29 @@ input: a puzzle a line (0 or . for a blank cell; spaced numbers on boards beyond
 named puzzle, or drawn grids; all but Parquet may be compressed by gzip.
 """
 
-_ENDING = f"""\
+_STATUSES = f"""\
 exit status:
   0    done; that a puzzle has no solution is an answer
   1    done, but some lines are malformed or their givens clash: each is reported as file:line: cause, the first
        {QUOTED} of them one by one; or reading or writing failed on the way, and all answers up to there are kept
   2    usage: an unknown option or value, a missing input, an output that exists
-  130  stopped by Ctrl-C (143 by SIGTERM): the output holds whole lines; --resume goes on from there
+  130  stopped by Ctrl-C (143 by SIGTERM): the output holds whole lines\
+"""
 
+_DEVICES = """\
 The devices are JAX's to choose: see JAX_PLATFORMS and CUDA_VISIBLE_DEVICES. Compiled code is kept in
 JAX_COMPILATION_CACHE_DIR, by default $XDG_CACHE_HOME/jaxsudoku or ~/.cache/jaxsudoku.
 """
+
+_ENDING = f"""\
+{_STATUSES}
+
+{_DEVICES}"""
+
+_RESUMABLE_ENDING = f"""\
+{_STATUSES}; --resume goes on from there
+
+{_DEVICES}"""
 
 _SOLVE_EPILOG = f"""\
 examples:
@@ -61,7 +73,7 @@ examples:
 output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and
 iterations, then the further columns of the input.
 
-{_ENDING}"""
+{_RESUMABLE_ENDING}"""
 
 _COUNT_EPILOG = f"""\
 examples:
@@ -77,7 +89,8 @@ output: a number a line, 0 for no solution (or givens that clash), `-` for a mal
 _MAKING_ENDING = """\
 exit status:
   0    done
-  1    not all puzzles were found within the attempts, or writing failed; what was found is written
+  1    not all puzzles were found within the attempts, or writing failed; what was found is written, of a data set all
+       whole shards
   2    usage: an unknown option or value, an output that exists
   130  stopped by Ctrl-C (143 by SIGTERM)
 """
@@ -299,8 +312,9 @@ def _command(commands: Any, name: str, what: str, epilog: str, reads: bool = Tru
 
 def _add_wishes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clues", type=_range(int), metavar="N|A:B",
-                        help="number of clues, or a range with either end left out, drawn evenly for each puzzle "
-                             "(default: whatever a minimal puzzle has)")  # fmt: skip
+                        help="number of clues, or a range with either end left out, of which a number is drawn for "
+                             "each puzzle; one that becomes minimal before has more (default: whatever a minimal "
+                             "puzzle has)")  # fmt: skip
     parser.add_argument("--minimal", action="store_true",
                         help="no clue may be superfluous; always so without --clues")  # fmt: skip
     parser.add_argument("--rating", type=_range(float), metavar="A:B",

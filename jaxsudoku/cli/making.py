@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import numpy as np
 from jaxsudoku.io import PuzzleFileError, TableWriter, grid_column, read_chunks
 
 from .clash import clashing
-from .failure import as_usage, described
+from .failure import UsageError, as_usage, described
 from .files import named, open_input
 from .progress import Screen
 from .report import BadLines, device_of, versions
@@ -68,6 +69,8 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     from jaxsudoku.generation import GenerationError
     from jaxsudoku.io import read_puzzles
 
+    if os.path.exists(args.output) and not args.resume:
+        raise UsageError(f"{args.output}: the folder exists: go on with --resume or name another")
     with as_usage():
         exclude = None if args.exclude is None else read_puzzles(args.exclude, args.board)
     failure, counts, clock = None, {}, time.perf_counter()
@@ -98,10 +101,6 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         # what was rated before gets new ratings
         extras = [name for name in (first.extras if first is not None else ()) if name not in _RATED]
         columns = {**_RATED, **dict.fromkeys(extras, object)}
-        with as_usage():
-            sink = TableWriter(
-                args.output, columns, kind=args.format or _kind(args.output), force=args.force, source=args.input
-            )
         screen = _started(args)
         from jaxsudoku.propagate import RULES
         from jaxsudoku.rating import rate as rated
@@ -110,6 +109,10 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         bad = BadLines(screen, named(args.input), args.board)
         counts: collections.Counter[str] = collections.Counter()
         words = np.array([*RULES, "search"], object)
+        with as_usage():
+            sink = TableWriter(
+                args.output, columns, kind=args.format or _kind(args.output), force=args.force, source=args.input
+            )
         clock = time.perf_counter()
         with sink:
             while first is not None:
@@ -120,7 +123,7 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
                 with signals.held():
                     sink.write(
                         {
-                            "puzzle": grid_column(first.grids, args.board),
+                            "puzzle": grid_column(first.grids, args.board, ~first.good),
                             "clues": (first.grids > 0).sum(axis=1, dtype=np.int32),
                             "rating": ratings,
                             "rules": rules.tolist(),

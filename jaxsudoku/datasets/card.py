@@ -145,8 +145,9 @@ def versions() -> dict[str, str]:
 
 
 def wishes_of(config: GenerateConfig) -> dict[str, Any]:
-    """The fields of a config, as JSON has them."""
+    """The fields of a config on which puzzles depend, as JSON has them: all but ``attempts``."""
     fields = plain(dataclasses.asdict(config))
+    del fields["attempts"]
     if fields["rating"] is not None:  # JSON has no infinity
         fields["rating"] = [None if bound in (None, math.inf) else float(bound) for bound in fields["rating"]]
     return fields

@@ -20,7 +20,7 @@ class TableWriter:
     """Appends rows to a table; a context manager, whose normal end finishes the output.
 
     CSV and Parquet have all columns; text has but the first, a value a line. Whole rows alone are written, so what was
-    written before an interruption stays readable; a Parquet file appears when it is finished.
+    written before an interruption stays readable; a Parquet file appears when the block is left, however it is left.
 
     Args:
       target: a path, or ``-`` for the standard output.
@@ -88,19 +88,17 @@ class TableWriter:
     def __enter__(self) -> TableWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._parquet is not None:
             self._parquet.close()
-            if kind is None:
-                os.replace(f"{self._target}.tmp", self._target)
-            else:
-                os.remove(f"{self._target}.tmp")
+            os.replace(f"{self._target}.tmp", self._target)
         elif self._file is not None and self._file is not sys.stdout.buffer:
             self._file.close()
 
     def _put(self, data: bytes) -> None:
         assert self._file is not None
         view = memoryview(gzip_member(data) if self._compressed else data)
+        whole = self._file.tell() if self._target != "-" and self._file.seekable() else None
         try:
             while view:  # an unbuffered file may take less than it is given
                 view = view[self._file.write(view) :]
@@ -108,12 +106,14 @@ class TableWriter:
         except BrokenPipeError:
             raise
         except OSError as error:
+            if whole is not None:
+                self._file.truncate(whole)  # no row in part
             raise OSError(error.errno, error.strerror, self._name) from error
 
 
-def grid_column(grids: np.ndarray, board: Board) -> list[str]:
-    """Grids uint8[n, cells] as a column of text, as ``format_grids`` writes them."""
-    return format_lines(grids, board.side).decode().split("\n")[:-1]
+def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> list[str]:
+    """Grids uint8[n, cells] as a column of text, as ``format_grids`` writes them; ``-`` where absent, bool[n]."""
+    return format_lines(grids, board.side, absent).decode().split("\n")[:-1]
 
 
 def _texts(values: Any) -> list[str]:
