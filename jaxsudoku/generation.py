@@ -317,9 +317,7 @@ class _Attempt:
         solutions = jnp.where(wanted[:, None], solutions, 0)
         floor = (row.fewest + _bits(keys.clues) % (row.most - row.fewest + 1)).astype(jnp.int32)
         ranks = _bits(keys.order, len(_orbits(board, self.pattern)))
-        puzzles = reduce_clues(
-            board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes
-        )  # fmt: skip
+        puzzles = reduce_clues(board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes)
         seed = jax.random.bits(key, (2,), jnp.uint32)
         ratings = rating.branch_nodes(board, _or_invalid(puzzles, wanted), seed, lanes=self.lanes)
         if self.steps:

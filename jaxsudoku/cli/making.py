@@ -19,7 +19,7 @@ from .clash import clashing
 from .failure import UsageError, as_usage, described
 from .files import named, open_input
 from .progress import Screen
-from .report import BadLines, device_of, versions
+from .report import BadLines, counted, device_of, listed, versions
 from .stop import Signals, Stop
 
 #: Columns of generated puzzles, and those that ``rate`` adds.
@@ -54,7 +54,7 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
                         "rating": made.rating,
                     }
                 )
-                counts.update(np.array(list(GRADES))[grade(made.rating)].tolist())
+                counts.update(np.array(GRADES)[grade(made.rating)].tolist())
             screen.show(f"{counts.total():,} of {args.count:,} puzzles")
             if failure is not None:
                 break
@@ -159,7 +159,7 @@ def _wishes(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _started(args: argparse.Namespace) -> Screen:
-    """Begins with what needs JAX, after all that can go wrong without it."""
+    """Shows that the command has begun, and has JAX keep what it compiles."""
     from .cache import keep_compiled
 
     screen = Screen(bar=not args.quiet)
@@ -192,10 +192,8 @@ def _report(
         }
         print(json.dumps(summary), file=sys.stderr if args.output == "-" else sys.stdout)
     elif not args.quiet:
-        listed = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
         screen.say(
-            f"{puzzles:,} puzzle{'s' * (puzzles != 1)} in {seconds:.2f} s, compilation included "
-            f"({puzzles / seconds:,.0f}/s){f': {listed}' if listed else ''}"
+            f"{counted(puzzles)} in {seconds:.2f} s, compilation included ({puzzles / seconds:,.0f}/s){listed(counts)}"
         )
     if failure is not None:
         screen.say(f"jaxsudoku: error: {failure}")

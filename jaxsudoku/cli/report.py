@@ -72,7 +72,7 @@ class Tally:
         return self.puzzles / self.seconds
 
     def __str__(self) -> str:
-        return f"{_puzzles(self.puzzles)}, {self.rate:,.0f}/s{_listed(self.counts)}"
+        return f"{counted(self.puzzles)}, {self.rate:,.0f}/s{listed(self.counts)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Summary:
 
     def __str__(self) -> str:
         return (
-            f"{_puzzles(self.puzzles)} in {self.seconds:.2f} s ({self.puzzles_per_second:,.0f}/s)"
-            f"{_listed(self.counts)}; start {self.startup_seconds:.1f} s, compilation {self.compile_seconds:.1f} s"
+            f"{counted(self.puzzles)} in {self.seconds:.2f} s ({self.puzzles_per_second:,.0f}/s)"
+            f"{listed(self.counts)}; start {self.startup_seconds:.1f} s, compilation {self.compile_seconds:.1f} s"
         )
 
 
@@ -131,11 +131,12 @@ def device_of(devices: Sequence[Any]) -> dict[str, Any]:
     return {"platform": devices[0].platform, "kind": devices[0].device_kind, "count": len(devices)}
 
 
-def _puzzles(count: int) -> str:
+def counted(count: int) -> str:
+    """A number of puzzles in words."""
     return f"{count:,} puzzle{'s' * (count != 1)}"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def listed(counts: Mapping[str, int]) -> str:
     """Counts as in ": 5 solved, 1 malformed"; a number of solutions as in "7 with 2"."""
     named = [f"{count:,} {'with ' * name.isdecimal()}{name}" for name, count in counts.items() if count]
     return f": {', '.join(named)}" if named else ""

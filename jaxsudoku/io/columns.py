@@ -17,7 +17,7 @@ from .write import Kind, kind_of, output_exists, same_file
 
 
 class TableWriter:
-    """Appends rows to a table; a context manager, whose normal end finishes the output.
+    """Appends rows to a table; a context manager, whose end finishes the output.
 
     CSV and Parquet have all columns; text has but the first, a value a line. Whole rows alone are written, so what was
     written before an interruption stays readable; a Parquet file appears when the block is left, however it is left.
