@@ -80,7 +80,7 @@ class _Search:
         self._others = {frozenset(house) for house in board.houses}.difference(map(frozenset, lines))
         self._houses = np.array([*lines, *map(list, self._others)])
         members = (self._houses[:, :, None] == cells.ravel()).any(axis=1).astype(np.float32)  # for BLAS
-        self._shared = _mix((members @ members.T).astype(np.uint64))
+        self._shared = mix((members @ members.T).astype(np.uint64))
 
     def extend(self, lines: list[int], images: list[int], orbits: Mapping[int, Sized]) -> np.ndarray | None:
         """A rearrangement that takes these lines to these images, int32[2 side]; None if there is none.
@@ -114,11 +114,11 @@ class _Search:
         colours[lines] = np.arange(2, 2 + len(lines))
         while True:
             cells = np.zeros(self._board.cells, np.uint64)
-            np.add.at(cells, self._houses, _mix(colours)[:, None])
-            refined = 3 * colours + _mix(cells)[self._houses].sum(axis=1) + _mix(self._shared + colours).sum(axis=1)
+            np.add.at(cells, self._houses, mix(colours)[:, None])
+            refined = 3 * colours + mix(cells)[self._houses].sum(axis=1) + mix(self._shared + colours).sum(axis=1)
             if len(np.unique(refined)) == len(np.unique(colours)):
                 return refined[: len(self.base)]
-            colours = _mix(refined)
+            colours = mix(refined)
 
     def _verified(self, images: np.ndarray) -> np.ndarray | None:
         """The permutation int32[2 side] of lines if it is a rearrangement of the board, else None."""
@@ -132,7 +132,7 @@ class _Search:
         return images if moved == self._others else None
 
 
-def _mix(x: np.ndarray) -> np.ndarray:
+def mix(x: np.ndarray) -> np.ndarray:
     """Mixes the bits of uint64 (splitmix64's finalizer, Steele et al. 2014)."""
     x = (x ^ (x >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> 27)) * np.uint64(0x94D049BB133111EB)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from jaxsudoku import exact
 from jaxsudoku.batches import Engine, TakesPuzzles
 from jaxsudoku.board import Board
+from jaxsudoku.symmetry.chain import mix
 
 _BOARD = Board.classic()
 
@@ -104,11 +105,8 @@ def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
     flat, shape = _checked(forms, "forms")
     mixed = np.zeros(len(flat), np.uint64)
     for word in _words(flat).T:
-        # the finalizer of SplitMix64, a bijection whose every output bit depends on every input bit
-        mixed = (mixed ^ word) + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
+        # a bijection whose every output bit depends on every input bit
+        mixed = mix((mixed ^ word) + np.uint64(0x9E3779B97F4A7C15))
     return mixed.reshape(shape[:-1])
 
 
