@@ -1,10 +1,11 @@
 """Bit-planes: 32 puzzles to a word, so that every rule is a few AND/OR/NOT over whole planes.
 
-Four layouts of one batch of B = 32 W puzzles ("lanes"), and the ways between them::
+Five layouts of one batch of B = 32 W puzzles ("lanes"), and the ways between them::
 
     grids   uint8[B, cells]                 a digit per cell, 0 = empty
     nodes   uint32[words, B]                a puzzle's candidates packed along the candidate axis
     planes  uint32[side, side, side, W]     digit x row x column x group: bit k of word w belongs to lane k * W + w
+    cubes   bool[B, side, cells]            one truth value a candidate, what networks see
     lanes   bool[B]  <->  uint32[W]         one truth value a lane, as an array and as a plane
 
 Nodes are what is stored, gathered and hashed; planes are what is reasoned about. The lane axis comes last in both, and
@@ -193,6 +194,35 @@ def nodes_to_planes(board: Board, nodes: Array) -> Array:
 def planes_to_nodes(board: Board, planes: Array) -> Array:
     """Candidate planes uint32[side, side, side, W] to nodes uint32[words, 32 W]."""
     return planes_to_words(planes.reshape(board.candidates, -1))
+
+
+# ---------------------------------------------------------------------- cubes
+
+
+def planes_to_cubes(board: Board, planes: Array) -> Array:
+    """Candidate planes uint32[side, side, side, W] to bool[32 W, side, cells], digit by digit."""
+    bits = fence(planes).reshape(board.candidates, 1, -1) >> np.arange(GROUP, dtype=np.uint32)[None, :, None]
+    return fence((bits & 1).astype(bool)).reshape(board.side, board.cells, -1).transpose(2, 0, 1)
+
+
+def cubes_to_planes(board: Board, cubes: Array) -> Array:
+    """Candidates bool[B, side, cells] to planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
+    by_bit = cubes.transpose(1, 2, 0).reshape(board.candidates, GROUP, -1).astype(jnp.uint32)
+    packed = (by_bit << np.arange(GROUP, dtype=np.uint32)[None, :, None]).sum(axis=1, dtype=jnp.uint32)
+    return packed.reshape(*(board.side,) * 3, -1)
+
+
+def grids_to_cubes(board: Board, grids: Array) -> Array:
+    """Grids uint8[*b, cells] to the candidates before any rule, bool[*b, side, cells], B being any number."""
+    digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
+    return (grids[..., None, :] == digits) | (grids[..., None, :] == 0)
+
+
+def cubes_to_grids(cubes: Array) -> Array:
+    """Candidates bool[*b, side, cells] to grids uint8[*b, cells]: the digit of a cell that has one left, else 0."""
+    digits = np.arange(1, cubes.shape[-2] + 1, dtype=np.uint8)[:, None]
+    only = jnp.sum(cubes, axis=-2, dtype=jnp.int32) == 1
+    return jnp.where(only, jnp.sum(cubes * digits, axis=-2, dtype=jnp.uint8), jnp.uint8(0))
 
 
 # ---------------------------------------------------------------------- grids

@@ -1,0 +1,22 @@
+"""Networks that see the board: one architecture a file, one registry, one seam ``(apply, params)``.
+
+Every one maps candidates bool[B, side, cells] to ``Outputs``: policy logits [B, side, cells] and a value logit [B], the
+log-odds that the position still has a solution.
+"""
+
+from .base import ABSENT, Forward, Network, NetworkModule, Outputs, Params
+from .registry import NETWORKS, Architecture, get, make_forward, make_network
+
+__all__ = [
+    "ABSENT",
+    "NETWORKS",
+    "Architecture",
+    "Forward",
+    "Network",
+    "NetworkModule",
+    "Outputs",
+    "Params",
+    "get",
+    "make_forward",
+    "make_network",
+]

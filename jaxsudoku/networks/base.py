@@ -1,0 +1,145 @@
+"""The seam between networks and what uses them: observations in, policy and value out, as pure functions.
+
+An observation is a cube of candidates, bool[B, side, cells]: the digit of a filled cell alone, and of an open cell every
+digit that is still possible. Givens alone and what a rule level left over are therefore the same kind of input; with
+givens alone an open cell has all its digits, and the network has to know the rules itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from jaxsudoku.board import Board
+
+#: Logit of a candidate that is not there: far below any other, and far from overflowing when logits are added.
+ABSENT = -1e9
+
+#: Parameters of a network: a tree of nested dicts of arrays.
+Params = dict[Any, Any]
+
+
+class Outputs(NamedTuple):
+    """What a network thinks of a batch of positions; a pytree.
+
+    Attributes:
+      policy: float32[*s, B, side, cells], logits: their softmax over the digits is a cell's distribution. Candidates
+        that are not there have ``ABSENT``.
+      value: float32[*s, B], the log-odds that the position has a solution.
+    """
+
+    policy: Array
+    value: Array
+
+
+class NetworkModule(nnx.Module):
+    """What an architecture derives from: an NNX module made as ``Module(config, board, rngs=rngs)``."""
+
+    def __call__(self, candidates: Array) -> Outputs:
+        """The outputs for bool[B, side, cells]; logits of any dtype, also of candidates that are not there."""
+        raise NotImplementedError
+
+    def trace(self, candidates: Array) -> Outputs:
+        """The outputs after each iteration, leading axis first; of a network without iterations, the one output."""
+        return jax.tree.map(lambda output: output[None], self(candidates))
+
+
+@dataclasses.dataclass(frozen=True)
+class Forward:
+    """A network as a pure function of its parameters; hashable and compared by value, so it may be static in a jit.
+
+    Attributes:
+      module: the NNX class.
+      config: its sizes, a frozen dataclass.
+      board: the board.
+    """
+
+    module: type[NetworkModule]
+    config: Any
+    board: Board
+
+    def __call__(self, params: Params, candidates: Array) -> Outputs:
+        """Policy and value.
+
+        Args:
+          params: the parameters.
+          candidates: bool[B, side, cells].
+
+        Returns:
+          ``Outputs``, float32: policy [B, side, cells], value [B].
+        """
+        return self._finished(nnx.merge(_structure(self), params)(candidates), candidates)
+
+    def trace(self, params: Params, candidates: Array) -> Outputs:
+        """The outputs after every iteration, for deep supervision: policy [T, B, side, cells], value [T, B]."""
+        return self._finished(nnx.merge(_structure(self), params).trace(candidates), candidates)
+
+    def init(self, key: Array) -> Params:
+        """Random parameters, float32."""
+        return nnx.to_pure_dict(nnx.state(self._make(key), nnx.Param))
+
+    def shapes(self) -> Params:
+        """The shapes and dtypes of the parameters, told without making any."""
+        return jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+
+    def _make(self, key: Array) -> NetworkModule:
+        return self.module(self.config, self.board, rngs=nnx.Rngs(key))
+
+    def _finished(self, outputs: Outputs, candidates: Array) -> Outputs:
+        policy = jnp.where(candidates, outputs.policy.astype(jnp.float32), ABSENT)
+        return Outputs(policy, outputs.value.astype(jnp.float32))
+
+
+@functools.lru_cache(maxsize=64)
+def _structure(forward: Forward) -> Any:
+    """The module without its parameters."""
+    module = nnx.eval_shape(lambda: forward._make(jax.random.key(0)))
+    structure, _, rest = nnx.split(module, nnx.Param, ...)
+    if jax.tree.leaves(rest):
+        raise TypeError(f"{forward.module.__name__} keeps state beside its parameters; networks must be pure")
+    return structure
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """A network with its parameters.
+
+    Attributes:
+      name: the architecture's name in ``networks.NETWORKS``.
+      apply: the pure function (params, candidates bool[B, side, cells]) -> ``Outputs``.
+      params: its parameters.
+    """
+
+    name: str
+    apply: Forward
+    params: Params = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def config(self) -> Any:
+        """The sizes of the network."""
+        return self.apply.config
+
+    @property
+    def board(self) -> Board:
+        """The board that it is for."""
+        return self.apply.board
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return sum(leaf.size for leaf in jax.tree.leaves(self.params))
+
+    def __call__(self, candidates: Array) -> Outputs:
+        """Policy and value of candidates bool[B, side, cells], compiled."""
+        return _call(self.apply, self.params, candidates)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _call(apply: Forward, params: Params, candidates: Array) -> Outputs:
+    return apply(params, candidates)

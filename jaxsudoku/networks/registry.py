@@ -1,0 +1,85 @@
+"""Every architecture by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+
+from jaxsudoku.batches import as_key
+from jaxsudoku.board import Board
+
+from . import cube
+from .base import Forward, Network, NetworkModule
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """An architecture as the registry knows it.
+
+    Attributes:
+      name: what users call it.
+      summary: one line for the help text.
+      module: its NNX class, made as ``module(config, board, rngs=rngs)``.
+      config: frozen dataclass of its sizes, each with a default.
+      any_board: whether the same parameters serve every board.
+      equivariant: whether a symmetry of the board applied to the input comes out of the policy again, exactly.
+    """
+
+    name: str
+    summary: str
+    module: type[NetworkModule]
+    config: type
+    any_board: bool = False
+    equivariant: bool = False
+
+
+#: Every architecture, by name.
+NETWORKS: dict[str, Architecture] = {
+    architecture.name: architecture
+    for architecture in (
+        Architecture("cube", "one feature vector a candidate, equivariant under all symmetries; any board", cube.CubeNet,
+                     cube.CubeConfig, any_board=True, equivariant=True),
+    )
+}  # fmt: skip
+
+
+def get(name: str) -> Architecture:
+    """The architecture of that name.
+
+    Raises:
+      ValueError: there is none; the message lists those there are.
+    """
+    if name not in NETWORKS:
+        raise ValueError(f"unknown network {name!r}: choose one of {', '.join(NETWORKS)}")
+    return NETWORKS[name]
+
+
+def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward:
+    """An architecture for a board (the classic 9x9 by default), as a pure function of parameters.
+
+    Raises:
+      ValueError: an unknown architecture or size, or a board that the architecture can't see.
+    """
+    architecture = get(name)
+    names = [field.name for field in dataclasses.fields(architecture.config)]
+    if unknown := sorted(set(sizes) - set(names)):
+        raise ValueError(f"the network {name} has no option {', '.join(unknown)}; it has {', '.join(names)}")
+    return Forward(architecture.module, architecture.config(**sizes), board or Board.classic())
+
+
+def make_network(name: str, board: Board | None = None, key: jax.Array | int = 0, **sizes: Any) -> Network:
+    """An untrained network with random parameters.
+
+    Args:
+      name: a name in ``NETWORKS``.
+      board: the board, by default the classic 9x9.
+      key: a JAX key or a seed.
+      **sizes: fields of the architecture's config, e.g. ``width=64``.
+
+    Raises:
+      ValueError: as in ``make_forward``.
+    """
+    forward = make_forward(name, board, **sizes)
+    return Network(name, forward, forward.init(as_key(key)))
