@@ -106,9 +106,10 @@ def _structure(forward: Forward) -> Any:
     return structure
 
 
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["name", "apply"])
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A network with its parameters.
+    """A network with its parameters; a pytree of them, so it may be an argument of a jitted function.
 
     Attributes:
       name: the architecture's name in ``networks.NETWORKS``.
