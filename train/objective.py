@@ -1,0 +1,71 @@
+"""What training minimises: the cross-entropy of the open cells after every iteration, and the value's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from jaxsudoku.networks import Forward, Params
+
+from .positions import Positions
+
+
+class Metrics(NamedTuple):
+    """Sums over a batch, float32: what the last iteration of a network got right.
+
+    Attributes:
+      loss: what is minimised, times the positions.
+      policy: cross-entropy (nats) over the open cells of live positions.
+      right: number of those cells whose most probable digit is right.
+      cells: their number.
+      boards: live positions with all cells right.
+      alive: live positions.
+      value: cross-entropy (nats) of the value over the useful positions.
+      positions: useful positions.
+    """
+
+    loss: Array
+    policy: Array
+    right: Array
+    cells: Array
+    boards: Array
+    alive: Array
+    value: Array
+    positions: Array
+
+
+def objective(
+    forward: Forward, params: Params, positions: Positions, ramp: float, value_weight: float, cells: Array, count: Array
+) -> tuple[Array, Metrics]:
+    """The loss of some positions, as their part of a batch with so many open ``cells`` and useful positions ``count``.
+
+    Returns:
+      the loss, float32 scalar, and the ``Metrics``.
+    """
+    outputs = forward.trace(params, positions.candidates)
+    steps = outputs.value.shape[0]
+    weight = jnp.linspace(1.0, 1.0 + ramp, steps)
+    weight /= weight.sum()
+    asked = open_cells(positions)
+    right = positions.truth & positions.candidates
+    log_prob = jax.nn.log_softmax(outputs.policy, axis=2)
+    policy = -(jnp.where(right, log_prob, 0.0).sum(axis=2) * asked).sum(axis=(1, 2))
+    alive = positions.alive.astype(jnp.float32)
+    value = (optax.sigmoid_binary_cross_entropy(outputs.value, alive) * positions.useful).sum(axis=1)
+    loss = (weight * (policy / cells + value_weight * value / count)).sum()
+    hits = (outputs.policy[-1].argmax(axis=1) == right.argmax(axis=1)) & asked
+    live = positions.alive & positions.useful
+    boards = live & ((hits | ~asked).all(axis=1))
+    metrics = Metrics(loss * count, policy[-1], hits.sum(), asked.sum(), boards.sum(), live.sum(), value[-1],
+                      positions.useful.sum())  # fmt: skip
+    return loss, jax.tree.map(lambda x: x.astype(jnp.float32), metrics)
+
+
+def open_cells(positions: Positions) -> Array:
+    """The cells that the policy is asked about: bool[B, cells]."""
+    live = positions.alive & positions.useful
+    return (positions.candidates.sum(axis=1) > 1) & live[:, None]

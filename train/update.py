@@ -1,0 +1,150 @@
+"""One step of training as a pure function, on all devices: positions, gradients, AdamW, averaged parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array, lax
+from jax.sharding import Mesh, PartitionSpec
+
+from jaxsudoku.datasets import Batch
+from jaxsudoku.networks import Forward, Params
+
+from .config import TrainConfig
+from .objective import Metrics, objective, open_cells
+from .positions import Positions, make_positions, padded
+
+
+class TrainState(NamedTuple):
+    """All that a run carries from step to step; a pytree.
+
+    Attributes:
+      step: int32, steps done.
+      params: the parameters.
+      average: their exponential moving average.
+      optimiser: optax's state.
+    """
+
+    step: Array
+    params: Params
+    average: Params
+    optimiser: Any
+
+
+def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
+    """AdamW with warm-up, a cosine down to a hundredth, and clipped gradients; only matrices decay."""
+    schedule = optax.warmup_cosine_decay_schedule(
+        0.0, config.learning_rate, config.warmup, max(config.steps, config.warmup + 1), config.learning_rate / 100
+    )
+    return optax.chain(
+        optax.clip_by_global_norm(config.clip),
+        optax.adamw(schedule, b2=0.99, weight_decay=config.weight_decay,
+                    mask=lambda params: jax.tree.map(lambda leaf: leaf.ndim > 1, params)),
+    )  # fmt: skip
+
+
+def first_state(config: TrainConfig, forward: Forward, key: Array) -> TrainState:
+    """The state before the first step."""
+    params = forward.init(key)
+    average = jax.tree.map(jnp.copy, params)
+    return TrainState(jnp.int32(0), params, average, make_optimiser(config).init(params))
+
+
+def puzzles_needed(config: TrainConfig, devices: int) -> int:
+    """Puzzles that a step takes, over all devices."""
+    return devices * sum(drawn for _, drawn in _parts(config, devices))
+
+
+def make_update(
+    config: TrainConfig, forward: Forward, mesh: Mesh
+) -> Callable[[TrainState, Batch, Array], tuple[TrainState, Metrics]]:
+    """The step as a function (state, batch of ``puzzles_needed`` puzzles, key) -> (state, metrics), to be jitted."""
+    optimiser = make_optimiser(config)
+    devices = mesh.size
+
+    def gradients(params: Params, step: Array, batch: Batch, key: Array) -> tuple[Params, Metrics]:
+        key = jax.random.fold_in(jax.random.fold_in(key, step), lax.axis_index("batch"))
+        positions = draw_positions(config, forward, key, batch, _progress(config, step), devices)
+        cells = lax.psum(open_cells(positions).sum(), "batch")
+        count = lax.psum(positions.useful.sum(), "batch")
+        loss = functools.partial(objective, forward, ramp=config.ramp, value_weight=config.value_weight,
+                                 cells=jnp.maximum(cells, 1), count=jnp.maximum(count, 1))  # fmt: skip
+        grads, metrics = _accumulated(loss, params, positions, config.microbatch)
+        return lax.psum((grads, metrics), "batch")
+
+    sharded = jax.shard_map(
+        gradients,
+        mesh=mesh,
+        in_specs=(PartitionSpec(), PartitionSpec(), PartitionSpec("batch"), PartitionSpec()),
+        out_specs=PartitionSpec(),
+        check_vma=False,
+    )
+
+    def update(state: TrainState, batch: Batch, key: Array) -> tuple[TrainState, Metrics]:
+        grads, metrics = sharded(state.params, state.step, batch, key)
+        changes, optimiser_state = optimiser.update(grads, state.optimiser, state.params)
+        params = optax.apply_updates(state.params, changes)
+        average = optax.incremental_update(params, state.average, 1 - config.ema)
+        return TrainState(state.step + 1, params, average, optimiser_state), metrics
+
+    return update
+
+
+def draw_positions(
+    config: TrainConfig, forward: Forward, key: Array, batch: Batch, progress: Array, devices: int
+) -> Positions:
+    """A device's positions of a step, of every kind, from its part of the puzzles."""
+    first, last = config.hardness
+    preference = (first + (last - first) * progress) * jnp.log1p(batch.rating)
+    made = []
+    start = 0
+    for number, (size, drawn) in enumerate(_parts(config, devices)):
+        part = slice(start, start + drawn)
+        start += drawn
+        made.append(
+            make_positions(forward.board, jax.random.fold_in(key, number), batch.puzzles[part], batch.solutions[part],
+                           preference[part], config.parsed_kinds[number], size)
+        )  # fmt: skip
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *made)
+
+
+def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:
+    """For each kind the positions that a device makes, and the puzzles that it draws for them."""
+    if config.batch_size % devices:
+        raise ValueError(f"batch_size {config.batch_size} can't be cut into {devices} equal parts")
+    each = config.batch_size // devices
+    if config.microbatch and each % config.microbatch:
+        raise ValueError(f"a device's {each} positions can't be cut into microbatches of {config.microbatch}")
+    shares = [kind.share for kind in config.parsed_kinds]
+    bounds = [round(each * sum(shares[:number]) / sum(shares)) for number in range(len(shares) + 1)]
+    sizes = [end - start for start, end in zip(bounds, bounds[1:], strict=False)]
+    if not all(sizes):
+        raise ValueError(f"{each} positions on a device are too few for the shares of {len(sizes)} kinds")
+    return [(size, padded(size * config.choice)) for size in sizes]
+
+
+def _progress(config: TrainConfig, step: Array) -> Array:
+    return step.astype(jnp.float32) / config.steps
+
+
+def _accumulated(
+    loss: Callable[..., tuple[Array, Metrics]], params: Params, positions: Positions, size: int
+) -> tuple[Params, Metrics]:
+    """Gradients and metrics, summed over microbatches: few positions at a time stay in a CPU's cache."""
+    gradient = jax.grad(lambda params, part: loss(params, part), has_aux=True)
+    total = positions.alive.shape[0]
+    if not size or size >= total:
+        return gradient(params, positions)
+
+    def add(sums: tuple[Params, Metrics], part: Positions) -> tuple[tuple[Params, Metrics], None]:
+        return jax.tree.map(jnp.add, sums, gradient(params, part)), None
+
+    # dealt out in turn, so that every microbatch holds all kinds
+    parts = jax.tree.map(lambda x: x.reshape(size, total // size, *x.shape[1:]).swapaxes(0, 1), positions)
+    shapes = jax.eval_shape(gradient, params, jax.tree.map(lambda x: x[0], parts))
+    return lax.scan(add, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes), parts)[0]
