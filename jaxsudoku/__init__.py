@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxsudoku.generation import GenerationError, Puzzles, generate
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
+    from jaxsudoku.networks import load_network, make_network, save_network
     from jaxsudoku.propagate import outcome, propagate
     from jaxsudoku.rating import rate, weakest_rules
     from jaxsudoku.shipped import load
@@ -40,11 +41,14 @@ _HOME = {
     "is_solved": "grid",
     "is_valid": "grid",
     "load": "shipped",
+    "load_network": "networks",
+    "make_network": "networks",
     "outcome": "propagate",
     "parse": "io",
     "propagate": "propagate",
     "rate": "rating",
     "read_puzzles": "io",
+    "save_network": "networks",
     "search": "exact",
     "solve": "driver",
     "weakest_rules": "rating",
@@ -57,6 +61,7 @@ _MODULES = (
     "generation",
     "grid",
     "io",
+    "networks",
     "planes",
     "rating",
     "shipped",
@@ -80,11 +85,14 @@ __all__ = [
     "is_solved",
     "is_valid",
     "load",
+    "load_network",
+    "make_network",
     "outcome",
     "parse",
     "propagate",
     "rate",
     "read_puzzles",
+    "save_network",
     "search",
     "solve",
     "weakest_rules",

@@ -20,7 +20,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The rooms of the house, lowest first. A room (a module, or a sub-package with all in it) imports from lower levels
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
-    ("board", "solution"),
+    ("board", "files", "solution"),
     ("io", "draw", "grid", "planes", "batches"),
     ("propagate", "shipped"),
     ("branching",),
@@ -39,7 +39,7 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
-WITHOUT_JAX = ("board", "io", "draw", "shipped", "solution")
+WITHOUT_JAX = ("board", "files", "io", "draw", "shipped", "solution")
 
 
 def _module(path: Path) -> str:

@@ -18,6 +18,7 @@ from jaxsudoku import datasets
 from jaxsudoku.board import Board
 from jaxsudoku.datasets import DatasetError, builder, shards
 from jaxsudoku.datasets.exclude import excluded_hashes
+from jaxsudoku.files import write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -82,7 +83,7 @@ def test_shards_of_any_board(board, format, tmp_path):
     )  # fmt: skip
     data = shards.encode(puzzles, board, format)
     shard = shards.describe(2, format, 5, data)
-    shards.write_file(tmp_path / shard.file, data)
+    write_file(tmp_path / shard.file, data)
     assert data == shards.encode(puzzles, board, format)
     for part, original in zip(shards.read(shard, tmp_path, board, format), puzzles, strict=True):
         np.testing.assert_array_equal(part, original)
@@ -404,9 +405,9 @@ def numbered(tmp_path_factory):
         part = Puzzles(*(array[8 * number : 8 * number + 8] for array in whole))
         data = shards.encode(part, BOARD, "npz")
         shard = shards.describe(number, "npz", len(part.clues), data)
-        shards.write_file(folder / shard.file, data)
+        write_file(folder / shard.file, data)
         card = card.with_shard(shard, part)
-    shards.write_file(folder / "card.json", card.encode())
+    write_file(folder / "card.json", card.encode())
     return datasets.load(folder)
 
 

@@ -18,12 +18,13 @@ import jax
 import numpy as np
 
 from jaxsudoku.board import Board
+from jaxsudoku.files import write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 
 from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
 from .exclude import excluded_hashes, is_excluded
 from .loader import Dataset, load
-from .shards import FORMATS, describe, encode, is_whole, write_file
+from .shards import FORMATS, describe, encode, is_whole
 
 #: Most puzzles of a data set: half of what a generator can number, so that there are spare ones.
 _MOST = 1 << 31

@@ -1,4 +1,4 @@
-"""Shards: the files that the puzzles of a data set are in, and how files come to be whole on the disk.
+"""Shards: the files that the puzzles of a data set are in.
 
 A shard in ``npz`` has the arrays of ``Puzzles``, compressed. One in ``parquet`` has the columns ``puzzle`` and
 ``solution``, as text such as ``jaxsudoku.io`` reads and writes, ``clues`` and ``rating``. Either has the same bytes
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -71,22 +70,6 @@ def read(shard: Shard, folder: Path, board: Board, format: str) -> Puzzles:
     if [part.shape for part in puzzles] != [grids, grids, grids[:1], grids[:1]]:
         raise DatasetError(f"{path}: damaged shard (not {shard.puzzles} puzzles of {board.cells} cells)")
     return puzzles
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Writes a file so that, whatever happens, it is there as a whole or as it was before."""
-    temporary = path.with_name(f"{path.name}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    if hasattr(os, "O_DIRECTORY"):  # elsewhere a folder can't be opened
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _read_npz(path: Path) -> Puzzles:

@@ -6,17 +6,24 @@ log-odds that the position still has a solution.
 
 from .base import ABSENT, Forward, Network, NetworkModule, Outputs, Params
 from .registry import NETWORKS, Architecture, get, make_forward, make_network
+from .weights import Card, NetworkFileError, load_network, read_card, save_network, shipped
 
 __all__ = [
     "ABSENT",
     "NETWORKS",
     "Architecture",
+    "Card",
     "Forward",
     "Network",
+    "NetworkFileError",
     "NetworkModule",
     "Outputs",
     "Params",
     "get",
+    "load_network",
     "make_forward",
     "make_network",
+    "read_card",
+    "save_network",
+    "shipped",
 ]

@@ -10,7 +10,7 @@ import jax
 from jaxsudoku.batches import as_key
 from jaxsudoku.board import Board
 
-from . import cube
+from . import axial, cell_cnn, cube, house_cnn, se_resnet
 from .base import Forward, Network, NetworkModule
 
 
@@ -23,6 +23,7 @@ class Architecture:
       summary: one line for the help text.
       module: its NNX class, made as ``module(config, board, rngs=rngs)``.
       config: frozen dataclass of its sizes, each with a default.
+      adjustable: fields of the config that may be others than those a network was trained with.
       any_board: whether the same parameters serve every board.
       equivariant: whether a symmetry of the board applied to the input comes out of the policy again, exactly.
     """
@@ -31,6 +32,7 @@ class Architecture:
     summary: str
     module: type[NetworkModule]
     config: type
+    adjustable: tuple[str, ...] = ("dtype",)
     any_board: bool = False
     equivariant: bool = False
 
@@ -39,8 +41,17 @@ class Architecture:
 NETWORKS: dict[str, Architecture] = {
     architecture.name: architecture
     for architecture in (
-        Architecture("cube", "one feature vector a candidate, equivariant under all symmetries; any board", cube.CubeNet,
-                     cube.CubeConfig, any_board=True, equivariant=True),
+        Architecture("cube", "one feature vector a candidate, equivariant under all symmetries; any board",
+                     cube.CubeNet, cube.CubeConfig, adjustable=("iterations", "dtype"), any_board=True,
+                     equivariant=True),
+        Architecture("axial", "a transformer: attention within rows, columns and regions in turn", axial.Axial,
+                     axial.AxialConfig),
+        Architecture("se_resnet", "a residual network of 3x3 convolutions with squeeze and excitation",
+                     se_resnet.SeResNet, se_resnet.SeResNetConfig),
+        Architecture("house_cnn", "convolutions, the first as large as houses; boards with boxes", house_cnn.HouseCnn,
+                     house_cnn.HouseCnnConfig),
+        Architecture("cell_cnn", "three small convolutions and one dense layer; the teaching example",
+                     cell_cnn.CellCnn, cell_cnn.CellCnnConfig),
     )
 }  # fmt: skip
 
@@ -60,7 +71,8 @@ def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward
     """An architecture for a board (the classic 9x9 by default), as a pure function of parameters.
 
     Raises:
-      ValueError: an unknown architecture or size, or a board that the architecture can't see.
+      ValueError: an unknown architecture or size. A board that the architecture can't see is refused when parameters
+        are made, or their shapes asked for.
     """
     architecture = get(name)
     names = [field.name for field in dataclasses.fields(architecture.config)]
@@ -79,7 +91,7 @@ def make_network(name: str, board: Board | None = None, key: jax.Array | int = 0
       **sizes: fields of the architecture's config, e.g. ``width=64``.
 
     Raises:
-      ValueError: as in ``make_forward``.
+      ValueError: as in ``make_forward``, and for a board that the architecture can't see.
     """
     forward = make_forward(name, board, **sizes)
     return Network(name, forward, forward.init(as_key(key)))

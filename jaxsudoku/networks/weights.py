@@ -1,0 +1,279 @@
+"""Networks on the disk: parameters in a safetensors file, and a card in JSON beside it that tells what they are.
+
+The card has the architecture with its sizes, the board, the checksum of the parameters, and whatever else is known,
+such as data, seed, device, time and metrics. Nothing is loaded that is not exactly what its card says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors.numpy
+
+from jaxsudoku import __version__
+from jaxsudoku.board import Board
+from jaxsudoku.files import write_file
+
+from . import registry
+from .base import Forward, Network, Params
+
+#: Version of the layout of both files.
+FORMAT = 1
+
+_WEIGHTS, _CARD = ".safetensors", ".json"
+
+
+class NetworkFileError(ValueError):
+    """A file holds no whole network, or another one than its card tells; the message names the file and the reason."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """What is known of a network in a file.
+
+    Attributes:
+      architecture: its name in ``NETWORKS``.
+      config: its sizes, the fields of the architecture's config.
+      board: the board that it was trained on.
+      parameters: number of parameters.
+      sha256: checksum of the file of parameters, in hexadecimal.
+      jaxsudoku: version of the library that wrote it.
+      facts: what was said when it was saved.
+    """
+
+    architecture: str
+    config: Mapping[str, Any]
+    board: Board
+    parameters: int
+    sha256: str
+    jaxsudoku: str
+    facts: Mapping[str, Any]
+
+    def encode(self) -> bytes:
+        """The card as JSON; raises ValueError if the facts can't be written so."""
+        fields = dataclasses.asdict(self)
+        fields["board"] = {"name": str(self.board), **fields["board"]}
+        try:
+            text = json.dumps({"format": FORMAT, **fields}, indent=2, allow_nan=False, default=_plain)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"the facts of a card must be JSON: {error}") from error
+        return f"{text}\n".encode()
+
+    @classmethod
+    def read(cls, path: Traversable) -> Card:
+        """Reads a card; raises ``NetworkFileError`` if it is malformed or of a newer format."""
+        try:
+            fields = json.loads(path.read_bytes())
+            format = fields.pop("format")
+            if type(format) is int and format > FORMAT:
+                raise NetworkFileError(f"{path}: a card of format {format}; this version of jaxsudoku reads {FORMAT}")
+            board = fields.pop("board")
+            del board["name"]
+            card = cls(board=Board(**board), **fields)
+        except NetworkFileError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise NetworkFileError(f"{path}: no card of a network ({type(error).__name__}: {error})") from error
+        kinds = {"architecture": str, "config": dict, "parameters": int, "sha256": str, "jaxsudoku": str, "facts": dict}
+        wrong = [name for name, kind in kinds.items() if type(getattr(card, name)) is not kind]
+        if format != FORMAT or wrong:
+            raise NetworkFileError(f"{path}: no card of a network (malformed: {', '.join(wrong) or 'format'})")
+        return card
+
+
+def save_network(network: Network, path: str | os.PathLike[str], /, **facts: Any) -> Path:
+    """Writes a network to PATH.safetensors, and its card to PATH.json.
+
+    Each file is there as a whole or as it was before. Should only the first be written, the old card does not fit it,
+    and loading says so.
+
+    Args:
+      network: the network.
+      path: where to, with or without the ending of either file.
+      **facts: what else is worth knowing, such as data, seed, device, time, metrics; anything that JSON can hold.
+
+    Returns:
+      The path of the parameters.
+
+    Raises:
+      ValueError: facts that are no JSON, or a network that is not of its architecture.
+    """
+    path = Path(path)
+    weights, card = _beside(path.parent, path.name)
+    names, _ = _named(network.params)
+    if registry.get(network.name).module is not network.apply.module:
+        raise ValueError(f"a network by the name of {network.name} that is a {network.apply.module.__name__}")
+    if wrong := _differences(network.apply.shapes(), names):
+        raise ValueError(f"the parameters are none of this {network.name}: {wrong}")
+    tensors = {name: np.array(leaf, order="C") for name, leaf in names.items()}
+    data = safetensors.numpy.save(tensors)
+    described = Card(
+        architecture=network.name,
+        config=dataclasses.asdict(network.config),
+        board=network.board,
+        parameters=network.size,
+        sha256=hashlib.sha256(data).hexdigest(),
+        jaxsudoku=__version__,
+        facts=facts,
+    ).encode()
+    write_file(weights, data)
+    write_file(card, described)
+    return weights
+
+
+def load_network(network: str | os.PathLike[str], /, board: Board | None = None, **overrides: Any) -> Network:
+    """Loads a network that ships with the package, or that ``save_network`` wrote.
+
+    Args:
+      network: the name of a shipped one (see ``shipped``), or a path with or without the ending of either file.
+      board: the board to use it on; by default that on its card. Only architectures for any board take another one.
+      **overrides: fields of the config that need not be those of the training, e.g. ``dtype="bfloat16"``; which they
+        are, the architecture's ``adjustable`` tells.
+
+    Raises:
+      NetworkFileError: a file is missing, truncated or altered, its card is missing, malformed or of a newer format, it
+        tells of an architecture, a size or a board that do not fit the parameters, or the network is for another board.
+      ValueError: a field that is not to be overridden, or a value that it can't have.
+    """
+    weights, path = _files(network)
+    card = read_card(network)
+    forward = _described(card, path)
+    architecture = registry.get(card.architecture)
+    if fixed := sorted(set(overrides) - set(architecture.adjustable)):
+        raise ValueError(
+            f"{', '.join(fixed)} of a trained {card.architecture} can't be changed, "
+            f"only {', '.join(architecture.adjustable)}"
+        )
+    if board is not None and board != card.board and not architecture.any_board:
+        raise NetworkFileError(f"{weights}: a {card.architecture} for the board {card.board}, not for {board}")
+    params = _read(weights, card, forward)
+    fitted = Forward(forward.module, dataclasses.replace(forward.config, **overrides), board or card.board)
+    return Network(card.architecture, fitted, params)
+
+
+def read_card(network: str | os.PathLike[str], /) -> Card:
+    """The card alone of what ``load_network`` would load; raises ``NetworkFileError`` as it does."""
+    weights, card = _files(network)
+    if not weights.is_file():
+        raise NetworkFileError(f"{weights}: there is no such file; shipped are: {', '.join(shipped()) or 'none'}")
+    if not card.is_file():
+        raise NetworkFileError(f"{weights}: its card {card.name} is missing")
+    return Card.read(card)
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the networks that ship with the package, sorted."""
+    folder = _folder()
+    names = (entry.name for entry in folder.iterdir()) if folder.is_dir() else ()
+    return tuple(sorted(name.removesuffix(_WEIGHTS) for name in names if name.endswith(_WEIGHTS)))
+
+
+# ---------------------------------------------------------------------- files
+
+
+def _folder() -> Traversable:
+    return resources.files("jaxsudoku") / "networks" / "weights"
+
+
+def _files(network: str | os.PathLike[str]) -> tuple[Traversable, Traversable]:
+    """The files of parameters and of the card."""
+    if network in shipped():
+        return _folder() / f"{network}{_WEIGHTS}", _folder() / f"{network}{_CARD}"
+    path = Path(network)
+    return _beside(path.parent, path.name)
+
+
+def _beside(folder: Path, name: str) -> tuple[Path, Path]:
+    """The two files in a folder of which one has this name, perhaps without its ending."""
+    stem = name.removesuffix(_CARD) if name.endswith(_CARD) else name.removesuffix(_WEIGHTS)
+    if not stem:
+        raise ValueError(f"{str(folder / name)!r} names no file")
+    return folder / f"{stem}{_WEIGHTS}", folder / f"{stem}{_CARD}"
+
+
+# ---------------------------------------------------------------------- what a card describes
+
+
+def _described(card: Card, path: Traversable) -> Forward:
+    """The network of a card, which is refused if there is none like that."""
+    try:
+        architecture = registry.get(card.architecture)
+        names = {field.name for field in dataclasses.fields(architecture.config)}
+        if odd := sorted(names.symmetric_difference(card.config)):
+            raise ValueError(
+                f"the config of {card.architecture} has {', '.join(sorted(names))}; amiss: {', '.join(odd)}"
+            )
+        config = architecture.config(**{name: _hashable(value) for name, value in card.config.items()})
+        forward = Forward(architecture.module, config, card.board)
+        size = sum(leaf.size for leaf in jax.tree.leaves(forward.shapes()))
+        if size != card.parameters:
+            raise ValueError(f"such a network has {size:,} parameters, not {card.parameters:,}")
+    except (ValueError, TypeError) as error:
+        raise NetworkFileError(f"{path}: {error}") from error
+    return forward
+
+
+def _read(path: Traversable, card: Card, forward: Forward) -> Params:
+    """The parameters of a file, which are those of its card."""
+    data = path.read_bytes()
+    if (found := hashlib.sha256(data).hexdigest()) != card.sha256:
+        raise NetworkFileError(f"{path}: truncated or altered; its sha256 is {found}, on its card {card.sha256}")
+    try:
+        tensors = safetensors.numpy.load(data)
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        raise NetworkFileError(f"{path}: no safetensors file ({error})") from error
+    shapes = forward.shapes()
+    if wrong := _differences(shapes, tensors):
+        raise NetworkFileError(f"{path}: no {card.architecture} of these sizes: {wrong}")
+    names, structure = _named(shapes)
+    return jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
+
+
+def _named(params: Params) -> tuple[dict[str, Any], Any]:
+    """The leaves of a tree by dotted names, in its order, and its structure."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(params)
+    return {".".join(str(step.key) for step in path): leaf for path, leaf in leaves}, structure
+
+
+def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
+    """How tensors by name differ from what is wanted, in words; empty if they do not."""
+    wanted, _ = _named(shapes)
+    told = [f"{name} is missing" for name in wanted if name not in tensors]
+    told += [f"{name} is none of its tensors" for name in tensors if name not in wanted]
+    told += [
+        f"{name} is {_told(tensors[name])}, not {_told(leaf)}"
+        for name, leaf in wanted.items()
+        if name in tensors and _told(tensors[name]) != _told(leaf)
+    ]
+    return "; ".join(told[:_MOST]) + f"; and {len(told) - _MOST} more" * (len(told) > _MOST)
+
+
+#: Most differences that a message tells.
+_MOST = 3
+
+
+def _told(leaf: Any) -> str:
+    return f"{leaf.dtype}{list(leaf.shape)}"
+
+
+def _hashable(value: Any) -> Any:
+    """A value of a config as it was before JSON made lists of its tuples."""
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy and JAX as JSON has them."""
+    if isinstance(value, np.generic | np.ndarray | jax.Array):
+        return value.tolist()
+    raise TypeError(f"{value!r} of type {type(value).__name__}")
