@@ -210,7 +210,7 @@ def _spread_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
     spread = []
     for folded in _fold_tables(board, planes, fold):
         padded = _with_blank(fence(folded))
-        spread.append(fence(any_of([padded[:, house] for house in _houses_of_cells(board).T])).reshape(view_shape))
+        spread.append(fence(any_of([padded[:, house] for house in houses_of_cells(board).T])).reshape(view_shape))
     return spread
 
 
@@ -223,7 +223,7 @@ def _with_blank(planes: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=32)
-def _houses_of_cells(board: Board) -> np.ndarray:
+def houses_of_cells(board: Board) -> np.ndarray:
     """int[cells, m]: the irregular houses that each cell lies in, filled up with -1."""
     return _ragged([[h for h, house in enumerate(board.irregular_houses) if c in house] for c in range(board.cells)])
 

@@ -107,21 +107,6 @@ class TrainConfig:
         return Board.named(self.board)
 
 
-#: Settings for a kind of machine; "tiny" is for tests.
-PRESETS: dict[str, TrainConfig] = {
-    "tiny": TrainConfig(
-        sizes=("width=8", "hidden=8", "iterations=3"), board="4", generate=2_000, clues="4:6",
-        kinds=("naked:1:1:0.2",), choice=2, steps=40, batch_size=8, microbatch=4, warmup=5, ema=0.9, held_out="4x4",
-        report_every=10, validate_every=20, save_every=20,
-    ),
-    "cpu": TrainConfig(),
-    "gpu": TrainConfig(
-        sizes=("width=96", "hidden=96", "dtype=bfloat16"), generate=4_000_000, steps=30_000, batch_size=1024,
-        microbatch=0, learning_rate=2e-3, warmup=500, ema=0.999,
-    ),
-}  # fmt: skip
-
-
 def parse_kind(text: str) -> Kind:
     """RULES:SHARE:FILLED:WRONG, of which the last ones may be left out."""
     rules, *numbers = text.split(":")
@@ -144,6 +129,21 @@ def parse_size(text: str) -> tuple[str, Any]:
         except ValueError:
             continue
     return name, value
+
+
+#: Settings for a kind of machine; "tiny" is for tests.
+PRESETS: dict[str, TrainConfig] = {
+    "tiny": TrainConfig(
+        sizes=("width=8", "hidden=8", "iterations=3"), board="4", generate=2_000,
+        kinds=("none:3:2:0.2", "naked:1:0:0.2"), choice=4, steps=40, batch_size=8, microbatch=4, warmup=5, ema=0.9, held_out="4x4",
+        report_every=10, validate_every=20, save_every=20,
+    ),
+    "cpu": TrainConfig(),
+    "gpu": TrainConfig(
+        sizes=("width=96", "hidden=96", "dtype=bfloat16"), generate=4_000_000, steps=30_000, batch_size=1024,
+        microbatch=0, learning_rate=2e-3, warmup=500, ema=0.999,
+    ),
+}  # fmt: skip
 
 
 def parse_arguments(description: str, argv: Sequence[str] | None = None) -> tuple[TrainConfig, argparse.Namespace]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import json
 import os
 import sys
@@ -199,7 +198,7 @@ def _validation(config: TrainConfig, key: Array) -> Any:
 
     @jax.jit
     def measure(params: networks.Params, part: Any) -> Metrics:
-        cells, count = open_cells(part).sum(), part.useful.sum()
+        cells, count = (jax.numpy.maximum(number.sum(), 1) for number in (open_cells(part), part.useful))
         return objective(forward, params, part, config.ramp, config.value_weight, cells, count)[1]
 
     def validate(params: networks.Params) -> dict[str, float]:
@@ -238,13 +237,20 @@ def _export(
         network,
         folder / "network",
         training=dataclasses.asdict(config),
-        data=[dataset.card.describe() for dataset in data],
+        data=[_told(dataset) for dataset in data],
         seed=config.seed,
         device=f"{jax.device_count()} x {device.device_kind or device.platform}",
         versions={"jax": jax.__version__},
         seconds=round(recorder.seconds),
         metrics=metrics,
     )
+
+
+def _told(dataset: Dataset) -> dict[str, Any]:
+    """What a network's card says of a data set."""
+    card = dataset.card
+    return {"puzzles": card.count, "seed": card.seed, "wishes": card.wishes, "excluded": card.excluded,
+            "grades": card.grades, "made_with": card.made_with}  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:

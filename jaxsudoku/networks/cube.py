@@ -1,14 +1,20 @@
 """CubeNet: one feature vector a candidate, with the symmetries of the game built in.
 
-Each iteration mixes a candidate's vector with what the houses pool of their members: its cell (all digits), its row, its
-column (the digit's places), its region, and any further house. Weights are shared over digits, over the houses of a kind,
-and over iterations, so the policy is exactly equivariant under relabelling and under the board's geometry, and one set of
-weights serves every board and any number of iterations.
+Sudoku is an exact cover: every candidate (digit, row, column) lies in a cell, a row, a column and a region, and of each of
+these exactly one candidate is true. In every iteration each candidate sends a message, each of these groups adds up the
+messages of its members and answers through a small perceptron, and each candidate updates its vector by the answers.
+Beside the sums, a candidate learns its share in each group: a softmax of learned scores over the members.
+
+Weights are shared over digits, over the groups of a kind (cells; lines; regions and further houses) and over the
+iterations. So the policy is exactly equivariant under relabelling and under the board's geometry, the value invariant,
+and one set of weights serves every board, of any side and variant, and any number of iterations.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,135 +23,205 @@ from flax import nnx
 from jax import Array, lax
 
 from jaxsudoku.board import Board
+from jaxsudoku.planes import fence
+from jaxsudoku.propagate import houses_of_cells
 
 from .base import NetworkModule, Outputs
+from .layers import check_sizes
+
+#: Scores of shares are kept within these bounds, so that their exponentials are.
+_SCORES = 8.0
+
+#: Scale of sums over a group, for them to begin at about the size of what they sum.
+_SUMMED = 1 / 3
 
 
 @dataclasses.dataclass(frozen=True)
 class CubeConfig:
+    """Sizes of a CubeNet.
+
+    Attributes:
+      width: features of a candidate.
+      hidden: features of a message and of an answer.
+      house: hidden features of the perceptron by which a group answers.
+      shares: learned scores by which candidates compete in their groups; 0 for none.
+      maximum: whether groups know the largest messages beside their sum.
+      iterations: how often; may differ from what the weights were trained with.
+      dtype: of the computation, float32 or bfloat16; parameters and what is kept between iterations are float32.
+    """
+
     width: int = 32
     hidden: int = 32
-    pooling: str = "sum-max"
+    house: int = 64
+    shares: int = 4
+    maximum: bool = False
     iterations: int = 16
-    norm: str = "pre"
-    house: int = 0
-    heads: int = 4
-    gate: bool = False
     dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        check_sizes(self, optional=("shares",))
 
 
 class CubeNet(NetworkModule):
+    """The network; its arrays are side x rows x columns (cut into boxes, if any) x batch x features inside."""
+
     def __init__(self, config: CubeConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         self.config, self.board = config, board
-        w, h = config.width, config.hidden
-        init = nnx.initializers
+        width, hidden, house = config.width, config.hidden, config.house
+        pooled = hidden * (1 + config.maximum)
 
-        def weights(rows: int, columns: int, scale: float = 1.0) -> nnx.Param:
-            return nnx.Param(init.variance_scaling(scale, "fan_in", "normal")(rngs.params(), (rows, columns)))
+        def weights(*shape: int, scale: float = 1.0) -> nnx.Param[Array]:
+            deviation = (scale / shape[-2]) ** 0.5
+            return nnx.Param(deviation * jax.random.normal(rngs.params(), shape))
 
-        pooled = h * (len(config.pooling.split("-")))
-        self.embed = weights(2, w, 2.0)
-        self.inject = weights(2, h, 1.0)
-        self.norm = nnx.Param(jnp.ones(w))
-        self.to_message = weights(w, h, 2.0)
-        self.bias_message = nnx.Param(jnp.zeros(h))
-        self.to_self = weights(h, h)
-        self.bias_self = nnx.Param(jnp.zeros(h))
-        if "att" in config.pooling:
-            self.score = weights(w, config.heads, 0.5)
-        mid = config.house or pooled
-        if config.house:
-            self.house_in = nnx.Param(init.variance_scaling(2.0, "fan_in", "normal", in_axis=1, out_axis=2, batch_axis=0)(rngs.params(), (3, pooled, mid)))
-            self.house_bias = nnx.Param(jnp.zeros((3, mid)))
-        self.house_out = nnx.Param(init.variance_scaling(0.5, "fan_in", "normal", in_axis=1, out_axis=2, batch_axis=0)(rngs.params(), (3, mid, h)))
-        self.to_update = weights(h, w, 0.2)
-        if config.gate:
-            self.to_gate = weights(h, w, 0.2)
-            self.bias_gate = nnx.Param(jnp.zeros(w))
-        self.norm_out = nnx.Param(jnp.ones(w))
-        self.policy = weights(w, 1)
-        self.value_in = weights(2 * w, w, 2.0)
-        self.value_bias = nnx.Param(jnp.zeros(w))
-        self.value_out = weights(w, 1)
-
-    def _families(self):
-        return ((0,), (3, 4), (1, 2), (2, 4)), (0, 1, 1, 2)
-
-    def _start(self, c: Array):
-        b, n = self.board, self.board.side
-        hgt, wid = b.box
-        x = c.transpose(1, 2, 0)  # side, cells, B
-        sole = x & (x.sum(0) == 1)
-        x = jnp.stack([x, sole], -1).astype(jnp.float32).reshape(n, n // hgt, hgt, n // wid, wid, -1, 2)
-        return x
-
-    def _step(self, h: Array, x: Array) -> Array:
-        cfg = self.config
-        m = x[..., :1]
-        n = _rms(h) * self.norm[...] if cfg.norm == "pre" else h
-        n = F(n, 16)
-        u = jax.nn.relu(n @ self.to_message[...] + self.bias_message[...] + x @ self.inject[...]) * m
-        u = F(u, 1)
-        z = u @ self.to_self[...] + self.bias_self[...]
-        if "att" in cfg.pooling:
-            s = jnp.exp(jnp.clip(n @ self.score[...], -8, 8)) * m
-            k = cfg.heads
-            uh = (u.reshape(*u.shape[:-1], k, -1) * s[..., None]).reshape(u.shape)
-        axes, kinds = self._families()
-        for ax, t in zip(axes, kinds):
-            parts = []
-            if "sum" in cfg.pooling:
-                parts.append(u.sum(ax, keepdims=True) * 0.33)
-            if "max" in cfg.pooling:
-                parts.append(u.max(ax, keepdims=True))
-            if "att" in cfg.pooling:
-                den = s.sum(ax, keepdims=True) + 1e-3
-                num = uh.sum(ax, keepdims=True)
-                parts.append((num.reshape(*num.shape[:-1], k, -1) / den[..., None]).reshape(num.shape))
-            parts = F(parts, 2)
-            q = jnp.concatenate(parts, -1) if len(parts) > 1 else parts[0]
-            if cfg.house:
-                q = jax.nn.relu(q @ self.house_in[...][t] + self.house_bias[...][t])
-            z = z + F(q @ self.house_out[...][t], 4)
-        z = F(jax.nn.relu(z), 8)
-        d = z @ self.to_update[...]
-        if cfg.gate:
-            d = d * jax.nn.sigmoid(z @ self.to_gate[...] + self.bias_gate[...])
-        h = F(h + d, 32)
-        return h if cfg.norm == "pre" else _rms(h) * self.norm[...]
-
-    def _head(self, h: Array, x: Array) -> Outputs:
-        n = (_rms(h) * self.norm_out[...]) * x[..., :1]
-        p = (n @ self.policy[...])[..., 0]
-        p = p.reshape(self.board.side, self.board.cells, -1).transpose(2, 0, 1)
-        axes = (0, 1, 2, 3, 4)
-        v = jnp.concatenate([n.sum(axes) / x[..., :1].sum(axes), n.max(axes)], -1)
-        v = jax.nn.relu(v @ self.value_in[...] + self.value_bias[...]) @ self.value_out[...]
-        return Outputs(p, v[:, 0])
+        self.embed = weights(2, width, scale=2.0)
+        self.scale = nnx.Param(jnp.ones(width))
+        self.send = weights(width, hidden, scale=2.0)
+        self.send_bias = nnx.Param(jnp.zeros(hidden))
+        self.inject = weights(2, hidden)
+        self.keep = weights(hidden, hidden)
+        self.keep_bias = nnx.Param(jnp.zeros(hidden))
+        self.listen = weights(_KINDS, pooled, house, scale=2.0)
+        self.listen_bias = nnx.Param(jnp.zeros((_KINDS, house)))
+        self.answer = weights(_KINDS, house, hidden, scale=0.5)
+        if config.shares:
+            self.score = weights(width, config.shares, scale=0.5)
+            self.compete = weights(_KINDS, config.shares, hidden)
+        self.update = weights(hidden, width, scale=0.2)
+        self.final_scale = nnx.Param(jnp.ones(width))
+        self.policy = weights(width, 1)
+        self.value_in = weights(2 * width, width, scale=2.0)
+        self.value_bias = nnx.Param(jnp.zeros(width))
+        self.value_out = weights(width, 1)
 
     def __call__(self, candidates: Array) -> Outputs:
-        x = self._start(candidates)
-        h = x @ self.embed[...]
-        h, _ = lax.scan(lambda h, _: (self._step(h, x), None), h, length=self.config.iterations)
-        return self._head(h, x)
+        """The outputs after all iterations."""
+        seen = self._seen(candidates)
+        features = self._iterated(self._first(seen), lambda x, _: (self._next(x, seen), None))[0]
+        return self._outputs(features, seen)
 
     def trace(self, candidates: Array) -> Outputs:
-        x = self._start(candidates)
-        h = x @ self.embed[...]
-        step = jax.checkpoint(self._step)
+        """The outputs after each iteration; gradients keep one vector a candidate and iteration in memory."""
+        seen = self._seen(candidates)
+        step = jax.checkpoint(self._next)
 
-        def body(h: Array, _: None):
-            h = step(h, x)
-            return h, self._head(h, x)
+        def body(features: Array, _: None) -> tuple[Array, Outputs]:
+            features = step(features, seen)
+            return features, self._outputs(features, seen)
 
-        return lax.scan(body, h, length=self.config.iterations)[1]
+        return self._iterated(self._first(seen), body)[1]
+
+    def _iterated(self, features: Array, body: Callable[[Array, None], tuple[Array, Outputs | None]]) -> tuple:
+        return lax.scan(body, features, None, length=self.config.iterations)
+
+    def _seen(self, candidates: Array) -> Array:
+        """What is there: whether a candidate is, and whether it is the last one of its cell; float32[..., B, 2]."""
+        present = candidates.transpose(1, 2, 0)
+        last = present & (present.sum(axis=0) == 1)
+        height, width = self.board.box or (1, 1)
+        side = self.board.side
+        shape = (side, side // height, height, side // width, width, candidates.shape[0], 2)
+        return jnp.stack([present, last], axis=-1).astype(jnp.float32).reshape(shape)
+
+    def _first(self, seen: Array) -> Array:
+        return seen @ self.embed[...]
+
+    def _next(self, features: Array, seen: Array) -> Array:
+        """The features after one more iteration."""
+        dtype = jnp.dtype(self.config.dtype)
+        there = seen[..., :1].astype(dtype)
+
+        def times(x: Array, weights: Array) -> Array:
+            return x @ weights.astype(dtype)
+
+        normed = fence((_normalised(features) * self.scale[...]).astype(dtype))
+        bias = self.send_bias[...].astype(dtype)
+        message = jax.nn.relu(times(normed, self.send[...]) + times(seen.astype(dtype), self.inject[...]) + bias)
+        message = fence(message * there)
+        heard = times(message, self.keep[...]) + self.keep_bias[...].astype(dtype)
+        if self.config.shares:
+            score = jnp.clip(times(normed, self.score[...]), -_SCORES, _SCORES)
+            score = fence(jnp.exp(score) * there)
+        for kind, groups in _families(self.board):
+            pooled = groups.sum(message) * jnp.asarray(_SUMMED, dtype)
+            if self.config.maximum:
+                pooled = jnp.concatenate([pooled, groups.max(message)], axis=-1)
+            told = jax.nn.relu(times(fence(pooled), self.listen[kind]) + self.listen_bias[kind].astype(dtype))
+            heard += groups.spread(fence(times(told, self.answer[kind])))
+            if self.config.shares:
+                share = score * groups.spread(fence(1 / (groups.sum(score) + jnp.asarray(1e-3, dtype))))
+                heard += times(fence(share), self.compete[kind])
+        change = times(fence(jax.nn.relu(heard)), self.update[...])
+        return features + change.astype(jnp.float32)
+
+    def _outputs(self, features: Array, seen: Array) -> Outputs:
+        there = seen[..., :1]
+        normed = _normalised(features) * self.final_scale[...] * there
+        policy = (normed @ self.policy[...]).reshape(self.board.side, self.board.cells, -1).transpose(2, 0, 1)
+        everywhere = tuple(range(normed.ndim - 2))
+        mean = normed.sum(everywhere) / there.sum(everywhere)
+        pooled = jnp.concatenate([mean, normed.max(everywhere)], axis=-1)
+        told = jax.nn.relu(pooled @ self.value_in[...] + self.value_bias[...])
+        return Outputs(policy, (told @ self.value_out[...])[:, 0])
 
 
-import os
-from jaxsudoku.planes import fence
-FENCES = int(os.environ.get("FENCES", "63"))
-def F(x, bit): return fence(x) if FENCES & bit else x
-
-
-def _rms(x: Array) -> Array:
+def _normalised(x: Array) -> Array:
+    """Root mean square 1 over the features."""
     return x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+
+
+# ---------------------------------------------------------------------- groups
+
+#: Kinds of groups that have weights of their own: cells; rows and columns; regions and further houses.
+_CELL, _LINE, _REGION = range(3)
+_KINDS = 3
+
+
+class _Groups(NamedTuple):
+    """A family of groups of candidates, as functions on arrays of features.
+
+    Attributes:
+      sum: the sums over the members of each group.
+      max: the maxima, of features that are at least 0.
+      spread: puts what groups have on each of their members; the sum, where a candidate lies in several.
+    """
+
+    sum: Callable[[Array], Array]
+    max: Callable[[Array], Array]
+    spread: Callable[[Array], Array]
+
+
+def _families(board: Board) -> list[tuple[int, _Groups]]:
+    """The families of groups of a board, each with its kind."""
+    families = [(_CELL, _along((0,))), (_LINE, _along((3, 4))), (_LINE, _along((1, 2)))]
+    if board.box is not None:
+        families.append((_REGION, _along((2, 4))))
+    if board.irregular_houses:
+        families.append((_REGION, _tabled(board)))
+    return families
+
+
+def _along(axes: Sequence[int]) -> _Groups:
+    """The groups whose members differ in these axes alone."""
+    return _Groups(
+        sum=lambda x: x.sum(axes, keepdims=True),
+        max=lambda x: x.max(axes, keepdims=True),
+        spread=lambda x: x,  # by broadcasting
+    )
+
+
+def _tabled(board: Board) -> _Groups:
+    """The irregular houses, each for every digit, by index tables."""
+    members = np.asarray(board.irregular_houses)
+    houses = houses_of_cells(board)
+
+    def gathered(x: Array) -> Array:
+        return x.reshape(board.side, board.cells, *x.shape[-2:])[:, members]
+
+    def spread(x: Array) -> Array:
+        padded = jnp.pad(x, ((0, 0), (0, 1), (0, 0), (0, 0)))  # for the -1 of cells in fewer houses
+        height, width = board.box or (1, 1)
+        shape = (board.side, board.side // height, height, board.side // width, width, *x.shape[-2:])
+        return padded[:, houses].sum(axis=2).reshape(shape)
+
+    return _Groups(sum=lambda x: gathered(x).sum(axis=2), max=lambda x: gathered(x).max(axis=2), spread=spread)

@@ -16,15 +16,20 @@ from jax.typing import DTypeLike
 DTYPES = ("float32", "bfloat16")
 
 
-def check_sizes(config: Any) -> None:
-    """Raises ValueError unless the field ``dtype`` names one of ``DTYPES`` and every other is a positive int."""
+def check_sizes(config: Any, optional: Sequence[str] = ()) -> None:
+    """Raises ValueError unless the field ``dtype`` names one of ``DTYPES`` and every other is a positive int.
+
+    Args:
+      config: the config.
+      optional: fields that may be 0. Those that are truth values by default are left alone.
+    """
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if field.name == "dtype":
             if value not in DTYPES:
                 raise ValueError(f"unknown dtype {value!r}: choose {' or '.join(DTYPES)}")
-        elif type(value) is not int or value < 1:
-            raise ValueError(f"{field.name} must be an integer of at least 1, not {value!r}")
+        elif type(field.default) is not bool and (type(value) is not int or value < (least := field.name not in optional)):
+            raise ValueError(f"{field.name} must be an integer of at least {int(least)}, not {value!r}")
 
 
 def check_divides(config: Any, divisor: str, *names: str) -> None:
