@@ -40,7 +40,7 @@ def watched(*args):
 batches._compiled = watched
 results = {
     "devices": [device.id for device in jax.devices()],
-    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=57)],
+    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=57)[:3]],
     "few": js.solve(puzzles[:3], lanes=32, batch_size=57).status.tolist(),
     "none": list(js.solve(puzzles[:0], lanes=32, batch_size=57).grids.shape),
     "one": js.solve(puzzles[0], lanes=32, batch_size=57).grids.tolist(),
@@ -97,7 +97,7 @@ def alone():
     puzzles = puzzles_for_all()
     solution = js.solve(puzzles, lanes=32, batch_size=57)
     return {
-        "solve": [x.tolist() for x in solution],
+        "solve": [x.tolist() for x in solution[:3]],
         "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=57).tolist(),
     }
 
@@ -137,4 +137,4 @@ def test_devices_draw_different_random_numbers(several):
 def test_a_device_may_be_named(alone):
     puzzles = puzzles_for_all()
     solution = js.solve(puzzles, lanes=32, batch_size=57, devices=jax.local_devices()[:1])
-    assert [x.tolist() for x in solution] == alone["solve"]
+    assert [x.tolist() for x in solution[:3]] == alone["solve"]
