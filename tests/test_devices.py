@@ -19,7 +19,7 @@ FOUR = reference.SMALL["4x4"]
 
 #: Reads puzzles, writes what each way of solving them found and on which devices its shards lay.
 PROGRAM = """
-import functools, json, sys
+import dataclasses, functools, json, sys
 import jax, numpy as np
 import jaxsudoku as js
 from jaxsudoku import batches, exact
@@ -56,6 +56,20 @@ found = jax.jit(sharded, compiler_options=js.compiler_options())(puzzles)
 results["search"] = [np.asarray(x).tolist() for x in (found.status, found.counts)]
 results["search_devices"] = sorted(device.id for device in found.counts.sharding.device_set)
 results["replicated"] = found.counts.sharding.is_fully_replicated
+
+@dataclasses.dataclass(frozen=True)
+class Shifted(batches.TakesPuzzles):
+    def fit(self, board, platform):
+        return self
+
+    def __call__(self, board, puzzles, key, number, shift):
+        return puzzles + shift["by"].astype(np.uint8)
+
+shifts = [batches.Engine(Shifted(), board, batch_size=57, shared=({"by": np.full(16, by)},)) for by in (1, 2)]
+results["shared"] = [engine.run(puzzles).tolist() for engine in shifts]
+results["compiled"] = batches._compile.cache_info().misses
+batches.Engine(Shifted(), board, batch_size=57, shared=({"by": np.zeros(16, int)},)).run(puzzles)
+results["compiled again"] = batches._compile.cache_info().misses
 
 one, again = (js.solve(np.zeros((57, 16), int), order="random", lanes=32, batch_size=57).grids for _ in range(2))
 results["random"] = [one.tolist(), bool((one == again).all())]
@@ -118,6 +132,12 @@ def test_every_device_takes_an_even_share(several):
         assert len({size for _, size in shards}) == 1
     whole = {2: 58, 4: 60}[len(several["devices"])]
     assert {sum(size for _, size in shards) for shards in several["shards"]} == {whole}
+
+
+def test_what_batches_share_is_on_every_device_and_no_part_of_what_is_compiled(several):
+    puzzles = puzzles_for_all().astype(int)
+    assert several["shared"] == [(puzzles + by).tolist() for by in (1, 2)]
+    assert several["compiled again"] == several["compiled"]
 
 
 def test_the_search_itself_is_sharded(several):
