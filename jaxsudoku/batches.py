@@ -48,7 +48,10 @@ class Kernel(Hashable, Protocol):
         """The shape and dtype (unsigned) of an item. Batches are padded with items of the largest values."""
 
     def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
-        """Arrays with leading axis B of items [B, ...]; ``number``, uint32, differs between batches and devices."""
+        """Arrays with leading axis B of items [B, ...]; ``number``, uint32, differs between batches and devices.
+
+        What the engine's ``shared`` holds comes as further arguments, so most kernels, which are given none, take none.
+        """
 
 
 class TakesPuzzles:
@@ -68,6 +71,8 @@ class Engine:
       key: a JAX key or a seed.
       batch_size: the most items in a batch; None chooses by the machine.
       devices: the devices; None takes all of the default backend.
+      shared: further arguments of the kernel, each a pytree of arrays that all batches and devices share, such as a
+        network's weights. They are no part of what is compiled: others of the same structure and shapes run as well.
     """
 
     def __init__(
@@ -77,6 +82,7 @@ class Engine:
         key: jax.Array | int = 0,
         batch_size: int | None = None,
         devices: Sequence[jax.Device] | None = None,
+        shared: tuple[Any, ...] = (),
     ) -> None:
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
@@ -87,13 +93,14 @@ class Engine:
         self.board = board
         self.kernel = kernel.fit(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(board, self.devices)
+        self.shared = jax.device_put(shared, NamedSharding(_mesh(self.devices), PartitionSpec()))
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
         # otherwise one batch computes while the other travels
         self.workers = usable_cores() if self.threaded else 2
 
     def compile(self, size: int) -> None:
         """Compiles for batches of ``size`` items now, rather than when the first one comes."""
-        _compiled(self.kernel, self.board, self._padded(size), self.devices)
+        self._call(self._padded(size))
 
     def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
         """Runs the kernel on batches of at most ``batch_size`` items, and yields its numpy results in the same order.
@@ -138,7 +145,7 @@ class Engine:
         row = self.kernel.row(self.board)
         items = jax.ShapeDtypeStruct((32, *row.shape), row.dtype)
         number = jax.ShapeDtypeStruct((), np.uint32)
-        results = jax.eval_shape(functools.partial(self.kernel, self.board), items, self.key, number)
+        results = jax.eval_shape(functools.partial(self.kernel, self.board), items, self.key, number, *self.shared)
         return jax.tree.map(lambda result: np.empty((0, *result.shape[1:]), result.dtype), results)
 
     def split(self, size: int) -> list[slice]:
@@ -155,9 +162,13 @@ class Engine:
         if size < padded_size or batch.dtype != row.dtype:
             padded = np.full((padded_size, *row.shape), np.iinfo(row.dtype).max, row.dtype)
             padded[:size] = batch
-        call = _compiled(self.kernel, self.board, padded_size, self.devices)
-        results = call(padded, self.key, np.uint32(number))
+        results = self._call(padded_size)(padded, self.key, np.uint32(number), *self.shared)
         return jax.tree.map(lambda array: np.asarray(array)[:size], results)
+
+    def _call(self, size: int) -> Callable[..., Any]:
+        leaves, structure = jax.tree.flatten(self.shared)
+        shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
+        return _compiled(self.kernel, self.board, size, self.devices, structure, shapes)
 
     def _padded(self, size: int) -> int:
         """The batch size to compile for: the smallest of a few that holds ``size`` items."""
@@ -201,23 +212,36 @@ if hasattr(os, "register_at_fork"):
 _compile_lock = threading.Lock()
 
 
-def _compiled(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
+def _mesh(devices: tuple[jax.Device, ...]) -> Mesh:
+    return Mesh(np.asarray(devices), ("batch",))
+
+
+def _compiled(*arguments: Any) -> Callable[..., Any]:
     with _compile_lock:  # threads that need the same kernel wait for one compilation
-        return _compile(kernel, board, size, devices)
+        return _compile(*arguments)
 
 
 @functools.lru_cache(maxsize=64)
-def _compile(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device, ...]) -> Callable[..., Any]:
-    mesh = Mesh(np.asarray(devices), ("batch",))
+def _compile(
+    kernel: Kernel,
+    board: Board,
+    size: int,
+    devices: tuple[jax.Device, ...],
+    structure: jax.tree_util.PyTreeDef,
+    shapes: tuple[jax.ShapeDtypeStruct, ...],
+) -> Callable[..., Any]:
+    """The kernel, compiled for ``size`` items and for shared arguments of a structure with leaves of these shapes."""
+    mesh = _mesh(devices)
     batch, everywhere = PartitionSpec("batch"), PartitionSpec()
+    shared = jax.tree.unflatten(structure, shapes)
 
-    def shard(items: jax.Array, key: jax.Array, number: jax.Array) -> Any:
+    def shard(items: jax.Array, key: jax.Array, number: jax.Array, *shared: Any) -> Any:
         if len(devices) > 1:
             number = number * np.uint32(len(devices)) + jax.lax.axis_index("batch").astype(np.uint32)
-        return kernel(board, items, key, number)
+        return kernel(board, items, key, number, *shared)
 
     function = shard
-    specs = (batch, everywhere, everywhere)
+    specs = (batch, everywhere, everywhere, *(everywhere for _ in shared))
     if len(devices) > 1:
         function = jax.shard_map(shard, mesh=mesh, in_specs=specs, out_specs=batch, check_vma=False)
     jitted = jax.jit(
@@ -228,7 +252,7 @@ def _compile(kernel: Kernel, board: Board, size: int, devices: tuple[jax.Device,
     key = jax.eval_shape(lambda: jax.random.key(0))
     number = jax.ShapeDtypeStruct((), np.uint32)
     row = kernel.row(board)
-    return jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number).compile()
+    return jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared).compile()
 
 
 def as_key(key: Any) -> jax.Array:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -14,12 +15,19 @@ from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.solution import Solution
 
+if TYPE_CHECKING:
+    from jaxsudoku.networks import Network
+
+#: The network that guided solvers take unless another one is named.
+NETWORK = "cube"
+
 
 def solve(
     puzzles: Any,
     board: Board | None = None,
     *,
     solver: str = "exact",
+    network: Network | str | os.PathLike[str] | None = None,
     key: jax.Array | int = 0,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -31,20 +39,48 @@ def solve(
       puzzles: uint8[*b, cells] (or any integers), 0 = empty; one puzzle [cells] too.
       board: the board; by default the classic one of the puzzles' size.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
+      network: for a guided solver, the network: a ``networks.Network``, or the name or path of one's weights; "cube" by
+        default. One whose architecture sees any board is made one of this board.
       key: a JAX key or a seed, for solvers that use randomness.
       batch_size: puzzles on a device at a time; by default as many as suit the machine.
       devices: the devices to use; by default all of the default backend.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
-      A ``Solution`` of numpy arrays: grids uint8[*b, cells], status int8[*b], iterations int32[*b].
+      A ``Solution`` of numpy arrays: grids uint8[*b, cells], status int8[*b], iterations int32[*b], and network_calls
+      int32[*b] of a guided solver, else None.
 
     Raises:
-      ValueError: puzzles that do not fit the board, an unknown solver or option.
+      ValueError: puzzles that do not fit the board, an unknown solver or option, a network that is none of this board,
+        or one for a solver that takes none.
     """
-    chosen = solvers.get(solver)
-    kernel = solve_kernel(chosen.name, solvers.make_config(chosen, **options))
-    return _run_array(kernel, puzzles, board, key, batch_size, devices)
+    kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
+    array, board = as_puzzles(puzzles, board)
+    return _run_array(kernel, array, board, key, batch_size, devices, networks_for(solver, network, board))
+
+
+def networks_for(
+    solver: str, network: Network | str | os.PathLike[str] | None, board: Board
+) -> tuple[()] | tuple[Network]:
+    """What a solver's kernel shares between batches: the network for a guided solver, and nothing for any other.
+
+    Args:
+      solver: the solver's name.
+      network: as in ``solve``.
+      board: the board.
+
+    Raises:
+      ValueError: a network for a solver that takes none, or one that is none of this board.
+    """
+    if not solvers.get(solver).guided:
+        if network is not None:
+            raise ValueError(f"the solver {solver} takes no network; {' and '.join(solvers.guided())} do")
+        return ()
+    from jaxsudoku import networks  # which loads flax: a second that solvers without a network need not wait
+
+    if network is None or isinstance(network, str | os.PathLike):
+        network = networks.load_network(network or NETWORK, board)
+    return (networks.for_board(network, board),)
 
 
 def count_solutions(
@@ -82,7 +118,8 @@ class PuzzleKernel(TakesPuzzles):
     """A ``batches.Kernel`` that takes puzzles, uint8[B, cells]: a function of a solver and its settings.
 
     Attributes:
-      function: (board, puzzles uint8[B, cells], key, solver, config, *arguments) to arrays with leading axis B.
+      function: (board, puzzles uint8[B, cells], key, solver, config, *arguments, *shared) to arrays with leading axis
+        B.
       solver: the solver's name.
       config: its settings.
       arguments: further static, hashable arguments.
@@ -97,12 +134,13 @@ class PuzzleKernel(TakesPuzzles):
         """The kernel with the settings that suit a machine."""
         return dataclasses.replace(self, config=solvers.get(self.solver).fit(self.config, board, platform))
 
-    def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
-        return self.function(board, puzzles, jax.random.fold_in(key, number), self.solver, self.config, *self.arguments)
+    def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
+        key = jax.random.fold_in(key, number)
+        return self.function(board, puzzles, key, self.solver, self.config, *self.arguments, *shared)
 
 
 def solve_kernel(solver: str, config: Any) -> PuzzleKernel:
-    """Solves and judges."""
+    """Solves and judges; the kernel of a guided solver shares its network."""
     return PuzzleKernel(_solve_and_judge, solver, config)
 
 
@@ -115,8 +153,10 @@ def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
     return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
 
 
-def _solve_and_judge(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Solution:
-    return solvers.judge(board, puzzles, solvers.get(solver).run(board, puzzles, key, config))
+def _solve_and_judge(
+    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, *network: Network
+) -> Solution:
+    return solvers.judge(board, puzzles, solvers.get(solver).run(board, puzzles, key, config, *network))
 
 
 def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int) -> jax.Array:
@@ -130,8 +170,9 @@ def _run_array(
     key: jax.Array | int,
     batch_size: int | None,
     devices: Sequence[jax.Device] | None,
+    shared: tuple[Any, ...] = (),
 ) -> Any:
     array, board = as_puzzles(puzzles, board)
     flat = array.reshape(-1, board.cells)
-    whole = Engine(kernel, board, key, batch_size, devices).run(flat)
+    whole = Engine(kernel, board, key, batch_size, devices, shared).run(flat)
     return jax.tree.map(lambda result: result.reshape(array.shape[:-1] + result.shape[1:]), whole)

@@ -1,4 +1,4 @@
-"""What every solver answers: grids, a status for each, and how many grids it looked at."""
+"""What every solver answers: grids, a status for each, and how many grids it looked at to find it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ class Solution(NamedTuple):
       grids: uint8[*b, cells], the solved grid where ``status`` is SOLVED, else zeros.
       status: int8[*b], one of ``Status``.
       iterations: int32[*b], grids looked at (nodes of the search tree).
+      network_calls: int32[*b], positions that a network looked at; None, which is no leaf, of a solver without one.
     """
 
     grids: Any
     status: Any
     iterations: Any
+    network_calls: Any = None

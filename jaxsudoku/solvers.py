@@ -6,21 +6,22 @@ A solver is a pure function to be jitted::
         -> Solution(grids uint8[B, cells], status int8[B], iterations int32[B])
 
 with a frozen dataclass of settings, each of which has a default; the command line and ``jaxsudoku.solve`` offer every
-field under its own name. Before a solution leaves the library ``judge`` asks ``grid.is_solved``, so that no solver can
-claim a false solve.
+field under its own name. A guided solver takes a network of the board, ``networks.Network``, as a fifth argument, and
+tells in ``Solution.network_calls``, int32[B], how many positions it looked at. Before a solution leaves the library
+``judge`` asks ``grid.is_solved``, so that no solver can claim a false solve.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku import exact
+from jaxsudoku import exact, filling
 from jaxsudoku.board import Board
 from jaxsudoku.grid import is_solved
 from jaxsudoku.solution import Solution, Status
@@ -28,11 +29,9 @@ from jaxsudoku.solution import Solution, Status
 #: Puzzles that the judge looks at together: few enough for their houses to stay in a CPU's cache.
 _JUDGED_TOGETHER = 2048
 
-
-class Run(Protocol):
-    """What a solver does; ``board`` and ``config`` are static."""
-
-    def __call__(self, board: Board, puzzles: Array, key: Array, config: Any, /) -> Solution: ...
+#: What a solver does: (board, puzzles, key, config), and of a guided one (board, puzzles, key, config, network), to its
+#: ``Solution``; ``board`` and ``config`` are static.
+Run = Callable[..., Solution]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +45,7 @@ class Solver:
       config: frozen dataclass of its settings.
       fit: fills in the settings that depend on the machine: (config, board, platform "cpu", "gpu" or "tpu") to config.
       complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
+      guided: whether it takes a network.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Solver:
     config: type
     fit: Callable[[Any, Board, str], Any]
     complete: bool
+    guided: bool = False
 
 
 def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
@@ -73,7 +74,7 @@ def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
     true = lax.fori_loop(0, -(-last // together), block, jnp.zeros(size, bool))
     status = jnp.where(claimed & ~true, jnp.int8(Status.UNSOLVED), solution.status)
     grids = jnp.where((claimed & true)[:, None], solution.grids, 0)
-    return Solution(grids, status, solution.iterations)
+    return solution._replace(grids=grids, status=status)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +144,10 @@ SOLVERS: dict[str, Solver] = {
     for solver in (
         Solver("exact", "complete search on bit-planes: finds the solution or proves there is none", _run_exact,
                ExactConfig, _fit_exact, complete=True),
+        Solver("iterative", "a network's surest cell, then the rules, and so on without ever going back",
+               filling.iterative, filling.IterativeConfig, filling.fit, complete=False, guided=True),
+        Solver("one-shot", "all open cells at once, as a network sees them",
+               filling.one_shot, filling.OneShotConfig, filling.fit, complete=False, guided=True),
     )
 }  # fmt: skip
 
@@ -156,6 +161,11 @@ def get(name: str) -> Solver:
     if name not in SOLVERS:
         raise ValueError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}")
     return SOLVERS[name]
+
+
+def guided() -> list[str]:
+    """The names of the solvers that take a network."""
+    return [name for name, solver in SOLVERS.items() if solver.guided]
 
 
 def make_config(solver: Solver, **options: Any) -> Any:

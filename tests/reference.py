@@ -31,6 +31,9 @@ NINE = {
     "windoku": Board.windoku(),
 }
 
+#: Sizes with which a network of each architecture is small enough for tests.
+TINY = {"cube": {"width": 8, "hidden": 8, "iterations": 2}}
+
 
 # ---------------------------------------------------------------------- solving
 

@@ -30,7 +30,7 @@ LEVELS = (
     ("datasets",),
     ("env",),
     ("networks",),
-    ("search", "population", "classic", "mastermind"),
+    ("filling", "search", "population", "classic", "mastermind"),
     ("solvers",),
     ("driver",),
     ("cli",),

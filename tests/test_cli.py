@@ -192,8 +192,10 @@ def test_summary_as_json(capsys, puzzles, tmp_path):
     assert set(summary["device"]) == {"platform", "kind", "count"}
     assert set(summary) == {
         "puzzles", "already_answered", "counts", "startup_seconds", "compile_seconds", "seconds", "puzzles_per_second",
-        "error", "device", "solver", "config", "board", "limit", "versions",
+        "error", "device", "solver", "config", "board", "limit", "network",
+        "network_calls", "versions",
     }  # fmt: skip
+    assert summary["network"] is summary["network_calls"] is None
     assert (summary["solver"], summary["board"], summary["error"]) == ("exact", "4x4 with 2x2 boxes", None)
 
 
@@ -389,6 +391,9 @@ def test_help(capsys, command):
         (("solve", "-", "--rule", "naked"), "unrecognized arguments: --rule naked"),
         (("show", "-", "--bogus"), "unrecognized arguments: --bogus"),
         (("solve", "-", "--solver", "oracle"), "unknown solver 'oracle': choose one of exact"),
+        (("solve", "-", "--network", "cube"), "the solver exact takes no network; iterative and one-shot do"),
+        (("solve", "-", "--solver", "iterative", "--sure", "0.4"), "sure must be above 0.5 and at most 1, not 0.4"),
+        (("count", "-", "--network", "cube"), "unrecognized arguments: --network cube"),
         (("solve", "-", "--board", "7"), "--board: a side of 7 can't be cut into boxes"),
         (("solve", "-", "--board", "round"), "--board: unknown board 'round'"),
         (("solve", "-", "--rules", "magic"), "unknown rules 'magic': choose one of"),

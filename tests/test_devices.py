@@ -19,7 +19,7 @@ FOUR = reference.SMALL["4x4"]
 
 #: Reads puzzles, writes what each way of solving them found and on which devices its shards lay.
 PROGRAM = """
-import functools, json, sys
+import dataclasses, functools, json, sys
 import jax, numpy as np
 import jaxsudoku as js
 from jaxsudoku import batches, exact
@@ -40,7 +40,7 @@ def watched(*args):
 batches._compiled = watched
 results = {
     "devices": [device.id for device in jax.devices()],
-    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=57)],
+    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=57)[:3]],
     "few": js.solve(puzzles[:3], lanes=32, batch_size=57).status.tolist(),
     "none": list(js.solve(puzzles[:0], lanes=32, batch_size=57).grids.shape),
     "one": js.solve(puzzles[0], lanes=32, batch_size=57).grids.tolist(),
@@ -56,6 +56,20 @@ found = jax.jit(sharded, compiler_options=js.compiler_options())(puzzles)
 results["search"] = [np.asarray(x).tolist() for x in (found.status, found.counts)]
 results["search_devices"] = sorted(device.id for device in found.counts.sharding.device_set)
 results["replicated"] = found.counts.sharding.is_fully_replicated
+
+@dataclasses.dataclass(frozen=True)
+class Shifted(batches.TakesPuzzles):
+    def fit(self, board, platform):
+        return self
+
+    def __call__(self, board, puzzles, key, number, shift):
+        return puzzles + shift["by"].astype(np.uint8)
+
+shifts = [batches.Engine(Shifted(), board, batch_size=57, shared=({"by": np.full(16, by)},)) for by in (1, 2)]
+results["shared"] = [engine.run(puzzles).tolist() for engine in shifts]
+results["compiled"] = batches._compile.cache_info().misses
+batches.Engine(Shifted(), board, batch_size=57, shared=({"by": np.zeros(16, int)},)).run(puzzles)
+results["compiled again"] = batches._compile.cache_info().misses
 
 one, again = (js.solve(np.zeros((57, 16), int), order="random", lanes=32, batch_size=57).grids for _ in range(2))
 results["random"] = [one.tolist(), bool((one == again).all())]
@@ -97,7 +111,7 @@ def alone():
     puzzles = puzzles_for_all()
     solution = js.solve(puzzles, lanes=32, batch_size=57)
     return {
-        "solve": [x.tolist() for x in solution],
+        "solve": [x.tolist() for x in solution[:3]],
         "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=57).tolist(),
     }
 
@@ -120,6 +134,12 @@ def test_every_device_takes_an_even_share(several):
     assert {sum(size for _, size in shards) for shards in several["shards"]} == {whole}
 
 
+def test_what_batches_share_is_on_every_device_and_no_part_of_what_is_compiled(several):
+    puzzles = puzzles_for_all().astype(int)
+    assert several["shared"] == [(puzzles + by).tolist() for by in (1, 2)]
+    assert several["compiled again"] == several["compiled"]
+
+
 def test_the_search_itself_is_sharded(several):
     assert several["search_devices"] == several["devices"]
     assert not several["replicated"]
@@ -137,4 +157,4 @@ def test_devices_draw_different_random_numbers(several):
 def test_a_device_may_be_named(alone):
     puzzles = puzzles_for_all()
     solution = js.solve(puzzles, lanes=32, batch_size=57, devices=jax.local_devices()[:1])
-    assert [x.tolist() for x in solution] == alone["solve"]
+    assert [x.tolist() for x in solution[:3]] == alone["solve"]

@@ -42,7 +42,8 @@ def test_a_parsed_puzzle_is_solved_as_it_comes():
     solution = js.solve(js.parse(PUZZLE))
     assert "".join(map(str, solution.grids)) == ANSWER
     assert solution.status == Status.SOLVED
-    assert [x.dtype for x in solution] == ["uint8", "int8", "int32"]
+    assert [x.dtype for x in solution[:3]] == ["uint8", "int8", "int32"]
+    assert solution.network_calls is None
     assert js.is_solved(js.Board.classic(), solution.grids, js.parse(PUZZLE))
 
 
@@ -54,9 +55,9 @@ def test_any_batch_shape(shape):
     count = int(np.prod(shape))
     puzzles = reference.unique(FOUR, count).reshape(*shape, 16)
     solution = js.solve(puzzles, **SMALL)
-    assert all(isinstance(x, np.ndarray | np.generic) for x in solution)
-    assert [x.shape for x in solution] == [(*shape, 16), shape, shape]
-    assert [x.dtype for x in solution] == ["uint8", "int8", "int32"]
+    assert all(isinstance(x, np.ndarray | np.generic) for x in solution[:3])
+    assert [x.shape for x in solution[:3]] == [(*shape, 16), shape, shape]
+    assert [x.dtype for x in solution[:3]] == ["uint8", "int8", "int32"]
     assert (solution.status == Status.SOLVED).all()
     for puzzle, grid in zip(puzzles.reshape(-1, 16), solution.grids.reshape(-1, 16), strict=True):
         assert reference.is_solution(FOUR, grid, puzzle)
@@ -70,7 +71,7 @@ def test_any_batch_shape(shape):
 def test_any_integers(kind):
     puzzles = reference.unique(FOUR, 5)
     given = puzzles.tolist() if kind is list else kind(puzzles)
-    for one, other in zip(js.solve(given, **SMALL), js.solve(puzzles, **SMALL), strict=True):
+    for one, other in zip(js.solve(given, **SMALL)[:3], js.solve(puzzles, **SMALL)[:3], strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -129,6 +129,65 @@ def test_an_input_without_puzzles_leaves_a_readable_output(tmp_path, name):
     assert not (tmp_path / "out.parquet.parts").exists()
 
 
+def guided_run(target, data, stop=None, **options):
+    """The answers of ``answer`` as a guided solver's, with a call for every cell."""
+    with open_output(target, FOUR, guided=True, **options) as writer:
+        for number, chunk in enumerate(writer.remaining(read_chunks(io.BytesIO(data), FOUR, chunk_size=2))):
+            if number == stop:
+                raise KeyboardInterrupt
+            writer.write(chunk, answer(chunk)._replace(network_calls=np.full(len(chunk), 16, np.int32)))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_calls_of_a_network_are_a_column(tmp_path, name):
+    data = some_puzzles()
+    guided_run(tmp_path / name, data)
+    whole = contents(tmp_path / name)
+    if name.endswith(".parquet"):
+        assert list(whole) == ["puzzle", "solution", "status", "iterations", "network_calls", "note"]
+        assert whole["network_calls"] == [0 if row == 6 else 16 for row in range(11)]
+    elif ".csv" in name:
+        rows = list(csv.DictReader(io.StringIO(whole.decode(), newline="")))
+        assert list(rows[0]) == ["puzzle", "solution", "status", "iterations", "network_calls", "note"]
+        assert [row["network_calls"] for row in rows] == ["0" if row == 6 else "16" for row in range(11)]
+        assert [row["note"] for row in rows] == [f'a "{row}",\nb' for row in range(11)]
+    resumed = tmp_path / f"again-{name}"
+    with pytest.raises(KeyboardInterrupt):
+        guided_run(resumed, data, stop=3)
+    guided_run(resumed, data, resume=True)
+    assert contents(resumed) == whole
+    # answered again, none of our own columns is carried along
+    if not name.startswith("out.txt"):
+        (chunk,) = read_chunks(tmp_path / name, FOUR)
+        assert list(chunk.extras) == ["note"]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet"])
+def test_a_table_is_not_resumed_by_a_solver_of_another_kind(tmp_path, name):
+    data = some_puzzles()
+    for first, second, columns in (
+        (run, guided_run, "puzzle, solution, status, iterations, network_calls"),
+        (guided_run, run, "puzzle, solution, status, iterations"),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            first(tmp_path / name, data, stop=3, force=True)
+        with pytest.raises(ResumeError, match=f"should begin with {columns}$"):
+            second(tmp_path / name, data, resume=True)
+
+
+def test_a_guided_output_of_no_puzzles_has_the_column(tmp_path):
+    for name in ("out.csv", "out.parquet"):
+        guided_run(tmp_path / name, b"")
+    assert contents(tmp_path / "out.csv") == b"puzzle,solution,status,iterations,network_calls\n"
+    assert list(contents(tmp_path / "out.parquet"))[-1] == "network_calls"
+
+
+def test_answers_of_another_kind_are_refused(tmp_path):
+    (chunk,) = read_chunks(io.BytesIO(some_puzzles()), FOUR)
+    with open_output(tmp_path / "out.csv", FOUR, guided=True) as writer, pytest.raises(ValueError, match="no answers"):
+        writer.write(chunk, answer(chunk))
+
+
 def test_standard_output(monkeypatch):
     stdout = io.TextIOWrapper(io.BytesIO())
     monkeypatch.setattr(sys, "stdout", stdout)

@@ -33,6 +33,7 @@ by_board = functools.partial(jax.jit, static_argnums=0)
 nodes_to_planes, planes_to_nodes = by_board(planes.nodes_to_planes), by_board(planes.planes_to_nodes)
 words_to_planes, planes_to_words = jax.jit(planes.words_to_planes), jax.jit(planes.planes_to_words)
 grids_to_planes, planes_to_grids = by_board(planes.grids_to_planes), by_board(planes.planes_to_grids)
+cubes_to_planes, planes_to_cubes = by_board(planes.cubes_to_planes), by_board(planes.planes_to_cubes)
 
 
 def words(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -94,6 +95,43 @@ def test_nodes_pack_a_puzzles_candidates_in_their_order(board):
     np.testing.assert_array_equal(as_bytes[:, : packed.shape[1]], packed)
     assert not as_bytes[:, packed.shape[1] :].any()
     np.testing.assert_array_equal(nodes_to_planes(board, nodes), cubes)
+
+
+# ---------------------------------------------------------------------- cubes
+
+
+@every_board
+def test_cubes_and_planes_hold_the_same_candidates(board):
+    cubes = np.random.default_rng(0).integers(0, 2, (64, board.side, board.cells)).astype(bool)
+    found = cubes_to_planes(board, cubes)
+    assert found.dtype == np.uint32
+    np.testing.assert_array_equal(found, reference.from_lanes(cubes.reshape(64, *(board.side,) * 3)))
+    back = planes_to_cubes(board, found)
+    assert back.dtype == bool
+    np.testing.assert_array_equal(back, cubes)
+
+
+@every_board
+@pytest.mark.parametrize("shape", [(64,), (), (2, 3), (0,)])
+def test_grids_as_cubes_have_the_candidates_before_any_rule(board, shape):
+    grids = np.random.default_rng(1).integers(0, board.side + 1, (*shape, board.cells)).astype(np.uint8)
+    cubes = planes.grids_to_cubes(board, grids)
+    assert cubes.shape == (*shape, board.side, board.cells)
+    assert cubes.dtype == bool
+    flat = np.asarray(cubes).reshape(-1, board.side, board.cells)
+    np.testing.assert_array_equal(flat, reference.candidates(board, grids.reshape(-1, board.cells)))
+    back = planes.cubes_to_grids(cubes)
+    assert back.dtype == np.uint8
+    np.testing.assert_array_equal(back, grids)
+    if shape == (64,):
+        np.testing.assert_array_equal(cubes_to_planes(board, cubes), grids_to_planes(board, grids).candidates)
+
+
+@given(seed=seeds)
+def test_a_cell_of_a_cube_has_a_digit_if_one_candidate_is_left(seed):
+    cubes = np.random.default_rng(seed).random((5, 6, 36)) < 0.2
+    digits = np.where(cubes.sum(axis=1) == 1, cubes.argmax(axis=1) + 1, 0)
+    np.testing.assert_array_equal(planes.cubes_to_grids(jnp.asarray(cubes)), digits)
 
 
 # ---------------------------------------------------------------------- grids

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import reference
 
-from jaxsudoku import compiler_options, exact, solvers
+from jaxsudoku import compiler_options, exact, networks, solvers
 from jaxsudoku.board import Board
 from jaxsudoku.solution import Solution, Status
 
@@ -24,18 +24,31 @@ BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
 FOUR = BOARDS["4x4"]
 
 #: Settings with which a solver is quick on small boards, where its own choice isn't.
-SMALL_SETTINGS = {"exact": {"lanes": 32}}
+SMALL_SETTINGS = {
+    "exact": {"lanes": 32},
+    "iterative": {"lanes": 32, "rules": "naked", "restarts": 3, "sure": 0.7},
+    "one-shot": {"lanes": 32, "rules": "singles", "restarts": 3},
+}
 
 
 @functools.cache
 def kernel(name, board):
     solver = solvers.SOLVERS[name]
     config = solver.fit(solvers.make_config(solver, **SMALL_SETTINGS.get(name, {})), board, jax.default_backend())
-    return jax.jit(lambda puzzles, key: solver.run(board, puzzles, key, config), compiler_options=compiler_options())
+    network = (networks.make_network("cube", board, **reference.TINY["cube"]),) if solver.guided else ()
+    return jax.jit(
+        lambda puzzles, key: solver.run(board, puzzles, key, config, *network), compiler_options=compiler_options()
+    )
 
 
 def run(solver, board, puzzles, seed=0):
-    return Solution(*map(np.asarray, kernel(solver.name, board)(puzzles, jax.random.key(seed))))
+    return jax.tree.map(np.asarray, kernel(solver.name, board)(puzzles, jax.random.key(seed)))
+
+
+def kinds(solver, found):
+    """The shapes and dtypes of an answer."""
+    assert (found.network_calls is not None) == solver.guided
+    return [(x.shape, x.dtype.name) for x in jax.tree.leaves(found)]
 
 
 def mixed(board):
@@ -59,12 +72,12 @@ class TestEverySolver:
     def test_answers_are_right(self, solver, board):
         puzzles = mixed(board)
         found = run(solver, board, puzzles)
-        assert [(x.shape, x.dtype.name) for x in found] == [
+        assert kinds(solver, found) == [
             ((BATCH, board.cells), "uint8"),
             ((BATCH,), "int8"),
-            ((BATCH,), "int32"),
+            *[((BATCH,), "int32")] * (1 + solver.guided),
         ]
-        assert (found.iterations >= 0).all()
+        assert all((counts >= 0).all() for counts in jax.tree.leaves(found)[2:])
         for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
             clash, solvable = reference.is_clash(board, puzzle), reference.count(board, puzzle, 1)
             truth = Status.INVALID if clash else Status.SOLVED if solvable else Status.UNSATISFIABLE
@@ -83,7 +96,8 @@ class TestEverySolver:
         found = run(solver, FOUR, puzzles)
         judged = jax.jit(functools.partial(solvers.judge, FOUR))(puzzles, found)
         np.testing.assert_array_equal(judged.status, found.status)
-        np.testing.assert_array_equal(judged.iterations, found.iterations)
+        for one, other in zip(jax.tree.leaves(judged)[2:], jax.tree.leaves(found)[2:], strict=True):
+            np.testing.assert_array_equal(one, other)
         solved = found.status == Status.SOLVED
         np.testing.assert_array_equal(judged.grids, np.where(solved[:, None], found.grids, 0))
         assert solved.any()
@@ -116,15 +130,16 @@ class TestEverySolver:
 
     def test_no_puzzles(self, solver):
         found = run(solver, FOUR, np.zeros((0, FOUR.cells), np.uint8))
-        assert [(x.shape, x.dtype.name) for x in found] == [
+        assert kinds(solver, found) == [
             ((0, FOUR.cells), "uint8"),
             ((0,), "int8"),
-            ((0,), "int32"),
+            *[((0,), "int32")] * (1 + solver.guided),
         ]
 
     def test_a_key_decides_everything(self, solver):
         puzzles = mixed(FOUR)
-        for one, again in zip(run(solver, FOUR, puzzles, 7), run(solver, FOUR, puzzles, 7), strict=True):
+        twice = (jax.tree.leaves(run(solver, FOUR, puzzles, 7)) for _ in range(2))
+        for one, again in zip(*twice, strict=True):
             np.testing.assert_array_equal(one, again)
 
     def test_settings_are_frozen_and_have_defaults(self, solver):
@@ -165,7 +180,7 @@ def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
     )
     np.testing.assert_array_equal(judged.grids, np.where(true[:, None], grids, 0))
     np.testing.assert_array_equal(judged.iterations, np.arange(size))
-    assert [x.dtype for x in judged] == ["uint8", "int8", "int32"]
+    assert [x.dtype for x in jax.tree.leaves(judged)] == ["uint8", "int8", "int32"]
 
 
 def test_the_judge_of_nothing():
@@ -177,7 +192,8 @@ def test_the_judge_of_nothing():
 
 
 def test_solvers_go_by_their_names():
-    assert "exact" in solvers.SOLVERS
+    assert {"exact", "iterative", "one-shot"} <= set(solvers.SOLVERS)
+    assert "exact" not in solvers.guided()
     for name, solver in solvers.SOLVERS.items():
         assert solver.name == name
         assert solvers.get(name) is solver

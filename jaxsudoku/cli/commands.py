@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import dataclasses
+import functools
 import shlex
 import sys
 import time
@@ -32,11 +34,18 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Solves; the exit status."""
     with open_input(args.input) as source:
         with as_usage():
+            shared = _networks(args)  # before the output is made, which an unknown network would leave empty
             sink = open_output(
-                args.output, args.board, kind=args.format, resume=args.resume, force=args.force, source=args.input
+                args.output,
+                args.board,
+                kind=args.format,
+                resume=args.resume,
+                force=args.force,
+                source=args.input,
+                guided=args.guided,
             )
         try:
-            return _answer(args, source, sink, signals, began)
+            return _answer(args, source, sink, signals, began, shared)
         except Stop as stop:
             if args.output != "-":
                 again = [part for part in args.argv if part not in ("--force", "--resume")]
@@ -53,8 +62,22 @@ def count(args: argparse.Namespace, signals: Signals, began: float) -> int:
         return _answer(args, source, sink, signals, began)
 
 
+def _networks(args: argparse.Namespace) -> tuple[Any, ...]:
+    """The network of a guided solver, nothing for any other, and no JAX loaded for that."""
+    if not args.guided:
+        return ()
+    from jaxsudoku import driver
+
+    return driver.networks_for(args.solver, args.network, args.board)
+
+
 def _answer(
-    args: argparse.Namespace, source: Any, sink: SolutionWriter | CountWriter, signals: Signals, began: float
+    args: argparse.Namespace,
+    source: Any,
+    sink: SolutionWriter | CountWriter,
+    signals: Signals,
+    began: float,
+    shared: tuple[Any, ...] = (),
 ) -> int:
     # What needs JAX comes last, so that the errors above are seen at once.
     from jaxsudoku import driver
@@ -74,7 +97,7 @@ def _answer(
     else:
         kernel = driver.solve_kernel(solver, config)
     with as_usage((RuntimeError,)):  # no such platform or device
-        engine = Engine(kernel, args.board, args.seed, args.batch_size)
+        engine = Engine(kernel, args.board, args.seed, args.batch_size, shared=shared)
 
     bad = BadLines(screen, named(args.input), args.board)
     run = Run(engine, screen, bad, signals)
@@ -83,9 +106,10 @@ def _answer(
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")
     startup_seconds = time.perf_counter() - began
     failure = None
+    calls: collections.Counter[str] = collections.Counter()
     try:
         with sink:
-            run.answer(batches, sink, _counted if counting else _solved)
+            run.answer(batches, sink, _counted if counting else functools.partial(_solved, tally=calls))
     except BrokenPipeError:
         raise
     except (OSError, PuzzleFileError) as error:
@@ -108,6 +132,8 @@ def _answer(
         config=dataclasses.asdict(config),
         board=str(args.board),
         limit=args.limit if counting else None,
+        network=(args.network or driver.NETWORK) if shared else None,
+        network_calls=calls["network_calls"] if shared else None,
     )
     if args.json:
         print(summary.json(), file=sys.stderr if args.output == "-" else sys.stdout)
@@ -123,7 +149,11 @@ def _order(outcome: tuple[str, int]) -> tuple[int, str]:
     return (int(outcome[0]) if outcome[0].isdecimal() else -1, outcome[0])
 
 
-def _solved(chunk: Chunk, solution: Solution, _: Board) -> tuple[dict[str, int], np.ndarray]:
+def _solved(
+    chunk: Chunk, solution: Solution, _: Board, tally: collections.Counter[str]
+) -> tuple[dict[str, int], np.ndarray]:
+    if solution.network_calls is not None:
+        tally["network_calls"] += int(solution.network_calls.sum(dtype=np.int64))
     counts = np.bincount(solution.status[chunk.good], minlength=len(Status)).tolist()
     named_counts = {status.name.lower(): counts[status] for status in Status}
     invalid = np.flatnonzero(chunk.good & (solution.status == Status.INVALID))

@@ -68,10 +68,11 @@ examples:
   jaxsudoku solve puzzles.txt --output solved.txt
   zcat puzzles.csv.gz | jaxsudoku solve - --format csv > solved.csv
   jaxsudoku solve puzzles.txt --budget 1000 --json > /dev/null
+  jaxsudoku solve puzzles.txt --solver iterative --restarts 4 --output solved.csv
 
 {_INPUT}
 output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and
-iterations, then the further columns of the input.
+iterations, of a solver with a network network_calls, then the further columns of the input.
 
 {_RESUMABLE_ENDING}"""
 
@@ -153,7 +154,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     # Without a solver's flags first: most errors are found, and most commands understood, before JAX is loaded.
     if not {"-h", "--help"} & set(argv) or argv[0] not in ("solve", "count"):
         args, unknown = build_parser().parse_known_args(argv)
-        if not unknown and getattr(args, "solver", "exact") == "exact":
+        if not unknown and getattr(args, "solver", "exact") == "exact" and getattr(args, "network", None) is None:
             return args
         if args.command == "show":
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -168,6 +169,9 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
     from jaxsudoku import solvers
 
     chosen = solvers.get(solver)
+    args.guided = chosen.guided
+    if getattr(args, "network", None) is not None and not chosen.guided:
+        args.parser.error(f"the solver {solver} takes no network; {' and '.join(solvers.guided())} do")
     values = {
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
     }
@@ -189,6 +193,7 @@ def build_parser(solver: str | None = None) -> Parser:
 
     solve = _command(commands, "solve", "solve a file of any size", _SOLVE_EPILOG)
     solve.add_argument("--solver", default="exact", metavar="NAME", help=_solver_help(solver))
+    solve.add_argument("--network", metavar="NAME|PATH", help=_network_help(solver))
     _add_running(solve)
     solve.add_argument("--format", choices=("text", "csv", "parquet"), help="default: by the output's suffix")
     existing = solve.add_mutually_exclusive_group()
@@ -297,6 +302,15 @@ def _solver_help(solver: str | None) -> str:
     return f"the solver, which brings its own flags: {listed} (default: exact)".replace("%", "%%")
 
 
+def _network_help(solver: str | None) -> str:
+    if solver is None:
+        return "the network of a solver that takes one"
+    from jaxsudoku import driver, solvers
+
+    takers = " and ".join(solvers.guided())
+    return f"the network, by the name or the file of its weights; {takers} take one (default: {driver.NETWORK})"
+
+
 def _command(commands: Any, name: str, what: str, epilog: str, reads: bool = True) -> Parser:
     parser = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", epilog=epilog)
     if reads:
@@ -306,7 +320,7 @@ def _command(commands: Any, name: str, what: str, epilog: str, reads: bool = Tru
     parser.add_argument("--board", type=_board, default=Board.classic(9), metavar="BOARD",
                         help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), or jigsaw: and a "
                              "label for each cell, rows parted by / (default: 9)")  # fmt: skip
-    parser.set_defaults(parser=parser, config=None)
+    parser.set_defaults(parser=parser, config=None, guided=False)
     return parser
 
 

@@ -91,6 +91,8 @@ class Summary:
       device: platform, kind and number of devices.
       solver, config, board: what was asked for.
       limit: solutions at which a count stops, None unless counting.
+      network: the name or path of a guided solver's network, None of other solvers.
+      network_calls: positions that it looked at, likewise.
     """
 
     puzzles: int
@@ -106,6 +108,8 @@ class Summary:
     config: dict[str, Any]
     board: str
     limit: int | None = None
+    network: str | None = None
+    network_calls: int | None = None
 
     def json(self) -> str:
         numbers = {

@@ -158,5 +158,7 @@ def _searchable(chunk: Chunk, board: Board) -> np.ndarray:
 
 
 def _rows(answers: Any, start: int) -> Any:
-    """Answers, an array or a named tuple of them, from a row on."""
-    return answers[start:] if isinstance(answers, np.ndarray) else type(answers)(*(part[start:] for part in answers))
+    """Answers, an array or a named tuple of them (None where there are none), from a row on."""
+    if isinstance(answers, np.ndarray):
+        return answers[start:]
+    return type(answers)(*(None if part is None else part[start:] for part in answers))

@@ -16,6 +16,8 @@ from .chunk import Chunk
 NO_GRID = b"-"
 #: The columns of a table of answers, before those carried along from the input.
 COLUMNS = ("puzzle", "solution", "status", "iterations")
+#: The same of a solver with a network.
+GUIDED_COLUMNS = (*COLUMNS, "network_calls")
 
 _WORDS = {int(status): status.name.lower() for status in Status}
 _MALFORMED = "malformed"
@@ -55,8 +57,9 @@ def answer_lines(chunk: Chunk, solution: Solution, side: int) -> bytes:
 
 
 def answer_columns(chunk: Chunk, solution: Solution, side: int) -> dict[str, list]:
-    """The answers to a chunk as columns of n values: ``COLUMNS``, then those carried along."""
+    """The answers to a chunk as columns of n values: ``COLUMNS`` or ``GUIDED_COLUMNS``, then those carried along."""
     good = chunk.good
+    calls = {} if solution.network_calls is None else {"network_calls": solution.network_calls}
     words = [_WORDS[status] for status in np.asarray(solution.status).tolist()]
     for row in np.flatnonzero(~good).tolist():
         words[row] = _MALFORMED
@@ -64,7 +67,7 @@ def answer_columns(chunk: Chunk, solution: Solution, side: int) -> dict[str, lis
         "puzzle": format_lines(chunk.grids, side, ~good).decode().split("\n")[:-1],
         "solution": format_lines(solution.grids, side, _unsolved(chunk, solution)).decode().split("\n")[:-1],
         "status": words,
-        "iterations": np.where(good, solution.iterations, 0).tolist(),
+        **{name: np.where(good, x, 0).tolist() for name, x in {"iterations": solution.iterations, **calls}.items()},
         **chunk.extras,
     }
 
@@ -76,9 +79,10 @@ def csv_header(names: Iterable[str]) -> bytes:
 
 def csv_records(columns: dict[str, list]) -> bytes:
     """The records of a CSV, of what ``answer_columns`` gives."""
-    puzzles, solutions, words, iterations, *extras = columns.values()
+    puzzles, solutions, words, *counts = (columns[name] for name in GUIDED_COLUMNS if name in columns)
+    extras = [values for name, values in columns.items() if name not in GUIDED_COLUMNS]
     # Our own columns never need quotes, and joining them is five times as fast as the csv module.
-    answers = map(",".join, zip(puzzles, solutions, words, map(str, iterations), strict=True))
+    answers = map(",".join, zip(puzzles, solutions, words, *(map(str, count) for count in counts), strict=True))
     records = map(",".join, zip(answers, _quoted(zip(*extras, strict=True)), strict=True)) if extras else answers
     text = "".join(records) if extras else "\n".join(records) + "\n"
     return text.encode(errors="surrogateescape")

@@ -13,16 +13,16 @@ from typing import Any
 from ..board import Board
 from ..solution import Solution
 from .chunk import Chunk
-from .format import COLUMNS, answer_columns
+from .format import answer_columns
 from .parquet import import_pyarrow
-from .resume import SAMPLE, Recovered, ResumeError
+from .resume import SAMPLE, Recovered, ResumeError, check_columns
 from .write import SolutionWriter, output_exists
 
 _SUFFIX = ".parquet"
 
 
-def open_parts(name: str, board: Board, *, resume: bool, force: bool) -> SolutionWriter:
-    """The writer of a Parquet file; arguments and errors are those of ``open_output``."""
+def open_parts(name: str, board: Board, columns: tuple[str, ...], *, resume: bool, force: bool) -> SolutionWriter:
+    """The writer of a Parquet file with these columns; other arguments and errors are those of ``open_output``."""
     import_pyarrow()
     parts = f"{name}.parts"
     exists = os.path.isfile(name) or os.path.isdir(parts)
@@ -33,15 +33,15 @@ def open_parts(name: str, board: Board, *, resume: bool, force: bool) -> Solutio
             os.remove(name)
         if os.path.isdir(parts):
             shutil.rmtree(parts)
-    found = _recover([name] if os.path.isfile(name) else _list(parts))
+    found = _recover([name] if os.path.isfile(name) else _list(parts), columns)
     # Made at once, so that an output that can't be written is known before any puzzle is solved.
     os.makedirs(parts, exist_ok=True)
-    return _PartsWriter(name, parts, board, found)
+    return _PartsWriter(name, parts, board, columns, found)
 
 
 class _PartsWriter(SolutionWriter):
-    def __init__(self, name: str, parts: str, board: Board, found: Recovered) -> None:
-        super().__init__(name, board, found)
+    def __init__(self, name: str, parts: str, board: Board, columns: tuple[str, ...], found: Recovered) -> None:
+        super().__init__(name, board, columns, found)
         self._parts = parts
 
     def _append(self, chunk: Chunk, solution: Solution) -> None:
@@ -62,7 +62,7 @@ class _PartsWriter(SolutionWriter):
         pa, pq = import_pyarrow()
         if not os.path.isfile(self._name):
             parts = _list(self._parts)
-            schemas = [pq.read_schema(part) for part in parts] or [_empty(pa)]
+            schemas = [pq.read_schema(part) for part in parts] or [_empty(pa, self._columns)]
             schema = pa.unify_schemas(schemas, promote_options="permissive")
             merged = os.path.join(self._parts, "merged.tmp")
             with pq.ParquetWriter(merged, schema) as writer:
@@ -89,7 +89,7 @@ def _list(parts: str) -> list[str]:
     return [os.path.join(parts, name) for name in names if name.endswith(_SUFFIX)]
 
 
-def _recover(paths: list[str]) -> Recovered:
+def _recover(paths: list[str], columns: tuple[str, ...]) -> Recovered:
     pa, pq = import_pyarrow()
     found = Recovered()
     for path in paths:
@@ -99,8 +99,7 @@ def _recover(paths: list[str]) -> Recovered:
             raise ResumeError(f"{path}: no whole Parquet file ({error})") from error
         with file:
             found.header = tuple(file.schema_arrow.names)
-            if found.header[: len(COLUMNS)] != COLUMNS:
-                raise ResumeError(f"{path}: the first columns are not {', '.join(COLUMNS)}")
+            check_columns(path, found.header, columns)
             if len(paths) > 1 and os.path.basename(path) != f"{found.done:015}{_SUFFIX}":
                 raise ResumeError(f"{path}: the part with the answers from number {found.done + 1} on is missing")
             groups = file.num_row_groups
@@ -117,5 +116,6 @@ def _sample(found: Recovered, puzzles: Any, start: int) -> None:
         found.samples[start + row] = [puzzles[row].as_py(), ""]
 
 
-def _empty(pa: Any) -> Any:
-    return pa.schema([(name, pa.int64() if name == "iterations" else pa.string()) for name in COLUMNS])
+def _empty(pa: Any, columns: tuple[str, ...]) -> Any:
+    counts = ("iterations", "network_calls")
+    return pa.schema([(name, pa.int64() if name in counts else pa.string()) for name in columns])

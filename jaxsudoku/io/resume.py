@@ -11,7 +11,7 @@ import numpy as np
 
 from .cells import Malformed, decode_text
 from .chunk import Chunk
-from .format import COLUMNS, NO_GRID
+from .format import GUIDED_COLUMNS, NO_GRID
 from .source import BLOCK, GZIP_MAGIC, LONGEST_LINE
 
 #: How many answers from either end of an output are compared with the input.
@@ -39,11 +39,11 @@ class Recovered:
     header: tuple[str, ...] = ()
 
 
-def recover(path: str, kind: str, compressed: bool) -> Recovered:
-    """Looks through a text or CSV output, changing nothing.
+def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...]) -> Recovered:
+    """Looks through a text or CSV output, changing nothing; ``columns`` are its own, before those carried along.
 
     Raises:
-      ResumeError: it is no output of this kind.
+      ResumeError: it is no output of this kind, or has other columns.
       OSError: it can't be read.
     """
     found = Recovered()
@@ -54,15 +54,24 @@ def recover(path: str, kind: str, compressed: bool) -> Recovered:
             raise ResumeError(f"{path}: a line is longer than {LONGEST_LINE} bytes: no answers of ours")
         if end is not None and (not compressed or not records.rest):
             found = Recovered(records.count, end - (0 if compressed else len(records.rest)), dict(records.samples))
-    if not compressed and not _may_begin(records.rest, kind, first=found.keep == 0):
+    if not compressed and not _may_begin(records.rest, kind, columns if found.keep == 0 else ()):
         raise ResumeError(f"{path}: the end of the file is no answer that was half written: {records.rest[:40]!r}")
     if kind == "csv" and found.samples:
         found.header = tuple(found.samples.pop(0))
-        if found.header[: len(COLUMNS)] != COLUMNS:
-            raise ResumeError(f"{path}: the first line is not {','.join(COLUMNS)}")
+        check_columns(path, found.header, columns)
         found.done -= 1
         found.samples = {index - 1: fields for index, fields in found.samples.items()}
     return found
+
+
+def check_columns(path: str, header: tuple[str, ...], columns: tuple[str, ...]) -> None:
+    """Compares the columns of an output with those that it should have, before those carried along.
+
+    Raises:
+      ResumeError: they are others.
+    """
+    if tuple(name for name in header if name in GUIDED_COLUMNS) != columns or header[: len(columns)] != columns:
+        raise ResumeError(f"{path}: the columns are {', '.join(header)}, and should begin with {', '.join(columns)}")
 
 
 def check_answers(path: str, found: Recovered, chunk: Chunk, side: int) -> None:
@@ -92,12 +101,12 @@ def _answers(fields: list[str], puzzle: np.ndarray, good: bool, side: int) -> bo
     return good and bool(np.array_equal(grid, puzzle) if len(fields) > 1 else (grid == puzzle)[puzzle != 0].all())
 
 
-def _may_begin(rest: bytes, kind: str, first: bool) -> bool:
-    """Whether the half line at the end of an output may be one that we began to write."""
+def _may_begin(rest: bytes, kind: str, header: tuple[str, ...]) -> bool:
+    """Whether the half line at the end of an output may be one that we began to write; ``header`` if it is first."""
     if kind == "text":
         return set(rest) <= set(b"0123456789 -")
-    header = ",".join(COLUMNS).encode()
-    return not first or header.startswith(rest) or rest.startswith(header)
+    first = ",".join(header).encode()
+    return first.startswith(rest) or rest.startswith(first)
 
 
 def _plain(path: str) -> Iterator[tuple[bytes, int]]:

@@ -18,7 +18,7 @@ from .source import LONGEST_LINE
 #: Names of the column that holds the puzzles, the preferred one first.
 PUZZLE_COLUMNS = ("puzzle", "quizzes")
 #: Columns of our own outputs: an input that has them was answered before, and gets new answers.
-ANSWER_COLUMNS = ("solution", "status", "iterations")
+ANSWER_COLUMNS = ("solution", "status", "iterations", "network_calls")
 
 _COLUMN_NAME = re.compile(r"[A-Za-z_]\w*[A-Za-z_][\w .-]*")
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..board import Board
 from ..solution import Solution
 from .chunk import Chunk
-from .format import COLUMNS, answer_columns, answer_lines, csv_header, csv_records
+from .format import COLUMNS, GUIDED_COLUMNS, answer_columns, answer_lines, csv_header, csv_records
 from .resume import Recovered, ResumeError, check_answers, recover
 from .source import gzip_member
 
@@ -33,9 +33,9 @@ class SolutionWriter(abc.ABC):
       done: number of puzzles that the output answered when it was opened, 0 unless resuming.
     """
 
-    def __init__(self, name: str, board: Board, found: Recovered) -> None:
+    def __init__(self, name: str, board: Board, columns: tuple[str, ...], found: Recovered) -> None:
         self.done = found.done
-        self._name, self._side, self._found = name, board.side, found
+        self._name, self._side, self._columns, self._found = name, board.side, columns, found
         self._next = found.done
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -67,14 +67,15 @@ class SolutionWriter(abc.ABC):
 
         Args:
           chunk: n puzzles, the next ones that the output lacks. Malformed ones are answered as such.
-          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n].
+          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and network_calls int32[n]
+            of a guided solver.
 
         Raises:
           ValueError: the shapes don't fit, or the chunk is not the next one.
           OSError: writing failed (a full disk); the whole lines written before stay. BrokenPipeError comes as it is.
         """
-        shapes = [np.shape(part) for part in solution]
-        if shapes != [(len(chunk), self._side**2), (len(chunk),), (len(chunk),)]:
+        shapes = [np.shape(part) for part in solution if part is not None]
+        if shapes != [(len(chunk), self._side**2), *[(len(chunk),)] * (len(self._columns) - 2)]:
             raise ValueError(
                 f"arrays of shapes {shapes} are no answers to {len(chunk)} puzzles of {self._side**2} cells"
             )
@@ -134,11 +135,12 @@ class _LineWriter(SolutionWriter):
         file: BinaryIO,
         name: str,
         board: Board,
+        columns: tuple[str, ...],
         kind: Kind,
         compressed: bool,
         found: Recovered | None = None,
     ) -> None:
-        super().__init__(name, board, found or Recovered())
+        super().__init__(name, board, columns, found or Recovered())
         self._resumed = found is not None
         self._file, self._kind, self._compressed = file, kind, compressed
         self._written = False
@@ -156,7 +158,7 @@ class _LineWriter(SolutionWriter):
         self._found.header = names
 
     def _finish(self) -> None:
-        header = csv_header(COLUMNS) if self._kind == "csv" and not self._found.header else b""
+        header = csv_header(self._columns) if self._kind == "csv" and not self._found.header else b""
         # An output without a puzzle is still one: a CSV has its header, a gzip file a member.
         nothing = self._compressed and not self._written and not self._found.keep
         if header or nothing:
@@ -190,6 +192,7 @@ def open_output(
     resume: bool = False,
     force: bool = False,
     source: object = None,
+    guided: bool = False,
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
 
@@ -201,9 +204,9 @@ def open_output(
                 writer.write(chunk, solve(chunk.grids))
 
     Text has a solution a line, ``-`` where there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
-    ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, and then
-    those carried along from the input. A Parquet file can't grow: its parts lie in the directory ``<target>.parts``
-    until the output is closed.
+    ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, of a guided
+    solver ``network_calls``, and then those carried along from the input. A Parquet file can't grow: its parts lie in
+    the directory ``<target>.parts`` until the output is closed.
 
     Args:
       target: a path, or ``-`` for the standard output.
@@ -213,22 +216,24 @@ def open_output(
         after them. The output is changed only by the first ``write``, so after ``remaining`` had its say.
       force: replace an existing output.
       source: the input; given to refuse writing over it.
+      guided: whether the solutions are a guided solver's, and have ``network_calls``.
 
     Raises:
       FileExistsError: the output exists, and neither resume nor force is set.
-      ResumeError: the output to resume is no output of this kind.
+      ResumeError: the output to resume is no output of this kind, or has other columns.
       ValueError: the arguments contradict each other, or the output is the input.
       OSError: the directory is missing or the file can't be written.
       ImportError: Parquet without pyarrow.
     """
     name = os.fspath(target)
     kind, compressed = kind_of(name, kind)
+    columns = GUIDED_COLUMNS if guided else COLUMNS
     if resume and force:
         raise ValueError("resume keeps an output and force replaces it: choose one")
     if name == "-":
         if resume or kind == "parquet":
             raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
-        return _LineWriter(sys.stdout.buffer, _STDOUT, board, kind, compressed)
+        return _LineWriter(sys.stdout.buffer, _STDOUT, board, columns, kind, compressed)
     if isinstance(source, (str, os.PathLike)) and same_file(os.fspath(source), name):
         raise ValueError(f"{name}: the output is the input")
     if not os.path.isdir(os.path.dirname(name) or "."):
@@ -236,14 +241,14 @@ def open_output(
     if kind == "parquet":
         from .parts import open_parts
 
-        return open_parts(name, board, resume=resume, force=force)
+        return open_parts(name, board, columns, resume=resume, force=force)
     # Only files hold answers of an earlier run: devices and pipes exist, too, but start anew.
     exists = os.path.isfile(name)
     if exists and not (resume or force):
         raise output_exists(name)
-    found = recover(name, kind, compressed) if exists and resume else None
+    found = recover(name, kind, compressed, columns) if exists and resume else None
     file: BinaryIO = open(name, "wb" if found is None else "r+b", buffering=0)  # noqa: SIM115 - the writer closes it
-    return _LineWriter(file, name, board, kind, compressed, found)
+    return _LineWriter(file, name, board, columns, kind, compressed, found)
 
 
 def output_exists(name: str, resumable: bool = True) -> FileExistsError:

@@ -5,7 +5,7 @@ log-odds that the position still has a solution.
 """
 
 from .base import ABSENT, Forward, Network, NetworkModule, Outputs, Params
-from .registry import NETWORKS, Architecture, get, make_forward, make_network
+from .registry import NETWORKS, Architecture, for_board, get, make_forward, make_network
 from .weights import Card, NetworkFileError, load_network, read_card, save_network, shipped
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "NetworkModule",
     "Outputs",
     "Params",
+    "for_board",
     "get",
     "load_network",
     "make_forward",

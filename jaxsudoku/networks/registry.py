@@ -81,6 +81,19 @@ def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward
     return Forward(architecture.module, architecture.config(**sizes), board or Board.classic())
 
 
+def for_board(network: Network, board: Board) -> Network:
+    """The same network for a board: its parameters are those of any board, or it is for this one already.
+
+    Raises:
+      ValueError: it is for another board, and its architecture sees but the board that it was made for.
+    """
+    if network.board == board:
+        return network
+    if not get(network.name).any_board:
+        raise ValueError(f"the network {network.name} is for a board of {network.board}, not for one of {board}")
+    return dataclasses.replace(network, apply=dataclasses.replace(network.apply, board=board))
+
+
 def make_network(name: str, board: Board | None = None, key: jax.Array | int = 0, **sizes: Any) -> Network:
     """An untrained network with random parameters.
 

@@ -1,0 +1,370 @@
+"""Solvers that ask a network and never go back: the surest cell after the other, or all open cells at once.
+
+The rules run on planes for the whole batch first, and puzzles that they solve cost no call of the network. The others
+queue up for a block of lanes, all of which the network looks at in every step; a lane whose puzzle has come to its end
+takes the next one at once. What a lane does depends on its puzzle and on that puzzle's own key alone, so results are
+the same whatever the number of lanes, up to the rounding of the network's sums.
+
+A puzzle has come to its end when it is solved, or when a contradiction was reached and no attempt is left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku import symmetry
+from jaxsudoku.board import Board
+from jaxsudoku.planes import (
+    GROUP,
+    cubes_to_planes,
+    exactly_one,
+    fence,
+    grids_to_planes,
+    nodes_to_planes,
+    pack_lanes,
+    planes_to_cubes,
+    planes_to_grids,
+    planes_to_nodes,
+    slices,
+    unpack_lanes,
+    where,
+)
+from jaxsudoku.propagate import RULES, duplicated_givens, outcome, propagate
+from jaxsudoku.solution import Solution, Status
+
+if TYPE_CHECKING:
+    from jaxsudoku.networks import Network
+
+#: Candidates of all lanes together that suit a machine: 64 lanes of 9x9 on a CPU, 4096 on an accelerator.
+_CPU_CANDIDATES, _ACCELERATOR_CANDIDATES = 64 * 729, 4096 * 729
+#: Puzzles to whose givens the rules are applied together, unless there are more lanes.
+_ROOTS_TOGETHER = 2048
+
+#: Which candidates to fill in: (open candidates, their probabilities, their scores), all [K, side, cells], to bool
+#: [K, side, cells], at most one a cell.
+Choose = Callable[[Array, Array, Array], Array]
+
+
+@dataclasses.dataclass(frozen=True)
+class IterativeConfig:
+    """Settings of ``iterative``.
+
+    Attributes:
+      rules: what is deduced before the first filling and after each one, to the end: none, naked, singles or locked,
+        each with all that the one before it does. With none the network sees givens and fillings alone.
+      sure: besides the surest cell every one is filled that has a candidate of at least this probability; above 0.5,
+        and at 1 the surest cell alone.
+      restarts: how often a puzzle that came to a contradiction begins anew, with noise, and seen under random
+        symmetries of the board.
+      temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
+      votes: random symmetries of the board whose probabilities are averaged; with 1 the first attempt sees the board
+        as it is. An equivariant network gains nothing by it.
+      lanes: positions that the network looks at together, a multiple of 32; 0 suits the machine.
+    """
+
+    rules: str = "locked"
+    sure: float = 1.0
+    restarts: int = 0
+    temperature: float = 0.2
+    votes: int = 1
+    lanes: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if not 0.5 < self.sure <= 1:
+            raise ValueError(f"sure must be above 0.5 and at most 1, not {self.sure}")
+
+
+@dataclasses.dataclass(frozen=True)
+class OneShotConfig:
+    """Settings of ``one_shot``.
+
+    Attributes:
+      rules: what is deduced from the givens, to the end: none, naked, singles or locked, each with all that the one
+        before it does. With none the network sees givens alone.
+      restarts: how many further attempts are made at a puzzle whose filled grid is wrong, with noise, and seen under
+        random symmetries of the board.
+      temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
+      votes: random symmetries of the board whose probabilities are averaged; with 1 the first attempt sees the board
+        as it is. An equivariant network gains nothing by it.
+      lanes: positions that the network looks at together, a multiple of 32; 0 suits the machine.
+    """
+
+    rules: str = "none"
+    restarts: int = 0
+    temperature: float = 0.2
+    votes: int = 1
+    lanes: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+def _check(config: IterativeConfig | OneShotConfig) -> None:
+    if config.rules not in RULES:
+        raise ValueError(f"unknown rules {config.rules!r}: choose one of {', '.join(RULES)}")
+    for name, lowest in (("restarts", 0), ("votes", 1), ("lanes", 0)):
+        if getattr(config, name) < lowest:
+            raise ValueError(f"{name} must be at least {lowest}, not {getattr(config, name)}")
+    if config.lanes % GROUP:
+        raise ValueError(f"lanes must be a multiple of {GROUP}, not {config.lanes}")
+    if not 0 <= config.temperature < math.inf:
+        raise ValueError(f"temperature must be at least 0 and finite, not {config.temperature}")
+
+
+def fit(config: IterativeConfig | OneShotConfig, board: Board, platform: str) -> IterativeConfig | OneShotConfig:
+    """The settings with lanes that suit a machine, fewer on a wider board."""
+    candidates = _CPU_CANDIDATES if platform == "cpu" else _ACCELERATOR_CANDIDATES
+    lanes = config.lanes or max(candidates // board.candidates // GROUP * GROUP, GROUP)
+    return dataclasses.replace(config, lanes=lanes)
+
+
+# ---------------------------------------------------------------------- solvers
+
+
+def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig, network: Network, /) -> Solution:
+    """Fills the surest cell, applies the rules, and again, until the grid is full or contradictory.
+
+    Pure; to be jitted with ``board`` and ``config`` static.
+
+    Args:
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      key: a JAX key; each puzzle's randomness comes from it and from the puzzle's index.
+      config: the settings.
+      network: a network of the board.
+
+    Returns:
+      A ``Solution``: SOLVED, UNSOLVED or INVALID. ``iterations`` int32[N] are the cells that were filled in by the
+      network, in all attempts, and 1 where none was needed; ``network_calls`` int32[N].
+    """
+    return _fill(board, puzzles, key, config, network, functools.partial(_surest, sure=config.sure), config.rules)
+
+
+def one_shot(board: Board, puzzles: Array, key: Array, config: OneShotConfig, network: Network, /) -> Solution:
+    """Fills all open cells at once, each with its likeliest digit; arguments and results as of ``iterative``."""
+    return _fill(board, puzzles, key, config, network, _likeliest, "none")
+
+
+def _surest(candidates: Array, probabilities: Array, scores: Array, *, sure: float) -> Array:
+    """The candidate of the highest score and, in the other cells, those that are sure enough."""
+    lanes, side, cells = candidates.shape
+    best = jnp.argmax(scores.reshape(lanes, -1), axis=1)
+    chosen = jax.nn.one_hot(best, side * cells, dtype=bool).reshape(candidates.shape) & candidates
+    if sure < 1:
+        chosen |= candidates & (probabilities >= sure) & ~chosen.any(axis=1, keepdims=True)
+    return chosen
+
+
+def _likeliest(candidates: Array, probabilities: Array, scores: Array) -> Array:
+    """The candidate of the highest score in each open cell."""
+    return jax.nn.one_hot(jnp.argmax(scores, axis=1), candidates.shape[1], axis=1, dtype=bool) & candidates
+
+
+# ---------------------------------------------------------------------- roots
+
+
+class _Roots(NamedTuple):
+    """What the rules make of N puzzles.
+
+    Attributes:
+      nodes: uint32[words, N], the candidates that are left.
+      grids: uint8[N, cells], the solution where the rules find it, else zeros.
+      status: int8[N], SOLVED, INVALID, or UNSOLVED.
+      open: bool[N], whether there is something left to fill in.
+    """
+
+    nodes: Array
+    grids: Array
+    status: Array
+    open: Array
+
+
+def _make_roots(board: Board, puzzles: Array, rules: str, together: int) -> _Roots:
+    """The roots of uint8[N, cells], N a multiple of ``together``."""
+    size = puzzles.shape[0]
+    # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
+    active = jnp.max(jnp.where(puzzles[:, 0] <= board.side, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
+
+    def block(number: Array, roots: _Roots) -> _Roots:
+        start = number * together
+        givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, start, together))
+        invalid = unpack_lanes(givens.foreign | duplicated_givens(board, givens.digits))
+        planes, dead, solved = _settle(board, fence(givens.candidates), rules)
+        solved &= ~invalid
+        status = jnp.where(invalid, jnp.int8(Status.INVALID), solved.astype(jnp.int8) * jnp.int8(Status.SOLVED))
+        made = _Roots(
+            planes_to_nodes(board, planes),
+            jnp.where(solved[:, None], planes_to_grids(board, planes), 0),
+            status,
+            ~(invalid | dead | solved),
+        )
+        return _Roots(
+            *(
+                lax.dynamic_update_slice_in_dim(whole, part, start, axis)
+                for whole, part, axis in zip(roots, made, (1, 0, 0, 0), strict=True)
+            )
+        )
+
+    nothing = _Roots(
+        nodes=jnp.zeros((board.words, size), jnp.uint32),
+        grids=jnp.zeros((size, board.cells), jnp.uint8),
+        status=jnp.full(size, Status.INVALID, jnp.int8),
+        open=jnp.zeros(size, bool),
+    )
+    return lax.fori_loop(0, -(-active // together), block, nothing)
+
+
+def _settle(board: Board, planes: Array, rules: str) -> tuple[Array, Array, Array]:
+    """The planes that the rules leave, and which lanes are contradictory and which are solved, bool[B]."""
+    planes = fence(propagate(board, planes, rules))
+    dead, solved = outcome(board, planes)
+    # without rules a digit that is filled in twice shows late
+    sole = fence(planes & fence(exactly_one(slices(planes, 0)))[None])
+    dead |= duplicated_givens(board, sole)
+    return planes, unpack_lanes(dead), unpack_lanes(solved)
+
+
+# ---------------------------------------------------------------------- the loop
+
+
+class _Lanes(NamedTuple):
+    """K lanes at work.
+
+    Attributes:
+      planes: uint32[side, side, side, K / 32], the candidates.
+      puzzle: int32[K], whose they are; N for an idle lane.
+      attempt: int32[K], how often the puzzle was begun anew.
+      passes: int32[K], how often the network looked at the puzzle's positions, in all attempts.
+      filled: int32[K], cells filled in, in all attempts.
+    """
+
+    planes: Array
+    puzzle: Array
+    attempt: Array
+    passes: Array
+    filled: Array
+
+
+def _fill(
+    board: Board,
+    puzzles: Array,
+    key: Array,
+    config: IterativeConfig | OneShotConfig,
+    network: Network,
+    choose: Choose,
+    rules: str,
+) -> Solution:
+    """Fills what is chosen and applies rules, until every puzzle has come to its end."""
+    size = puzzles.shape[0]
+    if not size:
+        nothing = jnp.zeros(0, jnp.int32)
+        return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
+    most = size + -size % GROUP  # further lanes would be idle from the beginning
+    width = min(fit(config, board, "cpu").lanes, most)
+    together = min(max(_ROOTS_TOGETHER, width), most)
+    padded = jnp.pad(puzzles, ((0, -size % together), (0, 0)), constant_values=255)
+    roots = _make_roots(board, padded, config.rules, together)
+    (waiting,) = jnp.nonzero(roots.open[:size], size=size, fill_value=size)
+    waiting = waiting.astype(jnp.int32)
+
+    def begin(puzzle: Array) -> Array:
+        return nodes_to_planes(board, roots.nodes.at[:, puzzle].get(mode="clip"))
+
+    def step(state: tuple[_Lanes, Array, Solution]) -> tuple[_Lanes, Array, Solution]:
+        lanes, taken, found = state
+        cubes = planes_to_cubes(board, lanes.planes)
+        chosen = _choice(board, config, network, choose, key, lanes, cubes)
+        kept = cubes & (chosen | ~chosen.any(axis=1, keepdims=True))
+        planes, dead, solved = _settle(board, fence(cubes_to_planes(board, kept)), rules)
+        filled = lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32)
+        passes = lanes.passes + 1
+
+        ended = solved | (dead & (lanes.attempt == config.restarts))
+        target = jnp.where(ended, lanes.puzzle, size)
+        found = Solution(
+            found.grids.at[target].set(jnp.where(solved[:, None], planes_to_grids(board, planes), 0), mode="drop"),
+            found.status.at[target].set(solved.astype(jnp.int8) * jnp.int8(Status.SOLVED), mode="drop"),
+            found.iterations.at[target].set(filled, mode="drop"),
+            found.network_calls.at[target].set(passes * config.votes, mode="drop"),
+        )
+
+        turn = jnp.cumsum(ended, dtype=jnp.int32)
+        following = waiting.at[taken + turn - 1].get(mode="fill", fill_value=size)
+        puzzle = jnp.where(ended, following, lanes.puzzle)
+        planes = where(pack_lanes(ended | dead), begin(puzzle), planes)
+        attempt = jnp.where(ended, 0, lanes.attempt + dead)
+        after = _Lanes(planes, puzzle, attempt, jnp.where(ended, 0, passes), jnp.where(ended, 0, filled))
+        return after, taken + turn[-1], found
+
+    first = waiting.at[jnp.arange(width)].get(mode="fill", fill_value=size)
+    none = jnp.zeros(width, jnp.int32)
+    looked_at = (roots.status[:size] != Status.INVALID).astype(jnp.int32)
+    start = (
+        _Lanes(begin(first), first, none, none, none),
+        jnp.int32(width),
+        Solution(roots.grids[:size], roots.status[:size], looked_at, jnp.zeros(size, jnp.int32)),
+    )
+    return lax.while_loop(lambda state: (state[0].puzzle < size).any(), step, start)[2]
+
+
+def _choice(
+    board: Board,
+    config: IterativeConfig | OneShotConfig,
+    network: Network,
+    choose: Choose,
+    key: Array,
+    lanes: _Lanes,
+    cubes: Array,
+) -> Array:
+    """What to fill in, bool[K, side, cells], of the lanes' candidates ``cubes``."""
+    keys = jax.vmap(lambda puzzle, passed: jax.random.fold_in(jax.random.fold_in(key, puzzle), passed))(
+        lanes.puzzle, lanes.passes
+    )
+    again = lanes.attempt > 0
+    if config.votes == 1 and not config.restarts:
+        probabilities = _probabilities(network, cubes)
+    else:
+        probabilities = _voted(board, network, cubes, keys, config.votes, again)
+    candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
+    scores = jnp.log(probabilities)
+    if config.restarts and config.temperature:
+        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
+        scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
+    return choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
+
+
+def _probabilities(network: Network, cubes: Array) -> Array:
+    """Each cell's distribution over its candidates, float32[K, side, cells], zero for those that are not there."""
+    return fence(jax.nn.softmax(network.apply(network.params, cubes).policy, axis=1, where=cubes))
+
+
+def _voted(board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array) -> Array:
+    """The mean of the ``_probabilities`` under random symmetries, one a vote; a lone vote is as the board is at first.
+
+    Args:
+      cubes: bool[K, side, cells].
+      keys: K keys.
+      again: bool[K], whether it is not the first attempt.
+    """
+    shape = (len(cubes), *(board.side,) * 3)
+
+    def vote(number: Array, total: Array) -> Array:
+        drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
+        if votes == 1:
+            plain = symmetry.identity(board, again.shape)
+            drawn = jax.tree.map(lambda x, y: jnp.where(again.reshape(-1, *[1] * (x.ndim - 1)), x, y), drawn, plain)
+        seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
+        back = symmetry.apply_candidates(symmetry.invert(drawn), _probabilities(network, seen).reshape(shape))
+        return total + back.reshape(cubes.shape)
+
+    return lax.fori_loop(0, votes, vote, jnp.zeros(cubes.shape, jnp.float32)) / np.float32(votes)

@@ -1,0 +1,315 @@
+"""The solvers that fill what a network is sure of: what they look at, what it costs, and what a restart changes."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+from flax import nnx
+
+import jaxsudoku as js
+from jaxsudoku import batches, filling, networks, solvers
+from jaxsudoku.networks import Architecture, Forward, Network, NetworkModule, Outputs
+from jaxsudoku.solution import Status
+
+FOUR = reference.SMALL["4x4"]
+SIZE = 96
+
+
+@dataclasses.dataclass(frozen=True)
+class TableConfig:
+    """No sizes."""
+
+
+class Table(NetworkModule):
+    """Says the same of every position: one number a candidate, so that no symmetry leaves it as it is."""
+
+    def __init__(self, config, board, *, rngs):
+        self.logits = nnx.Param(jnp.zeros((board.side, board.cells)))
+
+    def __call__(self, candidates):
+        return Outputs(jnp.broadcast_to(self.logits[...], candidates.shape), jnp.zeros(len(candidates)))
+
+
+def table(logits, board=FOUR):
+    return Network("table", Forward(Table, TableConfig(), board), {"logits": jnp.asarray(logits, jnp.float32)})
+
+
+def oracle(confidence=20.0):
+    """Knows the grid of the pattern."""
+    return table(confidence * (reference.pattern(FOUR) == np.arange(1, 5)[:, None]))
+
+
+def opinion(board=FOUR):
+    """Guesses at random, always alike."""
+    return table(np.random.default_rng(0).normal(size=(board.side, board.cells)), board)
+
+
+def of_the_pattern(size=SIZE):
+    """Puzzles of the pattern, from empty to full."""
+    rng = np.random.default_rng(0)
+    return np.array([reference.blanked(reference.pattern(FOUR), number % 17, rng) for number in range(size)])
+
+
+@functools.cache
+def kernel(solver, board, options):
+    known = solvers.get(solver)
+    config = solvers.make_config(known, **dict(options))
+    run = functools.partial(known.run, board)
+    return jax.jit(
+        lambda puzzles, key, network: run(puzzles, key, config, network), compiler_options=js.compiler_options()
+    )
+
+
+def run(solver, puzzles, network, board=FOUR, seed=0, **options):
+    call = kernel(solver, board, tuple(sorted({"lanes": 32, **options}.items())))
+    return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed), network))
+
+
+# ---------------------------------------------------------------------- what is filled, and what it costs
+
+
+def test_what_rules_solve_costs_no_call():
+    puzzles = np.concatenate([reference.unique(FOUR, 64), reference.solvable(FOUR, 32, givens=2)])
+    found = run("iterative", puzzles, opinion(), rules="naked")
+    assert (found.status[:64] == Status.SOLVED).all()
+    assert not found.network_calls[:64].any()
+    assert (found.iterations[:64] == 1).all()
+    assert (found.network_calls[64:] > 0).all()
+    np.testing.assert_array_equal(found.iterations[64:], found.network_calls[64:])
+
+
+def test_a_contradiction_among_the_givens_is_no_case_for_the_network():
+    puzzles = np.zeros((SIZE, 16), np.uint8)
+    puzzles[0, [1, 2, 3, 12]] = 1, 2, 3, 4  # the row's last digit stands below its only place
+    puzzles[1, :2] = 1
+    puzzles[2, 0] = 5
+    found = run("iterative", puzzles, opinion(), rules="naked")
+    np.testing.assert_array_equal(found.status[:3], [Status.UNSOLVED, Status.INVALID, Status.INVALID])
+    assert not found.network_calls[:3].any()
+    np.testing.assert_array_equal(found.iterations[:3], [1, 0, 0])
+    assert (found.network_calls[3:] > 0).all()
+
+
+def test_an_oracle_is_asked_once_a_cell_or_once_for_all_that_it_is_sure_of():
+    puzzles = of_the_pattern()
+    empty = (puzzles == 0).sum(axis=1)
+    one = run("iterative", puzzles, oracle(), rules="none")
+    np.testing.assert_array_equal(one.network_calls, empty)
+    all_sure = run("iterative", puzzles, oracle(), rules="none", sure=0.9)
+    np.testing.assert_array_equal(all_sure.network_calls, empty > 0)
+    unsure = run("iterative", puzzles, oracle(2.0), rules="none", sure=0.9)  # 7.4 of 10.4
+    np.testing.assert_array_equal(unsure.network_calls, empty)
+    for found in (one, all_sure, unsure):
+        assert (found.status == Status.SOLVED).all()
+        assert (found.grids == reference.pattern(FOUR)).all()
+        np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
+
+
+def test_the_surest_cell_comes_first():
+    """An opinion on one cell, wrong, is followed though the others are right: there is no way back."""
+    logits = np.array(oracle(2.0).params["logits"])
+    logits[:, 0] = [0, 9, 0, 0]
+    puzzle = np.zeros((SIZE, 16), np.uint8)
+    found = run("iterative", puzzle, table(logits), rules="none")
+    assert (reference.pattern(FOUR)[0], found.status[0]) == (1, Status.UNSOLVED)
+    logits[:, 0] = [1, 1.9, 0, 0]  # the least sure of all: it comes last, where one digit is left
+    assert run("iterative", puzzle, table(logits), rules="naked").status[0] == Status.SOLVED
+
+
+def test_digits_that_clash_end_an_attempt_at_once():
+    ones = np.zeros((4, 16))
+    ones[0] = 5
+    found = run("iterative", np.zeros((SIZE, 16), np.uint8), table(ones), rules="none")
+    assert (found.status == Status.UNSOLVED).all()
+    assert (found.network_calls == 2).all()
+    assert not found.grids.any()
+
+
+def test_one_shot_fills_all_in_one_call():
+    puzzles = of_the_pattern()
+    empty = (puzzles == 0).sum(axis=1)
+    found = run("one-shot", puzzles, oracle())
+    assert (found.status == Status.SOLVED).all()
+    assert (found.grids == reference.pattern(FOUR)).all()
+    np.testing.assert_array_equal(found.network_calls, empty > 0)
+    np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
+    wrong = run("one-shot", puzzles, opinion())
+    assert (wrong.status[empty == 16] == Status.UNSOLVED).all()
+    np.testing.assert_array_equal(wrong.network_calls, empty > 0)
+
+
+# ---------------------------------------------------------------------- lanes, restarts, votes
+
+
+#: Solver, board, givens and rules with which random opinions solve some puzzles at once, more by restarts, and not all.
+UNCERTAIN = [("iterative", reference.SMALL["2x3"], 8, "naked"), ("one-shot", FOUR, 4, "singles")]
+
+uncertain = pytest.mark.parametrize(("solver", "board", "givens", "rules"), UNCERTAIN, ids=["iterative", "one-shot"])
+
+RESTARTS = {"restarts": 3, "temperature": 1.0}
+
+
+@uncertain
+def test_lanes_change_nothing(solver, board, givens, rules):
+    puzzles = reference.solvable(board, SIZE, givens=givens)
+    few, many = (
+        run(solver, puzzles, opinion(board), board, rules=rules, **RESTARTS, lanes=lanes) for lanes in (32, 96)
+    )
+    for one, other in zip(few, many, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(set(few.network_calls.tolist())) > 3  # lanes are free at different times
+    assert {Status.SOLVED, Status.UNSOLVED} == set(few.status.tolist())
+
+
+@uncertain
+def test_restarts_solve_more(solver, board, givens, rules):
+    puzzles = reference.solvable(board, SIZE, givens=givens)
+    once = run(solver, puzzles, opinion(board), board, rules=rules)
+    often = run(solver, puzzles, opinion(board), board, rules=rules, **RESTARTS)
+    solved, more = once.status == Status.SOLVED, often.status == Status.SOLVED
+    assert more[solved].all()  # the first attempt is the same
+    assert more.sum() > solved.sum()
+    np.testing.assert_array_equal(often.grids[solved], once.grids[solved])
+    np.testing.assert_array_equal(often.network_calls[solved], once.network_calls[solved])
+    assert (often.network_calls[~solved] > once.network_calls[~solved]).all()
+    assert (often.iterations[~solved] > once.iterations[~solved]).all()
+    assert all(reference.is_solution(board, grid, puzzle) for grid, puzzle in zip(often.grids[more], puzzles[more],
+                                                                                  strict=True))  # fmt: skip
+
+
+@uncertain
+def test_a_key_decides_the_noise(solver, board, givens, rules):
+    puzzles = reference.solvable(board, SIZE, givens=givens)
+    one, again, other = (
+        run(solver, puzzles, opinion(board), board, seed, rules=rules, **RESTARTS) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one.network_calls, again.network_calls)
+    assert (one.network_calls != other.network_calls).any()
+    # equal puzzles go different ways, too
+    twice = run(solver, np.repeat(puzzles[: SIZE // 2], 2, axis=0), opinion(board), board, rules=rules, **RESTARTS)
+    assert (twice.network_calls[::2] != twice.network_calls[1::2]).any()
+
+
+def test_votes_are_counted_as_calls():
+    puzzles = of_the_pattern()
+    found = run("iterative", puzzles, oracle(), rules="none", votes=3)
+    assert (found.network_calls % 3 == 0).all()
+    empty = (puzzles == 0).all(axis=1)
+    assert (found.network_calls[empty] > 3).all()
+
+
+def test_votes_of_an_equivariant_network_change_nothing():
+    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
+    cubes = jnp.asarray(np.random.default_rng(0).random((32, 4, 16)) < 0.7)
+    keys = jax.random.split(jax.random.key(0), 32)
+
+    @functools.partial(jax.jit, compiler_options=js.compiler_options())
+    def both(network):
+        voted = filling._voted(FOUR, network, cubes, keys, 3, jnp.zeros(32, bool))
+        return filling._probabilities(network, cubes), voted
+
+    plain, voted = both(network)
+    np.testing.assert_allclose(voted, plain, atol=1e-5)
+    assert plain.std() > 1e-3
+    np.testing.assert_allclose(plain.sum(axis=1), np.asarray(cubes).any(axis=1), atol=1e-5)
+    np.testing.assert_array_equal(np.asarray(plain)[~np.asarray(cubes)], 0)
+
+
+def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
+    cubes = jnp.ones((32, 4, 16), bool)
+    keys = jax.random.split(jax.random.key(0), 32)
+    again = jnp.arange(32) % 2 == 1
+    voted = jax.jit(lambda network: filling._voted(FOUR, network, cubes, keys, 1, again))(opinion())
+    plain = filling._probabilities(opinion(), cubes)
+    np.testing.assert_allclose(voted[::2], plain[::2], rtol=1e-6)
+    assert not np.isclose(voted[1::2], plain[1::2]).all(axis=(1, 2)).any()
+    # what comes back is an opinion on the same cells: the same cells' distributions, rearranged
+    np.testing.assert_allclose(np.sort(voted.ravel()[: 64 * 2].reshape(2, 64)), np.sort(plain[:2].reshape(2, 64)),
+                               rtol=1e-5)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- settings
+
+
+@pytest.mark.parametrize("solver", ["iterative", "one-shot"])
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ({"rules": "all"}, "unknown rules 'all': choose one of none, naked, singles, locked"),
+        ({"restarts": -1}, "restarts must be at least 0, not -1"),
+        ({"votes": 0}, "votes must be at least 1, not 0"),
+        ({"lanes": -32}, "lanes must be at least 0, not -32"),
+        ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),
+        ({"temperature": -0.5}, "temperature must be at least 0 and finite, not -0.5"),
+        ({"temperature": float("inf")}, "temperature must be at least 0 and finite, not inf"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(solver, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        solvers.make_config(solvers.get(solver), **options)
+
+
+@pytest.mark.parametrize("sure", [0.5, 1.01])
+def test_sure_is_more_than_half(sure):
+    with pytest.raises(ValueError, match="sure must be above 0.5 and at most 1"):
+        filling.IterativeConfig(sure=sure)
+
+
+@pytest.mark.parametrize(("side", "cpu", "gpu"), [(4, 704, 46656), (9, 64, 4096), (16, 32, 704), (25, 32, 160)])
+def test_wide_boards_take_few_lanes(side, cpu, gpu):
+    board = js.Board.classic(side)
+    for platform, lanes in (("cpu", cpu), ("gpu", gpu)):
+        assert filling.fit(filling.IterativeConfig(), board, platform).lanes == pytest.approx(lanes, abs=31)
+        assert filling.fit(filling.OneShotConfig(lanes=96), board, platform).lanes == 96
+
+
+# ---------------------------------------------------------------------- at the door
+
+DOOR = {"solver": "one-shot", "lanes": 32, "batch_size": SIZE}
+
+
+def test_other_weights_of_the_same_shapes_are_not_compiled_anew():
+    puzzles = of_the_pattern()
+    right = js.solve(puzzles, network=oracle(), **DOOR)
+    compiled = batches._compile.cache_info().misses
+    wrong = js.solve(puzzles, network=opinion(), **DOOR)
+    assert batches._compile.cache_info().misses == compiled
+    assert (right.status == Status.SOLVED).all()
+    assert (wrong.status != Status.SOLVED).any()
+    assert right.network_calls.dtype == np.int32
+    assert right.network_calls.shape == right.status.shape
+
+
+def test_shapes_are_those_of_the_puzzles():
+    found = js.solve(of_the_pattern(6).reshape(3, 2, 16), network=oracle(), **DOOR)
+    assert [x.shape for x in found] == [(3, 2, 16), (3, 2), (3, 2), (3, 2)]
+    nothing = js.solve(np.zeros((0, 16), int), network=oracle(), **DOOR)
+    assert [x.shape for x in nothing] == [(0, 16), (0,), (0,), (0,)]
+
+
+def test_a_network_is_for_guided_solvers_alone():
+    with pytest.raises(ValueError, match="the solver exact takes no network; iterative and one-shot do"):
+        js.solve(of_the_pattern(), network=oracle())
+
+
+def test_a_network_of_any_board_serves_the_board_at_hand():
+    six = reference.SMALL["2x3"]
+    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
+    moved = networks.for_board(network, six)
+    assert moved.board == six
+    assert moved.params is network.params
+    assert networks.for_board(network, FOUR) is network
+    full = np.array([reference.full_grid(six, np.random.default_rng(0))])
+    assert js.solve(full, network=network, **DOOR).status == Status.SOLVED
+
+
+def test_a_network_of_another_board_is_refused(monkeypatch):
+    monkeypatch.setitem(networks.NETWORKS, "table", Architecture("table", "for tests", Table, TableConfig))
+    with pytest.raises(ValueError, match="the network table is for a board of 4x4 .*, not for one of 6x6"):
+        js.solve(np.zeros((3, 36), int), network=oracle(), **DOOR)
