@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxsudoku.board import Board
     from jaxsudoku.draw import draw
     from jaxsudoku.driver import count_solutions, solve
+    from jaxsudoku.evaluation import evaluate
     from jaxsudoku.exact import search
     from jaxsudoku.generation import GenerationError, Puzzles, generate
     from jaxsudoku.grid import conflicts, is_solved, is_valid
@@ -36,6 +37,7 @@ _HOME = {
     "conflicts": "grid",
     "count_solutions": "driver",
     "draw": "draw",
+    "evaluate": "evaluation",
     "generate": "generation",
     "is_solved": "grid",
     "is_valid": "grid",
@@ -53,6 +55,7 @@ _HOME = {
 _MODULES = (
     "board",
     "datasets",
+    "evaluation",
     "exact",
     "generation",
     "grid",
@@ -76,6 +79,7 @@ __all__ = [
     "conflicts",
     "count_solutions",
     "draw",
+    "evaluate",
     "generate",
     "is_solved",
     "is_valid",

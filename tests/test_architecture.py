@@ -33,6 +33,7 @@ LEVELS = (
     ("search", "population", "classic", "mastermind"),
     ("solvers",),
     ("driver",),
+    ("evaluation",),
     ("cli",),
     ("", "__main__"),
 )

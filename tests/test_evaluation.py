@@ -1,0 +1,380 @@
+"""Evaluation of networks: every figure against its definition, on networks whose answers are known."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import driver
+from jaxsudoku.board import Board
+from jaxsudoku.cli import main
+from jaxsudoku.evaluation import Report, calibration, evaluate, forward, groups, plot, run
+from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
+from jaxsudoku.solution import Solution, Status
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+FOUR = Board.classic(4)
+SOLVED = "1234341221434321"
+
+
+@dataclasses.dataclass(frozen=True)
+class OracleConfig:
+    """``trust`` of the cells, by their number, get the digit of a known solution; the others another one."""
+
+    solutions: tuple[tuple[int, ...], ...]
+    trust: int = 16
+    sureness: float = 2.0
+
+
+class Oracle(NetworkModule):
+    """Knows solutions: names their digits in the first cells, and holds a position for alive if it agrees with one."""
+
+    def __init__(self, config: OracleConfig, board: Board, *, rngs) -> None:
+        self.config, self.board = config, board
+
+    def __call__(self, candidates):
+        known = np.array(self.config.solutions)
+        digits = jnp.arange(1, self.board.side + 1)[:, None]
+        cubes = known[:, None] == np.arange(1, self.board.side + 1)[:, None]  # solution, digit, cell
+        agrees = (~cubes[None] | candidates[:, None]).all((-2, -1))  # position, solution
+        mine = jnp.asarray(known)[agrees.argmax(-1)][:, None]
+        named = jnp.where(np.arange(self.board.cells) < self.config.trust, mine, mine % self.board.side + 1)
+        return Outputs(10.0 * (digits == named), self.config.sureness * jnp.where(agrees.any(-1), 1.0, -1.0))
+
+
+def oracle(solutions, board=FOUR, **config):
+    known = OracleConfig(tuple(tuple(map(int, grid)) for grid in solutions), **config)
+    return Network("oracle", Forward(Oracle, known, board), {})
+
+
+def stepwise(network, puzzles, rules, *_):
+    """What ``run.solve_iteratively`` promises, as told by the number of clues."""
+    clues = np.count_nonzero(puzzles, axis=1)
+    return run.Filled(clues > 5, np.full(len(puzzles), 3, np.int32), clues.astype(np.int32))
+
+
+class Puzzles(NamedTuple):
+    puzzles: np.ndarray
+    solutions: np.ndarray
+
+
+@pytest.fixture(scope="module")
+def puzzles():
+    """A hundred puzzles 4x4 of 4 to 10 clues, each with one solution."""
+    minimal = js.load("4x4")[:100]
+    solutions = np.array([reference.solutions(FOUR, grid, 2)[0] for grid in minimal], np.uint8)
+    more = np.random.default_rng(0).random(minimal.shape) < 0.2
+    return Puzzles(np.where(more, solutions, minimal), solutions)
+
+
+@pytest.fixture
+def report(puzzles, monkeypatch):
+    monkeypatch.setattr(run, "solve_iteratively", stepwise)
+    network = oracle(puzzles.solutions, trust=13)
+    return evaluate(network, puzzles.puzzles, puzzles.solutions, rules=("none", "naked"), positions=200, key=3)
+
+
+# ---------------------------------------------------------------------- scores
+
+
+def naked(grids):
+    """The cells that naked singles fill in, by plain loops: uint8[N, cells]."""
+    filled = []
+    for grid in grids.tolist():
+        while True:
+            left = [
+                {1, 2, 3, 4} - {grid[peer] for peer in peers} if not digit else {digit}
+                for digit, peers in zip(grid, reference.peers(FOUR), strict=True)
+            ]
+            after = [min(digits) if len(digits) == 1 else 0 for digits in left]
+            if after == grid:
+                break
+            grid = after
+        filled.append(grid)
+    return np.array(filled, np.uint8)
+
+
+def test_scores_are_what_they_are_called(puzzles, report):
+    grids, solutions = puzzles
+    clues = np.count_nonzero(grids, axis=1)
+    for rules, fixed in (("none", grids), ("naked", naked(grids))):
+        is_open = fixed == 0
+        # the oracle fails in the last three cells
+        right = np.arange(16) < 13
+        level = report.levels[rules]
+        assert level.total.puzzles == 100
+        everything = [(level.total, np.ones(100, bool))]
+        everything += [(score, clues == int(name)) for name, score in level.splits["clues"].items()]
+        for score, rows in everything:
+            assert score.puzzles == rows.sum()
+            assert score.open_cells == pytest.approx(is_open[rows].sum(axis=1).mean())
+            assert score.rules_alone == pytest.approx((fixed == solutions)[rows].all(axis=1).mean())
+            cells = is_open[rows].sum()
+            assert score.cells == (pytest.approx((is_open & right)[rows].sum() / cells) if cells else None)
+            assert score.boards == pytest.approx(1 - is_open[rows][:, 13:].any(axis=1).mean())
+            assert score.iterative == pytest.approx((clues[rows] > 5).mean())
+            assert score.fillings == 3
+            assert score.network_calls == pytest.approx(clues[rows].mean())
+        assert sum(score.puzzles for score in level.splits["clues"].values()) == 100
+    assert 0 < report.levels["none"].total.boards < report.levels["naked"].total.boards
+
+
+def test_a_network_that_knows_all_is_always_right(puzzles):
+    network = oracle(puzzles.solutions, sureness=50.0)
+    found = evaluate(network, puzzles.puzzles, rules=["none"], iterative=False, positions=100, key=1)
+    level = found.levels["none"]
+    assert (level.total.cells, level.total.boards) == (1, 1)
+    assert (level.total.iterative, level.total.fillings, level.total.network_calls) == (None, None, None)
+    assert level.calibration.auc == 1
+    assert level.calibration.brier < 1e-9
+    assert [each.observed for each in level.calibration.bins] == [0, 1]
+
+
+def test_results_depend_on_the_key_alone(puzzles, report, monkeypatch):
+    monkeypatch.setattr(run, "solve_iteratively", stepwise)
+    network = oracle(puzzles.solutions, trust=13)
+    for size, key in ((7, 3), (32, jax.random.key(3))):
+        again = evaluate(
+            network, puzzles.puzzles, rules=("none", "naked"), positions=200, key=key, batch_size=size
+        )  # fmt: skip
+        assert again == report
+
+
+def test_chunks_are_put_together_in_order(puzzles):
+    network, told = oracle(puzzles.solutions[:50], trust=9), []
+    whole = forward.look(network, puzzles.puzzles, "none")
+    parts = forward.look(network, puzzles.puzzles, "none", 20, told.append)
+    assert told == [32, 64, 96, 100]
+    for part, all_at_once in zip(parts, whole, strict=True):
+        np.testing.assert_array_equal(part, all_at_once)
+    assert 0.3 < (whole.value > 0).mean() < 0.9
+
+
+def test_the_iterative_share_comes_from_the_solver(puzzles, monkeypatch):
+    asked = {}
+
+    def solve(grids, board, **options):
+        asked.update(options, board=board)
+        status = np.array([Status.SOLVED, Status.UNSOLVED, Status.SOLVED], np.int8)
+        solution = Solution(grids, status, np.array([1, 4, 6], np.int32))
+        return type("Guided", (), {**solution._asdict(), "network_calls": np.array([0, 4, 6], np.int32)})
+
+    monkeypatch.setattr(driver, "solve", solve)
+    network = oracle(puzzles.solutions)
+    filled = run.solve_iteratively(network, puzzles.puzzles[:3], "naked", 5, 33)
+    assert asked == {
+        "solver": "iterative", "network": network, "rules": "naked", "key": 5, "lanes": 64, "board": FOUR
+    }  # fmt: skip
+    assert filled.solved.tolist() == [True, False, True]
+    assert filled.fillings.tolist() == [0, 4, 6]  # a puzzle that the rules solve has no filling
+    assert filled.network_calls.tolist() == [0, 4, 6]
+
+
+# ---------------------------------------------------------------------- what is evaluated
+
+
+def test_puzzles_without_one_solution_are_left_out_and_counted(puzzles):
+    odd = np.stack([js.parse(text) for text in ("." * 16, "11" + "." * 14, "123...4" + "." * 9, "12" + "." * 14)])
+    mixed = np.concatenate([odd[:2], puzzles.puzzles[:20], odd[2:]])
+    network = oracle(puzzles.solutions)
+    found = evaluate(network, mixed, rules=["none"], iterative=False, positions=0)
+    assert found.left_out == {"with clashing givens": 1, "without a solution": 1, "with several solutions": 2}
+    assert found.puzzles == found.levels["none"].total.puzzles == 20
+    assert found.levels["none"].calibration is None
+    assert "left out: 1 with clashing givens, 1 without a solution, 2 with several solutions" in str(found)
+    with pytest.raises(ValueError, match="none of 4 puzzles has exactly one solution"):
+        evaluate(network, odd, rules=["none"])
+
+
+def test_wrong_solutions_are_refused_and_unknown_ones_found(puzzles):
+    given = puzzles.solutions.copy()
+    given[5] = 0
+    network = oracle(puzzles.solutions)
+    truth = run.find_solutions(FOUR, puzzles.puzzles, given)
+    np.testing.assert_array_equal(truth.solutions, puzzles.solutions)
+    given[[7, 9], 0] = given[[7, 9], 0] % 4 + 1
+    with pytest.raises(ValueError, match=r"2 of 100 solutions do not solve their puzzles: rows 7, 9$"):
+        evaluate(network, puzzles.puzzles, given)
+
+
+def test_bad_arguments(puzzles):
+    network, grids = oracle(puzzles.solutions), puzzles.puzzles
+    for arguments, cause in (
+        ({"rules": "none"}, "rules must be a sequence of names"),
+        ({"rules": ["all"]}, "unknown rules 'all': choose among none, naked, singles, locked"),
+        ({"rules": []}, "unknown rules (none named)"),
+        ({"positions": -1}, "positions must be at least 0, not -1"),
+        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+        ({"solutions": grids[:5]}, "solutions of shape (5, 16), for puzzles of shape (100, 16)"),
+        ({"rating": np.zeros(5)}, "rating of shape (5,), for puzzles of shape (100, 16)"),
+        ({"board": Board.diagonal(4)}, "a network for 4x4 with 2x2 boxes can't be evaluated on "),
+    ):
+        with pytest.raises(ValueError) as caught:
+            evaluate(network, grids, **arguments)
+        assert str(caught.value).startswith(cause)
+    with pytest.raises(ValueError, match="must be \\[N, 16\\]"):
+        evaluate(network, grids[0])
+
+
+# ---------------------------------------------------------------------- groups
+
+
+def members(split):
+    return {name: np.flatnonzero(split.group == number).tolist() for number, name in enumerate(split.names)}
+
+
+def test_clues_few_and_many():
+    grids = np.zeros((24, 81), np.uint8)
+    for row in range(24):
+        grids[row, : 17 + row % 12] = 1
+    few = groups.by_clues(grids[[0, 3, 3, 12]])
+    assert members(few) == {"17": [0, 3], "20": [1, 2]}
+    many = groups.by_clues(grids)
+    assert many.names == ("17-18", "19-20", "21-22", "23-24", "25-26", "27-28")
+    assert members(many)["21-22"] == [4, 5, 16, 17]
+
+
+def test_grades_and_quantiles():
+    ratings = np.array([0, 1.5, 60, np.nan, np.inf, 0])
+    assert members(groups.by_grade(ratings)) == {"easy": [0, 5], "medium": [1], "extreme": [2, 4], "unrated": [3]}
+    few = groups.by_quantiles(np.array([2.5, np.nan, 1, 2.5]))
+    assert members(few) == {"1": [2], "2.5": [0, 3], "unrated": [1]}
+    many = groups.by_quantiles(np.random.default_rng(0).permutation(100) / 4)
+    assert many.names == ("0-4.75", "5-9.75", "10-14.75", "15-19.75", "20-24.75")
+    assert np.bincount(many.group).tolist() == [20] * 5
+    skewed = groups.by_quantiles(np.array([0.0] * 70 + [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] * 3))
+    assert skewed.names[0] == "0"
+    assert np.bincount(skewed.group)[0] == 70
+    assert groups.by_quantiles(np.full(2, np.nan)).names == ("unrated",)
+
+
+def test_ratings_given_are_used(puzzles):
+    network = oracle(puzzles.solutions)
+    rating, difficulty = np.arange(100) % 3 * 8, np.arange(100) // 50
+    options = {"rules": ["none"], "iterative": False, "positions": 0}
+    found = evaluate(network, puzzles.puzzles, rating=rating, difficulty=difficulty, **options).levels["none"]
+    sizes = {by: {name: score.puzzles for name, score in scores.items()} for by, scores in found.splits.items()}
+    assert sizes["rating"] == {"easy": 34, "hard": 33, "very hard": 33}
+    assert sizes["difficulty"] == {"0": 50, "1": 50}
+    assert list(evaluate(network, puzzles.puzzles, difficulty=difficulty, **options).levels["none"].splits) == [
+        "clues",
+        "difficulty",
+    ]
+
+
+# ---------------------------------------------------------------------- calibration
+
+
+def test_measures_against_their_definitions():
+    rng = np.random.default_rng(0)
+    log_odds = rng.normal(0, 2, 500).round(1)  # with ties
+    alive = rng.random(500) < 1 / (1 + np.exp(-log_odds))
+    found = calibration.measure(log_odds, alive, 4, 5)
+    chance = 1 / (1 + np.exp(-log_odds))
+    assert (found.positions, found.refuted, found.solved) == (500, 4, 5)
+    assert found.alive == alive.mean()
+    assert found.brier == pytest.approx(((chance - alive) ** 2).mean())
+    assert found.log_loss == pytest.approx(-np.log(np.where(alive, chance, 1 - chance)).mean())
+    pairs = log_odds[alive][:, None] - log_odds[~alive]
+    assert found.auc == pytest.approx(((pairs > 0) + (pairs == 0) / 2).mean())
+    assert sum(each.positions for each in found.bins) == 500
+    for each in found.bins:
+        inside = (chance >= each.lower) & (chance < each.upper)
+        assert each.positions == inside.sum()
+        assert each.predicted == pytest.approx(chance[inside].mean())
+        assert each.observed == pytest.approx(alive[inside].mean())
+
+
+def test_extremes_of_the_value():
+    sure = calibration.measure(np.array([800.0, -800.0]), np.array([True, False]))
+    assert (sure.brier, sure.log_loss, sure.auc) == (0, 0, 1)
+    assert [(each.lower, each.upper) for each in sure.bins] == [(0, 0.1), (0.9, 1)]
+    wrong = calibration.measure(np.array([800.0, -800.0]), np.array([False, True]))
+    assert (wrong.brier, wrong.log_loss, wrong.auc) == (1, 800, 0)
+    alike = calibration.measure(np.zeros(4), np.array([True, False, True, True]))
+    assert alike.auc == 0.5
+    assert alike.log_loss == pytest.approx(math.log(2))
+    assert calibration.measure(np.zeros(2), np.ones(2, bool)).auc is None
+    assert calibration.measure(np.zeros(0), np.zeros(0, bool), 3).alive is None
+
+
+def test_positions_have_a_solution_exactly_if_they_say_so(puzzles):
+    made = calibration.make_positions(FOUR, puzzles.puzzles, puzzles.solutions, 300, np.random.default_rng(0))
+    assert 0.4 < made.alive.mean() < 0.8
+    assert (made.grids == 0).any(axis=1).all()
+    assert np.asarray(js.is_valid(FOUR, made.grids)).all()
+    for grid, alive in zip(made.grids, made.alive, strict=True):
+        assert len(reference.solutions(FOUR, grid, 2)) == alive
+    clues = np.count_nonzero(made.grids, axis=1)
+    assert clues.max() == 15
+    # each position is some puzzle's, and hardly a puzzle is left out
+    belongs = ((made.grids[:, None] == puzzles.puzzles) | (puzzles.puzzles == 0)).all(axis=2)
+    assert belongs.any(axis=1).all()
+    assert belongs.any(axis=0).mean() > 0.9
+
+
+def test_positions_that_the_rules_settle_are_left_out(puzzles, report):
+    made = calibration.make_positions(FOUR, puzzles.puzzles, puzzles.solutions, 200, run._generator(3))
+    left = naked(np.where(made.alive[:, None], made.grids, 0))
+    solved = made.alive & (left > 0).all(axis=1)
+    for rules in ("none", "naked"):
+        found = report.levels[rules].calibration
+        assert found.positions + found.refuted + found.solved == len(made.grids)
+        assert found.solved == (solved.sum() if rules == "naked" else 0)
+    assert report.levels["none"].calibration.refuted == 0
+    assert report.levels["naked"].calibration.refuted > 0
+
+
+def test_no_positions_of_full_grids(puzzles):
+    made = calibration.make_positions(FOUR, puzzles.solutions, puzzles.solutions, 10, np.random.default_rng(0))
+    assert made.grids.shape == (0, 16)
+    found = evaluate(oracle(puzzles.solutions), puzzles.solutions, rules=["none"], iterative=False)
+    level = found.levels["none"]
+    assert (level.total.cells, level.total.boards, level.total.rules_alone) == (None, 1, 1)
+    assert level.calibration.positions == 0
+    assert "0 positions" in str(found)
+
+
+# ---------------------------------------------------------------------- reports
+
+
+def test_report_as_json_and_as_text(report):
+    kept = dataclasses.replace(report, about={"seed": 3, "file": "x.csv"})
+    assert Report.from_json(kept.to_json()) == kept
+    fields = json.loads(report.to_json())
+    assert fields["config"]["trust"] == 13
+    assert fields["levels"]["none"]["total"]["cells"] == report.levels["none"].total.cells
+    with pytest.raises(ValueError, match="no report of an evaluation"):
+        Report.from_json('{"puzzles": 3}')
+    text = str(report)
+    assert text.startswith("oracle, 0 parameters: 100 puzzles on 4x4 with 2x2 boxes\n\nrules: none\n")
+    heading, everything = text.splitlines()[3:5]
+    assert heading.split() == "puzzles open cells rules alone cells boards iterative fillings calls".split()
+    assert everything.split()[:2] == ["all", "100"]
+    assert len({len(line) for line in text.splitlines()[3:10]}) == 1
+
+
+def test_a_plot_is_a_picture(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    import matplotlib.figure
+
+    path = tmp_path / "report.png"
+    plot(report, path)
+    assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert not matplotlib.figure.Figure().axes
+    with pytest.raises(ValueError, match=r"report\.txt: no picture: its suffix must be one of \."):
+        plot(report, tmp_path / "report.txt")
+    bare = evaluate(oracle([js.parse(SOLVED)]), js.parse(SOLVED)[None], rules=["none"], iterative=False, positions=0)
+    plot(bare, tmp_path / "bare.svg")
+    assert (tmp_path / "bare.svg").stat().st_size > 1000
