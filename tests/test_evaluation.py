@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
+import gzip
 import json
 import math
+import sys
 from typing import NamedTuple
 
 import jax
@@ -15,10 +16,12 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import driver
+from jaxsudoku import driver, networks
 from jaxsudoku.board import Board
 from jaxsudoku.cli import main
+from jaxsudoku.cli.evaluating import _with_iterations
 from jaxsudoku.evaluation import Report, calibration, evaluate, forward, groups, plot, run
+from jaxsudoku.io import grid_column
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.solution import Solution, Status
 
@@ -213,7 +216,7 @@ def test_bad_arguments(puzzles):
     for arguments, cause in (
         ({"rules": "none"}, "rules must be a sequence of names"),
         ({"rules": ["all"]}, "unknown rules 'all': choose among none, naked, singles, locked"),
-        ({"rules": []}, "unknown rules (none named)"),
+        ({"rules": []}, "no rules are named: choose among none, naked, singles, locked"),
         ({"positions": -1}, "positions must be at least 0, not -1"),
         ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
         ({"solutions": grids[:5]}, "solutions of shape (5, 16), for puzzles of shape (100, 16)"),
@@ -360,7 +363,7 @@ def test_report_as_json_and_as_text(report):
     text = str(report)
     assert text.startswith("oracle, 0 parameters: 100 puzzles on 4x4 with 2x2 boxes\n\nrules: none\n")
     heading, everything = text.splitlines()[3:5]
-    assert heading.split() == "puzzles open cells rules alone cells boards iterative fillings calls".split()
+    assert " ".join(heading.split()) == "puzzles open cells rules alone cells boards iterative fillings calls"
     assert everything.split()[:2] == ["all", "100"]
     assert len({len(line) for line in text.splitlines()[3:10]}) == 1
 
@@ -378,3 +381,157 @@ def test_a_plot_is_a_picture(report, tmp_path):
     bare = evaluate(oracle([js.parse(SOLVED)]), js.parse(SOLVED)[None], rules=["none"], iterative=False, positions=0)
     plot(bare, tmp_path / "bare.svg")
     assert (tmp_path / "bare.svg").stat().st_size > 1000
+
+
+def test_plots_without_matplotlib(monkeypatch, report):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
+    with pytest.raises(ImportError, match=r"plots need matplotlib: pip install 'jaxsudoku\[plot\]'"):
+        plot(report, "report.png")
+
+
+# ---------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def command(capsys, monkeypatch, puzzles):
+    """Runs ``evaluate`` with a network that knows the solutions of ``puzzles`` but for the last cells."""
+    asked = []
+
+    def load_network(name, board):
+        asked.append((name, board))
+        if name != "knowing":
+            raise ValueError(f"no weights named {name!r}")
+        return oracle(puzzles.solutions, board, trust=13)
+
+    def run_command(*argv):
+        try:
+            code = main(["evaluate", "--board", "4", "--network", "knowing", *argv])
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    monkeypatch.setattr(networks, "load_network", load_network, raising=False)
+    monkeypatch.setattr(run, "solve_iteratively", stepwise)
+    return run_command
+
+
+def rows(puzzles, count):
+    """The first puzzles and their solutions as text."""
+    grids = [grid_column(grids[:count], FOUR) for grids in puzzles]
+    return list(zip(*grids, strict=True))
+
+
+def test_the_command_gives_what_the_library_gives(command, puzzles, tmp_path):
+    path, figures, picture = tmp_path / "set.csv", tmp_path / "report.json", tmp_path / "report.png"
+    ratings = np.arange(60) % 4 * 5.0
+    lines = [f"{puzzle},{grid},{rating}" for (puzzle, grid), rating in zip(rows(puzzles, 60), ratings, strict=True)]
+    path.write_text("\n".join(["puzzle,solution,rating", *lines, ""]))
+    options = ("--rules", "none", "--rules", "naked,none", "--limit", "50", "--seed", "3", "--positions", "200")
+    code, out, err = command("--puzzles", str(path), *options, "--json", str(figures), "--plot", str(picture))
+    assert code == 0
+    assert err.startswith("50 puzzles in ")
+    found = Report.from_json(figures.read_text())
+    expected = evaluate(
+        oracle(puzzles.solutions, trust=13), puzzles.puzzles[:50], rating=ratings[:50], rules=("none", "naked"), key=3,
+        positions=200,
+    )  # fmt: skip
+    assert found.levels == expected.levels
+    assert (found.about["network"], found.about["limit"], found.about["seed"]) == ("knowing", 50, 3)
+    assert out == f"{found}\n"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    code, out, err = command(str(path), "--json", str(figures))
+    assert (code, out) == (2, "")
+    assert err == f"jaxsudoku: error: {figures}: the output exists: replace it with --force\n"
+
+
+def test_faulty_lines_are_named(command, puzzles, tmp_path):
+    path = tmp_path / "set.csv"
+    good = rows(puzzles, 8)
+    puzzle, solution = good[0]
+    given = next(cell for cell, digit in enumerate(puzzle) if digit != ".")
+    free = puzzle.index(".")
+    other = {"1": "2", "2": "3", "3": "4", "4": "1"}
+    wrong = [solution[:cell] + other[solution[cell]] + solution[cell + 1 :] for cell in (given, free)]
+    lines = [
+        *(f"{puzzle},{solution},{number}" for number, (puzzle, solution) in enumerate(good)),
+        f"{puzzle},{wrong[0]},1",  # line 10
+        f"{puzzle},{wrong[1]},1",
+        f"{puzzle},{solution[:free]}.{solution[free + 1 :]},1",
+        f"{puzzle},{solution[:9]},1",
+        f"{puzzle},-,",
+        f"{puzzle},{solution},hard",
+        "11..............,,",
+        f"{'.' * 16},{SOLVED},1",
+        f"123,{solution},1",
+    ]
+    path.write_text("\n".join(["puzzle,solution,difficulty", *lines, ""]))
+    code, out, err = command(str(path), "--rules", "none", "--no-iterative", "--quiet")
+    assert code == 1
+    place = [f"row {cell // 4 + 1}, column {cell % 4 + 1}" for cell in (given, free)]
+    named = err.splitlines()
+    assert named[:1] == [
+        f"{path}:10: the solution is wrong: {wrong[0][given]} in {place[0]}, where {puzzle[given]} is given"
+    ]
+    assert named[1].startswith(f"{path}:11: the solution is wrong: {wrong[1][free]} twice in ")
+    assert named[2:] == [
+        f"{path}:12: the solution is wrong: nothing in {place[1]}",
+        f"{path}:13: the solution is malformed: 9 cells; a 4x4 board has 16 (9 make a 3x3 board)",
+        f"{path}:15: the difficulty 'hard' is no number",
+        f"{path}:16: the givens clash: 1 twice in row 1",
+        f"{path}:18: 3 cells; a 4x4 board has 16",
+    ]
+    left_out = "3 malformed, 3 with a wrong solution, 1 with clashing givens, 1 with several solutions"
+    assert out.splitlines()[0].endswith(f"9 puzzles on 4x4 with 2x2 boxes; left out: {left_out}")
+    assert "difficulty unrated" in out
+
+
+def test_an_input_that_ends_too_soon_is_evaluated_up_to_there(command, puzzles, tmp_path):
+    path = tmp_path / "set.txt.gz"
+    text = "".join(f"{puzzle}\n" for puzzle, _ in rows(puzzles, 60))
+    path.write_bytes(gzip.compress(text.encode())[:-12])
+    code, out, err = command(str(path), "--rules", "none", "--no-iterative", "--quiet", "--positions", "0")
+    assert code == 1
+    assert "truncated gzip data" in err
+    assert "puzzles on 4x4" in out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("argv", "cause"),
+    [
+        ((), "one of the arguments INPUT --puzzles is required"),
+        (("FILE", "--puzzles", "FILE"), "not allowed with argument INPUT"),
+        (("/nowhere/set.csv",), "/nowhere/set.csv: No such file or directory"),
+        (("FILE", "--rules", "none,every"), "unknown rules 'every': choose among none, naked, singles, locked"),
+        (("FILE", "--network", "other"), "no weights named 'other'"),
+        (("FILE", "--iterations", "3"), "the network oracle has no iterations to change"),
+        (("FILE", "--limit", "0"), "must be at least 1, not 0"),
+        (("FILE", "--json", "/nowhere/report.json"), "/nowhere/report.json: /nowhere is no folder"),
+        (("FILE", "--json", "FILE"), "the output is the input"),
+        (("FILE", "--plot", "report.txt"), "report.txt: no picture"),
+    ],
+)
+def test_usage_errors(command, tmp_path, argv, cause):
+    path = tmp_path / "set.txt"
+    path.write_text(f"{SOLVED}\n")
+    code, out, err = command(*(str(path) if part == "FILE" else part for part in argv))
+    assert (code, out) == (2, "")
+    assert cause in err
+    assert err.count("\n") == 1
+
+
+def test_nothing_to_evaluate(command, tmp_path):
+    path = tmp_path / "set.txt"
+    path.write_text("")
+    code, out, err = command(str(path))
+    assert (code, out) == (1, "")
+    assert (
+        err == f"jaxsudoku: error: {path}: none of 0 puzzles has exactly one solution: there is nothing to evaluate\n"
+    )
+
+
+def test_other_iterations():
+    network = networks.make_network("cube", FOUR, width=4, hidden=4, iterations=2)
+    more = _with_iterations(network, 5)
+    assert (more.config.iterations, network.config.iterations) == (5, 2)
+    assert more.params is network.params

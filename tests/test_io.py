@@ -166,11 +166,11 @@ def test_csv_carries_other_columns_but_not_old_answers():
 def test_a_column_of_grids():
     grids = some_grids(16, 9)
     column = grid_column(grids, Board.classic(16))
-    read_back, causes = read_grid_column([*column, "-", " ", None, "?", "1", 7], Board.classic(16))
+    read_back, causes = read_grid_column([*column, "-", " ", None, "?", "1", 7], 16)
     np.testing.assert_array_equal(read_back[:9], grids)
     assert not read_back[9:].any()
     assert causes == dict.fromkeys((12, 13, 14), "1 cell; a 16x16 board has 256") | {12: "'?' at column 1 is no cell"}
-    assert read_grid_column([], NINE)[0].shape == (0, 81)
+    assert read_grid_column([], 9)[0].shape == (0, 81)
 
 
 def test_csv_lines_are_counted_through_quotes_and_blank_lines():

@@ -4,8 +4,19 @@
 by ``plot`` (extra ``plot``).
 """
 
-from .plot import plot
+from .plot import check_suffix, plot
 from .report import Bin, Calibration, Level, Report, Score
-from .run import evaluate
+from .run import RULES, checked_rules, evaluate
 
-__all__ = ["Bin", "Calibration", "Level", "Report", "Score", "evaluate", "plot"]
+__all__ = [
+    "RULES",
+    "Bin",
+    "Calibration",
+    "Level",
+    "Report",
+    "Score",
+    "check_suffix",
+    "checked_rules",
+    "evaluate",
+    "plot",
+]

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import driver, solvers
+from jaxsudoku import driver, propagate, solvers
 from jaxsudoku.batches import Engine, as_key, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
 from jaxsudoku.planes import GROUP
-from jaxsudoku.propagate import RULES
 from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
 
@@ -24,6 +23,8 @@ from .forward import Seen, look
 from .groups import Split, by_clues, by_grade, by_quantiles
 from .report import Level, Report, Score
 
+#: The rules that are evaluated by default: the network on its own, and after all that can be deduced.
+RULES = ("none", "locked")
 #: Rows that an error names.
 _NAMED = 5
 
@@ -39,7 +40,7 @@ def evaluate(
     *,
     rating: Any = None,
     difficulty: Any = None,
-    rules: Sequence[str] = ("none", "locked"),
+    rules: Sequence[str] = RULES,
     iterative: bool = True,
     positions: int = 10_000,
     key: jax.Array | int = 0,
@@ -75,7 +76,7 @@ def evaluate(
       ValueError: arrays that fit neither each other nor the board, a network for another board, unknown rules, a
         solution that does not solve its puzzle, or no puzzle with exactly one solution.
     """
-    rules = _checked_rules(rules)
+    rules = checked_rules(rules)
     for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
         if number is not None and number < lowest:
             raise ValueError(f"{name} must be at least {lowest}, not {number}")
@@ -251,14 +252,16 @@ class _Scores:
 # ---------------------------------------------------------------------- arguments
 
 
-def _checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
+def checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
+    """The rules without repetitions; raises ValueError if they are not names in ``propagate.RULES``."""
     if isinstance(rules, str):
         raise ValueError(f"rules must be a sequence of names, such as ({rules!r},), not the text {rules!r}")
+    choice = f"choose among {', '.join(propagate.RULES)}"
+    if not rules:
+        raise ValueError(f"no rules are named: {choice}")
     names = tuple(dict.fromkeys(rules))
-    if not names or set(names) - set(RULES):
-        raise ValueError(
-            f"unknown rules {', '.join(map(repr, names)) or '(none named)'}: choose among {', '.join(RULES)}"
-        )
+    if unknown := [name for name in names if name not in propagate.RULES]:
+        raise ValueError(f"unknown rules {', '.join(map(repr, unknown))}: {choice}")
     return names
 
 

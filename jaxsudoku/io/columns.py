@@ -117,14 +117,14 @@ def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = Non
     return format_lines(grids, board.side, absent).decode().split("\n")[:-1]
 
 
-def read_grid_column(values: Sequence[Any], board: Board) -> tuple[np.ndarray, dict[int, str]]:
+def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict[int, str]]:
     """A column of text (or None) as grids, the inverse of ``grid_column``.
 
     Returns:
       uint8[n, cells], zeros where there is nothing, ``-`` or no grid; and the causes of the latter, by row.
     """
     encoded = [("" if value is None else str(value).strip()).encode(errors="surrogateescape") for value in values]
-    grids, _, causes = decode_texts(encoded, board.side)
+    grids, _, causes = decode_texts(encoded, side)
     return grids, {row: cause for row, cause in causes.items() if encoded[row] not in (b"", NO_GRID)}
 
 
