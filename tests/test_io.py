@@ -7,7 +7,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jaxsudoku.io
@@ -250,6 +250,7 @@ def test_chunks_are_the_whole_cut_up(lines, size, data):
 
 
 @settings(max_examples=60, deadline=None)
+@example(data=b"\r\0", head="")
 @given(st.binary(max_size=400), st.sampled_from(["", PUZZLE + "\n", "puzzle,n\n", PUZZLE[:9] + "\n"]))
 def test_any_bytes_are_answered_or_refused(data, head):
     try:

@@ -40,7 +40,7 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         from jaxsudoku import evaluation, networks
 
         with as_usage():
-            rules = evaluation.checked_rules(args.rules or evaluation.RULES)
+            rules = evaluation.checked_rules(args.rules or evaluation.DEFAULT_RULES)
             if args.plot:
                 evaluation.check_suffix(args.plot)
             network = networks.load_network(args.network, args.board)
@@ -191,7 +191,7 @@ def _labels(chunk: Chunk) -> tuple[dict[str, np.ndarray], dict[int, str]]:
     """
     cells = chunk.grids.shape[1]
     causes: dict[int, str] = {}
-    known = {"solution": np.zeros((len(chunk), cells), np.uint8)}
+    known: dict[str, np.ndarray] = {"solution": np.zeros((len(chunk), cells), np.uint8)}
     name = next((name for name in _SOLUTIONS if name in chunk.extras), None)
     if name is not None:
         side = round(cells**0.5)

@@ -6,10 +6,10 @@ by ``plot`` (extra ``plot``).
 
 from .plot import check_suffix, plot
 from .report import Bin, Calibration, Level, Report, Score
-from .run import RULES, checked_rules, evaluate
+from .run import DEFAULT_RULES, checked_rules, evaluate
 
 __all__ = [
-    "RULES",
+    "DEFAULT_RULES",
     "Bin",
     "Calibration",
     "Level",

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import driver, propagate, solvers
+from jaxsudoku import driver, solvers
 from jaxsudoku.batches import Engine, as_key, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
 from jaxsudoku.planes import GROUP
+from jaxsudoku.propagate import RULES
 from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
 
@@ -24,7 +25,7 @@ from .groups import Split, by_clues, by_grade, by_quantiles
 from .report import Level, Report, Score
 
 #: The rules that are evaluated by default: the network on its own, and after all that can be deduced.
-RULES = ("none", "locked")
+DEFAULT_RULES = ("none", "locked")
 #: Rows that an error names.
 _NAMED = 5
 
@@ -40,7 +41,7 @@ def evaluate(
     *,
     rating: Any = None,
     difficulty: Any = None,
-    rules: Sequence[str] = RULES,
+    rules: Sequence[str] = DEFAULT_RULES,
     iterative: bool = True,
     positions: int = 10_000,
     key: jax.Array | int = 0,
@@ -256,11 +257,11 @@ def checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
     """The rules without repetitions; raises ValueError if they are not names in ``propagate.RULES``."""
     if isinstance(rules, str):
         raise ValueError(f"rules must be a sequence of names, such as ({rules!r},), not the text {rules!r}")
-    choice = f"choose among {', '.join(propagate.RULES)}"
+    choice = f"choose among {', '.join(RULES)}"
     if not rules:
         raise ValueError(f"no rules are named: {choice}")
     names = tuple(dict.fromkeys(rules))
-    if unknown := [name for name in names if name not in propagate.RULES]:
+    if unknown := [name for name in names if name not in RULES]:
         raise ValueError(f"unknown rules {', '.join(map(repr, unknown))}: {choice}")
     return names
 

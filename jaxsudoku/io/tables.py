@@ -88,7 +88,10 @@ def read_csv(blocks: Iterator[bytes], side: int, name: str, keep: Collection[str
 
 
 def _names(line: bytes) -> list[str]:
-    fields = next(csv.reader([line.decode(errors="surrogateescape").rstrip("\r\n")]), [])
+    try:
+        fields = next(csv.reader([line.decode(errors="surrogateescape").rstrip("\r\n")]), [])
+    except csv.Error:  # a carriage return amid the line, which then names no columns
+        return []
     names = [field.strip() for field in fields]
     return [name.lower() if name.lower() in (*PUZZLE_COLUMNS, *ANSWER_COLUMNS) else name for name in names]
 
