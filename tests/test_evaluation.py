@@ -19,7 +19,6 @@ import jaxsudoku as js
 from jaxsudoku import driver, networks
 from jaxsudoku.board import Board
 from jaxsudoku.cli import main
-from jaxsudoku.cli.evaluating import _with_iterations
 from jaxsudoku.evaluation import Report, calibration, evaluate, forward, groups, plot, run
 from jaxsudoku.io import grid_column
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
@@ -396,12 +395,10 @@ def test_plots_without_matplotlib(monkeypatch, report):
 @pytest.fixture
 def command(capsys, monkeypatch, puzzles):
     """Runs ``evaluate`` with a network that knows the solutions of ``puzzles`` but for the last cells."""
-    asked = []
 
-    def load_network(name, board):
-        asked.append((name, board))
-        if name != "knowing":
-            raise ValueError(f"no weights named {name!r}")
+    def load_network(name, board, **overrides):
+        if name != "knowing" or overrides:
+            raise ValueError(f"no weights named {name!r} with {overrides}")
         return oracle(puzzles.solutions, board, trust=13)
 
     def run_command(*argv):
@@ -503,8 +500,9 @@ def test_an_input_that_ends_too_soon_is_evaluated_up_to_there(command, puzzles, 
         (("FILE", "--puzzles", "FILE"), "not allowed with argument INPUT"),
         (("/nowhere/set.csv",), "/nowhere/set.csv: No such file or directory"),
         (("FILE", "--rules", "none,every"), "unknown rules 'every': choose among none, naked, singles, locked"),
-        (("FILE", "--network", "other"), "no weights named 'other'"),
-        (("FILE", "--iterations", "3"), "the network oracle has no iterations to change"),
+        (("FILE", "--network", "other"), "no weights named 'other' with {}"),
+        (("FILE", "--iterations", "3"), "no weights named 'knowing' with {'iterations': 3}"),
+        (("FILE", "--dtype", "int3"), "no weights named 'knowing' with {'dtype': 'int3'}"),
         (("FILE", "--limit", "0"), "must be at least 1, not 0"),
         (("FILE", "--json", "/nowhere/report.json"), "/nowhere/report.json: /nowhere is no folder"),
         (("FILE", "--json", "FILE"), "the output is the input"),
@@ -528,10 +526,3 @@ def test_nothing_to_evaluate(command, tmp_path):
     assert (
         err == f"jaxsudoku: error: {path}: none of 0 puzzles has exactly one solution: there is nothing to evaluate\n"
     )
-
-
-def test_other_iterations():
-    network = networks.make_network("cube", FOUR, width=4, hidden=4, iterations=2)
-    more = _with_iterations(network, 5)
-    assert (more.config.iterations, network.config.iterations) == (5, 2)
-    assert more.params is network.params

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from .progress import started
 from .report import BadLines, counted, device_of, versions
 from .stop import Signals
 
+#: Flags that change how a network is used, where its architecture allows it.
+_OVERRIDES = ("iterations", "dtype")
 #: Columns that tell how hard puzzles are: by our own rating, and by anyone else's measure.
 _HARDNESS = ("rating", "difficulty")
 #: Names of the column of solutions; the second one is that of well-known sets.
@@ -43,9 +45,8 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
             rules = evaluation.checked_rules(args.rules or evaluation.DEFAULT_RULES)
             if args.plot:
                 evaluation.check_suffix(args.plot)
-            network = networks.load_network(args.network, args.board)
-            if args.iterations is not None:
-                network = _with_iterations(network, args.iterations)
+            overrides = {name: getattr(args, name) for name in _OVERRIDES if getattr(args, name) is not None}
+            network = networks.load_network(args.network, args.board, **overrides)
         bad = BadLines(screen, named(args.input), args.board)
         table = _read(args, source, bad)
         bad.finish()
@@ -103,21 +104,6 @@ def _check_output(path: str, source: str, force: bool) -> None:
         raise UsageError(f"{path}: the output exists: replace it with --force")
     if not os.path.isdir(folder := os.path.dirname(path) or "."):
         raise UsageError(f"{path}: {folder} is no folder")
-
-
-def _with_iterations(network: Any, iterations: int) -> Any:
-    """The network with another number of iterations.
-
-    Raises:
-      ValueError: its architecture has none, or its parameters are those of one number of iterations.
-    """
-    config = network.config
-    if not any(field.name == "iterations" for field in dataclasses.fields(config)):
-        raise ValueError(f"the network {network.name} has no iterations to change")
-    apply = dataclasses.replace(network.apply, config=dataclasses.replace(config, iterations=iterations))
-    if apply.shapes() != network.apply.shapes():
-        raise ValueError(f"the parameters of the network {network.name} are those of {config.iterations} iterations")
-    return dataclasses.replace(network, apply=apply)
 
 
 # ---------------------------------------------------------------------- the table

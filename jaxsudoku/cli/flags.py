@@ -369,7 +369,9 @@ def _add_evaluation(parser: argparse.ArgumentParser) -> None:
                         help="positions on which the value is judged, puzzles filled in part, rightly or not "
                              "(default: 10000)")  # fmt: skip
     parser.add_argument("--iterations", type=_at_least(1), metavar="N",
-                        help="iterations of the network (default: as it was made)")  # fmt: skip
+                        help="iterations of the network, if it has any (default: as in training)")  # fmt: skip
+    parser.add_argument("--dtype", metavar="NAME",
+                        help="what the network computes in, such as bfloat16 (default: as in training)")  # fmt: skip
     parser.add_argument("--limit", type=_at_least(1), metavar="N", help="puzzles from the beginning (default: all)")
     parser.add_argument("--json", metavar="FILE", help="file for the figures, as a JSON object")
     parser.add_argument("--plot", metavar="FILE", help="file for a picture, such as report.png (needs the extra plot)")
