@@ -34,15 +34,17 @@ class Positions(NamedTuple):
 def make_positions(
     board: Board, puzzles: np.ndarray, solutions: np.ndarray, count: int, rng: np.random.Generator
 ) -> Positions:
-    """Positions of puzzles that have one solution each, with any number of cells filled and at least one open.
+    """Positions of puzzles that have one solution each, some of their cells filled and at least one open.
 
-    Half of them, by chance, get right digits alone. The others get a wrong digit as well, one that no house of its cell
-    holds, in an open cell; they have no solution, as that of the puzzle is the only one. Every puzzle serves about as
-    often as any other.
+    The number of cells filled is log-uniform, as after many of them the rules settle the rest. Half of the positions,
+    by chance, get right digits alone. The others get a wrong digit as well, one that no house of its cell holds, in an
+    open cell; they have no solution, as that of the puzzle is the only one. Every puzzle serves about as often as any
+    other.
 
     Args:
       board: the board.
-      puzzles, solutions: uint8[N, cells].
+      puzzles: uint8[N, cells], 0 = empty; what rules fix beyond the givens may be filled in.
+      solutions: uint8[N, cells].
       count: how many to make; they are fewer where no wrong digit fits, none where no puzzle has an open cell.
       rng: numpy's randomness.
     """
@@ -127,7 +129,7 @@ def _fill(board: Board, puzzles: np.ndarray, solutions: np.ndarray, rng: np.rand
     rows = np.arange(count)
     empty = puzzles == 0
     order = np.argsort(np.where(empty, rng.random(puzzles.shape), 2), axis=1)  # open cells first, at random
-    fillings = rng.integers(0, empty.sum(axis=1))
+    fillings = np.floor(empty.sum(axis=1) ** rng.random(count)).astype(np.int64) - 1
     filled = np.zeros_like(empty)
     filled[rows[:, None], order] = np.arange(board.cells) < fillings[:, None]
     grids = np.where(filled, solutions, puzzles)

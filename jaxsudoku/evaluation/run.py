@@ -64,7 +64,8 @@ def evaluate(
       rules: the rules, names in ``propagate.RULES``, applied before the network sees a position; each is evaluated.
       iterative: whether to solve the puzzles by filling one cell after another, too, which takes as many forward passes
         of a puzzle as there are cells to fill.
-      positions: how many positions to make of the puzzles for the calibration of the value; 0 for none.
+      positions: how many positions to make for the calibration of the value, of the puzzles that the rules leave open;
+        0 for none.
       key: a JAX key or a seed, for whatever is random.
       batch_size: positions in a forward pass, rounded up to a multiple of 32; None suits the machine. Results depend on
         it only as far as sums are rounded.
@@ -104,7 +105,6 @@ def evaluate(
         hardness["rating"] = rate(grids, key, board)
     grouped = {"rating": by_grade, "difficulty": by_quantiles}
     splits = {"clues": by_clues(grids), **{by: grouped[by](values) for by, values in hardness.items()}}
-    made = make_positions(board, grids, truth.solutions, positions, _generator(key)) if positions else None
 
     levels = {}
     for name in rules:
@@ -115,7 +115,8 @@ def evaluate(
             progress(f"{what}, cell by cell", 0, len(grids))
             filled = solve_iteratively(network, grids, name, key, batch_size)
         calibration = None
-        if made is not None:
+        if positions:
+            made = make_positions(board, seen.fixed, truth.solutions, positions, _generator(key))
             stage = _stage(progress, f"{what}, value", len(made.grids))
             calibration = calibrate(network, made, name, batch_size, stage)
         scores = _Scores(seen, truth.solutions, filled)
