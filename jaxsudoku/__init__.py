@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxsudoku.board import Board
     from jaxsudoku.draw import draw
     from jaxsudoku.driver import count_solutions, solve
+    from jaxsudoku.evaluation import evaluate
     from jaxsudoku.exact import search
     from jaxsudoku.generation import GenerationError, Puzzles, generate
     from jaxsudoku.grid import conflicts, is_solved, is_valid
@@ -37,6 +38,7 @@ _HOME = {
     "conflicts": "grid",
     "count_solutions": "driver",
     "draw": "draw",
+    "evaluate": "evaluation",
     "generate": "generation",
     "is_solved": "grid",
     "is_valid": "grid",
@@ -57,6 +59,7 @@ _HOME = {
 _MODULES = (
     "board",
     "datasets",
+    "evaluation",
     "exact",
     "generation",
     "grid",
@@ -81,6 +84,7 @@ __all__ = [
     "conflicts",
     "count_solutions",
     "draw",
+    "evaluate",
     "generate",
     "is_solved",
     "is_valid",

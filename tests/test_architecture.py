@@ -33,6 +33,7 @@ LEVELS = (
     ("filling", "search", "population", "classic", "mastermind"),
     ("solvers",),
     ("driver",),
+    ("evaluation",),
     ("cli",),
     ("", "__main__"),
 )

@@ -7,12 +7,22 @@ import pathlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jaxsudoku.io
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, LineError, PuzzleFileError, format_grids, parse, read_chunks, read_puzzles
+from jaxsudoku.io import (
+    Chunk,
+    LineError,
+    PuzzleFileError,
+    format_grids,
+    grid_column,
+    parse,
+    read_chunks,
+    read_grid_column,
+    read_puzzles,
+)
 
 SIDES = (4, 6, 9, 16, 25)
 NINE = Board.classic(9)
@@ -149,6 +159,18 @@ def test_csv_carries_other_columns_but_not_old_answers():
         (chunk,) = read(text)
         assert chunk.extras == {"id": ["a", "b"], "clues": ["21", "22"]}
         assert chunk.lines.tolist() == [2, 3]
+        (chunk,) = read(text, keep=("solution",))
+        assert chunk.extras == {"id": ["a", "b"], "solution": ["1", "1"], "clues": ["21", "22"]}
+
+
+def test_a_column_of_grids():
+    grids = some_grids(16, 9)
+    column = grid_column(grids, Board.classic(16))
+    read_back, causes = read_grid_column([*column, "-", " ", None, "?", "1", 7], 16)
+    np.testing.assert_array_equal(read_back[:9], grids)
+    assert not read_back[9:].any()
+    assert causes == dict.fromkeys((12, 13, 14), "1 cell; a 16x16 board has 256") | {12: "'?' at column 1 is no cell"}
+    assert read_grid_column([], 9)[0].shape == (0, 81)
 
 
 def test_csv_lines_are_counted_through_quotes_and_blank_lines():
@@ -182,6 +204,9 @@ def test_parquet():
         whole = Chunk.join(chunks)
         np.testing.assert_array_equal(whole.grids[:95], grids[5:])
         assert whole.extras == {"n": list(range(5, 102))}
+        file.seek(0)
+        kept = Chunk.join(list(read_chunks(file, NINE, keep=("solution",))))
+        assert kept.extras["solution"] == [*texts, "", ""]
         assert [error.line for error in whole.errors] == [101, 102]
     with pytest.raises(PuzzleFileError, match="truncated"):
         read(file.getvalue()[:-9])
@@ -225,6 +250,7 @@ def test_chunks_are_the_whole_cut_up(lines, size, data):
 
 
 @settings(max_examples=60, deadline=None)
+@example(data=b"\r\0", head="")
 @given(st.binary(max_size=400), st.sampled_from(["", PUZZLE + "\n", "puzzle,n\n", PUZZLE[:9] + "\n"]))
 def test_any_bytes_are_answered_or_refused(data, head):
     try:

@@ -1,4 +1,4 @@
-"""The command line: ``jaxsudoku solve``, ``count``, ``show``, ``generate``, ``rate`` and ``build``."""
+"""The command line: ``jaxsudoku solve``, ``count``, ``show``, ``generate``, ``rate``, ``build`` and ``evaluate``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
         from .show import show
 
         return show(args)
-    from . import commands, making
+    from . import commands, evaluating, making
 
     command = {
         "solve": commands.solve,
@@ -71,6 +71,7 @@ def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
         "generate": making.generate,
         "build": making.build,
         "rate": making.rate,
+        "evaluate": evaluating.evaluate,
     }[args.command]
     return command(args, signals, began)
 

@@ -30,6 +30,7 @@ examples:
   jaxsudoku generate 100000 --output minimal.csv
   jaxsudoku rate puzzles.txt --output rated.csv
   jaxsudoku build 1000000 --clues 24:34 --output train
+  jaxsudoku evaluate --network cube --puzzles rated.csv
 
 `jaxsudoku COMMAND --help` tells all about a command.
 """
@@ -135,6 +136,23 @@ output: the columns puzzle, clues, rating and rules, then the further columns of
 {_ENDING}"""
 
 
+_EVALUATE_EPILOG = f"""\
+examples:
+  jaxsudoku evaluate --network cube --puzzles rated.csv
+  jaxsudoku evaluate puzzles.txt --network weights/mine --rules none --limit 1000 --iterations 64
+  jaxsudoku evaluate rated.csv --json report.json --plot report.png
+
+{_INPUT}
+A column named solution is checked, and lines where it is wrong are reported like malformed ones. A column named rating,
+as `jaxsudoku rate` writes it, groups the puzzles by its grades, and one named difficulty by its quantiles; without
+either they are rated. Puzzles that do not have exactly one solution are left out, and counted.
+
+output: tables of shares of open cells and whole boards that are right, filling all cells at once or one after another,
+by rules, number of clues, and rating; and how well the value foretells whether a position has a solution.
+
+{_ENDING}"""
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
@@ -231,6 +249,9 @@ def build_parser(solver: str | None = None) -> Parser:
     _add_running(rate)
     _add_writing(rate, "default: by the output's suffix, csv on the standard output")
 
+    evaluate = _command(commands, "evaluate", "measure how good a network is", _EVALUATE_EPILOG, named=True)
+    _add_evaluation(evaluate)
+
     if solver is not None:
         from jaxsudoku import solvers
 
@@ -311,9 +332,15 @@ def _network_help(solver: str | None) -> str:
     return f"the network, by the name or the file of its weights; {takers} take one (default: {driver.NETWORK})"
 
 
-def _command(commands: Any, name: str, what: str, epilog: str, reads: bool = True) -> Parser:
+def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = True, named: bool = False) -> Parser:
+    """A sub-command that reads puzzles, whose input may be named by --puzzles too, or that makes a number of them."""
     parser = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", epilog=epilog)
-    if reads:
+    if named:
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("input", metavar="INPUT", nargs="?", default=argparse.SUPPRESS,
+                            help="file of puzzles, - for the standard input")  # fmt: skip
+        source.add_argument("--puzzles", dest="input", metavar="INPUT", help="the same, under a name")
+    elif reads:
         parser.add_argument("input", metavar="INPUT", help="file of puzzles, - for the standard input")
     else:
         parser.add_argument("count", metavar="COUNT", type=_at_least(1), help="how many puzzles")
@@ -341,6 +368,37 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
                              "(default: 256 where the rating is bounded from below, else 0)")  # fmt: skip
     parser.add_argument("--attempts", type=_at_least(1), default=200, metavar="N",
                         help="attempts at a puzzle before giving up (default: 200)")  # fmt: skip
+
+
+def _add_evaluation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--network", default="cube", metavar="NAME|PATH",
+                        help="weights that ship with the package, or a path of others (default: cube)")  # fmt: skip
+    parser.add_argument("--rules", type=lambda text: text.split(","), action="extend", metavar="RULES",
+                        help="what is deduced before the network sees a position: none, naked, singles or locked; "
+                             "several, parted by commas, are evaluated each (default: none,locked)")  # fmt: skip
+    parser.add_argument("--iterative", action=argparse.BooleanOptionalAction, default=True,
+                        help="also solve by filling the surest cell, then the rules, and so on, which takes by far the "
+                             "most time (default: do)")  # fmt: skip
+    parser.add_argument("--positions", type=_at_least(0), default=10_000, metavar="N",
+                        help="positions on which the value is judged, puzzles filled in part, rightly or not "
+                             "(default: 10000)")  # fmt: skip
+    parser.add_argument("--iterations", type=_at_least(1), metavar="N",
+                        help="iterations of the network, if it has any (default: as in training)")  # fmt: skip
+    parser.add_argument("--dtype", metavar="NAME",
+                        help="what the network computes in, such as bfloat16 (default: as in training)")  # fmt: skip
+    parser.add_argument("--limit", type=_at_least(1), metavar="N", help="puzzles from the beginning (default: all)")
+    parser.add_argument("--json", metavar="FILE", help="file for the figures, as a JSON object")
+    parser.add_argument("--plot", metavar="FILE", help="file for a picture, such as report.png (needs the extra plot)")
+    parser.add_argument("--force", action="store_true", help="replace existing outputs")
+    parser.add_argument("--batch-size", type=_at_least(1), metavar="N",
+                        help="positions in a forward pass (default: by the machine)")  # fmt: skip
+    _add_seed(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=_at_least(0, below=2**32), default=0, metavar="N",
+                        help="seed of whatever is random (default: 0)")  # fmt: skip
 
 
 def _add_writing(parser: argparse.ArgumentParser, kinds: str) -> None:
@@ -375,8 +433,7 @@ def _add_running(parser: argparse.ArgumentParser, folder: bool = False) -> None:
     parser.add_argument("--batch-size", type=_at_least(1), metavar="N",
                         help="puzzles read, solved and written at a time; fewer of hard ones shows progress and saves "
                              "work sooner (default: by the machine)")  # fmt: skip
-    parser.add_argument("--seed", type=_at_least(0, below=2**32), default=0, metavar="N",
-                        help="seed of whatever is random (default: 0)")  # fmt: skip
+    _add_seed(parser)
     parser.add_argument("--json", action="store_true",
                         help="summary as a JSON object, on the standard output unless the answers go there; then on "
                              "the standard error")  # fmt: skip

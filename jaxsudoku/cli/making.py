@@ -18,7 +18,7 @@ from jaxsudoku.io import PuzzleFileError, TableWriter, grid_column, read_chunks
 from .clash import clashing
 from .failure import UsageError, as_usage, described
 from .files import named, open_input
-from .progress import Screen
+from .progress import Screen, started
 from .report import BadLines, counted, device_of, listed, versions
 from .stop import Signals, Stop
 
@@ -29,7 +29,7 @@ _RATED = {"puzzle": object, "clues": np.int32, "rating": np.float32, "rules": ob
 
 def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Generates puzzles into a table; the exit status."""
-    screen = _started(args)
+    screen = started(args.quiet)
     from jaxsudoku.generation import GenerateConfig, GenerationError, Generator
     from jaxsudoku.rating import GRADES, grade
 
@@ -64,7 +64,7 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
 
 def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Builds a data set; the exit status."""
-    screen = _started(args)
+    screen = started(args.quiet)
     from jaxsudoku import datasets
     from jaxsudoku.generation import GenerationError
     from jaxsudoku.io import read_puzzles
@@ -101,7 +101,7 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         # what was rated before gets new ratings
         extras = [name for name in (first.extras if first is not None else ()) if name not in _RATED]
         columns = {**_RATED, **dict.fromkeys(extras, object)}
-        screen = _started(args)
+        screen = started(args.quiet)
         from jaxsudoku.propagate import RULES
         from jaxsudoku.rating import rate as rated
         from jaxsudoku.rating import weakest_rules
@@ -156,16 +156,6 @@ def _kind(output: str) -> Any:
 
 def _wishes(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in ("clues", "minimal", "rating", "pattern", "steps", "attempts")}
-
-
-def _started(args: argparse.Namespace) -> Screen:
-    """Shows that the command has begun, and has JAX keep what it compiles."""
-    from .cache import keep_compiled
-
-    screen = Screen(bar=not args.quiet)
-    screen.show("starting ...", now=True)
-    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
-    return screen
 
 
 def _report(

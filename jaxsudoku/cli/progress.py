@@ -38,3 +38,13 @@ class Screen:
         if self._width:
             print(f"\r{'':<{self._width}}\r", end="", file=sys.stderr, flush=True)
             self._width = 0
+
+
+def started(quiet: bool) -> Screen:
+    """Shows that a command has begun, and has JAX keep what it compiles; the screen for what follows."""
+    from .cache import keep_compiled
+
+    screen = Screen(bar=not quiet)
+    screen.show("starting ...", now=True)
+    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
+    return screen

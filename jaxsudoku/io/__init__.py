@@ -1,7 +1,7 @@
 """Reading puzzles and writing answers, by the chunk. Needs numpy alone; Parquet needs the extra ``parquet``."""
 
 from .chunk import Chunk, LineError, PuzzleFileError
-from .columns import TableWriter, grid_column
+from .columns import TableWriter, grid_column, read_grid_column
 from .format import format_grids
 from .read import parse, read_chunks, read_puzzles
 from .resume import ResumeError
@@ -19,5 +19,6 @@ __all__ = [
     "open_output",
     "parse",
     "read_chunks",
+    "read_grid_column",
     "read_puzzles",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -95,6 +95,19 @@ def decode_odd(grids: np.ndarray, good: np.ndarray, text_of: Callable[[int], byt
         except Malformed as cause:
             causes[row] = str(cause)
     return causes
+
+
+def decode_texts(texts: Sequence[bytes], side: int) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+    """Decodes texts of any form that ``decode_text`` takes.
+
+    Returns:
+      uint8[n, cells] of values, zeros for texts that are no grid; bool[n], False for these; and their causes by row.
+    """
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    starts = np.concatenate([[0], ends])[: len(ends)]
+    grids, good = decode_spans(b"".join(texts), starts, ends, side)
+    causes = decode_odd(grids, good, texts.__getitem__, side)
+    return grids, good, causes
 
 
 def decode_text(text: bytes, side: int) -> np.ndarray:

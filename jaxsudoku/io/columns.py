@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..board import Board
-from .format import csv_header, csv_text, format_lines
+from .cells import decode_texts
+from .format import NO_GRID, csv_header, csv_text, format_lines
 from .parquet import import_pyarrow
 from .source import gzip_member
 from .write import Kind, kind_of, output_exists, same_file
@@ -114,6 +115,17 @@ class TableWriter:
 def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> list[str]:
     """Grids uint8[n, cells] as a column of text, as ``format_grids`` writes them; ``-`` where absent, bool[n]."""
     return format_lines(grids, board.side, absent).decode().split("\n")[:-1]
+
+
+def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict[int, str]]:
+    """A column of text (or None) as grids, the inverse of ``grid_column``.
+
+    Returns:
+      uint8[n, cells], zeros where there is nothing, ``-`` or no grid; and the causes of the latter, by row.
+    """
+    encoded = [("" if value is None else str(value).strip()).encode(errors="surrogateescape") for value in values]
+    grids, _, causes = decode_texts(encoded, side)
+    return grids, {row: cause for row, cause in causes.items() if encoded[row] not in (b"", NO_GRID)}
 
 
 def _texts(values: Any) -> list[str]:

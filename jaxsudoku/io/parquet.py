@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any, BinaryIO
 
@@ -26,8 +26,8 @@ def import_pyarrow() -> tuple[ModuleType, ModuleType]:
     return pyarrow, pyarrow.parquet
 
 
-def read_parquet(stream: BinaryIO, side: int, name: str) -> Iterator[Chunk]:
-    """A chunk for each batch of rows; "lines" are rows, counted from 1.
+def read_parquet(stream: BinaryIO, side: int, name: str, keep: Collection[str] = ()) -> Iterator[Chunk]:
+    """A chunk for each batch of rows; "lines" are rows, counted from 1. ``keep`` is as in ``read_chunks``.
 
     Raises:
       PuzzleFileError: the stream can't be sought, is no whole Parquet file, or has no text column of puzzles.
@@ -41,7 +41,7 @@ def read_parquet(stream: BinaryIO, side: int, name: str) -> Iterator[Chunk]:
     except pa.ArrowInvalid as error:
         raise PuzzleFileError(f"{name}: damaged or truncated Parquet file ({error})") from error
     names = file.schema_arrow.names
-    columns = choose_columns([column.lower() if column.lower() == "puzzle" else column for column in names], name)
+    columns = choose_columns([column.lower() if column.lower() == "puzzle" else column for column in names], name, keep)
     kind = file.schema_arrow.field(columns.puzzle).type
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     if not (pa.types.is_string(plain) or pa.types.is_large_string(plain)):

@@ -8,7 +8,7 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import BinaryIO
 
 import numpy as np
@@ -28,7 +28,9 @@ Reader = Callable[[Iterator[bytes], int, str], Iterator[Chunk]]
 _TELLING_LINES = 200
 
 
-def read_chunks(source: Source, board: Board, *, chunk_size: int = 65536, skip: int = 0) -> Iterator[Chunk]:
+def read_chunks(
+    source: Source, board: Board, *, chunk_size: int = 65536, skip: int = 0, keep: Collection[str] = ()
+) -> Iterator[Chunk]:
     """Streams the puzzles of an input of any size, with flat memory.
 
     The format is told from the first lines: a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; what
@@ -41,6 +43,8 @@ def read_chunks(source: Source, board: Board, *, chunk_size: int = 65536, skip: 
       board: the board of all puzzles; only its side matters here.
       chunk_size: puzzles in each chunk but the last.
       skip: number of puzzles to leave out at the beginning.
+      keep: columns among solution, status and iterations to carry along in ``extras`` too: they are answers, which are
+        otherwise left out, as new ones are to come.
 
     Returns:
       Iterator of ``Chunk``, none for an empty input. The file is opened at once, and read as the chunks are taken.
@@ -56,7 +60,7 @@ def read_chunks(source: Source, board: Board, *, chunk_size: int = 65536, skip: 
 
     def chunks() -> Iterator[Chunk]:
         with opened as stream:
-            yield from _rechunk(_read(stream, board.side, name), chunk_size, skip)
+            yield from _rechunk(_read(stream, board.side, name, keep), chunk_size, skip)
 
     return chunks()
 
@@ -113,22 +117,22 @@ def parse(text: str, board: Board | None = None) -> np.ndarray:
     return np.concatenate([chunk.grids for chunk in chunks])[0]
 
 
-def _read(stream: BinaryIO, side: int, name: str) -> Iterator[Chunk]:
+def _read(stream: BinaryIO, side: int, name: str, keep: Collection[str] = ()) -> Iterator[Chunk]:
     pieces = read_pieces(stream, name)
     first = next(pieces, b"")
     if first.startswith(MAGIC):
-        yield from read_parquet(stream, side, name)
+        yield from read_parquet(stream, side, name, keep)
         return
     blocks = line_blocks(itertools.chain([first], pieces), name)
     head = next(blocks, b"")
-    yield from _reader_of(head, side)(itertools.chain([head] if head else [], blocks), side, name)
+    yield from _reader_of(head, side, keep)(itertools.chain([head] if head else [], blocks), side, name)
 
 
-def _reader_of(head: bytes, side: int) -> Reader:
+def _reader_of(head: bytes, side: int, keep: Collection[str]) -> Reader:
     """The reader of the format in which a text begins."""
     lines = _content(head)
     if lines and is_header(lines[0], side):
-        return read_csv
+        return functools.partial(read_csv, keep=keep)
     if not any(_is_puzzle(line, side) for line in lines):
         dashes = dashes_are_blanks(lines, side)
         if any(bare_row(line, side, dashes) for line in lines):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from .cells import decode_odd, decode_spans
+from .cells import decode_odd, decode_spans, decode_texts
 from .chunk import Chunk, LineError, PuzzleFileError
 from .lines import line_spans
 from .source import LONGEST_LINE
@@ -31,8 +31,8 @@ class Columns(NamedTuple):
     extras: dict[str, int]
 
 
-def choose_columns(names: list[str], place: str) -> Columns:
-    """Finds the puzzles among the columns of a table.
+def choose_columns(names: list[str], place: str, keep: Collection[str] = ()) -> Columns:
+    """Finds the puzzles among the columns of a table, and what is carried along: all but answers not in ``keep``.
 
     Raises:
       PuzzleFileError: no column holds the puzzles, or two have the same name; ``place`` says where.
@@ -43,9 +43,8 @@ def choose_columns(names: list[str], place: str) -> Columns:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise PuzzleFileError(f"{place}: two columns are named {twice!r}")
-    carried = {
-        name: at for at, name in enumerate(names) if at != puzzle and name not in (*PUZZLE_COLUMNS, *ANSWER_COLUMNS)
-    }
+    dropped = {*PUZZLE_COLUMNS, *ANSWER_COLUMNS}.difference(keep)
+    carried = {name: at for at, name in enumerate(names) if at != puzzle and name not in dropped}
     return Columns(len(names), puzzle, carried)
 
 
@@ -64,8 +63,8 @@ def puzzle_field(header: bytes, record: bytes) -> bytes:
     return fields[at].encode(errors="surrogateescape") if at < len(fields) else b""
 
 
-def read_csv(blocks: Iterator[bytes], side: int, name: str) -> Iterator[Chunk]:
-    """A chunk for each block of whole lines, the first of which starts with the header.
+def read_csv(blocks: Iterator[bytes], side: int, name: str, keep: Collection[str] = ()) -> Iterator[Chunk]:
+    """A chunk for each block of whole lines, the first of which starts with the header; ``keep`` as in ``read_chunks``.
 
     Raises:
       PuzzleFileError: the header has no column of puzzles, or a quote is opened and never closed.
@@ -79,7 +78,7 @@ def read_csv(blocks: Iterator[bytes], side: int, name: str) -> Iterator[Chunk]:
             end = block.index(b"\n", at)
             head, at = block[at:end], end + 1
             if head.strip() and not head.startswith(b"#"):
-                columns = choose_columns(_names(head), f"{name}:{block_line}")
+                columns = choose_columns(_names(head), f"{name}:{block_line}", keep)
             block_line += 1
         if columns is None or at == len(block):
             continue
@@ -89,7 +88,10 @@ def read_csv(blocks: Iterator[bytes], side: int, name: str) -> Iterator[Chunk]:
 
 
 def _names(line: bytes) -> list[str]:
-    fields = next(csv.reader([line.decode(errors="surrogateescape").rstrip("\r\n")]), [])
+    try:
+        fields = next(csv.reader([line.decode(errors="surrogateescape").rstrip("\r\n")]), [])
+    except csv.Error:  # a carriage return amid the line, which then names no columns
+        return []
     names = [field.strip() for field in fields]
     return [name.lower() if name.lower() in (*PUZZLE_COLUMNS, *ANSWER_COLUMNS) else name for name in names]
 
@@ -155,10 +157,7 @@ def _careful_chunk(block: bytes, line: int, columns: Columns, side: int, name: s
     except csv.Error as error:
         raise PuzzleFileError(f"{name}:{start}: {error}") from error
     puzzles = [record[columns.puzzle].encode(errors="surrogateescape") for record in records]
-    ends = np.cumsum([len(puzzle) for puzzle in puzzles], dtype=np.int64)
-    starts = np.concatenate([[0], ends])[: len(ends)]
-    grids, good = decode_spans(b"".join(puzzles), starts, ends, side)
-    causes = decode_odd(grids, good, puzzles.__getitem__, side) | misfits
-    errors = tuple(LineError(name, numbers[row], cause) for row, cause in causes.items())
+    grids, good, causes = decode_texts(puzzles, side)
+    errors = tuple(LineError(name, numbers[row], cause) for row, cause in (causes | misfits).items())
     extras = {key: [record[at] for record in records] for key, at in columns.extras.items()}
     return Chunk(grids, good, np.array(numbers, np.int64), errors, extras)

@@ -1,0 +1,92 @@
+"""Forward passes over any number of positions, in padded chunks of one size."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.batches import compiler_options
+from jaxsudoku.networks import Forward, Network, Params
+from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
+from jaxsudoku.propagate import duplicated_givens, outcome, propagate
+
+#: Candidates in a chunk by default, which bounds what the features of a network take.
+_CANDIDATES = {"cpu": 1 << 18, "gpu": 1 << 21, "tpu": 1 << 21}
+
+
+class Seen(NamedTuple):
+    """What the rules and a network make of positions.
+
+    Attributes:
+      fixed: uint8[N, cells], the digits that the rules fix, 0 for an open cell.
+      digits: uint8[N, cells], the same with each open cell filled by its likeliest digit.
+      value: float32[N], the log-odds that the position has a solution.
+      refuted: bool[N], whether the rules show that it has none.
+      solved: bool[N], whether the rules solve it.
+    """
+
+    fixed: Any
+    digits: Any
+    value: Any
+    refuted: Any
+    solved: Any
+
+
+def look(
+    network: Network,
+    grids: np.ndarray,
+    rules: str,
+    batch_size: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Seen:
+    """Applies rules to grids uint8[N, cells], N at least 1, and asks the network about what they leave.
+
+    Args:
+      network: the network.
+      grids: uint8[N, cells], 0 = empty.
+      rules: one of ``propagate.RULES``.
+      batch_size: grids in a forward pass, rounded up to a multiple of 32; None suits the machine.
+      progress: told after each chunk how many grids are done.
+    """
+    size = chunk_size(network, len(grids), batch_size)
+    see = _compiled(jax.default_backend())
+    parts = []
+    for start in range(0, len(grids), size):
+        part = grids[start : start + size]
+        padded = np.pad(part, ((0, size - len(part)), (0, 0)))
+        seen = see(network.apply, rules, network.params, padded)
+        parts.append(Seen(*(np.asarray(array)[: len(part)] for array in seen)))
+        progress(start + len(part))
+    return Seen(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def chunk_size(network: Network, count: int, batch_size: int | None) -> int:
+    """Grids in a forward pass where ``count`` are to be seen: a multiple of 32, and no more than it takes."""
+    platform = jax.default_backend()
+    most = batch_size or _CANDIDATES.get(platform, _CANDIDATES["cpu"]) // network.board.candidates
+    return -(-max(1, min(most, count)) // GROUP) * GROUP
+
+
+@functools.lru_cache(maxsize=4)
+def _compiled(platform: str) -> Callable[[Forward, str, Params, np.ndarray], Seen]:
+    return jax.jit(_see, static_argnums=(0, 1), compiler_options=compiler_options(platform))
+
+
+def _see(apply: Forward, rules: str, params: Params, grids: Array) -> Seen:
+    board = apply.board
+    givens = grids_to_planes(board, grids)
+    planes = propagate(board, fence(givens.candidates), rules)
+    dead, solved = outcome(board, planes)
+    refuted = dead | duplicated_givens(board, givens.digits) | givens.foreign
+    candidates = planes_to_cubes(board, planes)
+    outputs = apply(params, candidates)
+    fixed = cubes_to_grids(candidates)
+    likeliest = jnp.argmax(outputs.policy, axis=-2).astype(jnp.uint8) + 1
+    digits = jnp.where(fixed > 0, fixed, likeliest)
+    return Seen(fixed, digits, outputs.value, unpack_lanes(refuted), unpack_lanes(solved & ~refuted))

@@ -1,0 +1,88 @@
+"""Reports as pictures. Needs matplotlib, the extra ``plot``, imported when first used; no display is needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from .report import Calibration, Report, Score
+
+#: Inches of one of the panels that stand beside each other.
+_PANEL = (4.5, 3.4)
+
+
+def import_figure() -> ModuleType:
+    """The module matplotlib.figure; raises ImportError that names the extra to install."""
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'jaxsudoku[plot]'") from error
+    return matplotlib.figure
+
+
+def plot(report: Report, path: str | os.PathLike[str]) -> None:
+    """Draws a report into a file: the share of boards solved by group of puzzles, and how well the value is calibrated.
+
+    Args:
+      report: what ``evaluate`` gave.
+      path: the file, replaced if it exists; its suffix, such as .png, tells the format.
+
+    Raises:
+      ImportError: matplotlib is missing.
+      ValueError: a suffix that stands for no format.
+      OSError: the file can't be written.
+    """
+    figures = import_figure()
+    check_suffix(path)
+    splits = list(dict.fromkeys(by for level in report.levels.values() for by in level.splits))
+    rows, columns = len(report.levels), len(splits) + 1
+    figure = figures.Figure(figsize=(_PANEL[0] * columns, _PANEL[1] * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for row, (rules, level) in zip(axes, report.levels.items(), strict=True):
+        for panel, by in zip(row, splits, strict=False):
+            _draw_scores(panel, level.splits[by])
+            panel.set_xlabel(by)
+            panel.set_title(f"rules: {rules}")
+        _draw_calibration(row[-1], level.calibration)
+        row[-1].set_title(f"value, rules: {rules}")
+    figure.suptitle(f"{report.network}, {report.parameters:,} parameters, {report.puzzles:,} puzzles on {report.board}")
+    figure.savefig(path, dpi=120)
+
+
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """Raises ValueError where a file's suffix tells no format of pictures, ImportError where matplotlib is missing."""
+    formats = import_figure().Figure().canvas.get_supported_filetypes()
+    suffix = os.path.splitext(path)[1].removeprefix(".").lower()
+    if suffix not in formats:
+        raise ValueError(f"{os.fspath(path)}: no picture: its suffix must be one of .{', .'.join(sorted(formats))}")
+
+
+def _draw_scores(panel: Any, scores: Mapping[str, Score]) -> None:
+    names = list(scores)
+    lines: dict[str, list[float | None]] = {
+        "rules alone": [score.rules_alone for score in scores.values()],
+        "all at once": [score.boards for score in scores.values()],
+        "cell by cell": [score.iterative for score in scores.values()],
+    }
+    for label, values in lines.items():
+        if None not in values:
+            panel.plot(range(len(names)), values, marker="o", label=label)
+    panel.set_xticks(range(len(names)), names, rotation=30 if max(map(len, names)) > 4 else 0)
+    panel.set_ylim(-0.02, 1.02)
+    panel.set_ylabel("share of boards solved")
+    panel.grid(alpha=0.3)
+    panel.legend()
+
+
+def _draw_calibration(panel: Any, found: Calibration | None) -> None:
+    panel.plot([0, 1], [0, 1], color="grey", linestyle="dashed")
+    if found is not None and found.bins:
+        panel.plot([each.predicted for each in found.bins], [each.observed for each in found.bins], marker="o")
+        panel.text(0.03, 0.92, f"Brier score {found.brier:.4f}", transform=panel.transAxes)
+    panel.set_xlim(-0.02, 1.02)
+    panel.set_ylim(-0.02, 1.02)
+    panel.set_xlabel("predicted probability of a solution")
+    panel.set_ylabel("share that has one")
+    panel.grid(alpha=0.3)

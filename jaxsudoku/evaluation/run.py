@@ -1,0 +1,272 @@
+"""The evaluation of a network on puzzles."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxsudoku import driver, solvers
+from jaxsudoku.batches import Engine, as_key, as_puzzles
+from jaxsudoku.board import Board
+from jaxsudoku.networks import Network
+from jaxsudoku.planes import GROUP
+from jaxsudoku.propagate import RULES
+from jaxsudoku.rating import rate
+from jaxsudoku.solution import Solution, Status
+
+from .calibration import calibrate, make_positions
+from .forward import Seen, look
+from .groups import Split, by_clues, by_grade, by_quantiles
+from .report import Level, Report, Score
+
+#: The rules that are evaluated by default: the network on its own, and after all that can be deduced.
+DEFAULT_RULES = ("none", "locked")
+#: Rows that an error names.
+_NAMED = 5
+
+#: Told of progress: what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+
+
+def evaluate(
+    network: Network,
+    puzzles: Any,
+    solutions: Any = None,
+    board: Board | None = None,
+    *,
+    rating: Any = None,
+    difficulty: Any = None,
+    rules: Sequence[str] = DEFAULT_RULES,
+    iterative: bool = True,
+    positions: int = 10_000,
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    progress: Progress = lambda what, done, count: None,
+) -> Report:
+    """Measures how often a network is right on puzzles, and whether its value can be believed.
+
+    Puzzles without exactly one solution are left out; the report tells how many, and why.
+
+    Args:
+      network: the network.
+      puzzles: uint8[N, cells] (or any integers), 0 = empty.
+      solutions: uint8[N, cells], zeros where a solution isn't known; those that are known are compared with what the
+        exact solver finds.
+      board: the board; by default the network's.
+      rating: float[N], ratings as ``jaxsudoku.rate`` gives them, NaN for unknown ones; the report has a split by their
+        grades. Without ``difficulty`` the default is to rate the puzzles here.
+      difficulty: float[N], anyone else's measure, NaN for unknown; the report has a split by its quantiles.
+      rules: the rules, names in ``propagate.RULES``, applied before the network sees a position; each is evaluated.
+      iterative: whether to solve the puzzles by filling one cell after another, too, which takes as many forward passes
+        of a puzzle as there are cells to fill.
+      positions: how many positions to make for the calibration of the value, of the puzzles that the rules leave open;
+        0 for none.
+      key: a JAX key or a seed, for whatever is random.
+      batch_size: positions in a forward pass, rounded up to a multiple of 32; None suits the machine. Results depend on
+        it only as far as sums are rounded.
+      progress: told of progress.
+
+    Returns:
+      The ``Report``.
+
+    Raises:
+      ValueError: arrays that fit neither each other nor the board, a network for another board, unknown rules, a
+        solution that does not solve its puzzle, or no puzzle with exactly one solution.
+    """
+    rules = checked_rules(rules)
+    for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
+        if number is not None and number < lowest:
+            raise ValueError(f"{name} must be at least {lowest}, not {number}")
+    grids, board = as_puzzles(puzzles, board or network.board)
+    if board != network.board:
+        raise ValueError(f"a network for {network.board} can't be evaluated on {board}")
+    if grids.ndim != 2:
+        raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")
+    given = None if solutions is None else as_puzzles(solutions, board)[0]
+    hardness = {"rating": rating, "difficulty": difficulty}
+    hardness = {by: np.asarray(values, np.float64) for by, values in hardness.items() if values is not None}
+    for name, array in {"solutions": given, **hardness}.items():
+        if array is not None and array.shape != (grids.shape if name == "solutions" else grids.shape[:1]):
+            raise ValueError(f"{name} of shape {array.shape}, for puzzles of shape {grids.shape}")
+
+    progress("solving", 0, len(grids))
+    truth = find_solutions(board, grids, given)
+    if not truth.kept.any():
+        raise ValueError(f"none of {len(grids)} puzzles has exactly one solution: there is nothing to evaluate")
+    grids = grids[truth.kept]
+    hardness = {by: values[truth.kept] for by, values in hardness.items()}
+    if not hardness:
+        progress("rating", 0, len(grids))
+        hardness["rating"] = rate(grids, key, board)
+    grouped = {"rating": by_grade, "difficulty": by_quantiles}
+    splits = {"clues": by_clues(grids), **{by: grouped[by](values) for by, values in hardness.items()}}
+
+    levels = {}
+    for name in rules:
+        what = f"rules: {name}"
+        seen = look(network, grids, name, batch_size, _stage(progress, what, len(grids)))
+        filled = None
+        if iterative:
+            progress(f"{what}, cell by cell", 0, len(grids))
+            filled = solve_iteratively(network, grids, name, key, batch_size)
+        calibration = None
+        if positions:
+            made = make_positions(board, seen.fixed, truth.solutions, positions, _generator(key))
+            stage = _stage(progress, f"{what}, value", len(made.grids))
+            calibration = calibrate(network, made, name, batch_size, stage)
+        scores = _Scores(seen, truth.solutions, filled)
+        groups = {by: scores.of_groups(split) for by, split in splits.items()}
+        levels[name] = Level(scores.of(np.arange(len(grids))), groups, calibration)
+    return Report(
+        network=network.name,
+        config=json.loads(json.dumps(dataclasses.asdict(network.config))),
+        parameters=network.size,
+        board=str(board),
+        puzzles=len(grids),
+        left_out=truth.left_out,
+        levels=levels,
+    )
+
+
+def _stage(progress: Progress, what: str, count: int) -> Callable[[int], None]:
+    return lambda done: progress(what, done, count)
+
+
+# ---------------------------------------------------------------------- solutions
+
+
+class Truth(NamedTuple):
+    """What there is to evaluate on.
+
+    Attributes:
+      kept: bool[N], the puzzles with exactly one solution.
+      solutions: uint8[kept, cells], theirs.
+      left_out: how many others there are, by what is wrong with them.
+    """
+
+    kept: np.ndarray
+    solutions: np.ndarray
+    left_out: dict[str, int]
+
+
+def find_solutions(board: Board, puzzles: np.ndarray, given: np.ndarray | None = None) -> Truth:
+    """Solves puzzles uint8[N, cells] and sets those aside that have exactly one solution.
+
+    Args:
+      board: the board.
+      puzzles: the puzzles.
+      given: uint8[N, cells], solutions to compare with, zeros where none is known; or None.
+
+    Raises:
+      ValueError: what is given does not solve a puzzle that has one solution; the message names some rows.
+    """
+    kernel = driver.PuzzleKernel(_solve_and_count, "exact", solvers.ExactConfig())
+    solution, counts = Engine(kernel, board).run(puzzles)
+    kept = counts == 1
+    if given is not None:
+        known = kept & given.any(axis=1)
+        if wrong := np.flatnonzero(known & (given != solution.grids).any(axis=1)).tolist():
+            named = ", ".join(map(str, wrong[:_NAMED])) + ", ..." * (len(wrong) > _NAMED)
+            raise ValueError(f"{len(wrong)} of {len(puzzles)} solutions do not solve their puzzles: rows {named}")
+    left_out = {
+        "with clashing givens": int(np.count_nonzero(solution.status == Status.INVALID)),
+        "without a solution": int(np.count_nonzero(solution.status == Status.UNSATISFIABLE)),
+        "with several solutions": int(np.count_nonzero(counts > 1)),
+    }
+    return Truth(kept, solution.grids[kept], left_out)
+
+
+def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Any:
+    found = solvers.exact_search(board, puzzles, key, config, limit=2)
+    judged = solvers.judge(board, puzzles, Solution(found.grids, found.status, found.iterations))
+    return judged, found.counts
+
+
+# ---------------------------------------------------------------------- scores
+
+
+class Filled(NamedTuple):
+    """What filling one cell after another came to.
+
+    Attributes:
+      solved: bool[N], whether the puzzle was solved.
+      fillings: int32[N], how many cells were filled.
+      network_calls: int32[N], how often the network was asked.
+    """
+
+    solved: np.ndarray
+    fillings: np.ndarray
+    network_calls: np.ndarray
+
+
+def solve_iteratively(
+    network: Network, puzzles: np.ndarray, rules: str, key: jax.Array | int = 0, batch_size: int | None = None
+) -> Filled:
+    """Solves puzzles uint8[N, cells] by filling in the surest cell, applying the rules, and so on."""
+    options: dict[str, Any] = {"solver": "iterative", "network": network, "rules": rules}
+    if batch_size is not None:
+        options["lanes"] = -(-batch_size // GROUP) * GROUP
+    solution: Any = driver.solve(puzzles, network.board, key=key, **options)
+    # a puzzle that needs no filling counts one iteration, and no call
+    fillings = np.where(solution.network_calls > 0, solution.iterations, 0)
+    return Filled(solution.status == Status.SOLVED, fillings, solution.network_calls)
+
+
+class _Scores:
+    """What a network made of each puzzle, and the scores of any of them."""
+
+    def __init__(self, seen: Seen, solutions: np.ndarray, filled: Filled | None) -> None:
+        is_open = seen.fixed == 0
+        right = seen.digits == solutions
+        self._open = is_open.sum(axis=1)
+        self._right = (is_open & right).sum(axis=1)
+        self._whole = right.all(axis=1)
+        self._by_rules = seen.solved
+        self._filled = filled
+
+    def of(self, rows: np.ndarray) -> Score:
+        """The score of the puzzles in these rows, at least one."""
+        cells = int(self._open[rows].sum())
+        steps = {} if self._filled is None else {
+            "iterative": float(self._filled.solved[rows].mean()),
+            "fillings": float(self._filled.fillings[rows].mean()),
+            "network_calls": float(self._filled.network_calls[rows].mean()),
+        }  # fmt: skip
+        return Score(
+            puzzles=len(rows),
+            open_cells=float(self._open[rows].mean()),
+            rules_alone=float(self._by_rules[rows].mean()),
+            cells=float(self._right[rows].sum() / cells) if cells else None,
+            boards=float(self._whole[rows].mean()),
+            **steps,
+        )
+
+    def of_groups(self, split: Split) -> Mapping[str, Score]:
+        """The score of each group."""
+        return {name: self.of(np.flatnonzero(split.group == number)) for number, name in enumerate(split.names)}
+
+
+# ---------------------------------------------------------------------- arguments
+
+
+def checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
+    """The rules without repetitions; raises ValueError if they are not names in ``propagate.RULES``."""
+    if isinstance(rules, str):
+        raise ValueError(f"rules must be a sequence of names, such as ({rules!r},), not the text {rules!r}")
+    choice = f"choose among {', '.join(RULES)}"
+    if not rules:
+        raise ValueError(f"no rules are named: {choice}")
+    names = tuple(dict.fromkeys(rules))
+    if unknown := [name for name in names if name not in RULES]:
+        raise ValueError(f"unknown rules {', '.join(map(repr, unknown))}: {choice}")
+    return names
+
+
+def _generator(key: jax.Array | int) -> np.random.Generator:
+    """Numpy's randomness from a JAX key or a seed."""
+    return np.random.default_rng(np.asarray(jax.random.key_data(as_key(key))))
