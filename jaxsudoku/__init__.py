@@ -13,7 +13,7 @@ __version__ = importlib.metadata.version("jaxsudoku")
 if TYPE_CHECKING:
     from jaxsudoku.batches import compiler_options
     from jaxsudoku.board import Board
-    from jaxsudoku.draw import draw
+    from jaxsudoku.drawing import draw
     from jaxsudoku.driver import count_solutions, solve
     from jaxsudoku.evaluation import evaluate
     from jaxsudoku.exact import search
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.networks import load_network, make_network, save_network
-    from jaxsudoku.propagate import outcome, propagate
+    from jaxsudoku.propagation import outcome, propagate
     from jaxsudoku.rating import rate, weakest_rules
     from jaxsudoku.shipped import load
     from jaxsudoku.solution import Solution, Status
@@ -37,7 +37,7 @@ _HOME = {
     "compiler_options": "batches",
     "conflicts": "grid",
     "count_solutions": "driver",
-    "draw": "draw",
+    "draw": "drawing",
     "evaluate": "evaluation",
     "generate": "generation",
     "is_solved": "grid",
@@ -45,9 +45,9 @@ _HOME = {
     "load": "shipped",
     "load_network": "networks",
     "make_network": "networks",
-    "outcome": "propagate",
+    "outcome": "propagation",
     "parse": "io",
-    "propagate": "propagate",
+    "propagate": "propagation",
     "rate": "rating",
     "read_puzzles": "io",
     "save_network": "networks",

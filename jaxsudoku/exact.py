@@ -42,7 +42,7 @@ from jaxsudoku.planes import (
     unpack_lanes,
     words_to_planes,
 )
-from jaxsudoku.propagate import RULES, duplicated_givens, outcome, sweep
+from jaxsudoku.propagation import RULES, duplicated_givens, outcome, sweep
 from jaxsudoku.solution import Status
 
 #: Rule levels under which a placed digit leaves its houses, without which the search could not end.

@@ -15,7 +15,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.branching import choose, mix, random_planes
 from jaxsudoku.exact import CPU_LANES
 from jaxsudoku.planes import GROUP, any_of, fence, pack_lanes, planes_to_grids, slices, unpack_lanes, where
-from jaxsudoku.propagate import outcome, sweep
+from jaxsudoku.propagation import outcome, sweep
 
 #: Rounds of the rules between two choices, and which rules: the cheapest mix on 9x9.
 _ROUNDS, _RULES = 3, "singles"

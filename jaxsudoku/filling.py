@@ -38,7 +38,7 @@ from jaxsudoku.planes import (
     unpack_lanes,
     where,
 )
-from jaxsudoku.propagate import RULES, duplicated_givens, outcome, propagate
+from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
 from jaxsudoku.solution import Solution, Status
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.branching import mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
-from jaxsudoku.propagate import RULES, duplicated_givens, outcome, propagate
+from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
 
 #: Searches of a puzzle whose branch nodes are averaged.
 SEARCHES = 8

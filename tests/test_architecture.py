@@ -21,8 +21,8 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
     ("board", "files", "solution"),
-    ("io", "draw", "grid", "planes", "batches"),
-    ("propagate", "shipped"),
+    ("io", "drawing", "grid", "planes", "batches"),
+    ("propagation", "shipped"),
     ("branching",),
     ("exact",),
     ("symmetry", "rating", "fill"),
@@ -40,7 +40,7 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
-WITHOUT_JAX = ("board", "files", "io", "draw", "shipped", "solution")
+WITHOUT_JAX = ("board", "files", "io", "drawing", "shipped", "solution")
 
 
 def _module(path: Path) -> str:
@@ -233,6 +233,12 @@ print(backends_are_initialized())
     before, after = _in_fresh_python(program).split()
     assert before == "False", "importing some module of the package starts JAX's backend"
     assert after == "True", "this test no longer sees whether the backend has started"
+
+
+def test_no_public_name_is_a_modules_too():
+    """Importing ``jaxsudoku.x`` sets ``x`` on the package: a function of that name would be lost."""
+    functions = {name for name in jaxsudoku.__all__ if name not in jaxsudoku._MODULES}
+    assert not functions & {room(module) for module in MODULES}
 
 
 @pytest.mark.parametrize("name", WITHOUT_JAX)

@@ -11,7 +11,7 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import rating
 from jaxsudoku.board import Board
-from jaxsudoku.propagate import RULES
+from jaxsudoku.propagation import RULES
 
 NINE = Board.classic()
 #: Singles solve the first; the second (Inkala's) is among the hardest.

@@ -16,7 +16,7 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import GROUP, cubes_to_planes, grids_to_cubes, planes_to_cubes, unpack_lanes
-from jaxsudoku.propagate import RULES, outcome, propagate
+from jaxsudoku.propagation import RULES, outcome, propagate
 
 
 @dataclasses.dataclass(frozen=True)

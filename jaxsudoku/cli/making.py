@@ -102,7 +102,7 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         extras = [name for name in (first.extras if first is not None else ()) if name not in _RATED]
         columns = {**_RATED, **dict.fromkeys(extras, object)}
         screen = started(args.quiet)
-        from jaxsudoku.propagate import RULES
+        from jaxsudoku.propagation import RULES
         from jaxsudoku.rating import rate as rated
         from jaxsudoku.rating import weakest_rules
 

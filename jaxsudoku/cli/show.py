@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from jaxsudoku.draw import draw
+from jaxsudoku.drawing import draw
 from jaxsudoku.io import Chunk, read_chunks
 from jaxsudoku.solution import Status
 

@@ -14,7 +14,7 @@ from jax import Array
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
-from jaxsudoku.propagate import duplicated_givens, outcome, propagate
+from jaxsudoku.propagation import duplicated_givens, outcome, propagate
 
 #: Candidates in a chunk by default, which bounds what the features of a network take.
 _CANDIDATES = {"cpu": 1 << 18, "gpu": 1 << 21, "tpu": 1 << 21}

@@ -15,7 +15,7 @@ from jaxsudoku.batches import Engine, as_key, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
 from jaxsudoku.planes import GROUP
-from jaxsudoku.propagate import RULES
+from jaxsudoku.propagation import RULES
 from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
 

@@ -1,7 +1,7 @@
 """The seam between networks and what uses them: observations in, policy and value out, as pure functions.
 
-An observation is a cube of candidates, bool[B, side, cells]: the digit of a filled cell alone, and of an open cell every
-digit that is still possible. Givens alone and what a rule level left over are therefore the same kind of input; with
+An observation is a cube of candidates, bool[B, side, cells]: the digit of a filled cell alone, and of an open cell
+every digit that is still possible. Givens alone and what a rule level left over are therefore the same kind of input; with
 givens alone an open cell has all its digits, and the network has to know the rules itself.
 """
 
@@ -39,7 +39,10 @@ class Outputs(NamedTuple):
 
 
 class NetworkModule(nnx.Module):
-    """What an architecture derives from: an NNX module made as ``Module(config, board, rngs=rngs)``."""
+    """What an architecture derives from: an NNX module."""
+
+    def __init__(self, config: Any, board: Board, *, rngs: nnx.Rngs) -> None:
+        raise NotImplementedError
 
     def __call__(self, candidates: Array) -> Outputs:
         """The outputs for bool[B, side, cells]; logits of any dtype, also of candidates that are not there."""
@@ -100,8 +103,8 @@ class Forward:
 def _structure(forward: Forward) -> Any:
     """The module without its parameters."""
     module = nnx.eval_shape(lambda: forward._make(jax.random.key(0)))
-    structure, _, rest = nnx.split(module, nnx.Param, ...)
-    if jax.tree.leaves(rest):
+    structure, *states = nnx.split(module, nnx.Param, ...)
+    if jax.tree.leaves(states[1:]):
         raise TypeError(f"{forward.module.__name__} keeps state beside its parameters; networks must be pure")
     return structure
 

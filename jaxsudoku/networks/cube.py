@@ -1,8 +1,8 @@
 """CubeNet: one feature vector a candidate, with the symmetries of the game built in.
 
-Sudoku is an exact cover: every candidate (digit, row, column) lies in a cell, a row, a column and a region, and of each of
-these exactly one candidate is true. In every iteration each candidate sends a message, each of these groups adds up the
-messages of its members and answers through a small perceptron, and each candidate updates its vector by the answers.
+Sudoku is an exact cover: every candidate (digit, row, column) lies in a cell, a row, a column and a region, and of each
+of these exactly one candidate is true. In every iteration each candidate sends a message, each of these groups adds up
+the messages of its members and answers through a small perceptron, and each candidate updates its vector by the answers.
 Beside the sums, a candidate learns its share in each group: a softmax of learned scores over the members.
 
 Weights are shared over digits, over the groups of a kind (cells; lines; regions and further houses) and over the
@@ -24,7 +24,7 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import fence
-from jaxsudoku.propagate import houses_of_cells
+from jaxsudoku.propagation import houses_of_cells
 
 from .base import NetworkModule, Outputs
 from .layers import check_sizes

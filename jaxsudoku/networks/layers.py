@@ -28,8 +28,10 @@ def check_sizes(config: Any, optional: Sequence[str] = ()) -> None:
         if field.name == "dtype":
             if value not in DTYPES:
                 raise ValueError(f"unknown dtype {value!r}: choose {' or '.join(DTYPES)}")
-        elif type(field.default) is not bool and (type(value) is not int or value < (least := field.name not in optional)):
-            raise ValueError(f"{field.name} must be an integer of at least {int(least)}, not {value!r}")
+        elif type(field.default) is not bool:
+            least = 0 if field.name in optional else 1
+            if type(value) is not int or value < least:
+                raise ValueError(f"{field.name} must be an integer of at least {least}, not {value!r}")
 
 
 def check_divides(config: Any, divisor: str, *names: str) -> None:

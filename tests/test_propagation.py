@@ -12,12 +12,12 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxsudoku import compiler_options, propagate
+from jaxsudoku import compiler_options, propagation
 from jaxsudoku.board import Board
 
 pytestmark = pytest.mark.quick
 
-RULES = propagate.RULES
+RULES = propagation.RULES
 BOARDS = {**reference.SMALL, **reference.NINE}
 
 every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
@@ -43,11 +43,11 @@ def on_candidates(function, board, left, **settings):
 
 
 def propagated(board, left, rules="locked", rounds=None):
-    return on_candidates(propagate.propagate, board, left, rules=rules, rounds=rounds)
+    return on_candidates(propagation.propagate, board, left, rules=rules, rounds=rounds)
 
 
 def swept(board, left, rules="locked"):
-    return on_candidates(propagate.sweep, board, left, rules=rules)
+    return on_candidates(propagation.sweep, board, left, rules=rules)
 
 
 def digits_of(board, grids):
@@ -108,7 +108,7 @@ def test_a_locked_candidate_leaves_the_rest_of_the_other_house(board):
         digit = lane % board.side
         left[lane, digit, list(one - other)] = False
         expected[lane, digit, list((one - other) | (other - one))] = False
-    found = on_candidates(propagate.locked_candidates, board, left)
+    found = on_candidates(propagation.locked_candidates, board, left)
     # where houses overlap further, one deduction may lead to the next in the same round
     assert not (found & ~expected).any()
     if not board.extra and board.box is not None:
@@ -220,9 +220,9 @@ def test_lanes_are_independent(board, seed):
 def test_none_leaves_everything_and_unknown_rules_are_refused():
     board = reference.SMALL["4x4"]
     cubes = np.zeros((4, 4, 4, 1), np.uint32)
-    assert propagate.propagate(board, cubes, "none") is cubes
-    assert propagate.sweep(board, cubes, "none") is cubes
-    for function in (propagate.propagate, propagate.sweep):
+    assert propagation.propagate(board, cubes, "none") is cubes
+    assert propagation.sweep(board, cubes, "none") is cubes
+    for function in (propagation.propagate, propagation.sweep):
         with pytest.raises(ValueError, match="unknown rules 'guess': choose one of none, naked, singles, locked"):
             function(board, cubes, "guess")
 
@@ -300,7 +300,7 @@ def test_outcomes_are_exact(board):
     settled = (left.sum(axis=1) == 1).all(axis=1)
     dead, solved = map(
         reference.to_lanes,
-        kernel(propagate.outcome, board)(reference.from_lanes(left.reshape(-1, *(board.side,) * 3))),
+        kernel(propagation.outcome, board)(reference.from_lanes(left.reshape(-1, *(board.side,) * 3))),
     )
     np.testing.assert_array_equal(dead, no_candidate | no_place)
     np.testing.assert_array_equal(solved, settled & ~dead)
@@ -320,6 +320,6 @@ def test_duplicated_givens_are_found(board):
         grids[lane] = 0
         grids[lane, rng.choice(house, 2, replace=False)] = 1
     planes = reference.from_lanes(digits_of(board, grids).reshape(-1, *(board.side,) * 3))
-    repeated = reference.to_lanes(kernel(propagate.duplicated_givens, board)(planes))
+    repeated = reference.to_lanes(kernel(propagation.duplicated_givens, board)(planes))
     np.testing.assert_array_equal(repeated, [reference.is_clash(board, grid) for grid in grids])
     assert not repeated[:16].any()

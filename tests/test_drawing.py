@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxsudoku.board import Board
-from jaxsudoku.draw import draw
+from jaxsudoku.drawing import draw
 
 pytestmark = pytest.mark.quick
 
