@@ -1,8 +1,8 @@
 """The seam between networks and what uses them: observations in, policy and value out, as pure functions.
 
 An observation is a cube of candidates, bool[B, side, cells]: the digit of a filled cell alone, and of an open cell
-every digit that is still possible. Givens alone and what a rule level left over are therefore the same kind of input; with
-givens alone an open cell has all its digits, and the network has to know the rules itself.
+every digit that is still possible. Givens alone and what a rule level left over are therefore the same kind of input;
+with givens alone an open cell has all its digits, and the network has to know the rules itself.
 """
 
 from __future__ import annotations

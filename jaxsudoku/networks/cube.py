@@ -2,8 +2,8 @@
 
 Sudoku is an exact cover: every candidate (digit, row, column) lies in a cell, a row, a column and a region, and of each
 of these exactly one candidate is true. In every iteration each candidate sends a message, each of these groups adds up
-the messages of its members and answers through a small perceptron, and each candidate updates its vector by the answers.
-Beside the sums, a candidate learns its share in each group: a softmax of learned scores over the members.
+the messages of its members and answers through a small perceptron, and each candidate updates its vector by the
+answers. Beside the sums, a candidate learns its share in each group: a softmax of learned scores over the members.
 
 Weights are shared over digits, over the groups of a kind (cells; lines; regions and further houses) and over the
 iterations. So the policy is exactly equivariant under relabelling and under the board's geometry, the value invariant,

@@ -1,0 +1,121 @@
+"""CubeNet: what its symmetry promises, and one set of weights for every board."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jaxsudoku as js
+from jaxsudoku import networks, symmetry
+
+NINE, SIXTEEN = js.Board.classic(9), js.Board.classic(16)
+BOXES = "aaabbbccc" * 3 + "dddeeefff" * 3 + "ggghhhiii" * 3
+BOARDS = (js.Board.classic(4), js.Board.classic(6), NINE, SIXTEEN, js.Board.diagonal(9), js.Board.windoku(),
+          js.Board.jigsaw("aaaabb acbbbb accccd eecddd ffffdd eeeeff"))  # fmt: skip
+
+#: With every option on, so that no part of it goes unseen.
+SIZES = {"width": 8, "hidden": 8, "house": 12, "shares": 2, "maximum": True, "iterations": 4}
+
+
+@functools.cache
+def cube(board, **sizes):
+    """The same weights on every board, none of them at the zero or one that it begins with."""
+    network = networks.make_network("cube", **SIZES | sizes)
+    leaves, structure = jax.tree.flatten(network.params)
+    random = np.random.default_rng(1)
+    leaves = [leaf + random.normal(0, 0.1, leaf.shape).astype(np.float32) for leaf in leaves]
+    network = dataclasses.replace(network, params=jax.tree.unflatten(structure, leaves))
+    return networks.for_board(network, board)
+
+
+def some_candidates(board, batch, seed):
+    random = np.random.default_rng(seed)
+    seen = random.random((batch, board.side, board.cells)) < random.random((batch, 1, 1))
+    seen[:, 0] |= ~seen.any(axis=1)  # no cell is without a candidate
+    return seen
+
+
+def moved(sample, values, board):
+    """What a symmetry makes of values [B, side, cells]."""
+    cubes = values.reshape(len(values), *(board.side,) * 3)
+    return np.asarray(symmetry.apply_candidates(sample, cubes)).reshape(values.shape)
+
+
+@pytest.mark.parametrize("board", [NINE, SIXTEEN], ids=str)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_symmetry_of_the_board_comes_out_again(board, seed):
+    network = cube(board)
+    seen = some_candidates(board, 2, seed)
+    drawn = symmetry.sample(jax.random.key(seed), board, (2,))
+    before, after = network(seen), network(moved(drawn, seen, board))
+    expected = moved(drawn, np.asarray(before.policy), board)
+    there = moved(drawn, seen, board)
+    np.testing.assert_allclose(np.asarray(after.policy)[there], expected[there], atol=1e-4, rtol=0)
+    np.testing.assert_allclose(after.value, before.value, atol=1e-4, rtol=0)
+
+
+def test_what_is_no_symmetry_does_not_come_out_again():
+    rows = np.arange(81).reshape(9, 9)[[0, 3, 1, 2, 4, 5, 6, 7, 8]].ravel()  # a row of another band moves in
+    seen = some_candidates(NINE, 2, 0)
+    before, after = cube(NINE)(seen), cube(NINE)(seen[:, :, rows])
+    difference = np.abs(np.asarray(after.policy) - np.asarray(before.policy)[:, :, rows])
+    assert difference[seen[:, :, rows]].max() > 1e-2
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=str)
+def test_one_set_of_weights_runs_on_every_board(board):
+    network = cube(board)
+    assert network.params is cube(NINE).params or jax.tree.all(
+        jax.tree.map(np.array_equal, network.params, cube(NINE).params)
+    )
+    seen = some_candidates(board, 3, 0)
+    outputs = network(seen)
+    policy = np.asarray(outputs.policy)
+    assert policy.shape == seen.shape and outputs.value.shape == (3,)
+    assert np.isfinite(policy).all() and np.isfinite(outputs.value).all() and policy[seen].std() > 1e-3
+
+
+def test_regions_by_tables_are_as_boxes():
+    seen = some_candidates(NINE, 3, 0)
+    boxes, regions = cube(NINE)(seen), cube(js.Board.jigsaw(BOXES))(seen)
+    np.testing.assert_allclose(regions.policy, boxes.policy, atol=1e-4, rtol=0)
+    np.testing.assert_allclose(regions.value, boxes.value, atol=1e-4, rtol=0)
+
+
+def test_further_houses_matter():
+    seen = some_candidates(NINE, 3, 0)
+    plain, diagonal = cube(NINE)(seen), cube(js.Board.diagonal(9))(seen)
+    assert np.abs(np.asarray(plain.policy) - np.asarray(diagonal.policy))[seen].max() > 1e-2
+
+
+def test_iterations_are_chosen_at_call_time():
+    network = cube(NINE)
+    seen = some_candidates(NINE, 2, 0)
+    trace = jax.jit(network.apply.trace)(network.params, seen)
+    assert trace.policy.shape == (4, 2, 9, 81) and trace.value.shape == (4, 2)
+    for iterations in (1, 3):
+        config = dataclasses.replace(network.config, iterations=iterations)
+        fewer = dataclasses.replace(network, apply=dataclasses.replace(network.apply, config=config))
+        np.testing.assert_allclose(fewer(seen).policy, trace.policy[iterations - 1], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("sizes", [{"shares": 0}, {"maximum": False}], ids=str)
+def test_options_change_the_network(sizes):
+    plain, changed = networks.make_network("cube", **SIZES), networks.make_network("cube", **SIZES | sizes)
+    assert changed.size < plain.size
+    assert np.isfinite(changed(some_candidates(NINE, 1, 0)).value).all()
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"width": 0}, {"shares": -1}, {"iterations": 2.5}, {"dtype": "float16"}, {"house": True}], ids=str
+)
+def test_sizes_that_make_no_sense(sizes):
+    with pytest.raises(ValueError, match=next(iter(sizes))):
+        networks.make_network("cube", **sizes)
