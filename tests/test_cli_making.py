@@ -188,6 +188,18 @@ def test_a_build_that_gave_up_may_try_harder(capsys, tmp_path):
     assert (datasets.load(tmp_path / "set").arrays().clues == 4).all()
 
 
+def test_several_files_are_excluded(capsys, tmp_path, monkeypatch):
+    files = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    grids = ["1" + "." * 15, "2" + "." * 15]
+    for file, grid in zip(files, grids, strict=True):
+        file.write_text(f"{grid}\n")
+    seen = []
+    monkeypatch.setattr(datasets, "build", lambda *args, **settings: seen.append(settings) or datasets.load("nowhere"))
+    argv = ["build", "4", *SMALL, "--output", str(tmp_path / "set"), "--quiet"]
+    run(capsys, *argv, *(word for file in files for word in ("--exclude", str(file))))
+    assert seen[0]["exclude"][:, 0].tolist() == [1, 2]
+
+
 # ---------------------------------------------------------------------- tables
 
 

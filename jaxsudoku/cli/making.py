@@ -72,7 +72,7 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     if os.path.exists(args.output) and not args.resume:
         raise UsageError(f"{args.output}: the folder exists: go on with --resume or name another")
     with as_usage():
-        exclude = None if args.exclude is None else read_puzzles(args.exclude, args.board)
+        exclude = np.concatenate([read_puzzles(file, args.board) for file in args.exclude]) if args.exclude else None
     failure, counts, clock = None, {}, time.perf_counter()
     try:
         with as_usage((ValueError, FileExistsError, ImportError)):
