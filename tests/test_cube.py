@@ -106,6 +106,28 @@ def test_iterations_are_chosen_at_call_time():
         np.testing.assert_allclose(fewer(seen).policy, trace.policy[iterations - 1], atol=1e-5, rtol=0)
 
 
+def test_skipped_iterations_are_done_but_not_learned_from():
+    apply = cube(NINE).apply
+    params, seen = cube(NINE).params, some_candidates(NINE, 2, 0)
+    config = dataclasses.replace(apply.config, iterations=6)
+    longer = dataclasses.replace(apply, config=config)
+
+    @jax.jit
+    def traced(params, skipped):
+        def loss(params):
+            outputs = apply.trace(params, seen, skipped)
+            return jax.numpy.where(seen, outputs.policy, 0).mean() + outputs.value.mean(), outputs
+
+        return jax.grad(loss, has_aux=True)(params)
+
+    whole = jax.jit(longer.trace)(params, seen)
+    gradient, outputs = traced(params, np.int32(2))
+    np.testing.assert_allclose(outputs.policy, whole.policy[2:], atol=1e-4, rtol=0)
+    assert not np.any(gradient["embed"]) and np.any(gradient["update"])
+    gradient, outputs = traced(params, np.int32(0))
+    np.testing.assert_allclose(outputs.policy, whole.policy[:4], atol=1e-4, rtol=0)
+
+
 @pytest.mark.parametrize("sizes", [{"shares": 0}, {"maximum": False}], ids=str)
 def test_options_change_the_network(sizes):
     plain, changed = networks.make_network("cube", **SIZES), networks.make_network("cube", **SIZES | sizes)

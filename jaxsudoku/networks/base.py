@@ -48,9 +48,17 @@ class NetworkModule(nnx.Module):
         """The outputs for bool[B, side, cells]; logits of any dtype, also of candidates that are not there."""
         raise NotImplementedError
 
-    def trace(self, candidates: Array) -> Outputs:
-        """The outputs after each iteration, leading axis first; of a network without iterations, the one output."""
+    def trace(self, candidates: Array, carried: Any = None) -> Outputs:
+        """The outputs after each iteration, leading axis first; of a network without iterations, the one output.
+
+        What ``advance`` gave may be ``carried`` on from.
+        """
+        del carried
         return jax.tree.map(lambda output: output[None], self(candidates))
+
+    def advance(self, candidates: Array, iterations: Array) -> Any:
+        """What a network with iterations carries on after so many of them, int32 scalar; None of another one."""
+        del candidates, iterations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,9 +87,23 @@ class Forward:
         """
         return self._finished(nnx.merge(_structure(self), params)(candidates), candidates)
 
-    def trace(self, params: Params, candidates: Array) -> Outputs:
-        """The outputs after every iteration, for deep supervision: policy [T, B, side, cells], value [T, B]."""
-        return self._finished(nnx.merge(_structure(self), params).trace(candidates), candidates)
+    def trace(self, params: Params, candidates: Array, skipped: Array | int = 0) -> Outputs:
+        """The outputs after every iteration, for deep supervision.
+
+        Args:
+          params: the parameters.
+          candidates: bool[B, side, cells].
+          skipped: iterations to do before those that are told, int32 scalar. No gradient goes through them, so they cost
+            a quarter. Networks without iterations take no notice.
+
+        Returns:
+          ``Outputs``: policy [T, B, side, cells], value [T, B], T being the configured iterations, or 1.
+        """
+        structure = _structure(self)
+        carried = None
+        if not isinstance(skipped, int) or skipped:
+            carried = nnx.merge(structure, jax.lax.stop_gradient(params)).advance(candidates, jnp.asarray(skipped))
+        return self._finished(nnx.merge(structure, params).trace(candidates, carried), candidates)
 
     def init(self, key: Array) -> Params:
         """Random parameters, float32."""

@@ -100,7 +100,7 @@ class CubeNet(NetworkModule):
         features = self._iterated(self._first(seen), lambda x, _: (self._next(x, seen), None))[0]
         return self._outputs(features, seen)
 
-    def trace(self, candidates: Array) -> Outputs:
+    def trace(self, candidates: Array, carried: Array | None = None) -> Outputs:
         """The outputs after each iteration; gradients keep one vector a candidate and iteration in memory."""
         seen = self._seen(candidates)
         step = jax.checkpoint(self._next)
@@ -109,7 +109,12 @@ class CubeNet(NetworkModule):
             features = step(features, seen)
             return features, self._outputs(features, seen)
 
-        return self._iterated(self._first(seen), body)[1]
+        return self._iterated(self._first(seen) if carried is None else carried, body)[1]
+
+    def advance(self, candidates: Array, iterations: Array) -> Array:
+        """The features after so many iterations."""
+        seen = self._seen(candidates)
+        return lax.fori_loop(0, iterations, lambda _, features: self._next(features, seen), self._first(seen))
 
     def _iterated(self, features: Array, body: Callable[[Array, None], tuple[Array, Outputs | None]]) -> tuple:
         return lax.scan(body, features, None, length=self.config.iterations)
