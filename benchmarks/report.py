@@ -31,7 +31,7 @@ _COLUMNS = (
 
 
 def heading() -> str:
-    return _aligned([name for name, _, _ in _COLUMNS])
+    return aligned([name for name, _, _ in _COLUMNS])
 
 
 def line(row: dict[str, Any]) -> str:
@@ -40,13 +40,13 @@ def line(row: dict[str, Any]) -> str:
     by += f" limit {row['limit']}" if row["limit"] else ""
     texts = [row["set"], f"{row['puzzles']:,}", by, f"{row['batch']:,}" if row["batch"] else "-"]
     if row["error"]:
-        return _aligned([*texts, *[""] * 6, f"FAILED: {row['error']}"])
+        return aligned([*texts, *[""] * 6, f"FAILED: {row['error']}"])
     runs = row["runs_s"]
     if not runs:
         first = "" if row["first_s"] is None else f"{row['first_s']:.2f}"
-        return _aligned([*texts, first, *[""] * 5, "FAILED: stopped before a timed run was finished"])
+        return aligned([*texts, first, *[""] * 5, "FAILED: stopped before a timed run was finished"])
     spread = (max(runs) - min(runs)) / row["median_s"]
-    return _aligned([
+    return aligned([
         *texts,
         f"{row['first_s']:.2f}",
         f"{row['median_s']:.4f}",
@@ -66,8 +66,9 @@ def outcome(row: dict[str, Any]) -> str:
     return "; ".join(filter(None, (failed + counts, row["note"], ratios)))
 
 
-def _aligned(texts: Sequence[str]) -> str:
-    cells = (f"{text:{align}{width or ''}}" for text, (_, width, align) in zip(texts, _COLUMNS, strict=True))
+def aligned(texts: Sequence[str], columns: Sequence[tuple[str, int, str]] = _COLUMNS) -> str:
+    """Texts in columns, each of a heading, a width and an alignment."""
+    cells = (f"{text:{align}{width or ''}}" for text, (_, width, align) in zip(texts, columns, strict=True))
     return "  ".join(cells).rstrip()
 
 

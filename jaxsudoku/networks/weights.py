@@ -148,7 +148,7 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
     """
     weights, path = _files(network)
     card = read_card(network)
-    forward = _described(card, path)
+    forward, shapes = _described(card, path)
     architecture = registry.get(card.architecture)
     if fixed := sorted(set(overrides) - set(architecture.adjustable)):
         raise ValueError(
@@ -157,7 +157,7 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
         )
     if board is not None and board != card.board and not architecture.any_board:
         raise NetworkFileError(f"{weights}: a {card.architecture} for the board {card.board}, not for {board}")
-    params = _read(weights, card, forward)
+    params = _read(weights, card, shapes)
     fitted = Forward(forward.module, dataclasses.replace(forward.config, **overrides), board or card.board)
     return Network(card.architecture, fitted, params)
 
@@ -205,8 +205,8 @@ def _beside(folder: Path, name: str) -> tuple[Path, Path]:
 # ---------------------------------------------------------------------- what a card describes
 
 
-def _described(card: Card, path: Traversable) -> Forward:
-    """The network of a card, which is refused if there is none like that."""
+def _described(card: Card, path: Traversable) -> tuple[Forward, Params]:
+    """The network of a card and the shapes of its parameters; refused if there is none like that."""
     try:
         architecture = registry.get(card.architecture)
         names = {field.name for field in dataclasses.fields(architecture.config)}
@@ -216,16 +216,17 @@ def _described(card: Card, path: Traversable) -> Forward:
             )
         config = architecture.config(**{name: _hashable(value) for name, value in card.config.items()})
         forward = Forward(architecture.module, config, card.board)
-        size = sum(leaf.size for leaf in jax.tree.leaves(forward.shapes()))
+        shapes = forward.shapes()
+        size = sum(leaf.size for leaf in jax.tree.leaves(shapes))
         if size != card.parameters:
             raise ValueError(f"such a network has {size:,} parameters, not {card.parameters:,}")
     except (ValueError, TypeError) as error:
         raise NetworkFileError(f"{path}: {error}") from error
-    return forward
+    return forward, shapes
 
 
-def _read(path: Traversable, card: Card, forward: Forward) -> Params:
-    """The parameters of a file, which are those of its card."""
+def _read(path: Traversable, card: Card, shapes: Params) -> Params:
+    """The parameters of a file, which have the checksum on the card, and these shapes."""
     data = path.read_bytes()
     if (found := hashlib.sha256(data).hexdigest()) != card.sha256:
         raise NetworkFileError(f"{path}: truncated or altered; its sha256 is {found}, on its card {card.sha256}")
@@ -233,7 +234,6 @@ def _read(path: Traversable, card: Card, forward: Forward) -> Params:
         tensors = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise NetworkFileError(f"{path}: no safetensors file ({error})") from error
-    shapes = forward.shapes()
     if wrong := _differences(shapes, tensors):
         raise NetworkFileError(f"{path}: no {card.architecture} of these sizes: {wrong}")
     names, structure = _named(shapes)

@@ -1,0 +1,543 @@
+"""Networks: every architecture of the registry through one set of checks, and files that are what their cards say."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import safetensors.numpy
+from flax import nnx
+
+import jaxsudoku as js
+from jaxsudoku import networks
+from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, axial, house_cnn, weights
+
+FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
+JIGSAW = js.Board.jigsaw("aaab ccab ccdb dddb")
+
+#: Sizes with which an architecture compiles in no time.
+TINY = {
+    "cube": {"width": 8, "iterations": 2},
+    "axial": {"rounds": 1, "width": 8, "heads": 2, "expansion": 2, "hidden": 8},
+    "se_resnet": {"blocks": 2, "width": 8, "reduction": 2, "head": 8, "groups": 2},
+    "house_cnn": {"layers": 4, "width": 16, "hidden": 8},
+    "cell_cnn": {"width": 8, "features": 8, "hidden": 8},
+}
+
+#: Parameters at the default sizes on 9x9.
+COUNTS = {"axial": 5_416_906, "se_resnet": 3_587_978, "house_cnn": 945_674, "cell_cnn": 7_626_266}
+
+every_network = pytest.mark.parametrize("name", NETWORKS)
+
+
+def quick_key(seed=0):
+    """A key whose generator compiles at once, which the usual one does not on a CPU."""
+    return jax.random.key(seed, impl="unsafe_rbg")
+
+
+@functools.cache
+def tiny(name, board=FOUR, seed=0, **sizes):
+    return networks.make_network(name, board, quick_key(seed), **TINY[name] | sizes)
+
+
+@functools.cache
+def compiled(function):
+    """The function compiled, once for all tests that call it with arrays of the same shapes."""
+    return jax.jit(function, compiler_options=js.compiler_options())
+
+
+def candidates(board, batch, seed=0):
+    """Positions of a solved grid with some cells filled, and of the others any candidates beside the right ones.
+
+    Returns:
+      Candidates bool[B, side, cells], and digits int[B, cells] of 0..side-1.
+    """
+    random = np.random.default_rng(seed)
+    band, line = np.divmod(np.arange(board.side), board.box[0])
+    grid = (line * board.box[1] + band)[:, None] + np.arange(board.side)
+    relabel = random.permuted(np.tile(np.arange(board.side), (batch, 1)), axis=1)
+    digits = relabel[:, grid.ravel() % board.side]
+    right = digits[:, None] == np.arange(board.side)[:, None]
+    filled = random.random((batch, 1, board.cells)) < 0.4
+    return right | (~filled & (random.random(right.shape) < 0.6)), digits
+
+
+def sizes_of(params):
+    return sum(leaf.size for leaf in jax.tree.leaves(params))
+
+
+# ---------------------------------------------------------------------- what a network answers
+
+
+def test_every_architecture_is_tested():
+    assert set(TINY) == set(NETWORKS)
+
+
+@every_network
+@pytest.mark.parametrize("board", [FOUR, NINE, SIXTEEN], ids=str)
+def test_outputs_are_what_they_should_be(name, board):
+    network = tiny(name, board)
+    seen, _ = candidates(board, 4)
+    outputs = compiled(network.apply)(network.params, seen)
+    assert outputs.policy.shape == (4, board.side, board.cells) and outputs.policy.dtype == jnp.float32
+    assert outputs.value.shape == (4,) and outputs.value.dtype == jnp.float32
+    policy = np.asarray(outputs.policy)
+    assert (policy[~seen] == ABSENT).all()
+    # small at first, yet not the same for all candidates
+    assert np.abs(policy[seen]).max() < 4 and policy[seen].std() > 1e-4
+    assert np.abs(outputs.value).max() < 4
+
+
+@every_network
+def test_the_last_of_a_trace_is_the_answer(name):
+    network = tiny(name)
+    seen, _ = candidates(FOUR, 4)
+    trace = compiled(network.apply.trace)(network.params, seen)
+    outputs = compiled(network.apply)(network.params, seen)
+    assert trace.policy.shape[1:] == outputs.policy.shape and trace.value.shape[1:] == outputs.value.shape
+    np.testing.assert_allclose(trace.policy[-1], outputs.policy, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(trace.value[-1], outputs.value, rtol=1e-4, atol=1e-5)
+    assert (np.asarray(trace.policy)[:, ~seen] == ABSENT).all()
+
+
+@every_network
+def test_a_batch_is_its_positions_one_by_one(name):
+    network = tiny(name)
+    seen, _ = candidates(FOUR, 4)
+    together = compiled(network.apply)(network.params, seen)
+    for place in range(4):
+        alone = compiled(network.apply)(network.params, seen[place : place + 1])
+        np.testing.assert_allclose(together.policy[place], alone.policy[0], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(together.value[place], alone.value[0], rtol=1e-4, atol=1e-5)
+
+
+def _loss(params, apply, seen, digits):
+    """Cross-entropy of the right digits, and of the value of positions that all have a solution."""
+    outputs = apply(params, seen)
+    digit = optax.softmax_cross_entropy_with_integer_labels(outputs.policy.swapaxes(1, 2), digits).mean()
+    return digit + optax.sigmoid_binary_cross_entropy(outputs.value, jnp.ones_like(outputs.value)).mean()
+
+
+@every_network
+def test_training_lowers_the_loss(name):
+    network = tiny(name)
+    seen, digits = candidates(FOUR, 8)
+    optimiser = optax.adam(1e-2)
+
+    def step(carry, _):
+        params, state = carry
+        loss, gradient = jax.value_and_grad(_loss)(params, network.apply, seen, digits)
+        updates, state = optimiser.update(gradient, state)
+        return (optax.apply_updates(params, updates), state), loss
+
+    def train(params):
+        return jax.lax.scan(step, (params, optimiser.init(params)), length=20)
+
+    (params, _), losses = compiled(train)(network.params)
+    assert losses[-1] < 0.8 * losses[0]
+    # every parameter is of use: training reached it
+    moved = jax.tree.map(lambda old, new: bool((old != new).any()), network.params, params)
+    assert all(jax.tree.leaves(moved)), moved
+
+
+@every_network
+def test_bfloat16_is_close_to_float32(name):
+    if "dtype" not in {field.name for field in dataclasses.fields(NETWORKS[name].config)}:
+        pytest.skip(f"{name} has no dtype")
+    network = tiny(name)
+    half = tiny(name, dtype="bfloat16")
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(half.params))
+    seen, _ = candidates(FOUR, 4)
+    whole = compiled(network.apply)(network.params, seen)
+    rough = compiled(half.apply)(network.params, seen)
+    difference = np.abs(np.asarray(whole.policy - rough.policy)[seen])
+    spread = np.asarray(whole.policy)[seen].std()
+    assert difference.mean() < 0.05 * spread + 1e-3
+    assert difference.max() > 0 or name not in COUNTS
+    np.testing.assert_allclose(rough.value, whole.value, atol=0.05)
+
+
+# ---------------------------------------------------------------------- sizes, boards, pure functions
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_parameters_at_default_sizes(name):
+    assert sizes_of(networks.make_forward(name).shapes()) == COUNTS[name]
+
+
+def test_counts_are_those_that_the_architectures_are_known_by():
+    millions = {name: count / 1e6 for name, count in COUNTS.items()}
+    assert 0.9 <= millions["house_cnn"] <= 1.1
+    assert 3.3 <= millions["se_resnet"] <= 3.9
+    assert 5.1 <= millions["axial"] <= 5.7
+
+
+@every_network
+def test_parameters_are_float32_and_follow_from_the_key(name):
+    forward = networks.make_forward(name, FOUR, **TINY[name])
+    shapes, params = forward.shapes(), forward.init(quick_key(3))
+    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), shapes) == jax.tree.map(
+        lambda leaf: (leaf.shape, leaf.dtype), params
+    )
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(shapes))
+    same, other = forward.init(quick_key(3)), forward.init(quick_key(4))
+    assert all(map(np.array_equal, jax.tree.leaves(params), jax.tree.leaves(same)))
+    assert not all(map(np.array_equal, jax.tree.leaves(params), jax.tree.leaves(other)))
+
+
+@every_network
+def test_the_pure_function_hashes_by_value_and_is_traced_once(name):
+    traced = []
+
+    @jax.jit
+    def size(network, seen):
+        traced.append(network.apply)
+        return network.apply(network.params, seen).value
+
+    seen, _ = candidates(FOUR, 2)
+    first, second = tiny(name), tiny(name, seed=1)
+    assert first.apply == second.apply and hash(first.apply) == hash(second.apply)
+    assert first.apply != tiny(name, NINE).apply
+    size(first, seen)
+    size(second, seen)
+    assert len(traced) == 1
+
+
+@pytest.mark.parametrize("name", ["axial", "se_resnet", "cell_cnn"])
+def test_irregular_regions(name):
+    network = tiny(name, JIGSAW)
+    seen, _ = candidates(FOUR, 2)
+    assert np.isfinite(network(jnp.asarray(seen)).value).all()
+
+
+def test_house_cnn_refuses_irregular_regions():
+    with pytest.raises(ValueError, match="house_cnn needs equal boxes, which a board of 4x4 with irregular regions"):
+        tiny("house_cnn", JIGSAW)
+
+
+@pytest.mark.parametrize("board", [js.Board.classic(6), JIGSAW], ids=str)
+def test_axial_attends_within_houses_alone(board):
+    orders = axial.house_orders(board)
+    assert [tuple(house) for house in orders.reshape(-1, board.side)] == list(board.houses)
+    layer = axial.Layer(axial.AxialConfig(**TINY["axial"]), nnx.Rngs(quick_key()))
+    x = jax.random.normal(quick_key(), (1, board.side, board.side, 8))
+    changed = np.asarray(layer(x) != layer(x.at[0, 1, 2].add(1.0)))[0].any(axis=-1)
+    assert changed[1].all() and not np.delete(changed, 1, axis=0).any()
+
+
+def test_axial_carries_each_cell_through_all_orders():
+    """With layers that add nothing, the policy of a cell depends on that cell alone."""
+    network = tiny("axial")
+    idle = {
+        number: {
+            name: jax.tree.map(jnp.zeros_like, part) if name.startswith("from_") else part
+            for name, part in layer.items()
+        }
+        for number, layer in network.params["layers"].items()
+    }
+    network = dataclasses.replace(network, params=network.params | {"layers": idle})
+    seen, _ = candidates(FOUR, 1)
+    other = seen.copy()
+    other[0, :, 6] = ~other[0, :, 6]
+    both = seen & other
+    policies = [np.asarray(network(jnp.asarray(each)).policy) for each in (seen, other)]
+    unlike = (policies[0] != policies[1]).any(axis=1)[0]
+    assert both.any() and unlike[6] and not np.delete(unlike, 6).any()
+
+
+@pytest.mark.parametrize("board", [js.Board.classic(6), NINE], ids=str)
+def test_house_cnn_looks_along_houses(board):
+    """From each kernel a cell sees all cells of its own house, and no other."""
+    layer = house_cnn.AlongHouses(house_cnn.HouseCnnConfig(), board.side, board.box, nnx.Rngs(quick_key()))
+    row, column = 1, board.side - 2
+    image = jnp.zeros((1, board.side, board.side, board.side))
+    touched = image.at[0, row, column, 3].set(1.0)
+    rows, columns = np.indices((board.side, board.side))
+    height, width = board.box
+    reach = {
+        layer.row: rows == row,
+        layer.column: columns == column,
+        layer.whole: rows >= 0,
+        layer._within_boxes: (rows // height == row // height) & (columns // width == column // width),
+    }
+    for kernel, house in reach.items():
+        np.testing.assert_array_equal(np.asarray(kernel(image) != kernel(touched))[0].any(axis=-1), house)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "cause"),
+    [
+        ("axial", {"heads": 5}, "width must be a multiple of heads: 192 is none of 5"),
+        ("axial", {"rounds": 0}, "rounds must be an integer of at least 1, not 0"),
+        ("se_resnet", {"width": 64.0}, "width must be an integer of at least 1, not 64.0"),
+        ("se_resnet", {"reduction": 3}, "width must be a multiple of reduction"),
+        ("se_resnet", {"head": 12}, "head must be a multiple of groups"),
+        ("house_cnn", {"layers": 2}, "layers must be at least 3"),
+        ("house_cnn", {"width": 30}, "width must be a multiple of 4"),
+        ("cell_cnn", {"dtype": "float16"}, "unknown dtype 'float16': choose float32 or bfloat16"),
+        ("cell_cnn", {"depth": 3}, "the network cell_cnn has no option depth; it has width, features, hidden, dtype"),
+        ("cell", {}, "unknown network 'cell'"),
+    ],
+)
+def test_sizes_that_make_no_sense_are_refused(name, sizes, cause):
+    with pytest.raises(ValueError) as refusal:
+        networks.make_forward(name, **sizes)
+    assert cause in str(refusal.value)
+
+
+# ---------------------------------------------------------------------- files
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A small network, and the path of its parameters."""
+    network = tiny("axial")
+    return network, js.save_network(network, tmp_path / "small", seed=5, data={"puzzles": 10})
+
+
+def alter_card(path, **changes):
+    """Changes fields of a card; those that are None are taken out."""
+    card = path.with_suffix(".json")
+    fields = json.loads(card.read_bytes()) | changes
+    card.write_text(json.dumps({name: value for name, value in fields.items() if value is not None}))
+
+
+def alter_tensors(path, change):
+    """Changes the tensors of a file, and the checksum on its card with them."""
+    tensors = safetensors.numpy.load(path.read_bytes())
+    change(tensors)
+    path.write_bytes(safetensors.numpy.save(tensors))
+    alter_card(path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def refusal(path, **asked):
+    with pytest.raises(NetworkFileError) as error:
+        js.load_network(path, **asked)
+    return str(error.value)
+
+
+@every_network
+def test_what_is_loaded_is_what_was_saved(name, tmp_path):
+    network = tiny(name)
+    path = js.save_network(network, tmp_path / "a.b")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.b.json", "a.b.safetensors"]
+    loaded = js.load_network(path)
+    assert loaded == network  # name, sizes and board
+    assert jax.tree.structure(loaded.params) == jax.tree.structure(network.params)
+    for ours, theirs in zip(jax.tree.leaves(loaded.params), jax.tree.leaves(network.params), strict=True):
+        assert ours.dtype == theirs.dtype and np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
+    first = path.read_bytes()
+    js.save_network(loaded, path)
+    assert path.read_bytes() == first
+
+
+def test_either_file_or_neither_ending_names_a_network(saved):
+    network, path = saved
+    for named in (path, str(path), path.with_suffix(".json"), path.with_suffix("")):
+        assert js.load_network(named) == network
+
+
+def test_a_card_tells_what_the_network_is(saved):
+    network, path = saved
+    card = networks.read_card(path)
+    assert card.architecture == "axial" and card.config == dataclasses.asdict(network.config)
+    assert card.board == FOUR and card.parameters == network.size and card.jaxsudoku == js.__version__
+    assert card.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert card.facts == {"seed": 5, "data": {"puzzles": 10}}
+    written = json.loads(path.with_suffix(".json").read_text())
+    assert written["format"] == weights.FORMAT and written["board"]["name"] == "4x4 with 2x2 boxes"
+
+
+@pytest.mark.parametrize("board", [JIGSAW, js.Board.diagonal(4)], ids=str)
+def test_a_card_keeps_any_board(board, tmp_path):
+    path = js.save_network(tiny("cell_cnn", board), tmp_path / "net")
+    assert networks.read_card(path).board == board
+    assert js.load_network(path).board == board
+    assert "for the board" in refusal(path, board=FOUR)
+
+
+def test_facts_are_json_numbers_of_arrays_included(saved, tmp_path):
+    network, _ = saved
+    facts = {"loss": np.float32(0.5), "curve": np.arange(3), "solved": jnp.float32(0.25), "names": ("a", "b")}
+    card = networks.read_card(js.save_network(network, tmp_path / "facts", **facts))
+    assert card.facts == {"loss": 0.5, "curve": [0, 1, 2], "solved": 0.25, "names": ["a", "b"]}
+    for wrong in ({"loss": float("nan")}, {"made": {1, 2}}):
+        with pytest.raises(ValueError, match="the facts of a card must be JSON"):
+            js.save_network(network, tmp_path / "wrong", **wrong)
+    assert not list(tmp_path.glob("wrong*")), "a save that is refused leaves files"
+
+
+def test_parameters_of_another_network_are_not_saved(saved, tmp_path):
+    network, _ = saved
+    other = tiny("axial", width=4)
+    with pytest.raises(ValueError, match="the parameters are none of this axial"):
+        js.save_network(dataclasses.replace(network, params=other.params), tmp_path / "net")
+    with pytest.raises(ValueError, match="by the name of cell_cnn that is a Axial"):
+        js.save_network(dataclasses.replace(network, name="cell_cnn"), tmp_path / "net")
+
+
+def test_fields_that_training_did_not_fix_may_be_changed(saved, tmp_path):
+    _, path = saved
+    assert js.load_network(path, dtype="bfloat16").config.dtype == "bfloat16"
+    with pytest.raises(ValueError, match="heads of a trained axial can't be changed, only dtype"):
+        js.load_network(path, heads=4)
+    with pytest.raises(ValueError, match="unknown dtype 'half'"):
+        js.load_network(path, dtype="half")
+
+
+@every_network
+def test_adjustable_fields_change_no_parameters(name):
+    architecture = NETWORKS[name]
+    assert set(architecture.adjustable) <= {field.name for field in dataclasses.fields(architecture.config)}
+    others = {"dtype": "bfloat16", "iterations": 5}
+    usual = networks.make_forward(name, FOUR, **TINY[name])
+    changed = {field: others[field] for field in architecture.adjustable}
+    assert networks.make_forward(name, FOUR, **TINY[name] | changed).shapes() == usual.shapes()
+
+
+def test_a_network_for_any_board_takes_another_one(tmp_path):
+    path = js.save_network(tiny("cube"), tmp_path / "net")
+    assert js.load_network(path, board=NINE, iterations=3).config.iterations == 3
+    assert js.load_network(path, board=NINE).board == NINE
+    assert js.load_network(path).board == FOUR
+
+
+def test_another_board_is_refused(saved):
+    _, path = saved
+    assert js.load_network(path, board=js.Board.classic(4)).board == FOUR
+    said = refusal(path, board=NINE)
+    assert str(path) in said and "4x4 with 2x2 boxes, not for 9x9 with 3x3 boxes" in said
+
+
+def test_missing_files_are_refused(saved, tmp_path):
+    _, path = saved
+    assert "nowhere.safetensors: there is no such file; shipped are" in refusal(tmp_path / "nowhere")
+    assert "cubic.safetensors: there is no such file" in refusal("cubic")
+    path.with_suffix(".json").unlink()
+    assert f"{path}: its card small.json is missing" in refusal(path)
+
+
+def test_truncated_and_altered_files_are_refused(saved):
+    _, path = saved
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[-1] ^= 1
+    for data in (whole[:-1], whole[: len(whole) // 2], b"", bytes(flipped), whole + b"\0"):
+        path.write_bytes(data)
+        assert f"{path}: truncated or altered; its sha256 is" in refusal(path)
+    # nor does a checksum that was altered along help
+    path.write_bytes(whole[:-1])
+    alter_card(path, sha256=hashlib.sha256(whole[:-1]).hexdigest())
+    assert f"{path}: no safetensors file" in refusal(path)
+
+
+def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
+    """The parameters are new, the card is still the old one."""
+    _, path = saved
+
+    def write(file, data):
+        if file.suffix == ".json":
+            raise KeyboardInterrupt
+        file.write_bytes(data)
+
+    monkeypatch.setattr(weights, "write_file", write)
+    with pytest.raises(KeyboardInterrupt):
+        js.save_network(tiny("axial", seed=8), path)
+    assert "truncated or altered" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"format": weights.FORMAT + 1}, "a card of format 2; this version of jaxsudoku reads 1"),
+        ({"format": 0}, "malformed: format"),
+        ({"format": "1"}, "malformed: format"),
+        ({"format": None}, "no card of a network (KeyError: 'format')"),
+        ({"architecture": "resnext"}, "unknown network 'resnext'"),
+        ({"architecture": None}, "architecture"),
+        ({"architecture": "cell_cnn"}, "the config of cell_cnn has dtype, features, hidden, width; amiss: "),
+        ({"architecture": 5}, "malformed: architecture"),
+        ({"config": {}}, "amiss: dtype, expansion, heads, hidden, rounds, width"),
+        ({"config": {**TINY["axial"], "dtype": "float32", "heads": 3}}, "width must be a multiple of heads"),
+        ({"config": {**TINY["axial"], "dtype": "float32", "rounds": "1"}}, "rounds must be an integer"),
+        ({"config": {**TINY["axial"], "dtype": "float32", "width": 4}}, "such a network has"),
+        ({"config": [1]}, "malformed: config"),
+        ({"board": {"name": "4x4", "side": 4, "box": [2, 3]}}, "a box of 2x3 has 6 cells"),
+        ({"board": "4x4"}, "no card of a network"),
+        ({"board": {"name": "6x6", "side": 6, "box": [2, 3]}}, "such a network has"),
+        ({"parameters": 12}, "such a network has 2,077 parameters, not 12"),
+        ({"sha256": 12}, "malformed: sha256"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_cards_that_are_malformed_or_tell_of_another_network_are_refused(saved, change, reason):
+    _, path = saved
+    alter_card(path, **change)
+    said = refusal(path)
+    assert said.startswith(str(path.with_suffix(".json"))) and reason in said
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "\xff"])
+def test_cards_that_are_none_are_refused(saved, text):
+    _, path = saved
+    path.with_suffix(".json").write_bytes(text.encode("latin-1"))
+    assert f"{path.with_suffix('.json')}: no card of a network" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda tensors: tensors.pop("embed.bias"), "embed.bias is missing"),
+        (lambda tensors: tensors.update(more=np.zeros(2)), "more is none of its tensors"),
+        (
+            lambda tensors: tensors.update({"embed.bias": np.zeros(9, np.float32)}),
+            "embed.bias is float32[9], not float32[8]",
+        ),
+        (
+            lambda tensors: tensors.update({"embed.bias": np.zeros(8, np.float64)}),
+            "embed.bias is float64[8], not float32[8]",
+        ),
+        (lambda tensors: tensors.clear(), "is missing; and"),
+    ],
+)
+def test_tensors_that_are_not_the_architectures_are_refused(saved, change, reason):
+    _, path = saved
+    alter_tensors(path, change)
+    said = refusal(path)
+    assert said.startswith(f"{path}: no axial of these sizes: ") and reason in said
+
+
+def test_shipped_networks_go_by_name(saved, tmp_path, monkeypatch):
+    network, _ = saved
+    monkeypatch.setattr(weights, "_folder", lambda: tmp_path)
+    assert networks.shipped() == ("small",)
+    monkeypatch.chdir(tmp_path.parent)
+    assert js.load_network("small") == network
+
+
+@pytest.mark.parametrize("name", networks.shipped())
+def test_shipped_networks_load(name):
+    assert networks.read_card(name).parameters == js.load_network(name).size
+
+
+# ---------------------------------------------------------------------- the face
+
+
+def test_networks_are_reached_from_the_face():
+    assert js.make_network is networks.make_network and js.networks is networks
+    program = (
+        "import jaxsudoku as js; js.networks.NETWORKS; from jax._src.xla_bridge import backends_are_initialized;"
+        "print(backends_are_initialized())"
+    )
+    run = [sys.executable, "-c", program]
+    folder = Path(js.__file__).parents[1]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.strip() == "False", done.stderr
