@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import jaxsudoku
-from jaxsudoku import solvers
+import reference
+from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
 from jaxsudoku.cli import flags, main
 from jaxsudoku.cli.clash import clashing, describe_clash
@@ -139,6 +140,26 @@ def test_csv_to_csv_carries_the_other_columns(capsys, puzzles, tmp_path):
     assert [row["status"] for row in rows] == ["solved", "unsatisfiable", "invalid", "malformed"]
     assert [row["solution"] for row in rows] == [SOLVED, "-", "-", "-"]
     assert [(row["id"], row["note"]) for row in rows] == [("7", "a, b"), ("8", ""), ("9", "c"), ("10", "")]
+
+
+def test_a_guided_solver_with_a_network_from_a_file(capsys, puzzles, tmp_path):
+    network = networks.make_network("cube", Board.classic(4), **reference.TINY["cube"])
+    path = networks.save_network(network, tmp_path / "net")
+    name, out = puzzles("puzzle", PROPER, "." * 16, CLASH, name="in.csv"), str(tmp_path / "out.csv")
+    argv = ("solve", name, *FOUR, "--solver", "iterative", "--network", str(path), "--rules", "naked")
+    code, summary, _ = run(capsys, *argv, "--restarts", "20", "--output", out, "--json")
+    assert code == 1  # the givens of one clash
+    with open(out, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["status"] for row in rows] == ["solved", "solved", "invalid"]
+    assert rows[0]["solution"] == SOLVED
+    calls = [int(row["network_calls"]) for row in rows]
+    assert calls[0] == calls[2] == 0 and calls[1] >= 4  # the rules solve the first one alone
+    told = json.loads(summary)
+    assert told["network"] == str(path) and told["network_calls"] == sum(calls)
+    path.write_bytes(path.read_bytes()[:-1])
+    code, _, err = run(capsys, *argv, "--output", out, "--force")
+    assert code == 2 and f"{path}: truncated or altered" in err
 
 
 def test_gzip_in_and_out(capsys, tmp_path):

@@ -208,6 +208,15 @@ def test_the_iterative_share_comes_from_the_solver(puzzles, monkeypatch):
     assert filled.network_calls.tolist() == [0, 4, 6]
 
 
+def test_the_iterative_share_of_networks_that_know_and_that_do_not(harder):
+    options = {"rules": ["naked"], "positions": 0, "rating": np.zeros(100)}
+    knowing = evaluate(oracle(harder.solutions, SIX, trust=36), harder.puzzles, **options).levels["naked"].total
+    assert (knowing.boards, knowing.iterative) == (1, 1)
+    assert knowing.fillings == knowing.network_calls > 0
+    lying = evaluate(oracle(harder.solutions, SIX, trust=0), harder.puzzles, **options).levels["naked"].total
+    assert lying.iterative < 1
+
+
 # ---------------------------------------------------------------------- what is evaluated
 
 

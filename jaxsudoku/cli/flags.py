@@ -240,8 +240,8 @@ def build_parser(solver: str | None = None) -> Parser:
     build.add_argument("--format", choices=("npz", "parquet"), help="of the shards (default: npz)")
     build.add_argument("--shard-size", type=_at_least(1), default=65536, metavar="N",
                        help="puzzles in a shard (default: 65536)")  # fmt: skip
-    build.add_argument("--exclude", metavar="FILE", action="append", default=[],
-                       help="puzzles whose solutions must not occur, up to symmetry (9x9); may be repeated")  # fmt: skip
+    clear_of = "puzzles whose solutions must not occur, up to symmetry (9x9); may be repeated"
+    build.add_argument("--exclude", metavar="FILE", action="append", default=[], help=clear_of)
     build.add_argument("--resume", action="store_true", help="go on with an interrupted build")
 
     rate = _command(commands, "rate", "tell how hard puzzles are", _RATE_EPILOG)

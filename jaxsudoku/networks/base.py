@@ -93,8 +93,8 @@ class Forward:
         Args:
           params: the parameters.
           candidates: bool[B, side, cells].
-          skipped: iterations to do before those that are told, int32 scalar. No gradient goes through them, so they cost
-            a quarter. Networks without iterations take no notice.
+          skipped: iterations to do before those that are told, int32 scalar. No gradient goes through them, so they
+            cost a quarter. Networks without iterations take no notice.
 
         Returns:
           ``Outputs``: policy [T, B, side, cells], value [T, B], T being the configured iterations, or 1.
