@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from jaxsudoku.cli.progress import Screen
 from jaxsudoku.files import write_file
@@ -22,15 +21,14 @@ _PAUSE = 0.5
 
 def summary(metrics: Metrics) -> dict[str, float]:
     """Means of summed metrics: loss, policy and value in nats, accuracies and useful positions as shares."""
-    sums = Metrics(*(float(np.asarray(total)) for total in metrics))
-    cells, alive, positions = max(sums.cells, 1.0), max(sums.alive, 1.0), max(sums.positions, 1.0)
+    loss, policy, right, cells, boards, alive, value, positions, made = map(float, metrics)
     return {
-        "loss": sums.loss / positions,
-        "policy_loss": sums.policy / cells,
-        "value_loss": sums.value / positions,
-        "cell_accuracy": sums.right / cells,
-        "board_accuracy": sums.boards / alive,
-        "useful": sums.positions / max(sums.made, 1.0),
+        "loss": loss / max(positions, 1.0),
+        "policy_loss": policy / max(cells, 1.0),
+        "value_loss": value / max(positions, 1.0),
+        "cell_accuracy": right / max(cells, 1.0),
+        "board_accuracy": boards / max(alive, 1.0),
+        "useful": positions / max(made, 1.0),
     }
 
 

@@ -213,7 +213,7 @@ def _on_one_device(params: networks.Params) -> networks.Params:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line; the exit status: 0, 1 if training failed, 2 after a usage error, 128 + a signal."""
     config, args = parse_arguments("Trains a network on solved puzzles.", argv)
-    if args.devices or jax.config.jax_num_cpu_devices < 0:
+    if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
         jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
     try:
         train(config, args.output, resume=args.resume, tensorboard=args.tensorboard)

@@ -60,8 +60,8 @@ class Validation:
     def __call__(self, params: Params) -> dict[str, float]:
         """The ``record.summary`` of parameters."""
         measure = _measure(self._forward, self._config.ramp, self._config.value_weight)
-        sums = [jax.device_get(measure(params, part)) for part in self._parts]
-        return summary(Metrics(*map(sum, zip(*sums, strict=True))))
+        parts = [jax.device_get(measure(params, part)) for part in self._parts]
+        return summary(jax.tree.map(lambda *totals: sum(totals), *parts))
 
 
 @functools.lru_cache(maxsize=8)
