@@ -19,7 +19,7 @@ import jaxsudoku
 import reference
 from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
-from jaxsudoku.cli import flags, main
+from jaxsudoku.cli import fields, flags, main
 from jaxsudoku.cli.clash import clashing, describe_clash
 from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.report import QUOTED
@@ -340,7 +340,7 @@ def test_every_field_of_a_config_is_a_flag(capsys, name):
     assert code == 0
     described = re.findall(r"^  --(?:\[no-\])?([\w-]+).*?\(default: .*?\)", out.replace("\n      ", " "), re.MULTILINE)
     assert {field.name.replace("_", "-") for field in dataclasses.fields(config)} <= set(described)
-    for text in flags._attribute_texts(config).values():
+    for text in fields.attribute_texts(config).values():
         assert len(text) > 10
 
 
@@ -365,7 +365,7 @@ def test_flags_of_every_type():
         way: str = "up"
 
     parser = flags.Parser()
-    flags.add_config(parser, Config, "flags", without=("way",))
+    fields.add_config(parser, Config, "flags", without=("way",))
     args = parser.parse_args(["--some-rate", "0.25", "--no-on", "--most", "7"])
     assert vars(args) == {"some_rate": 0.25, "on": False, "most": 7}
     assert vars(parser.parse_args([])) == {"some_rate": 0.5, "on": True, "most": None}
@@ -375,7 +375,7 @@ def test_flags_of_every_type():
 def test_a_field_without_a_flag_is_an_error():
     config = dataclasses.make_dataclass("Config", [("table", dict, dataclasses.field(default_factory=dict))])
     with pytest.raises(TypeError, match=r"Config\.table: no flag can be made"):
-        flags.add_config(flags.Parser(), config, "flags")
+        fields.add_config(flags.Parser(), config, "flags")
 
 
 def test_a_solver_takes_its_flags(capsys, puzzles):

@@ -15,10 +15,10 @@ from .positions import Positions
 
 
 class Metrics(NamedTuple):
-    """Sums over a batch, float32: what the last iteration of a network got right.
+    """Sums over positions, float32: what the last iteration of a network got right.
 
     Attributes:
-      loss: what is minimised, times the positions.
+      loss: what is minimised, times the useful positions.
       policy: cross-entropy (nats) over the open cells of live positions.
       right: number of those cells whose most probable digit is right.
       cells: their number.
@@ -26,6 +26,7 @@ class Metrics(NamedTuple):
       alive: live positions.
       value: cross-entropy (nats) of the value over the useful positions.
       positions: useful positions.
+      made: all positions.
     """
 
     loss: Array
@@ -36,17 +37,29 @@ class Metrics(NamedTuple):
     alive: Array
     value: Array
     positions: Array
+    made: Array
+
+
+def no_metrics() -> Metrics:
+    """The sums over nothing."""
+    return Metrics(*(jnp.float32(0) for _ in Metrics._fields))
 
 
 def objective(
-    forward: Forward, params: Params, positions: Positions, ramp: float, value_weight: float, cells: Array, count: Array
-) -> tuple[Array, Metrics]:
+    forward: Forward, params: Params, positions: Positions, ramp: float, value_weight: float, cells: Array, count: Array,
+    skipped: Array | int = 0,
+) -> tuple[Array, Metrics]:  # fmt: skip
     """The loss of some positions, as their part of a batch with so many open ``cells`` and useful positions ``count``.
+
+    The parts of a batch add up to its loss: the mean over open cells of the policy's cross-entropy, and
+    ``value_weight`` times the mean over useful positions of the value's, averaged over the iterations with weights that
+    rise evenly from 1 to 1 + ``ramp``. Dead positions have no right digits, so they teach the value alone. So many
+    iterations before those are ``skipped``.
 
     Returns:
       the loss, float32 scalar, and the ``Metrics``.
     """
-    outputs = forward.trace(params, positions.candidates)
+    outputs = forward.trace(params, positions.candidates, skipped)
     steps = outputs.value.shape[0]
     weight = jnp.linspace(1.0, 1.0 + ramp, steps)
     weight /= weight.sum()
@@ -60,8 +73,17 @@ def objective(
     hits = (outputs.policy[-1].argmax(axis=1) == right.argmax(axis=1)) & asked
     live = positions.alive & positions.useful
     boards = live & ((hits | ~asked).all(axis=1))
-    metrics = Metrics(loss * count, policy[-1], hits.sum(), asked.sum(), boards.sum(), live.sum(), value[-1],
-                      positions.useful.sum())  # fmt: skip
+    metrics = Metrics(
+        loss=loss * count,
+        policy=policy[-1],
+        right=hits.sum(),
+        cells=asked.sum(),
+        boards=boards.sum(),
+        alive=live.sum(),
+        value=value[-1],
+        positions=positions.useful.sum(),
+        made=jnp.float32(positions.useful.size),
+    )
     return loss, jax.tree.map(lambda x: x.astype(jnp.float32), metrics)
 
 

@@ -1,13 +1,15 @@
 """Positions to train on, made on the device from puzzles and their solutions.
 
-A position is a puzzle with some more cells filled in, as a solver meets it: mostly as the solution has them, sometimes
-with one wrong digit among them, so that the value learns which positions are dead. Rules then settle what they can, and
-positions that they solve or refute are replaced by others, as no network will be asked about them.
+A position is a puzzle with some more cells filled in as the solution has them, and with what rules leave of its
+candidates, as a solver meets it. In some a wrong candidate is then taken as well, so that the value learns which
+positions are dead, and the rules run again. Positions that they solve or refute make way for others, as no network will
+be asked about them.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import NamedTuple
 
 import jax
@@ -38,7 +40,7 @@ class Kind:
     def __post_init__(self) -> None:
         if self.rules not in RULES:
             raise ValueError(f"unknown rules {self.rules!r}: choose one of {', '.join(RULES)}")
-        if self.share <= 0 or self.filled < 0 or not 0 <= self.wrong <= 1:
+        if not (0 < self.share < math.inf and 0 <= self.filled < math.inf and 0 <= self.wrong <= 1):
             raise ValueError(f"{self}: share must be above 0, filled at least 0, wrong between 0 and 1")
 
 
@@ -49,7 +51,8 @@ class Positions(NamedTuple):
       candidates: bool[B, side, cells], what the network sees.
       truth: bool[B, side, cells], the solution of the puzzle.
       alive: bool[B], whether that is a solution of the position too.
-      useful: bool[B], whether rules leave anything to be told; false where too few such positions were found.
+      useful: bool[B], whether rules leave anything to be told; false where too few such positions were found, and
+        nothing else there means anything.
     """
 
     candidates: Array
@@ -61,31 +64,31 @@ class Positions(NamedTuple):
 def make_positions(
     board: Board, key: Array, puzzles: Array, solutions: Array, preference: Array, kind: Kind, size: int
 ) -> Positions:
-    """Makes positions of one kind from more puzzles than positions, at most one of each.
+    """Makes positions of one kind from more puzzles than positions, at most one of each puzzle.
 
     Args:
       board: the board.
       key: a JAX key.
-      puzzles: uint8[N, cells], N at least ``size`` and a multiple of 32.
+      puzzles: uint8[N, cells], N at least ``size`` and a multiple of 32; each has exactly one solution.
       solutions: uint8[N, cells].
       preference: float32[N], log-weights by which puzzles are drawn among those that make a useful position.
       kind: how they are made.
       size: how many.
     """
     filling, erring, choosing, drawing = jax.random.split(key, 4)
-    truth = _digits(board, solutions)
-    cubes = grids_to_cubes(board, jnp.where(_some(filling, puzzles == 0, kind.filled), solutions, puzzles))
-    right, refuted, solved = settle(board, cubes, kind.rules)
-    alive = jnp.ones(puzzles.shape[0], bool)
+    truth = grids_to_cubes(board, solutions)
+    filled = jnp.where(_some(filling, puzzles == 0, kind.filled), solutions, puzzles)
+    candidates, refuted, solved = settle(board, grids_to_cubes(board, filled), kind.rules)
     useful = ~refuted & ~solved
+    alive = jnp.ones(useful.shape, bool)
     if kind.wrong:
-        wrong, wrong_refuted, _ = settle(board, one_wrong(erring, right, truth), kind.rules)
-        err = jax.random.bernoulli(choosing, kind.wrong, alive.shape) & useful & ~wrong_refuted
-        err &= (wrong & ~truth).any(axis=(1, 2)) & ~((wrong & truth).any(axis=1).all(axis=1))
-        right, alive = jnp.where(err[:, None, None], wrong, right), ~err
+        wrong, refuted, solved = settle(board, one_wrong(erring, candidates, truth), kind.rules)
+        agrees = (wrong & truth).any(axis=1).all(axis=1)
+        erred = jax.random.bernoulli(choosing, kind.wrong, useful.shape) & useful & ~refuted & ~solved & ~agrees
+        candidates, alive = jnp.where(erred[:, None, None], wrong, candidates), ~erred
     score = preference + jax.random.gumbel(drawing, useful.shape)
     _, chosen = jax.lax.top_k(jnp.where(useful, score, -jnp.inf), size)
-    return Positions(right[chosen], truth[chosen], alive[chosen], useful[chosen])
+    return Positions(candidates[chosen], truth[chosen], alive[chosen], useful[chosen])
 
 
 def settle(board: Board, cubes: Array, rules: str) -> tuple[Array, Array, Array]:
@@ -105,16 +108,16 @@ def one_wrong(key: Array, cubes: Array, truth: Array) -> Array:
 
 
 def _some(key: Array, cells: Array, mean: float) -> Array:
-    """Some of the cells bool[N, cells]: their number is drawn from an exponential distribution."""
+    """Some of the cells bool[N, cells]: of each row a geometrically distributed number, as far as there are so many."""
+    if not mean:
+        return jnp.zeros_like(cells)
     number_key, order_key = jax.random.split(key)
-    number = jnp.floor(jax.random.exponential(number_key, (cells.shape[0], 1)) * (mean + 0.5))
+    # rounded down, an exponential variable of this scale has the mean that is wanted
+    scale = 1 / math.log1p(1 / mean)
+    number = jnp.floor(jax.random.exponential(number_key, (cells.shape[0], 1)) * scale)
     order = jnp.where(cells, jax.random.uniform(order_key, cells.shape), 2.0)
     rank = jnp.argsort(jnp.argsort(order, axis=1), axis=1)
     return cells & (rank < number)
-
-
-def _digits(board: Board, solutions: Array) -> Array:
-    return grids_to_cubes(board, solutions) & (solutions != 0)[:, None]
 
 
 def padded(size: int) -> int:

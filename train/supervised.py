@@ -9,260 +9,223 @@ their card. ``--resume`` goes on where a run was cut off; on a CPU it ends in th
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
+import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
-from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-import jaxsudoku as js
-from jaxsudoku import datasets, networks
-from jaxsudoku.batches import compiler_options, usable_cores
-from jaxsudoku.datasets import Batch, Dataset
+from jaxsudoku import networks
+from jaxsudoku.batches import usable_cores
+from jaxsudoku.cli.failure import described as told
+from jaxsudoku.cli.progress import Screen
+from jaxsudoku.cli.stop import Signals, Stop
+from jaxsudoku.datasets import Dataset
+from jaxsudoku.files import write_file
+from jaxsudoku.generation import GenerationError
 
+from .checkpoints import Checkpoints
 from .config import TrainConfig, parse_arguments
-from .objective import Metrics, objective, open_cells
-from .record import Recorder, summary
-from .update import TrainState, draw_positions, first_state, make_update, puzzles_needed
-
-#: Stages in which the number of iterations rises.
-_STAGES = 4
+from .feed import check_data, described, held_out_puzzles, open_data, puzzles_of_steps
+from .objective import Metrics, no_metrics
+from .record import Recorder
+from .update import compiled_update, first_state, fitting_devices, forward_at, puzzles_needed
+from .validation import Validation
 
 
 def train(
     config: TrainConfig, folder: str | os.PathLike[str], *, resume: bool = False, tensorboard: bool = False,
     stop_at: int | None = None,
 ) -> networks.Network:  # fmt: skip
-    """Trains a network on all devices.
+    """Trains a network on all devices of this process.
+
+    Ctrl-C and SIGTERM end it after the step that it is at, with a checkpoint; a second one ends it at once.
 
     Args:
       config: the settings.
       folder: where the data (if generated), checkpoints, metrics and the network go.
       resume: go on with the run in the folder, if there is one.
       tensorboard: write TensorBoard files too.
-      stop_at: leave off after this step, with a checkpoint, as if cut off there; None for the end.
+      stop_at: leave off after this step, with a checkpoint, as if stopped there; None for the end.
 
     Returns:
       The network with the averaged parameters; also saved as ``network.safetensors`` when the run is at its end.
 
     Raises:
-      FileExistsError: the folder holds a run, and resume isn't set.
-      ValueError: settings that make no sense, or other ones than those of the run to resume.
+      FileExistsError: the folder isn't empty, and resume isn't set.
+      ValueError: settings that make no sense or don't suit the data or the devices, or other ones than those of the
+        run to resume.
+      FloatingPointError: training has diverged. The last checkpoint is from before.
+      ImportError: TensorBoard is asked for and tensorboardX is missing.
+      Stop: a signal ended the run; ``advice`` says how to go on.
     """
-    folder = Path(folder).absolute()
-    _settle_config(config, folder, resume)
-    data = _data(config, folder)
+    folder, screen = Path(folder).absolute(), Screen(bar=True)
     mesh = Mesh(np.asarray(jax.devices()), ("batch",))
+    _check(config, folder, resume, mesh.size)
+    with Signals() as signals:
+        try:
+            return _train(config, folder, mesh, signals, screen, tensorboard, stop_at)
+        except Stop as stop:
+            stop.advice = f"go on with --resume, from {stop.advice or 'what is there'}"
+            raise
+        finally:
+            screen.clear()
+
+
+def _train(
+    config: TrainConfig, folder: Path, mesh: Mesh, signals: Signals, screen: Screen, tensorboard: bool,
+    stop_at: int | None,
+) -> networks.Network:  # fmt: skip
+    data = open_data(config, folder / "data", _generating(screen))
     key = jax.random.key(config.seed)
-    last = config.steps if stop_at is None else min(stop_at, config.steps)
-    forward = _forward(config, config.steps)
-    # kept by replicating: every device holds all parameters
+    first_key, puzzles_key, steps_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
+    forward = forward_at(config, config.steps)
+    validate = Validation(config, forward, validation_key)
     everywhere = NamedSharding(mesh, PartitionSpec())
-    state = jax.device_put(first_state(config, forward, jax.random.fold_in(key, 0)), everywhere)
-    with _manager(folder, config) as checkpoints:
-        seconds = 0.0
-        if checkpoints.latest_step() is not None:
-            state, seconds = _restored(checkpoints, state)
-        step = int(state.step)
-        recorder = Recorder(folder, step, seconds, tensorboard)
-        validate = _validation(config, key)
-        batches = _batches(data, config, forward, jax.random.fold_in(key, 1), mesh, step)
-        update, since, sums = None, step, None
-        clock = recorder.seconds
-        for step, batch in zip(range(step + 1, last + 1), batches, strict=False):
-            if update is None or _iterations(config, step) != _iterations(config, step - 1):
-                update = _compiled_update(config, _forward(config, step), mesh)
-            state, metrics = update(state, batch, jax.random.fold_in(key, 2))
-            sums = metrics if sums is None else jax.tree.map(jax.numpy.add, sums, metrics)
-            if step % config.report_every == 0 or step == last:
-                values = summary(jax.device_get(sums))
-                rate = (step - since) * config.batch_size / (recorder.seconds - clock)
-                recorder.write("train", step, values, config.steps, rate)
-                since, sums, clock = step, None, recorder.seconds
-            if step % config.validate_every == 0 or step == config.steps:
-                recorder.write("validate", step, validate(state.average), config.steps)
-                clock = recorder.seconds
-            if step % config.save_every == 0 or step == last:
-                _save(checkpoints, step, state, recorder.seconds)
-        recorder.close()
+    state = jax.device_put(first_state(config, forward, first_key), everywhere)
+    sums, seconds = no_metrics(), 0.0
+    _write_settings(config, folder)
+    with Checkpoints(folder / "checkpoints", config.keep) as checkpoints:
+        if checkpoints.latest is not None:
+            state, clock = checkpoints.restore(state)
+            sums, seconds = Metrics(*map(jax.numpy.float32, clock["sums"])), clock["seconds"]
+            if clock["devices"] != mesh.size:
+                screen.say(f"the run began on {clock['devices']} devices: on {mesh.size} it makes other positions")
+        sums = jax.device_put(sums, everywhere)
+        begun, last = int(state.step), config.steps if stop_at is None else min(stop_at, config.steps)
+        recorder = Recorder(folder, config.steps, config.batch_size, screen, begun, seconds, tensorboard)
+
+        def save() -> None:
+            _check_sums(sums, config, int(state.step))
+            told = {"seconds": recorder.seconds, "sums": [float(total) for total in sums], "devices": mesh.size}
+            checkpoints.save(state, told)
+
+        try:
+            puzzles = puzzles_of_steps(data, config, puzzles_key, mesh, begun)
+            for step, batch in zip(range(begun + 1, last + 1), puzzles, strict=False):
+                with signals.held():
+                    update = compiled_update(config, forward_at(config, step), mesh)
+                    state, sums = update(state, sums, batch, steps_key)
+                    if step == begun + 1 or config.iterations_at(step) != config.iterations_at(step - 1):
+                        _check_sums(sums, config, step)
+                        recorder.mark(step)  # what was compiled is none of the pace
+                    recorder.show(step, sums)
+                    if step % config.report_every == 0 or step == config.steps:
+                        _check_sums(sums, config, step)
+                        recorder.train(step, sums)
+                        sums = jax.device_put(no_metrics(), everywhere)
+                    if step % config.validate_every == 0 or step == config.steps:
+                        recorder.validate(step, validate(_on_one_device(state.average)))
+                        recorder.mark(step)
+                    if step % config.save_every == 0 or step == last:
+                        save()
+                        recorder.mark(step)
+        except Stop as stop:
+            save()
+            stop.advice = f"step {int(state.step):,} of {config.steps:,}"
+            raise
+        finally:
+            recorder.close()
         network = networks.Network(config.network, forward, jax.device_get(state.average))
         if int(state.step) == config.steps:
-            _export(network, config, data, folder, recorder, validate(state.average))
+            metrics = validate(_on_one_device(state.average))
+            networks.save_network(network, folder / "network", **_facts(config, data, recorder.seconds, metrics))
         return network
 
 
-# ---------------------------------------------------------------------- parts of a run
+# ---------------------------------------------------------------------- what can go wrong
 
 
-def _settle_config(config: TrainConfig, folder: Path, resume: bool) -> None:
-    """Writes the settings into a new folder, or compares them with those that are there."""
-    path = folder / "config.json"
-    wanted = json.loads(json.dumps(dataclasses.asdict(config)))
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(wanted, indent=2) + "\n")
-        return
-    if not resume:
-        raise FileExistsError(f"{folder} holds a run; resume it, or name another folder")
-    there = json.loads(path.read_text())
-    differing = [name for name in sorted({*there, *wanted}) if there.get(name) != wanted.get(name)]
-    if differing:
-        told = ", ".join(f"{name} {there.get(name)!r} there, {wanted.get(name)!r} here" for name in differing)
-        raise ValueError(f"the run in {folder} has other settings: {told}")
+def _check(config: TrainConfig, folder: Path, resume: bool, devices: int) -> None:
+    """Raises what ``train`` does for settings, before anything is written."""
+    if folder.exists() and any(folder.iterdir()) and not resume:
+        raise FileExistsError(f"{folder} isn't empty: go on with --resume, or name another folder")
+    if (folder / _SETTINGS).exists():
+        there, here = json.loads((folder / _SETTINGS).read_bytes()), _settings(config)
+        differing = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
+        if differing:
+            listed = ", ".join(f"{name} is {there.get(name)!r} there, {here.get(name)!r} here" for name in differing)
+            raise ValueError(f"the run in {folder} has other settings: {listed}")
+    puzzles_needed(config, devices)
+    for step in (1, config.steps):
+        forward_at(config, step).shapes()
+    held_out_puzzles(config)
+    check_data(config, devices)
 
 
-def _data(config: TrainConfig, folder: Path) -> list[Dataset]:
-    """The data sets, generated if none is named."""
-    board = config.parsed_board
-    if config.data:
-        data = [datasets.load(name) for name in config.data]
-        for dataset in data:
-            if dataset.board != board:
-                raise ValueError(f"{dataset.folder} holds puzzles of {dataset.board}, not of {board}")
-        return data
-    wishes = {"clues": tuple(map(int, config.clues.split(":")))} if config.clues else {}
-    excluded = [np.asarray(js.read_puzzles(name, board)) for name in config.exclude]
-    if board == js.Board.classic():
-        excluded.append(np.asarray(js.load(config.held_out)))
-    print(f"generating {config.generate:,} puzzles", file=sys.stderr, flush=True)
-    return [
-        datasets.build(folder / "data", config.generate, seed=config.seed, board=board, resume=True,
-                       exclude=np.concatenate(excluded) if excluded else None, **wishes)
-    ]  # fmt: skip
+def _check_sums(sums: Metrics, config: TrainConfig, step: int) -> None:
+    """Raises if training has diverged, or has nothing to learn from."""
+    if not math.isfinite(sums.loss):
+        raise FloatingPointError(f"the loss is {float(sums.loss)} by step {step:,}: try a lower learning_rate")
+    if float(sums.made) and not float(sums.positions):
+        raise ValueError(f"the kinds {' '.join(config.kinds)} leave nothing to learn on this board: their rules solve "
+                         "all positions; choose weaker rules or harder puzzles")  # fmt: skip
 
 
-def _batches(
-    data: Sequence[Dataset], config: TrainConfig, forward: networks.Forward, key: Array, mesh: Mesh, start: int
-) -> Iterator[Batch]:
-    """The puzzles of every step from ``start`` on: as many from each data set, dealt out over the devices."""
-    needed = puzzles_needed(config, mesh.size)
-    if needed % len(data):
-        raise ValueError(f"the {needed} puzzles of a step can't come from {len(data)} data sets in equal parts")
-    augment = not networks.get(config.network).equivariant
-    streams = [
-        datasets.batches(dataset, jax.random.fold_in(key, number), needed // len(data), augment=augment, start=start)
-        for number, dataset in enumerate(data)
-    ]
-    split = NamedSharding(mesh, PartitionSpec("batch"))
-    # dealt in turn, so that each device and each kind of position sees every data set
-    for parts in zip(*streams, strict=True):
-        whole = parts[0] if len(parts) == 1 else jax.tree.map(
-            lambda *arrays: jax.numpy.stack(arrays, axis=1).reshape(needed, *arrays[0].shape[1:]), *parts)  # fmt: skip
-        yield jax.device_put(whole, split)
+# ---------------------------------------------------------------------- what is written, and where
+
+_SETTINGS = "config.json"
 
 
-def _iterations(config: TrainConfig, step: int) -> int:
-    """Iterations of the network at a step: they rise in stages, as early on few teach as much and cost less."""
-    first, last = config.iterations
-    stage = min((step - 1) * _STAGES // config.steps, _STAGES - 1)
-    return round(first + (last - first) * stage / (_STAGES - 1))
+def _settings(config: TrainConfig) -> dict[str, Any]:
+    """The config as JSON gives it back."""
+    return json.loads(json.dumps(dataclasses.asdict(config)))
 
 
-def _forward(config: TrainConfig, step: int) -> networks.Forward:
-    sizes = config.parsed_sizes
-    if iterations := _iterations(config, step):
-        sizes["iterations"] = iterations
-    return networks.make_forward(config.network, config.parsed_board, **sizes)
+def _write_settings(config: TrainConfig, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / _SETTINGS, f"{json.dumps(_settings(config), indent=2)}\n".encode())
 
 
-@functools.lru_cache(maxsize=_STAGES)
-def _compiled_update(config: TrainConfig, forward: networks.Forward, mesh: Mesh) -> Any:
-    update = make_update(config, forward, mesh)
-    return jax.jit(update, donate_argnums=0, compiler_options=compiler_options())
-
-
-def _validation(config: TrainConfig, key: Array) -> Any:
-    """A function from parameters to metrics on fixed positions of held-out puzzles, by the network as it will be."""
-    board = config.parsed_board
-    puzzles = np.asarray(js.load(config.held_out))
-    grids = js.solve(puzzles, board=board).grids
-    forward = _forward(config, config.steps)
-    sized = dataclasses.replace(config, batch_size=256, microbatch=0)
-    needed = puzzles_needed(sized, 1)
-    rows = np.resize(np.arange(len(puzzles)), needed)
-    batch = Batch(puzzles[rows], grids[rows], np.zeros(needed, np.int32), np.zeros(needed, np.float32))
-
-    @functools.partial(jax.jit, compiler_options=compiler_options())
-    def make(key: Array, batch: Batch) -> Any:
-        return draw_positions(sized, forward, key, batch, jax.numpy.float32(0), 1)
-
-    positions = make(jax.random.fold_in(key, 3), jax.tree.map(jax.numpy.asarray, batch))
-
-    @jax.jit
-    def measure(params: networks.Params, part: Any) -> Metrics:
-        cells, count = (jax.numpy.maximum(number.sum(), 1) for number in (open_cells(part), part.useful))
-        return objective(forward, params, part, config.ramp, config.value_weight, cells, count)[1]
-
-    def validate(params: networks.Params) -> dict[str, float]:
-        parts = [jax.tree.map(lambda x, i=i: x[i : i + 32], positions) for i in range(0, 256, 32)]
-        return summary(jax.tree.map(lambda *sums: sum(sums), *(jax.device_get(measure(params, p)) for p in parts)))
-
-    return validate
-
-
-def _manager(folder: Path, config: TrainConfig) -> ocp.CheckpointManager:
-    options = ocp.CheckpointManagerOptions(max_to_keep=config.keep, enable_async_checkpointing=False)
-    return ocp.CheckpointManager(folder / "checkpoints", options=options)
-
-
-def _save(checkpoints: ocp.CheckpointManager, step: int, state: TrainState, seconds: float) -> None:
-    checkpoints.save(
-        step,
-        args=ocp.args.Composite(state=ocp.args.StandardSave(state), clock=ocp.args.JsonSave({"seconds": seconds})),
-        force=True,
-    )
-
-
-def _restored(checkpoints: ocp.CheckpointManager, like: TrainState) -> tuple[TrainState, float]:
-    abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), like)
-    args = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), clock=ocp.args.JsonRestore())
-    found = checkpoints.restore(checkpoints.latest_step(), args=args)
-    return found["state"], found["clock"]["seconds"]
-
-
-def _export(
-    network: networks.Network, config: TrainConfig, data: Sequence[Dataset], folder: Path, recorder: Recorder,
-    metrics: dict[str, float],
-) -> None:  # fmt: skip
+def _facts(config: TrainConfig, data: Sequence[Dataset], seconds: float, metrics: dict[str, float]) -> dict[str, Any]:
+    """What a network's card says of how it was trained."""
     device = jax.devices()[0]
-    networks.save_network(
-        network,
-        folder / "network",
-        training=dataclasses.asdict(config),
-        data=[_told(dataset) for dataset in data],
-        seed=config.seed,
-        device=f"{jax.device_count()} x {device.device_kind or device.platform}",
-        versions={"jax": jax.__version__},
-        seconds=round(recorder.seconds),
-        metrics=metrics,
-    )
+    return {
+        "training": dataclasses.asdict(config),
+        "data": [described(dataset) for dataset in data],
+        "seed": config.seed,
+        "device": f"{jax.device_count()} x {device.device_kind or device.platform}",
+        "versions": {"jax": jax.__version__},
+        "seconds": round(seconds),
+        "metrics": metrics,
+    }
 
 
-def _told(dataset: Dataset) -> dict[str, Any]:
-    """What a network's card says of a data set."""
-    card = dataset.card
-    return {"puzzles": card.count, "seed": card.seed, "wishes": card.wishes, "excluded": card.excluded,
-            "grades": card.grades, "made_with": card.made_with}  # fmt: skip
+def _generating(screen: Screen) -> Any:
+    """Shows how far the generation of puzzles is."""
+    return lambda done, count: screen.show(f"{done:,} of {count:,} puzzles generated", now=True)
+
+
+def _on_one_device(params: networks.Params) -> networks.Params:
+    """Parameters that every device has, as one of them has them."""
+    return jax.tree.map(lambda leaf: leaf.addressable_shards[0].data, params)
+
+
+# ---------------------------------------------------------------------- the command line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; the exit status."""
+    """Runs the command line; the exit status: 0, 1 if training failed, 2 after a usage error, 128 + a signal."""
     config, args = parse_arguments("Trains a network on solved puzzles.", argv)
-    if args.devices or jax.config.jax_num_cpu_devices < 0:
-        jax.config.update("jax_num_cpu_devices", args.devices or usable_cores())
+    if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
+        jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
     try:
         train(config, args.output, resume=args.resume, tensorboard=args.tensorboard)
-    except (FileExistsError, FileNotFoundError, ValueError, ImportError) as error:
-        print(f"train: error: {error}", file=sys.stderr)
+    except Stop as stop:
+        print(f"train: stopped by {stop.signal.name}; {stop.advice}", file=sys.stderr, flush=True)
+        os._exit(128 + stop.signal)  # a usual exit would wait for threads that can't be interrupted
+    except (OSError, ValueError, ImportError) as error:
+        print(f"train: error: {told(error)}", file=sys.stderr)
         return 2
+    except (FloatingPointError, GenerationError) as error:
+        print(f"train: error: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

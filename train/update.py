@@ -1,8 +1,14 @@
-"""One step of training as a pure function, on all devices: positions, gradients, AdamW, averaged parameters."""
+"""One step of training as a pure function, on all devices: positions, gradients, AdamW, averaged parameters.
+
+A step makes its positions from the puzzles it is given, each device from its own part of them. Losses are normalised by
+what all devices have, so that the summed gradients are those of the whole batch, however it is cut into devices and
+microbatches. All that is random follows from the key, the step and the device's number.
+"""
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,6 +18,8 @@ import optax
 from jax import Array, lax
 from jax.sharding import Mesh, PartitionSpec
 
+from jaxsudoku import networks
+from jaxsudoku.batches import compiler_options
 from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params
 
@@ -36,6 +44,18 @@ class TrainState(NamedTuple):
     optimiser: Any
 
 
+def forward_at(config: TrainConfig, step: int) -> Forward:
+    """The network as a step trains it, with the iterations of that step.
+
+    Raises:
+      ValueError: an unknown architecture or size.
+    """
+    sizes = config.parsed_sizes
+    if iterations := config.iterations_at(step):
+        sizes["iterations"] = iterations
+    return networks.make_forward(config.network, config.parsed_board, **sizes)
+
+
 def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
     """AdamW with warm-up, a cosine down to a hundredth, and clipped gradients; only matrices decay."""
     schedule = optax.warmup_cosine_decay_schedule(
@@ -49,15 +69,43 @@ def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
 
 
 def first_state(config: TrainConfig, forward: Forward, key: Array) -> TrainState:
-    """The state before the first step."""
+    """The state before the first step; raises ValueError if the network to start from has other sizes."""
     params = forward.init(key)
+    if config.start:
+        found = networks.load_network(config.start).params
+        if jax.tree.map(jnp.shape, found) != jax.tree.map(jnp.shape, params):
+            raise ValueError(f"{config.start} holds no {config.network} of these sizes to start from")
+        params = found
     average = jax.tree.map(jnp.copy, params)
     return TrainState(jnp.int32(0), params, average, make_optimiser(config).init(params))
 
 
 def puzzles_needed(config: TrainConfig, devices: int) -> int:
-    """Puzzles that a step takes, over all devices."""
+    """Puzzles that a step takes, over all devices; raises ValueError if the batch can't be cut for so many."""
     return devices * sum(drawn for _, drawn in _parts(config, devices))
+
+
+def fitting_devices(config: TrainConfig, most: int) -> int:
+    """The largest number of devices, up to ``most``, that the batch can be cut for; 1 if there is none."""
+    for devices in range(most, 1, -1):
+        try:
+            puzzles_needed(config, devices)
+        except ValueError:
+            continue
+        return devices
+    return 1
+
+
+@functools.lru_cache(maxsize=8)
+def compiled_update(config: TrainConfig, forward: Forward, mesh: Mesh) -> Callable[..., tuple[TrainState, Metrics]]:
+    """The step (state, sums, batch, key) -> (state, sums), which adds its metrics to the sums; both are donated."""
+    update = make_update(config, forward, mesh)
+
+    def summed(state: TrainState, sums: Metrics, batch: Batch, key: Array) -> tuple[TrainState, Metrics]:
+        state, metrics = update(state, batch, key)
+        return state, jax.tree.map(jnp.add, sums, metrics)
+
+    return jax.jit(summed, donate_argnums=(0, 1), compiler_options=compiler_options())
 
 
 def make_update(
@@ -68,14 +116,12 @@ def make_update(
     devices = mesh.size
 
     def gradients(params: Params, step: Array, batch: Batch, key: Array) -> tuple[Params, Metrics]:
-        key = jax.random.fold_in(jax.random.fold_in(key, step), lax.axis_index("batch"))
-        positions = draw_positions(config, forward, key, batch, _progress(config, step), devices)
-        cells = lax.psum(open_cells(positions).sum(), "batch")
-        count = lax.psum(positions.useful.sum(), "batch")
-        loss = functools.partial(objective, forward, ramp=config.ramp, value_weight=config.value_weight,
-                                 cells=jnp.maximum(cells, 1), count=jnp.maximum(count, 1))  # fmt: skip
-        grads, metrics = _accumulated(loss, params, positions, config.microbatch)
-        return lax.psum((grads, metrics), "batch")
+        key = jax.random.fold_in(key, step)
+        # the same number everywhere: no device waits for another one
+        skipped = jax.random.randint(jax.random.fold_in(key, devices), (), 0, config.skipped + 1) if config.skipped else 0
+        key = jax.random.fold_in(key, lax.axis_index("batch"))
+        positions = draw_positions(config, forward, key, batch, step / config.steps, devices)
+        return batch_gradients(config, forward, params, positions, "batch", skipped)
 
     sharded = jax.shard_map(
         gradients,
@@ -95,10 +141,44 @@ def make_update(
     return update
 
 
+def batch_gradients(
+    config: TrainConfig, forward: Forward, params: Params, positions: Positions, axis: str | None = None,
+    skipped: Array | int = 0,
+) -> tuple[Params, Metrics]:  # fmt: skip
+    """The gradients and metrics of a batch.
+
+    Args:
+      config: the settings.
+      forward: the network.
+      params: its parameters.
+      positions: the batch, or this device's part of it.
+      axis: name of the axis of devices that have the other parts; None if this is the whole batch.
+      skipped: iterations before those that are learned from.
+    """
+
+    def over_devices(values: Any) -> Any:
+        return values if axis is None else lax.psum(values, axis)
+
+    cells = over_devices(open_cells(positions).sum())
+    count = over_devices(positions.useful.sum())
+    loss = functools.partial(objective, forward, ramp=config.ramp, value_weight=config.value_weight,
+                             cells=jnp.maximum(cells, 1), count=jnp.maximum(count, 1), skipped=skipped)  # fmt: skip
+    return over_devices(_accumulated(loss, params, positions, config.microbatch))
+
+
 def draw_positions(
     config: TrainConfig, forward: Forward, key: Array, batch: Batch, progress: Array, devices: int
 ) -> Positions:
-    """A device's positions of a step, of every kind, from its part of the puzzles."""
+    """A device's positions of a step, of every kind, from its part of the puzzles.
+
+    Args:
+      config: the settings.
+      forward: the network.
+      key: a JAX key.
+      batch: the device's puzzles.
+      progress: the part of training that is done, float32 from 0 to 1.
+      devices: number of devices that share the step.
+    """
     first, last = config.hardness
     preference = (first + (last - first) * progress) * jnp.log1p(batch.rating)
     made = []
@@ -116,27 +196,23 @@ def draw_positions(
 def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:
     """For each kind the positions that a device makes, and the puzzles that it draws for them."""
     if config.batch_size % devices:
-        raise ValueError(f"batch_size {config.batch_size} can't be cut into {devices} equal parts")
+        raise ValueError(f"batch_size {config.batch_size} can't be cut into equal parts for {devices} devices")
     each = config.batch_size // devices
-    if config.microbatch and each % config.microbatch:
+    if config.microbatch and each > config.microbatch and each % config.microbatch:
         raise ValueError(f"a device's {each} positions can't be cut into microbatches of {config.microbatch}")
     shares = [kind.share for kind in config.parsed_kinds]
     bounds = [round(each * sum(shares[:number]) / sum(shares)) for number in range(len(shares) + 1)]
-    sizes = [end - start for start, end in zip(bounds, bounds[1:], strict=False)]
+    sizes = [end - start for start, end in itertools.pairwise(bounds)]
     if not all(sizes):
-        raise ValueError(f"{each} positions on a device are too few for the shares of {len(sizes)} kinds")
+        raise ValueError(f"the {each} positions of a device are too few for the shares of {len(sizes)} kinds")
     return [(size, padded(size * config.choice)) for size in sizes]
-
-
-def _progress(config: TrainConfig, step: Array) -> Array:
-    return step.astype(jnp.float32) / config.steps
 
 
 def _accumulated(
     loss: Callable[..., tuple[Array, Metrics]], params: Params, positions: Positions, size: int
 ) -> tuple[Params, Metrics]:
     """Gradients and metrics, summed over microbatches: few positions at a time stay in a CPU's cache."""
-    gradient = jax.grad(lambda params, part: loss(params, part), has_aux=True)
+    gradient = jax.grad(loss, has_aux=True)
     total = positions.alive.shape[0]
     if not size or size >= total:
         return gradient(params, positions)

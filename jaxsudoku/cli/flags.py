@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import inspect
-import re
-import types
-import typing
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
 
+from .fields import add_config
 from .report import QUOTED
 
 _EPILOG = """\
@@ -264,55 +261,6 @@ def build_parser(solver: str | None = None) -> Parser:
         # a count under a budget would be none
         add_config(count, solvers.get("exact").config, "flags of the search", without=("budget",))
     return parser
-
-
-def add_config(parser: argparse.ArgumentParser, config: type, title: str, without: Sequence[str] = ()) -> None:
-    """A flag for every field of a config: its name with dashes, its type and default, its text of the docstring.
-
-    Raises:
-      TypeError: a field has a type for which there is no flag.
-    """
-    group = parser.add_argument_group(title)
-    hints, texts, defaults = typing.get_type_hints(config), _attribute_texts(config), config()
-    for field in dataclasses.fields(config):
-        if field.name in without:
-            continue
-        text = texts.get(field.name, "").rstrip(".").replace("%", "%%")
-        default = getattr(defaults, field.name)
-        options: dict[str, Any] = {"default": default, "help": f"{text} (default: {default})"}
-        kind, choices = _plain_type(hints[field.name])
-        if kind is bool:
-            options["action"] = argparse.BooleanOptionalAction
-        elif kind in (int, float, str):
-            options |= {"type": kind, "choices": choices, "metavar": None if choices else field.name.upper()}
-        else:
-            raise TypeError(f"{config.__name__}.{field.name}: no flag can be made for {hints[field.name]}")
-        group.add_argument(f"--{field.name.replace('_', '-')}", **options)
-
-
-def _plain_type(hint: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """The type of one value, and the choices if there are but a few: ``int | None`` is int to who gives a value."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        return type(choices[0]), choices
-    return hint, None
-
-
-def _attribute_texts(config: type) -> dict[str, str]:
-    """What the section "Attributes" of a docstring says of each name (nothing where Python strips docstrings)."""
-    texts: dict[str, str] = {}
-    name = ""
-    for line in (inspect.getdoc(config) or "").partition("Attributes:\n")[2].splitlines():
-        if match := re.fullmatch(r"  (\w+): (.*)", line):
-            name = match[1]
-            texts[name] = match[2]
-        elif line.startswith("    "):
-            texts[name] += f" {line.strip()}"
-        else:
-            break
-    return texts
 
 
 def _solver_help(solver: str | None) -> str:

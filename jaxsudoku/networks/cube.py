@@ -109,7 +109,10 @@ class CubeNet(NetworkModule):
             features = step(features, seen)
             return features, self._outputs(features, seen)
 
-        return self._iterated(self._first(seen) if carried is None else carried, body)[1]
+        features = self._first(seen)
+        if carried is not None:  # the gradient goes by what was added to them on the way
+            features += lax.stop_gradient(carried - features)
+        return self._iterated(features, body)[1]
 
     def advance(self, candidates: Array, iterations: Array) -> Array:
         """The features after so many iterations."""

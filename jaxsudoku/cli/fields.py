@@ -1,0 +1,92 @@
+"""A flag for every field of a config, a dataclass: its type, its default, and what the docstring says of it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+
+def add_config(
+    parser: argparse.ArgumentParser, config: type, title: str, without: Sequence[str] = (), defaults: Any = None
+) -> None:
+    """Adds a flag for every field of a config: its name with dashes, its type and default, its text of the docstring.
+
+    A field may be a truth value, an integer, a float, a word, one of a few literals, any of these or None, or a tuple
+    of them, whose flag takes several values.
+
+    Args:
+      parser: gets the flags, in a group of their own.
+      config: the dataclass; every field has a default.
+      title: of the group.
+      without: fields that get no flag.
+      defaults: an instance of the config whose values are the defaults; by default the one made without arguments.
+
+    Raises:
+      TypeError: a field has a type for which there is no flag.
+    """
+    group = parser.add_argument_group(title)
+    hints, texts = typing.get_type_hints(config), attribute_texts(config)
+    values = config() if defaults is None else defaults
+    for field in dataclasses.fields(config):
+        if field.name in without:
+            continue
+        text = texts.get(field.name, "").rstrip(".")
+        default = getattr(values, field.name)
+        told = f"{text} (default: {_shown(default)})".replace("%", "%%")
+        options: dict[str, Any] = {"default": default, "help": told}
+        hint = hints[field.name]
+        if typing.get_origin(hint) is tuple:
+            parts = typing.get_args(hint)
+            options |= {"action": _Several, "nargs": "*" if Ellipsis in parts else len(parts)}
+            hint = parts[0]
+        kind, choices = _plain_type(hint)
+        if kind is bool and "nargs" not in options:
+            options["action"] = argparse.BooleanOptionalAction
+        elif kind in (int, float, str):
+            options |= {"type": kind, "choices": choices, "metavar": None if choices else field.name.upper()}
+        else:
+            raise TypeError(f"{config.__name__}.{field.name}: no flag can be made for {hints[field.name]}")
+        group.add_argument(f"--{field.name.replace('_', '-')}", **options)
+
+
+def attribute_texts(config: type) -> dict[str, str]:
+    """What the section "Attributes" of a docstring says of each name (nothing where Python strips docstrings)."""
+    texts: dict[str, str] = {}
+    name = ""
+    for line in (inspect.getdoc(config) or "").partition("Attributes:\n")[2].splitlines():
+        if match := re.fullmatch(r"  (\w+): (.*)", line):
+            name = match[1]
+            texts[name] = match[2]
+        elif line.startswith("    "):
+            texts[name] += f" {line.strip()}"
+        else:
+            break
+    return texts
+
+
+class _Several(argparse.Action):
+    """Keeps the values of a flag as a tuple."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, tuple(values))
+
+
+def _plain_type(hint: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    """The type of one value, and the choices if there are but a few: ``int | None`` is int to who gives a value."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        return type(choices[0]), choices
+    return hint, None
+
+
+def _shown(default: Any) -> str:
+    """A default as it would be given on the command line."""
+    return " ".join(map(str, default)) or "none" if isinstance(default, tuple) else str(default)

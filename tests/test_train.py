@@ -1,0 +1,631 @@
+"""Training: positions and their labels, the objective, the step, and runs that go on where they were cut off."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import datasets, networks
+from jaxsudoku.cli.fields import attribute_texts
+from jaxsudoku.cli.progress import Screen
+from jaxsudoku.networks import Outputs
+from train import positions as making
+from train.config import PRESETS, TrainConfig, parse_arguments
+from train.feed import puzzles_of_steps
+from train.objective import Metrics, no_metrics, objective
+from train.positions import Kind, Positions, make_positions
+from train.record import Recorder, read, summary
+from train.supervised import train
+from train.update import batch_gradients, compiled_update, first_state, fitting_devices, forward_at, puzzles_needed
+
+ROOT = Path(__file__).parents[1]
+FOUR = js.Board.classic(4)
+TINY = PRESETS["tiny"]
+
+
+# ---------------------------------------------------------------------- positions
+
+#: Boards with puzzles on which these rules leave something to be told.
+ASKED = {"4x4": "none", "6x6": "naked", "9x9-hard": "locked"}
+
+
+@pytest.fixture(scope="module", params=ASKED)
+def puzzles(request):
+    board, grids = js.shipped.board(request.param), js.load(request.param)[:96]
+    if board.side < 9:
+        solved = np.array([reference.solutions(board, grid, 1)[0] for grid in grids], np.uint8)
+    else:
+        solved = js.solve(grids).grids
+    return SimpleNamespace(board=board, puzzles=grids, solutions=solved, rules=ASKED[request.param])
+
+
+@pytest.fixture(scope="module")
+def make(puzzles):
+    """Positions of these puzzles by key, half of them wrong."""
+    kind = Kind(puzzles.rules, filled=2.0, wrong=0.5)
+
+    def made(key):
+        grids, solved = jnp.asarray(puzzles.puzzles), jnp.asarray(puzzles.solutions)
+        return make_positions(puzzles.board, key, grids, solved, jnp.zeros(len(grids)), kind, 48)
+
+    compiled = jax.jit(made, compiler_options=js.compiler_options())
+    return lambda seed: jax.tree.map(np.asarray, compiled(jax.random.key(seed)))
+
+
+def test_labels_are_right(puzzles, make):
+    found = make(0)
+    assert found.candidates.shape == (48, puzzles.board.side, puzzles.board.cells)
+    assert found.useful.all()
+    right = puzzles.solutions[:, None] == np.arange(1, puzzles.board.side + 1)[:, None]
+    given = right | (puzzles.puzzles == 0)[:, None]
+    for candidates, truth, alive in zip(found.candidates, found.truth, found.alive, strict=True):
+        # it comes from a puzzle of that solution, of which it is a refinement; the puzzle has no other one
+        origins = (right == truth).all(axis=(1, 2)) & ~(candidates & ~given).any(axis=(1, 2))
+        assert origins.any()
+        assert alive == (candidates | ~truth).all()
+    assert 5 < found.alive.sum() < 43
+
+
+def test_useful_positions_are_neither_solved_nor_refuted(puzzles, make):
+    candidates = make(0).candidates
+    assert (candidates.sum(axis=1) > 1).any(axis=1).all()
+    assert candidates.any(axis=1).all()
+    for house in puzzles.board.houses:
+        assert candidates[:, :, list(house)].any(axis=2).all()
+
+
+def test_rules_have_nothing_more_to_say(puzzles, make):
+    candidates = make(0).candidates[:32]
+    settle = jax.jit(
+        lambda cubes: making.settle(puzzles.board, cubes, puzzles.rules), compiler_options=js.compiler_options()
+    )
+    again, refuted, solved = settle(jnp.asarray(candidates))
+    assert (np.asarray(again) == candidates).all()
+    assert not refuted.any() and not solved.any()
+
+
+def test_positions_follow_from_the_key(make):
+    one, same, other = make(0), make(0), make(1)
+    assert all((a == b).all() for a, b in zip(one, same, strict=True))
+    assert (one.candidates != other.candidates).any()
+
+
+@functools.cache
+def four_by_four():
+    grids = js.load("4x4")[:96]
+    return jnp.asarray(grids), jnp.asarray([reference.solutions(FOUR, grid, 1)[0] for grid in grids], jnp.uint8)
+
+
+_make = jax.jit(make_positions, static_argnames=("board", "kind", "size"))
+
+
+def some_positions(rules="none", filled=2.0, wrong=0.2, size=16, preference=None):
+    """Positions of 4x4 puzzles."""
+    preference = jnp.zeros(96) if preference is None else preference
+    return _make(FOUR, jax.random.key(0), *four_by_four(), preference, kind=Kind(rules, 1.0, filled, wrong), size=size)
+
+
+def test_wrong_shares_of_none_and_all():
+    assert some_positions(wrong=0.0).alive.all()
+    assert not some_positions(wrong=1.0).alive.any()
+
+
+def test_where_rules_solve_everything_nothing_is_useful():
+    found = some_positions("locked", wrong=0.0)
+    assert not found.useful.any()
+
+
+def test_nothing_is_filled_in_unless_asked_for():
+    found = some_positions(filled=0.0, wrong=0.0, size=32)
+    known = {tuple(grid) for grid in four_by_four()[0].tolist()}
+    digits = np.arange(1, 5)[:, None]
+    for candidates in np.asarray(found.candidates):
+        assert tuple(np.where(candidates.sum(axis=0) == 1, (candidates * digits).sum(axis=0), 0)) in known
+
+
+@pytest.mark.parametrize("mean", [0.5, 2.0, 8.0])
+def test_the_mean_number_of_cells_that_are_filled_in(mean):
+    cells = jnp.ones((8192, 400), bool).at[:, :10].set(False)
+    some = np.asarray(making._some(jax.random.key(3), cells, mean))
+    assert not some[:, :10].any()
+    assert some.sum(axis=1).mean() == pytest.approx(mean, rel=0.06)
+
+
+def test_preferred_puzzles_are_drawn():
+    found = some_positions(wrong=0.0, preference=jnp.where(jnp.arange(96) < 16, 100.0, 0.0))
+    right = np.asarray(four_by_four()[1])[:16, None] == np.arange(1, 5)[:, None]
+    assert all((right == truth).all(axis=(1, 2)).any() for truth in np.asarray(found.truth))
+
+
+# ---------------------------------------------------------------------- the objective
+
+
+def softmax(x):
+    powers = np.exp(x - x.max(axis=-2, keepdims=True))
+    return powers / powers.sum(axis=-2, keepdims=True)
+
+
+def test_the_objective_in_plain_numpy():
+    found = jax.tree.map(np.asarray, some_positions(wrong=0.5))
+    found = found._replace(useful=np.arange(16) % 5 > 0)
+    rng = np.random.default_rng(0)
+    policy = np.where(
+        found.candidates, rng.normal(size=(3, 16, 4, 16)) + 4 * found.truth * (rng.random(16) < 0.8), -1e9
+    )
+    value = rng.normal(size=(3, 16))
+    forward = SimpleNamespace(trace=lambda *_: Outputs(jnp.float32(policy), jnp.float32(value)))
+    loss, metrics = objective(forward, {}, Positions(*map(jnp.asarray, found)), 2.0, 0.3, 50.0, 12.0)
+
+    live = found.alive & found.useful
+    asked = (found.candidates.sum(axis=1) > 1) & live[:, None]
+    chance = (softmax(policy) * found.truth).sum(axis=2)  # of the right digit
+    surprise = [-np.log(chance[t][asked]).sum() for t in range(3)]
+    believed = 1 / (1 + np.exp(-value))
+    doubt = [-np.log(np.where(found.alive, p, 1 - p))[found.useful].sum() for p in believed]
+    weights = np.array([1, 2, 3]) / 6
+    expected = sum(w * (s / 50 + 0.3 * d / 12) for w, s, d in zip(weights, surprise, doubt, strict=True))
+    assert float(loss) == pytest.approx(expected, rel=1e-5)
+
+    hits = (policy[-1].argmax(axis=1) == found.truth.argmax(axis=1)) & asked
+    boards = [position for position in np.flatnonzero(live) if (hits | ~asked)[position].all()]
+    assert [float(x) for x in metrics] == pytest.approx(
+        [
+            expected * 12,
+            surprise[-1],
+            hits.sum(),
+            asked.sum(),
+            len(boards),
+            live.sum(),
+            doubt[-1],
+            found.useful.sum(),
+            16,
+        ],
+        rel=1e-5,
+    )
+
+
+def test_summaries_are_means():
+    told = summary(Metrics(*map(jnp.float32, (8, 6, 3, 4, 1, 5, 2, 8, 10))))
+    assert told == pytest.approx({"loss": 1, "policy_loss": 1.5, "value_loss": 0.25, "cell_accuracy": 0.75,
+                                  "board_accuracy": 0.2, "useful": 0.8})  # fmt: skip
+    assert set(summary(no_metrics()).values()) == {0.0}
+
+
+# ---------------------------------------------------------------------- the step
+
+#: Small sizes of every architecture.
+SMALL_SIZES = {
+    "cube": ("width=8", "hidden=8", "house=8", "iterations=2"),
+    "axial": ("rounds=1", "width=8", "heads=2", "expansion=1", "hidden=8"),
+    "se_resnet": ("blocks=1", "width=8", "reduction=2", "head=8", "groups=2"),
+    "house_cnn": ("layers=2", "width=8", "hidden=8"),
+    "cell_cnn": ("width=8", "features=8", "hidden=8"),
+}
+
+
+def small(network, **others):
+    return dataclasses.replace(TINY, network=network, sizes=SMALL_SIZES[network], kinds=("none",), **others)
+
+
+@pytest.fixture(scope="module")
+def mesh():
+    return jax.sharding.Mesh(np.asarray(jax.devices()[:1]), ("batch",))
+
+
+@pytest.mark.parametrize("network", networks.NETWORKS)
+def test_every_architecture_trains(network, mesh):
+    config = small(network, microbatch=0, warmup=0, ema=0.5)
+    forward = forward_at(config, 1)
+    grids, solved = four_by_four()
+    needed = puzzles_needed(config, 1)
+    zeros = np.zeros(needed, np.int32)
+    batch = datasets.Batch(grids[:needed], solved[:needed], zeros, zeros.astype(np.float32))
+    key = jax.random.key(0)
+    state = first_state(config, forward, key)
+    before = jax.device_get(state)
+    for _ in range(2):
+        state, sums = compiled_update(config, forward, mesh)(state, no_metrics(), batch, key)
+    state, before = jax.device_get((state, before))
+    assert state.step == 2 and np.isfinite(sums.loss)
+    assert float(sums.made) == float(sums.positions) == config.batch_size
+    norms = jax.tree.map(lambda old, new: np.abs(new - old).max(), before.params, state.params)
+    assert all(norm > 0 for norm in jax.tree.leaves(norms)), "some parameters did not move"
+    for old, new, average in zip(*map(jax.tree.leaves, (before.params, state.params, state.average)), strict=True):
+        assert np.abs(average - old).max() < np.abs(new - old).max() + 1e-8
+
+
+def test_microbatches_make_the_gradients_of_the_batch():
+    config = small("cell_cnn")
+    forward = forward_at(config, 1)
+    found = some_positions(wrong=0.5, size=8)
+    found = found._replace(useful=jnp.arange(8) != 2)
+    params = forward.init(jax.random.key(1))
+    results = [
+        jax.jit(lambda params, found, size=size: batch_gradients(
+            dataclasses.replace(config, microbatch=size), forward, params, found))(params, found)
+        for size in (0, 2)
+    ]  # fmt: skip
+    for whole, parts in zip(*map(jax.tree.leaves, results), strict=True):
+        np.testing.assert_allclose(whole, parts, rtol=2e-4, atol=1e-6)
+
+
+#: Gradients and metrics of the same positions on one device and on two.
+ON_TWO_DEVICES = """
+import functools, json, sys
+import jax, numpy as np
+from jax.sharding import PartitionSpec
+sys.path.insert(0, "tests")
+import test_train
+from train.update import batch_gradients, forward_at
+
+config = test_train.small("cell_cnn")
+forward = forward_at(config, 1)
+positions = jax.device_get(test_train.some_positions(wrong=0.5, size=8))
+positions = positions._replace(useful=np.arange(8) != 2)
+params = jax.device_get(forward.init(jax.random.key(1)))
+mesh = jax.make_mesh((2,), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
+split = jax.shard_map(functools.partial(batch_gradients, config, forward, axis="batch"), mesh=mesh,
+                      in_specs=(PartitionSpec(), PartitionSpec("batch")), out_specs=PartitionSpec(), check_vma=False)
+one = jax.jit(functools.partial(batch_gradients, config, forward))(params, positions)
+two = jax.jit(split)(params, positions)
+for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
+    np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-6)
+print(len(jax.devices()))
+"""
+
+
+def python(*arguments, **environment):
+    """A Python at the project's root."""
+    return subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT), **environment},
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_two_devices_make_the_gradients_of_one():
+    process = python("-c", ON_TWO_DEVICES, JAX_NUM_CPU_DEVICES="2")
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out.strip()) == (0, "2"), err
+
+
+def test_the_batch_is_cut_for_the_devices():
+    config = TrainConfig()
+    assert [fitting_devices(config, most) for most in (1, 2, 3, 6, 8, 12, 16, 24)] == [1, 2, 2, 4, 8, 8, 8, 8]
+    assert puzzles_needed(config, 1) == 128 + 32 + 64
+    assert puzzles_needed(dataclasses.replace(config, microbatch=64), 1) == puzzles_needed(config, 1)
+    with pytest.raises(ValueError, match="batch_size 32 can't be cut into equal parts for 3 devices"):
+        puzzles_needed(config, 3)
+    with pytest.raises(ValueError, match="32 positions can't be cut into microbatches of 5"):
+        puzzles_needed(dataclasses.replace(config, microbatch=5), 1)
+    with pytest.raises(ValueError, match="the 2 positions of a device are too few for the shares of 3 kinds"):
+        puzzles_needed(config, 16)
+
+
+def test_iterations_rise_in_stages():
+    config = TrainConfig(steps=8, iterations=(4, 16))
+    assert [config.iterations_at(step) for step in range(1, 9)] == [4, 4, 8, 8, 12, 12, 16, 16]
+    assert forward_at(config, 1).config.iterations == 4
+    assert forward_at(TrainConfig(sizes=("iterations=5",)), 1).config.iterations == 5
+    with pytest.raises(ValueError, match="the network axial has no option iterations"):
+        forward_at(TrainConfig(network="axial", iterations=(2, 4)), 1)
+
+
+def test_the_learning_rate_and_the_decay():
+    from train.update import make_optimiser
+
+    config = dataclasses.replace(TINY, steps=100, warmup=10, learning_rate=0.01, clip=1.0, weight_decay=0.0)
+    optimiser = make_optimiser(config)
+    params = {"matrix": jnp.ones((2, 2)), "bias": jnp.ones(2)}
+    state = optimiser.init(params)
+    sizes = []
+    for _ in range(100):
+        changes, state = optimiser.update(jax.tree.map(jnp.ones_like, params), state, params)
+        sizes.append(float(-changes["bias"][0]))
+    # Adam's steps for gradients that stay the same are the learning rate
+    assert sizes[0] == 0 and max(sizes) == pytest.approx(0.01, rel=0.01)
+    assert np.argmax(sizes) == 10 and sizes[-1] == pytest.approx(1e-4, rel=0.1)
+    assert np.all(np.diff(sizes[:11]) > 0) and np.all(np.diff(sizes[10:]) < 0)
+    decaying = make_optimiser(dataclasses.replace(config, warmup=0, weight_decay=0.1))
+    changes, _ = decaying.update(jax.tree.map(jnp.zeros_like, params), decaying.init(params), params)
+    assert (changes["matrix"] < 0).all() and (changes["bias"] == 0).all()
+    assert optax.global_norm(params) > 1
+
+
+# ---------------------------------------------------------------------- puzzles of a step
+
+
+@pytest.fixture(scope="module")
+def two_sets(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    for seed in (1, 2):
+        datasets.build(folder / str(seed), 300, seed=seed, board=FOUR)
+    return [datasets.load(folder / str(seed)) for seed in (1, 2)]
+
+
+def test_data_sets_take_turns(two_sets, mesh):
+    config = small("cube", data=tuple(str(dataset.folder) for dataset in two_sets))
+    key = jax.random.key(0)
+    steps = puzzles_of_steps(two_sets, config, key, mesh, 0)
+    batches = [next(steps) for _ in range(3)]
+    sets = [{tuple(grid) for grid in dataset.arrays().puzzles.tolist()} for dataset in two_sets]
+    for batch in batches:
+        assert batch.puzzles.shape == (puzzles_needed(config, 1), 16)
+        for row, puzzle in enumerate(np.asarray(batch.puzzles).tolist()):
+            assert tuple(puzzle) in sets[row % 2]
+    later = next(puzzles_of_steps(two_sets, config, key, mesh, 2))
+    assert all((a == b).all() for a, b in zip(batches[2], later, strict=True))
+
+
+def test_a_network_that_is_not_equivariant_gets_augmented_puzzles(two_sets, mesh):
+    known = {tuple(grid) for grid in two_sets[0].arrays().puzzles.tolist()}
+
+    def share(network):
+        config = small(network, data=(str(two_sets[0].folder),))
+        puzzles = next(puzzles_of_steps(two_sets[:1], config, jax.random.key(0), mesh, 0)).puzzles
+        return np.mean([tuple(puzzle) in known for puzzle in np.asarray(puzzles).tolist()])
+
+    assert share("cube") == 1
+    assert share("cell_cnn") < 0.7
+
+
+# ---------------------------------------------------------------------- runs
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run without a break."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, train(TINY, folder)
+
+
+def lines(folder):
+    """What a run reported, but for times."""
+    timed = ("seconds", "positions_per_second")
+    return [
+        {name: value for name, value in line.items() if name not in timed} for line in read(folder / "metrics.jsonl")
+    ]
+
+
+def alike(one, other):
+    return all((a == b).all() for a, b in zip(*map(jax.tree.leaves, (one.params, other.params)), strict=True))
+
+
+def test_a_run_learns_and_leaves_a_network(whole):
+    folder, network = whole
+    reports = lines(folder)
+    assert [(line["kind"], line["step"]) for line in reports] == [
+        ("train", 10), ("train", 20), ("validate", 20), ("train", 30), ("train", 40), ("validate", 40)
+    ]  # fmt: skip
+    losses = [line["loss"] for line in reports if line["kind"] == "train"]
+    assert losses[-1] < 0.8 * losses[0]
+    assert all(line["useful"] == 1 for line in reports)
+    found = networks.load_network(folder / "network")
+    assert alike(found, network) and found.apply == network.apply
+    card = networks.read_card(folder / "network")
+    assert card.facts["metrics"] == {name: value for name, value in reports[-1].items() if name not in ("kind", "step")}
+    assert card.facts["training"]["steps"] == 40
+    assert card.facts["data"][0]["puzzles"] == TINY.generate
+    assert sorted(os.listdir(folder / "checkpoints")) == ["20", "40"]
+
+
+def test_a_run_that_goes_on_is_the_same_bit_for_bit(whole, tmp_path, capfd):
+    train(TINY, tmp_path, stop_at=7)
+    assert not (tmp_path / "network.safetensors").exists()
+    train(TINY, tmp_path, resume=True, stop_at=25)
+    with open(tmp_path / "metrics.jsonl", "a") as file:  # what was told after the last checkpoint is told again
+        file.write('{"kind": "train", "step": 30, "loss": 99.0}\n{"kind": "tr')
+    (tmp_path / "checkpoints" / "26.orbax-checkpoint-tmp").mkdir()  # a save that was cut off
+    network = train(TINY, tmp_path, resume=True)
+    assert alike(network, whole[1])
+    assert lines(tmp_path) == lines(whole[0])
+    assert "step 40 of 40: loss" in capfd.readouterr().err
+    assert alike(train(TINY, tmp_path, resume=True), network)  # at its end a run stays as it is
+    with pytest.raises(FileExistsError, match="isn't empty: go on with --resume, or name another folder"):
+        train(TINY, tmp_path)
+    with pytest.raises(ValueError, match=r"has other settings: learning_rate is 0\.003 there, 0\.1 here"):
+        train(dataclasses.replace(TINY, learning_rate=0.1), tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"network": "oracle"}, "unknown network 'oracle': choose one of cube"),
+        ({"sizes": ("depth=3",)}, "the network cube has no option depth"),
+        ({"batch_size": 6}, "6 positions can't be cut into microbatches of 4"),
+        ({"held_out": "9x9"}, "held_out 9x9 is of 9x9 with 3x3 boxes, not of 4x4 with 2x2 boxes; shipped for it: 4x4"),
+        ({"held_out": "nine"}, "held_out 'nine' is neither a file nor among what is shipped: 12x12"),
+        ({"held_out": "{many}"}, "not every puzzle has exactly one solution"),
+        ({"generate": 20}, "generate 20 is too few: a step takes 64 puzzles"),
+        ({"exclude": ("{many}",)}, "exclude is for the classic 9x9 board"),
+        ({"data": ("{nothing}",)}, "there is no such folder"),
+        ({"data": ("{set}",), "board": "6", "held_out": "6x6"}, "holds puzzles of 4x4 with 2x2 boxes, not of 6x6"),
+        ({"data": ("{set}",), "batch_size": 128}, "holds 300 puzzles; a step takes 512 of it"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_written(settings, message, tmp_path, two_sets):
+    (tmp_path / "many.txt").write_text("." * 16 + "\n")
+    names = {"many": tmp_path / "many.txt", "nothing": tmp_path / "nothing", "set": two_sets[0].folder}
+    filled = {
+        name: tuple(text.format(**names) for text in value) if isinstance(value, tuple) else
+        value.format(**names) if isinstance(value, str) else value
+        for name, value in settings.items()
+    }  # fmt: skip
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        train(dataclasses.replace(TINY, **filled), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_kinds_that_leave_nothing_to_learn(tmp_path):
+    with pytest.raises(ValueError, match="the kinds locked leave nothing to be told on 4x4: their rules solve all"):
+        train(dataclasses.replace(TINY, kinds=("locked",)), tmp_path)
+    assert not (tmp_path / "config.json").exists()  # so that better kinds may be named at once
+
+
+# ---------------------------------------------------------------------- the log
+
+
+def a_recorder(folder, **options):
+    return Recorder(folder, 100, 8, Screen(bar=True), **options)
+
+
+def test_a_recorder_drops_later_lines(tmp_path):
+    recorder = a_recorder(tmp_path)
+    for step in (10, 20, 30):
+        recorder.train(step, no_metrics())
+    recorder.close()
+    with open(tmp_path / "metrics.jsonl", "a") as file:
+        file.write('{"kind": "train", "st')
+    recorder = a_recorder(tmp_path, step=20, seconds=50.0)
+    assert [line["step"] for line in read(tmp_path / "metrics.jsonl")] == [10, 20]
+    recorder.train(25, no_metrics())
+    assert [line["step"] for line in read(tmp_path / "metrics.jsonl")] == [10, 20, 25]
+    assert read(tmp_path / "metrics.jsonl")[-1]["seconds"] >= 50
+
+
+def test_a_terminal_shows_a_live_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True)
+    recorder = a_recorder(tmp_path)
+    recorder.show(5, no_metrics()._replace(made=jnp.float32(40), positions=jnp.float32(30)))
+    recorder.train(10, no_metrics())
+    shown = capsys.readouterr().err
+    assert "\rstep 5 of 100: loss 0.0000, cells 0.0%, boards 0.0%, useful 75.0%" in shown and " left" in shown
+    assert "step 10" not in shown
+
+
+def test_tensorboard(tmp_path):
+    pytest.importorskip("tensorboardX")
+    recorder = a_recorder(tmp_path, tensorboard=True)
+    recorder.train(10, no_metrics())
+    recorder.close()
+    (events,) = (tmp_path / "tensorboard").iterdir()
+    assert b"train/board_accuracy" in events.read_bytes()
+
+
+def test_without_tensorboard_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with pytest.raises(ImportError, match=r"pip install 'jaxsudoku\[tensorboard\]'"):
+        a_recorder(tmp_path, tensorboard=True)
+
+
+# ---------------------------------------------------------------------- settings
+
+
+def test_the_command_line_makes_a_config():
+    argv = ["--output", "x", "--preset", "tiny", "--sizes", "width=4", "dtype=bfloat16", "--hardness", "0", "1.5",
+            "--learning-rate", "1e-2", "--resume"]  # fmt: skip
+    config, args = parse_arguments("Trains.", argv)
+    assert config == dataclasses.replace(
+        TINY, sizes=("width=4", "dtype=bfloat16"), hardness=(0.0, 1.5), learning_rate=0.01
+    )
+    assert config.parsed_sizes == {"width": 4, "dtype": "bfloat16"}
+    assert (args.output, args.resume, args.tensorboard, args.devices) == ("x", True, False, 0)
+    assert parse_arguments("Trains.", ["--output", "x"])[0] == TrainConfig()
+
+
+def test_every_setting_has_a_flag_with_help(capsys):
+    with pytest.raises(SystemExit) as status:
+        parse_arguments("Trains.", ["--preset", "gpu", "--help"])
+    assert status.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for field in dataclasses.fields(TrainConfig):
+        assert f"--{field.name.replace('_', '-')} " in text
+        assert len(attribute_texts(TrainConfig)[field.name]) > 15
+    assert "(default: 1024)" in text and "(default: width=96 hidden=96 dtype=bfloat16)" in text
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--kinds"], "kinds is empty"),
+        (["--kinds", "magic:1"], "unknown rules 'magic'"),
+        (["--kinds", "locked:0"], "share must be above 0"),
+        (["--kinds", "locked:1:2:0.2:7"], "is not RULES:SHARE:FILLED:WRONG"),
+        (["--sizes", "width"], "size 'width' is not NAME=VALUE"),
+        (["--board", "7"], "a side of 7 can't be cut into boxes"),
+        (["--clues", "many"], "clues 'many' are neither a number nor a range"),
+        (["--steps", "0"], "steps must be at least 1, not 0"),
+        (["--clip", "0"], "clip must be above 0, not 0"),
+        (["--learning-rate", "nan"], "learning_rate must be above 0, not nan"),
+        (["--ema", "1"], "ema must be at least 0 and below 1"),
+        (["--iterations", "0", "4"], "iterations must be two positive numbers, or 0 and 0"),
+        (["--hardness", "1"], "expected 2 arguments"),
+        (["--data", "x", "--exclude", "y"], "exclude is for generated puzzles"),
+        (["--devices", "-1"], "--devices must be at least 0"),
+        (["--preset", "huge"], "invalid choice: 'huge'"),
+    ],
+)
+def test_bad_settings_are_refused(capsys, argv, message):
+    with pytest.raises(SystemExit) as status:
+        parse_arguments("Trains.", ["--output", "x", *argv])
+    assert status.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_clues():
+    assert [TrainConfig(clues=text).parsed_clues for text in ("", "30", "24:34", "24:", ":34")] == [
+        None, 30, (24, 34), (24, None), (None, 34)
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- the command line, and being killed
+
+
+def command(folder, cache, *flags):
+    return python("-m", "train.supervised", "--preset", "tiny", "--devices", "1", "--steps", "60", "--save-every", "1",
+                  "--output", str(folder), *flags, JAX_COMPILATION_CACHE_DIR=cache,
+                  JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
+    process = command(tmp_path / "whole", cache)
+    assert process.wait(timeout=600) == 0, process.communicate()[1]
+    folder = tmp_path / "killed"
+    reached = 0
+    for kill in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
+        process = command(folder, cache, "--resume")
+        # in the midst of saving, which it does at every step
+        while process.poll() is None and not any(
+            int(entry.split(".")[0]) > reached + 3 and "tmp" in entry
+            for entry in (os.listdir(folder / "checkpoints") if (folder / "checkpoints").exists() else ())
+        ):
+            time.sleep(0.001)
+        process.send_signal(kill)
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == (-kill if kill == signal.SIGKILL else 128 + kill), err
+        done = [int(entry) for entry in os.listdir(folder / "checkpoints") if entry.isdecimal()]
+        assert max(done) > reached
+        reached = max(done)
+        if kill != signal.SIGKILL:
+            assert f"stopped by {kill.name}; go on with --resume, from step {reached} of 60" in err
+    process = command(folder, cache, "--resume")
+    assert process.wait(timeout=600) == 0, process.communicate()[1]
+    for name in ("network.safetensors", "config.json"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert lines(folder) == lines(tmp_path / "whole")
+    assert json.loads((folder / "network.json").read_bytes())["facts"]["metrics"]["loss"] > 0
+
+
+@pytest.mark.slow
+def test_errors_take_a_line(tmp_path):
+    process = command(tmp_path / "run", str(tmp_path), "--held-out", "9x9")
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert err.splitlines()[-1].startswith("train: error: held_out 9x9 is of 9x9 with 3x3 boxes")
