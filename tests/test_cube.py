@@ -125,7 +125,9 @@ def test_skipped_iterations_are_done_but_not_learned_from():
     np.testing.assert_allclose(outputs.policy, whole.policy[2:], atol=1e-4, rtol=0)
     assert np.any(gradient["embed"]) and np.any(gradient["update"])
     all_of_it = jax.jit(jax.grad(lambda params: jax.numpy.where(seen, longer.trace(params, seen).policy[2:], 0).mean()))
-    part = jax.jit(jax.grad(lambda params: jax.numpy.where(seen, apply.trace(params, seen, np.int32(2)).policy, 0).mean()))
+    part = jax.jit(
+        jax.grad(lambda params: jax.numpy.where(seen, apply.trace(params, seen, np.int32(2)).policy, 0).mean())
+    )
     assert np.abs(all_of_it(params)["send"] - part(params)["send"]).max() > 1e-6
     gradient, outputs = traced(params, np.int32(0))
     np.testing.assert_allclose(outputs.policy, whole.policy[:4], atol=1e-4, rtol=0)

@@ -117,8 +117,7 @@ def make_update(
 
     def gradients(params: Params, step: Array, batch: Batch, key: Array) -> tuple[Params, Metrics]:
         key = jax.random.fold_in(key, step)
-        # the same number everywhere: no device waits for another one
-        skipped = jax.random.randint(jax.random.fold_in(key, devices), (), 0, config.skipped + 1) if config.skipped else 0
+        skipped = _skipped(config, jax.random.fold_in(key, devices))
         key = jax.random.fold_in(key, lax.axis_index("batch"))
         positions = draw_positions(config, forward, key, batch, step / config.steps, devices)
         return batch_gradients(config, forward, params, positions, "batch", skipped)
@@ -191,6 +190,11 @@ def draw_positions(
                            preference[part], config.parsed_kinds[number], size)
         )  # fmt: skip
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), *made)
+
+
+def _skipped(config: TrainConfig, key: Array) -> Array | int:
+    """Iterations to skip in a step: as many on every device, so that none waits for another."""
+    return jax.random.randint(key, (), 0, config.skipped + 1) if config.skipped else 0
 
 
 def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:
