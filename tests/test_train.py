@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 import reference
 
@@ -71,19 +71,20 @@ def make(puzzles):
 def test_labels_are_right(puzzles, make):
     found = make(0)
     assert found.candidates.shape == (48, puzzles.board.side, puzzles.board.cells)
-    assert found.useful.all()
+    assert found.useful.sum() >= 8
     right = puzzles.solutions[:, None] == np.arange(1, puzzles.board.side + 1)[:, None]
     given = right | (puzzles.puzzles == 0)[:, None]
-    for candidates, truth, alive in zip(found.candidates, found.truth, found.alive, strict=True):
+    for candidates, truth, alive in zip(*(part[found.useful] for part in found[:3]), strict=True):
         # it comes from a puzzle of that solution, of which it is a refinement; the puzzle has no other one
         origins = (right == truth).all(axis=(1, 2)) & ~(candidates & ~given).any(axis=(1, 2))
         assert origins.any()
         assert alive == (candidates | ~truth).all()
-    assert 5 < found.alive.sum() < 43
+    assert 0.2 < found.alive[found.useful].mean() < 0.95
 
 
 def test_useful_positions_are_neither_solved_nor_refuted(puzzles, make):
-    candidates = make(0).candidates
+    found = make(0)
+    candidates = found.candidates[found.useful]
     assert (candidates.sum(axis=1) > 1).any(axis=1).all()
     assert candidates.any(axis=1).all()
     for house in puzzles.board.houses:
@@ -91,13 +92,14 @@ def test_useful_positions_are_neither_solved_nor_refuted(puzzles, make):
 
 
 def test_rules_have_nothing_more_to_say(puzzles, make):
-    candidates = make(0).candidates[:32]
+    found = make(0)
     settle = jax.jit(
         lambda cubes: making.settle(puzzles.board, cubes, puzzles.rules), compiler_options=js.compiler_options()
     )
-    again, refuted, solved = settle(jnp.asarray(candidates))
-    assert (np.asarray(again) == candidates).all()
-    assert not refuted.any() and not solved.any()
+    again, refuted, solved = map(np.asarray, settle(jnp.asarray(found.candidates[:32])))
+    useful = found.useful[:32]
+    assert (again == found.candidates[:32])[useful].all()
+    assert not refuted[useful].any() and not solved[useful].any()
 
 
 def test_positions_follow_from_the_key(make):
@@ -123,7 +125,8 @@ def some_positions(rules="none", filled=2.0, wrong=0.2, size=16, preference=None
 
 def test_wrong_shares_of_none_and_all():
     assert some_positions(wrong=0.0).alive.all()
-    assert not some_positions(wrong=1.0).alive.any()
+    # where a wrong digit is seen through at once there is none
+    assert some_positions(filled=0.0, wrong=1.0).alive.mean() < 0.3
 
 
 def test_where_rules_solve_everything_nothing_is_useful():
@@ -228,7 +231,13 @@ def mesh():
     return jax.sharding.Mesh(np.asarray(jax.devices()[:1]), ("batch",))
 
 
-@pytest.mark.parametrize("network", networks.NETWORKS)
+#: The others take longer to compile.
+QUICK = ("cube", "cell_cnn")
+
+
+@pytest.mark.parametrize(
+    "network", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in networks.NETWORKS]
+)
 def test_every_architecture_trains(network, mesh):
     config = small(network, microbatch=0, warmup=0, ema=0.5)
     forward = forward_at(config, 1)
@@ -333,11 +342,13 @@ def test_the_learning_rate_and_the_decay():
     config = dataclasses.replace(TINY, steps=100, warmup=10, learning_rate=0.01, clip=1.0, weight_decay=0.0)
     optimiser = make_optimiser(config)
     params = {"matrix": jnp.ones((2, 2)), "bias": jnp.ones(2)}
-    state = optimiser.init(params)
-    sizes = []
-    for _ in range(100):
-        changes, state = optimiser.update(jax.tree.map(jnp.ones_like, params), state, params)
-        sizes.append(float(-changes["bias"][0]))
+    gradients = jax.tree.map(jnp.ones_like, params)
+
+    def step(state, _):
+        changes, state = optimiser.update(gradients, state, params)
+        return state, -changes["bias"][0]
+
+    sizes = np.asarray(jax.lax.scan(step, optimiser.init(params), None, length=100)[1])
     # Adam's steps for gradients that stay the same are the learning rate
     assert sizes[0] == 0 and max(sizes) == pytest.approx(0.01, rel=0.01)
     assert np.argmax(sizes) == 10 and sizes[-1] == pytest.approx(1e-4, rel=0.1)
@@ -345,7 +356,6 @@ def test_the_learning_rate_and_the_decay():
     decaying = make_optimiser(dataclasses.replace(config, warmup=0, weight_decay=0.1))
     changes, _ = decaying.update(jax.tree.map(jnp.zeros_like, params), decaying.init(params), params)
     assert (changes["matrix"] < 0).all() and (changes["bias"] == 0).all()
-    assert optax.global_norm(params) > 1
 
 
 # ---------------------------------------------------------------------- puzzles of a step
@@ -435,7 +445,7 @@ def test_a_run_that_goes_on_is_the_same_bit_for_bit(whole, tmp_path, capfd):
     network = train(TINY, tmp_path, resume=True)
     assert alike(network, whole[1])
     assert lines(tmp_path) == lines(whole[0])
-    assert "step 40 of 40: loss" in capfd.readouterr().err
+    assert "40 of 40: loss" in capfd.readouterr().err
     assert alike(train(TINY, tmp_path, resume=True), network)  # at its end a run stays as it is
     with pytest.raises(FileExistsError, match="isn't empty: go on with --resume, or name another folder"):
         train(TINY, tmp_path)
@@ -501,12 +511,13 @@ def test_a_recorder_drops_later_lines(tmp_path):
 
 def test_a_terminal_shows_a_live_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True)
+    monkeypatch.setenv("COLUMNS", "80")
     recorder = a_recorder(tmp_path)
     recorder.show(5, no_metrics()._replace(made=jnp.float32(40), positions=jnp.float32(30)))
     recorder.train(10, no_metrics())
     shown = capsys.readouterr().err
-    assert "\rstep 5 of 100: loss 0.0000, cells 0.0%, boards 0.0%, useful 75.0%" in shown and " left" in shown
-    assert "step 10" not in shown
+    assert re.search(r"\r5 of 100: loss 0\.0000, boards 0\.0%, [\d,]+ positions/s, \d+ s left, useful 75%", shown)
+    assert "10 of 100" not in shown
 
 
 def test_tensorboard(tmp_path):

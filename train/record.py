@@ -86,7 +86,7 @@ class Recorder:
     def validate(self, step: int, values: dict[str, float]) -> None:
         """Records the metrics of a validation."""
         self._write("validate", step, values, {})
-        self._screen.say(f"step {step:,} of {self._steps:,}, validated: {_told(values)}")
+        self._screen.say(f"validated at {self._line(step, values, None)}")
 
     def show(self, step: int, sums: Metrics) -> None:
         """Brings a terminal up to date, every now and then."""
@@ -106,9 +106,12 @@ class Recorder:
         return (step - self._since) / (time.perf_counter() - self._clock) if step > self._since else None
 
     def _line(self, step: int, values: dict[str, float], pace: float | None) -> str:
-        speed = "" if pace is None else f", {pace * self._batch_size:,.0f} positions/s"
-        left = "" if pace is None or step == self._steps else f", {_duration((self._steps - step) / pace)} left"
-        return f"step {step:,} of {self._steps:,}: {_told(values)}{speed}{left}"
+        told = [f"{step:,} of {self._steps:,}: loss {values['loss']:.4f}", f"boards {values['board_accuracy']:.1%}"]
+        if pace is not None:
+            told.append(f"{pace * self._batch_size:,.0f} positions/s")
+            if step < self._steps:
+                told.append(f"{_duration((self._steps - step) / pace)} left")
+        return ", ".join([*told, f"useful {values['useful']:.0%}"])
 
     def _write(self, kind: str, step: int, values: dict[str, float], rate: dict[str, float]) -> None:
         line = {"kind": kind, "step": step, "seconds": round(self.seconds, 2), **values, **rate}
@@ -126,11 +129,6 @@ def read(path: Path) -> list[dict[str, Any]]:
     text = path.read_text()
     whole = text[: text.rfind("\n") + 1]
     return [json.loads(line) for line in whole.splitlines()]
-
-
-def _told(values: dict[str, float]) -> str:
-    shares = {"cells": "cell_accuracy", "boards": "board_accuracy", "useful": "useful"}
-    return ", ".join([f"loss {values['loss']:.4f}", *(f"{what} {values[name]:.1%}" for what, name in shares.items())])
 
 
 def _duration(seconds: float) -> str:
