@@ -14,9 +14,9 @@ import sys
 import jax
 import numpy as np
 import pytest
+import reference
 
 import jaxsudoku
-import reference
 from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
 from jaxsudoku.cli import fields, flags, main

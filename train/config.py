@@ -93,8 +93,8 @@ class TrainConfig:
     keep: int = 2
 
     def __post_init__(self) -> None:
-        lowest = {"generate": 1, "choice": 1, "steps": 1, "batch_size": 1, "microbatch": 0, "warmup": 0, "ramp": 0, "skipped": 0,
-                  "weight_decay": 0, "value_weight": 0, "seed": 0, "report_every": 1, "validate_every": 1,
+        lowest = {"generate": 1, "choice": 1, "steps": 1, "batch_size": 1, "microbatch": 0, "warmup": 0, "ramp": 0,
+                  "skipped": 0, "weight_decay": 0, "value_weight": 0, "seed": 0, "report_every": 1, "validate_every": 1,
                   "save_every": 1, "keep": 1}  # fmt: skip
         for name, least in lowest.items():
             if not least <= getattr(self, name) < math.inf:

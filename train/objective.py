@@ -46,9 +46,15 @@ def no_metrics() -> Metrics:
 
 
 def objective(
-    forward: Forward, params: Params, positions: Positions, ramp: float, value_weight: float, cells: Array, count: Array,
+    forward: Forward,
+    params: Params,
+    positions: Positions,
+    ramp: float,
+    value_weight: float,
+    cells: Array,
+    count: Array,
     skipped: Array | int = 0,
-) -> tuple[Array, Metrics]:  # fmt: skip
+) -> tuple[Array, Metrics]:
     """The loss of some positions, as their part of a batch with so many open ``cells`` and useful positions ``count``.
 
     The parts of a batch add up to its loss: the mean over open cells of the policy's cross-entropy, and
