@@ -32,7 +32,15 @@ from train.objective import Metrics, no_metrics, objective
 from train.positions import Kind, Positions, make_positions
 from train.record import Recorder, read, summary
 from train.supervised import train
-from train.update import batch_gradients, compiled_update, first_state, fitting_devices, forward_at, puzzles_needed
+from train.update import (
+    _skipped,
+    batch_gradients,
+    compiled_update,
+    first_state,
+    fitting_devices,
+    forward_at,
+    puzzles_needed,
+)
 
 ROOT = Path(__file__).parents[1]
 FOUR = js.Board.classic(4)
@@ -281,7 +289,7 @@ import jax, numpy as np
 from jax.sharding import PartitionSpec
 sys.path.insert(0, "tests")
 import test_train
-from train.update import batch_gradients, forward_at
+from train.update import _skipped, batch_gradients, forward_at
 
 config = test_train.small("cell_cnn")
 forward = forward_at(config, 1)
@@ -480,6 +488,25 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(settings, mes
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         train(dataclasses.replace(TINY, **filled), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_may_start_from_a_network(whole, tmp_path):
+    folder, network = whole
+    config = dataclasses.replace(TINY, start=str(folder / "network"))
+    state = first_state(config, forward_at(config, 1), jax.random.key(0))
+    for params in (state.params, state.average):
+        assert jax.tree.all(jax.tree.map(np.array_equal, params, network.params))
+    other = dataclasses.replace(config, sizes=("width=4", "hidden=8", "iterations=3"))
+    with pytest.raises(ValueError, match="holds a cube of other sizes"):
+        train(other, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_skipped_iterations_are_the_same_everywhere_and_random():
+    config = dataclasses.replace(TINY, skipped=6)
+    drawn = [int(_skipped(config, jax.random.key(seed))) for seed in range(50)]
+    assert set(drawn) == set(range(7))
+    assert _skipped(dataclasses.replace(TINY, skipped=0), jax.random.key(0)) == 0
 
 
 def test_kinds_that_leave_nothing_to_learn(tmp_path):

@@ -185,8 +185,8 @@ def parse_clues(text: str) -> int | tuple[int | None, int | None] | None:
 PRESETS: dict[str, TrainConfig] = {
     "tiny": TrainConfig(
         sizes=("width=8", "hidden=8", "iterations=3"), board="4", generate=2_000,
-        kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, warmup=5, ema=0.9,
-        held_out="4x4", report_every=10, validate_every=20, save_every=20,
+        kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, skipped=2, warmup=5,
+        ema=0.9, held_out="4x4", report_every=10, validate_every=20, save_every=20,
     ),
     "cpu": TrainConfig(),
     "gpu": TrainConfig(

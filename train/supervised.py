@@ -35,7 +35,7 @@ from .config import TrainConfig, parse_arguments
 from .feed import check_data, described, held_out_puzzles, open_data, puzzles_of_steps
 from .objective import Metrics, no_metrics
 from .record import Recorder
-from .update import compiled_update, first_state, fitting_devices, forward_at, puzzles_needed
+from .update import compiled_update, first_state, fitting_devices, forward_at, puzzles_needed, start_params
 from .validation import Validation
 
 
@@ -155,6 +155,8 @@ def _check(config: TrainConfig, folder: Path, resume: bool, devices: int) -> Non
     puzzles_needed(config, devices)
     for step in (1, config.steps):
         forward_at(config, step).shapes()
+    if config.start:
+        start_params(config, forward_at(config, config.steps))
     held_out_puzzles(config)
     check_data(config, devices)
 

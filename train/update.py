@@ -69,15 +69,18 @@ def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
 
 
 def first_state(config: TrainConfig, forward: Forward, key: Array) -> TrainState:
-    """The state before the first step; raises ValueError if the network to start from has other sizes."""
-    params = forward.init(key)
-    if config.start:
-        found = networks.load_network(config.start).params
-        if jax.tree.map(jnp.shape, found) != jax.tree.map(jnp.shape, params):
-            raise ValueError(f"{config.start} holds no {config.network} of these sizes to start from")
-        params = found
+    """The state before the first step."""
+    params = start_params(config, forward) if config.start else forward.init(key)
     average = jax.tree.map(jnp.copy, params)
     return TrainState(jnp.int32(0), params, average, make_optimiser(config).init(params))
+
+
+def start_params(config: TrainConfig, forward: Forward) -> Params:
+    """The parameters of the network to start from; raises ValueError if it is none, or of other sizes."""
+    network = networks.load_network(config.start)
+    if jax.tree.map(jnp.shape, network.params) != jax.tree.map(lambda leaf: leaf.shape, forward.shapes()):
+        raise ValueError(f"start: {config.start} holds a {network.name} of other sizes than are to be trained")
+    return network.params
 
 
 def puzzles_needed(config: TrainConfig, devices: int) -> int:
