@@ -132,6 +132,40 @@ def test_other_imports_are_well():
     assert upward("from .puct import x\nfrom ..env import step", "jaxsudoku.search", is_package=True) == []
 
 
+# ---------------------------------------------------------------------- training stands outside
+
+TRAINING = sorted((FOLDER.parent / "train").rglob("*.py"))
+
+
+def test_training_is_found():
+    assert "supervised" in [path.stem for path in TRAINING]
+
+
+@pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)
+def test_training_imports_public_names_alone(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names if node.module != "__future__"]
+        private = [name for name in names if any(part.startswith("_") for part in name.split("."))]
+        assert not private, f"{path.name}:{node.lineno} imports {private}"
+
+
+@pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)
+def test_training_makes_no_array_at_import(path):
+    assert computed_at_import(path.read_text()) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_package_knows_nothing_of_training(module):
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+        assert not [name for name in names if name.split(".")[0] == "train"]
+
+
 # ---------------------------------------------------------------------- importing computes nothing
 
 #: Calls under these names make arrays or ask for devices, and so start the backend.

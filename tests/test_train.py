@@ -225,7 +225,7 @@ SMALL_SIZES = {
     "cube": ("width=8", "hidden=8", "house=8", "iterations=2"),
     "axial": ("rounds=1", "width=8", "heads=2", "expansion=1", "hidden=8"),
     "se_resnet": ("blocks=1", "width=8", "reduction=2", "head=8", "groups=2"),
-    "house_cnn": ("layers=2", "width=8", "hidden=8"),
+    "house_cnn": ("layers=3", "width=8", "hidden=8"),
     "cell_cnn": ("width=8", "features=8", "hidden=8"),
 }
 
@@ -631,10 +631,16 @@ def command(folder, cache, *flags):
                   JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")  # fmt: skip
 
 
+def finished(process, code=0):
+    """What a process wrote to the standard error until it ended with that code."""
+    _, err = process.communicate(timeout=600)
+    assert process.returncode == code, err
+    return err
+
+
 @pytest.mark.slow
 def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
-    process = command(tmp_path / "whole", cache)
-    assert process.wait(timeout=600) == 0, process.communicate()[1]
+    finished(command(tmp_path / "whole", cache))
     folder = tmp_path / "killed"
     reached = 0
     for kill in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
@@ -646,15 +652,13 @@ def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
         ):
             time.sleep(0.001)
         process.send_signal(kill)
-        _, err = process.communicate(timeout=300)
-        assert process.returncode == (-kill if kill == signal.SIGKILL else 128 + kill), err
+        err = finished(process, -kill if kill == signal.SIGKILL else 128 + kill)
         done = [int(entry) for entry in os.listdir(folder / "checkpoints") if entry.isdecimal()]
         assert max(done) > reached
         reached = max(done)
         if kill != signal.SIGKILL:
             assert f"stopped by {kill.name}; go on with --resume, from step {reached} of 60" in err
-    process = command(folder, cache, "--resume")
-    assert process.wait(timeout=600) == 0, process.communicate()[1]
+    finished(command(folder, cache, "--resume"))
     for name in ("network.safetensors", "config.json"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert lines(folder) == lines(tmp_path / "whole")
@@ -663,7 +667,5 @@ def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
 
 @pytest.mark.slow
 def test_errors_take_a_line(tmp_path):
-    process = command(tmp_path / "run", str(tmp_path), "--held-out", "9x9")
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 2
+    err = finished(command(tmp_path / "run", str(tmp_path), "--held-out", "9x9"), 2)
     assert err.splitlines()[-1].startswith("train: error: held_out 9x9 is of 9x9 with 3x3 boxes")

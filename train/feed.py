@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
+from jaxsudoku.cli.progress import Screen
 from jaxsudoku.datasets import Batch, Dataset
 
 from .config import TrainConfig
@@ -60,17 +61,19 @@ def check_data(config: TrainConfig, devices: int) -> None:
             raise ValueError(f"exclude is for the classic 9x9 board, not for {board}")
 
 
-def open_data(config: TrainConfig, folder: Path, progress: Callable[[int, int], object]) -> list[Dataset]:
-    """The data sets, one generated in the folder if none is named; ``progress`` as in ``datasets.build``."""
+def open_data(config: TrainConfig, folder: Path, screen: Screen) -> list[Dataset]:
+    """The data sets; if none is named, one that is generated in the folder, as far as it is not there."""
     if config.data:
         return [datasets.load(name) for name in config.data]
+    screen.say(f"{config.generate:,} puzzles are generated into {folder}, as far as they are not there")
     board = config.parsed_board
     excluded = [js.read_puzzles(name, board) for name in config.exclude]
     if board == js.Board.classic():
         excluded.append(held_out_puzzles(config))
     return [
-        datasets.build(folder, config.generate, seed=config.seed, board=board, resume=True, progress=progress,
-                       exclude=np.concatenate(excluded) if excluded else None, clues=config.parsed_clues)
+        datasets.build(folder, config.generate, seed=config.seed, board=board, resume=True,
+                       exclude=np.concatenate(excluded) if excluded else None, clues=config.parsed_clues,
+                       progress=lambda done, count: screen.show(f"{done:,} of {count:,} puzzles", now=True))
     ]  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def train(
       Stop: a signal ended the run; ``advice`` says how to go on.
     """
     folder, screen = Path(folder).absolute(), Screen(bar=True)
-    mesh = Mesh(np.asarray(jax.devices()), ("batch",))
+    mesh = Mesh(np.asarray(jax.local_devices()), ("batch",))
     _check(config, folder, resume, mesh.size)
     with Signals() as signals:
         try:
@@ -82,7 +82,7 @@ def _train(
     config: TrainConfig, folder: Path, mesh: Mesh, signals: Signals, screen: Screen, tensorboard: bool,
     stop_at: int | None,
 ) -> networks.Network:  # fmt: skip
-    data = open_data(config, folder / "data", _generating(screen))
+    data = open_data(config, folder / "data", screen)
     key = jax.random.key(config.seed)
     first_key, puzzles_key, steps_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
     forward = forward_at(config, config.steps)
@@ -94,9 +94,11 @@ def _train(
     with Checkpoints(folder / "checkpoints", config.keep) as checkpoints:
         if checkpoints.latest is not None:
             state, clock = checkpoints.restore(state)
-            sums, seconds = Metrics(*map(jax.numpy.float32, clock["sums"])), clock["seconds"]
-            if clock["devices"] != mesh.size:
-                screen.say(f"the run began on {clock['devices']} devices: on {mesh.size} it makes other positions")
+            seconds = clock["seconds"]
+            if "sums" in clock:  # early checkpoints have none; they were written where sums begin anew
+                sums = Metrics(*map(jax.numpy.float32, clock["sums"]))
+            if (devices := clock.get("devices", mesh.size)) != mesh.size:
+                screen.say(f"the last checkpoint was made on {devices} devices: on {mesh.size} positions are others")
         sums = jax.device_put(sums, everywhere)
         begun, last = int(state.step), config.steps if stop_at is None else min(stop_at, config.steps)
         recorder = Recorder(folder, config.steps, config.batch_size, screen, begun, seconds, tensorboard)
@@ -106,10 +108,12 @@ def _train(
             told = {"seconds": recorder.seconds, "sums": [float(total) for total in sums], "devices": mesh.size}
             checkpoints.save(state, told)
 
+        between_steps = True
         try:
             puzzles = puzzles_of_steps(data, config, puzzles_key, mesh, begun)
             for step, batch in zip(range(begun + 1, last + 1), puzzles, strict=False):
                 with signals.held():
+                    between_steps = False
                     update = compiled_update(config, forward_at(config, step), mesh)
                     state, sums = update(state, sums, batch, steps_key)
                     if step == begun + 1 or config.iterations_at(step) != config.iterations_at(step - 1):
@@ -126,9 +130,11 @@ def _train(
                     if step % config.save_every == 0 or step == last:
                         save()
                         recorder.mark(step)
+                    between_steps = True
         except Stop as stop:
-            save()
-            stop.advice = f"step {int(state.step):,} of {config.steps:,}"
+            if between_steps:  # else a second signal broke into a step
+                save()
+            stop.advice = f"step {checkpoints.latest or 0:,} of {config.steps:,}"
             raise
         finally:
             recorder.close()
@@ -197,11 +203,6 @@ def _facts(config: TrainConfig, data: Sequence[Dataset], seconds: float, metrics
         "seconds": round(seconds),
         "metrics": metrics,
     }
-
-
-def _generating(screen: Screen) -> Any:
-    """Shows how far the generation of puzzles is."""
-    return lambda done, count: screen.show(f"{done:,} of {count:,} puzzles generated", now=True)
 
 
 def _on_one_device(params: networks.Params) -> networks.Params:
