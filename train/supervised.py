@@ -35,7 +35,15 @@ from .config import TrainConfig, parse_arguments
 from .feed import check_data, described, held_out_puzzles, open_data, puzzles_of_steps
 from .objective import Metrics, no_metrics
 from .record import Recorder
-from .update import compiled_update, first_state, fitting_devices, forward_at, puzzles_needed, start_params
+from .update import (
+    compiled_update,
+    first_state,
+    fitting_devices,
+    forward_at,
+    puzzles_needed,
+    start_params,
+    trained_forward,
+)
 from .validation import Validation
 
 
@@ -85,7 +93,7 @@ def _train(
     data = open_data(config, folder / "data", screen)
     key = jax.random.key(config.seed)
     first_key, puzzles_key, steps_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
-    forward = forward_at(config, config.steps)
+    forward = trained_forward(config)
     validate = Validation(config, forward, validation_key)
     everywhere = NamedSharding(mesh, PartitionSpec())
     state = jax.device_put(first_state(config, forward, first_key), everywhere)
@@ -159,10 +167,10 @@ def _check(config: TrainConfig, folder: Path, resume: bool, devices: int) -> Non
             listed = ", ".join(f"{name} is {there.get(name)!r} there, {here.get(name)!r} here" for name in differing)
             raise ValueError(f"the run in {folder} has other settings: {listed}")
     puzzles_needed(config, devices)
-    for step in (1, config.steps):
-        forward_at(config, step).shapes()
+    for forward in (forward_at(config, 1), trained_forward(config)):
+        forward.shapes()
     if config.start:
-        start_params(config, forward_at(config, config.steps))
+        start_params(config, trained_forward(config))
     held_out_puzzles(config)
     check_data(config, devices)
 

@@ -7,6 +7,7 @@ microbatches. All that is random follows from the key, the step and the device's
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable
@@ -56,16 +57,32 @@ def forward_at(config: TrainConfig, step: int) -> Forward:
     return networks.make_forward(config.network, config.parsed_board, **sizes)
 
 
+def trained_forward(config: TrainConfig) -> Forward:
+    """The network as it is when training is done: it thinks as long as it has learned to."""
+    forward = forward_at(config, config.steps)
+    if not config.skipped:
+        return forward
+    if not hasattr(forward.config, "iterations"):
+        raise ValueError(f"skipped is for networks with iterations, which a {config.network} has not")
+    longer = dataclasses.replace(forward.config, iterations=forward.config.iterations + config.skipped)
+    return dataclasses.replace(forward, config=longer)
+
+
 def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
-    """AdamW with warm-up, a cosine down to a hundredth, and clipped gradients; only matrices decay."""
+    """AdamW with warm-up, a cosine down to a hundredth, and clipped gradients; matrices alone decay."""
     schedule = optax.warmup_cosine_decay_schedule(
         0.0, config.learning_rate, config.warmup, max(config.steps, config.warmup + 1), config.learning_rate / 100
     )
     return optax.chain(
         optax.clip_by_global_norm(config.clip),
         optax.adamw(schedule, b2=0.99, weight_decay=config.weight_decay,
-                    mask=lambda params: jax.tree.map(lambda leaf: leaf.ndim > 1, params)),
+                    mask=functools.partial(jax.tree_util.tree_map_with_path, _decays)),
     )  # fmt: skip
+
+
+def _decays(path: tuple[Any, ...], leaf: Array) -> bool:
+    """Whether a parameter decays; a bias may have an axis for kinds of groups before that of its features."""
+    return leaf.ndim > 1 and not str(path[-1].key).endswith("bias")
 
 
 def first_state(config: TrainConfig, forward: Forward, key: Array) -> TrainState:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
+from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
 
 #: Logit of a candidate that is not there: far below any other, and far from overflowing when logits are added.
@@ -163,9 +165,14 @@ class Network:
 
     def __call__(self, candidates: Array) -> Outputs:
         """Policy and value of candidates bool[B, side, cells], compiled."""
-        return _call(self.apply, self.params, candidates)
+        return _compiled()(self.apply, self.params, candidates)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _call(apply: Forward, params: Params, candidates: Array) -> Outputs:
-    return apply(params, candidates)
+@functools.cache
+def _compiled() -> Callable[[Forward, Params, Array], Outputs]:
+    """A forward pass, compiled; made on first use, as the options ask for the backend."""
+
+    def call(apply: Forward, params: Params, candidates: Array) -> Outputs:
+        return apply(params, candidates)
+
+    return jax.jit(call, static_argnums=0, compiler_options=compiler_options())

@@ -183,7 +183,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def _folder() -> Traversable:
-    return resources.files("jaxsudoku") / "networks" / "weights"
+    return resources.files("jaxsudoku") / "networks" / "trained"
 
 
 def _files(network: str | os.PathLike[str]) -> tuple[Traversable, Traversable]:
