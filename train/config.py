@@ -188,10 +188,13 @@ PRESETS: dict[str, TrainConfig] = {
         kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, skipped=2, warmup=5,
         ema=0.9, held_out="4x4", report_every=10, validate_every=20, save_every=20,
     ),
-    "cpu": TrainConfig(),
+    "cpu": TrainConfig(
+        sizes=("width=48", "hidden=48", "house=96"), hardness=(0.3, 0.7), iterations=(8, 8), skipped=24, ema=0.999,
+    ),
     "gpu": TrainConfig(
-        sizes=("width=96", "hidden=96", "dtype=bfloat16"), generate=4_000_000, steps=30_000, batch_size=1024,
-        microbatch=0, learning_rate=2e-3, warmup=500, ema=0.999,
+        sizes=("width=96", "hidden=96", "house=192", "dtype=bfloat16"), generate=4_000_000, hardness=(0.3, 0.7),
+        iterations=(8, 8), skipped=24, steps=30_000, batch_size=1024, microbatch=0, learning_rate=2e-3, warmup=500,
+        ema=0.999,
     ),
 }  # fmt: skip
 

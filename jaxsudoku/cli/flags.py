@@ -169,7 +169,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     # Without a solver's flags first: most errors are found, and most commands understood, before JAX is loaded.
     if not {"-h", "--help"} & set(argv) or argv[0] not in ("solve", "count"):
         args, unknown = build_parser().parse_known_args(argv)
-        if not unknown and getattr(args, "solver", "exact") == "exact" and getattr(args, "network", None) is None:
+        plain = args.command != "solve" or (args.solver == "exact" and args.network is None)
+        if plain and not unknown:
             return args
         if args.command == "show":
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -185,7 +186,7 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
 
     chosen = solvers.get(solver)
     args.guided = chosen.guided
-    if getattr(args, "network", None) is not None and not chosen.guided:
+    if args.command == "solve" and args.network is not None and not chosen.guided:
         args.parser.error(f"the solver {solver} takes no network; {' and '.join(solvers.guided())} do")
     values = {
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
