@@ -574,7 +574,7 @@ def test_the_command_line_makes_a_config():
     )
     assert config.parsed_sizes == {"width": 4, "dtype": "bfloat16"}
     assert (args.output, args.resume, args.tensorboard, args.devices) == ("x", True, False, 0)
-    assert parse_arguments("Trains.", ["--output", "x"])[0] == TrainConfig()
+    assert parse_arguments("Trains.", ["--output", "x"])[0] == PRESETS["cpu"]
 
 
 def test_every_setting_has_a_flag_with_help(capsys):
@@ -585,7 +585,7 @@ def test_every_setting_has_a_flag_with_help(capsys):
     for field in dataclasses.fields(TrainConfig):
         assert f"--{field.name.replace('_', '-')} " in text
         assert len(attribute_texts(TrainConfig)[field.name]) > 15
-    assert "(default: 1024)" in text and "(default: width=96 hidden=96 dtype=bfloat16)" in text
+    assert "(default: 1024)" in text and f"(default: {' '.join(PRESETS['gpu'].sizes)})" in text
 
 
 @pytest.mark.parametrize(
