@@ -50,7 +50,7 @@ def look(
     Args:
       network: the network.
       grids: uint8[N, cells], 0 = empty.
-      rules: one of ``propagate.RULES``.
+      rules: one of ``propagation.RULES``.
       batch_size: grids in a forward pass, rounded up to a multiple of 32; None suits the machine.
       progress: told after each chunk how many grids are done.
     """

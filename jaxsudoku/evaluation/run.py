@@ -61,7 +61,7 @@ def evaluate(
       rating: float[N], ratings as ``jaxsudoku.rate`` gives them, NaN for unknown ones; the report has a split by their
         grades. Without ``difficulty`` the default is to rate the puzzles here.
       difficulty: float[N], anyone else's measure, NaN for unknown; the report has a split by its quantiles.
-      rules: the rules, names in ``propagate.RULES``, applied before the network sees a position; each is evaluated.
+      rules: the rules, names in ``propagation.RULES``, applied before the network sees a position; each is evaluated.
       iterative: whether to solve the puzzles by filling one cell after another, too, which takes as many forward passes
         of a puzzle as there are cells to fill.
       positions: how many positions to make for the calibration of the value, of the puzzles that the rules leave open;
@@ -255,7 +255,7 @@ class _Scores:
 
 
 def checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules without repetitions; raises ValueError if they are not names in ``propagate.RULES``."""
+    """The rules without repetitions; raises ValueError if they are not names in ``propagation.RULES``."""
     if isinstance(rules, str):
         raise ValueError(f"rules must be a sequence of names, such as ({rules!r},), not the text {rules!r}")
     choice = f"choose among {', '.join(RULES)}"
