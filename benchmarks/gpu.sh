@@ -5,7 +5,8 @@
 #   OUT=/some/folder JAXSUDOKU_DATA=/some/sets bash benchmarks/gpu.sh
 #   QUICK=1 bash benchmarks/gpu.sh                      tiny sizes, to see that all of it runs, on any machine
 #
-# PYTHON names the interpreter (python3); it needs jax and numpy, and nothing is installed or fetched. Puzzle sets are
+# PYTHON names the interpreter (python3); it needs jax and numpy, for the networks flax too, and nothing is installed or
+# fetched. Puzzle sets are
 # looked for in JAXSUDOKU_DATA, or in .data in the checkout and ../shared/data beside it; for one that is absent a
 # set that the package ships stands in.
 set -euo pipefail
@@ -20,7 +21,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 mkdir -p "$OUT"
-rm -f "$OUT"/gpu-*.json "$OUT"/generation.json
+rm -f "$OUT"/gpu-*.json "$OUT"/generation.json "$OUT"/networks.json
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
 say() { printf '\n== %s\n' "$*"; }
@@ -142,6 +143,20 @@ else
   [[ -z $QUICK ]] || made=256 runs=1
   timeout -k 5 "$((left < 90 ? left : 90))" "$PYTHON" benchmarks/generation.py --puzzles "$made" --repeat "$runs" \
     --json "$OUT/generation.json" || troubles+=("generation: exit status $?")
+fi
+
+# ---------------------------------------------------------------------- networks
+
+left=$((BUDGET - SECONDS))
+if ((left < 30)); then
+  say "networks: left out, $left of $BUDGET seconds are left"
+  troubles+=("networks: left out, the time was up")
+else
+  say "networks"
+  looks=(--batch 32,1024,8192 --dtype float32,bfloat16 --repeat 3)
+  [[ -z $QUICK ]] || looks=(--networks cube --batch 32 --repeat 1)
+  timeout -k 5 "$((left < 120 ? left : 120))" "$PYTHON" benchmarks/networks.py "${looks[@]}" \
+    --json "$OUT/networks.json" || troubles+=("networks: exit status $?; the networks it had finished are above")
 fi
 
 # ---------------------------------------------------------------------- all in one table

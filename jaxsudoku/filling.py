@@ -26,7 +26,6 @@ from jaxsudoku.board import Board
 from jaxsudoku.planes import (
     GROUP,
     cubes_to_planes,
-    exactly_one,
     fence,
     grids_to_planes,
     nodes_to_planes,
@@ -34,11 +33,10 @@ from jaxsudoku.planes import (
     planes_to_cubes,
     planes_to_grids,
     planes_to_nodes,
-    slices,
     unpack_lanes,
     where,
 )
-from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
+from jaxsudoku.propagation import RULES, duplicated_givens, settle
 from jaxsudoku.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -199,7 +197,7 @@ def _make_roots(board: Board, puzzles: Array, rules: str, together: int) -> _Roo
         start = number * together
         givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, start, together))
         invalid = unpack_lanes(givens.foreign | duplicated_givens(board, givens.digits))
-        planes, dead, solved = _settle(board, fence(givens.candidates), rules)
+        planes, dead, solved = _settled(board, fence(givens.candidates), rules)
         solved &= ~invalid
         status = jnp.where(invalid, jnp.int8(Status.INVALID), solved.astype(jnp.int8) * jnp.int8(Status.SOLVED))
         made = _Roots(
@@ -224,13 +222,9 @@ def _make_roots(board: Board, puzzles: Array, rules: str, together: int) -> _Roo
     return lax.fori_loop(0, -(-active // together), block, nothing)
 
 
-def _settle(board: Board, planes: Array, rules: str) -> tuple[Array, Array, Array]:
-    """The planes that the rules leave, and which lanes are contradictory and which are solved, bool[B]."""
-    planes = fence(propagate(board, planes, rules))
-    dead, solved = outcome(board, planes)
-    # without rules a digit that is filled in twice shows late
-    sole = fence(planes & fence(exactly_one(slices(planes, 0)))[None])
-    dead |= duplicated_givens(board, sole)
+def _settled(board: Board, planes: Array, rules: str) -> tuple[Array, Array, Array]:
+    """What ``settle`` tells, contradictory and solved as bool[B]."""
+    planes, dead, solved = settle(board, planes, rules)
     return planes, unpack_lanes(dead), unpack_lanes(solved)
 
 
@@ -285,7 +279,7 @@ def _fill(
         cubes = planes_to_cubes(board, lanes.planes)
         chosen = _choice(board, config, network, choose, key, lanes, cubes)
         kept = cubes & (chosen | ~chosen.any(axis=1, keepdims=True))
-        planes, dead, solved = _settle(board, fence(cubes_to_planes(board, kept)), rules)
+        planes, dead, solved = _settled(board, fence(cubes_to_planes(board, kept)), rules)
         filled = lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32)
         passes = lanes.passes + 1
 

@@ -15,6 +15,7 @@ import optax
 import pytest
 import safetensors.numpy
 from flax import nnx
+from reference import TINY
 
 import jaxsudoku as js
 from jaxsudoku import networks
@@ -22,15 +23,6 @@ from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, axial, house_
 
 FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
 JIGSAW = js.Board.jigsaw("aaab ccab ccdb dddb")
-
-#: Sizes with which an architecture compiles in no time.
-TINY = {
-    "cube": {"width": 8, "iterations": 2},
-    "axial": {"rounds": 1, "width": 8, "heads": 2, "expansion": 2, "hidden": 8},
-    "se_resnet": {"blocks": 2, "width": 8, "reduction": 2, "head": 8, "groups": 2},
-    "house_cnn": {"layers": 4, "width": 16, "hidden": 8},
-    "cell_cnn": {"width": 8, "features": 8, "hidden": 8},
-}
 
 #: Parameters at the default sizes on 9x9.
 COUNTS = {"axial": 5_416_906, "se_resnet": 3_587_978, "house_cnn": 945_674, "cell_cnn": 7_626_266}

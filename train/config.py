@@ -41,10 +41,12 @@ class TrainConfig:
       microbatch: positions whose gradients are computed at a time on a device; 0 for all.
       iterations: iterations of the network at the start and at the end of training, rising in four stages, for networks
         that have them; 0 0 leaves them as configured.
-      skipped: most iterations that are done before those that are learned from, a random number in every step; they
-        teach a network to think longer, and cost a quarter.
+      skipped: most iterations that are done before those that are learned from, a random number in every step, at the
+        start and at the end of training; they teach a network to think longer, and cost a quarter.
       start: a network's file, of the same sizes, whose parameters the run begins with; empty for random ones.
-      learning_rate: the highest learning rate, from which it falls as a cosine to a hundredth.
+      optimiser: muon, or adamw for all parameters.
+      learning_rate: AdamW's highest learning rate, from which it falls as a cosine to a hundredth.
+      matrix_rate: Muon's highest learning rate, for matrices.
       warmup: steps in which the learning rate rises to its highest.
       weight_decay: decay of the matrices.
       clip: norm that gradients are clipped to.
@@ -76,9 +78,11 @@ class TrainConfig:
     batch_size: int = 32
     microbatch: int = 4
     iterations: tuple[int, int] = (0, 0)
-    skipped: int = 0
+    skipped: tuple[int, int] = (0, 0)
     start: str = ""
+    optimiser: str = "muon"
     learning_rate: float = 3e-3
+    matrix_rate: float = 2e-2
     warmup: int = 100
     weight_decay: float = 1e-3
     clip: float = 1.0
@@ -94,12 +98,14 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         lowest = {"generate": 1, "choice": 1, "steps": 1, "batch_size": 1, "microbatch": 0, "warmup": 0, "ramp": 0,
-                  "skipped": 0, "weight_decay": 0, "value_weight": 0, "seed": 0, "report_every": 1, "validate_every": 1,
+                  "weight_decay": 0, "value_weight": 0, "seed": 0, "report_every": 1, "validate_every": 1,
                   "save_every": 1, "keep": 1}  # fmt: skip
         for name, least in lowest.items():
             if not least <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        for name in ("learning_rate", "clip"):
+        if self.optimiser not in ("muon", "adamw"):
+            raise ValueError(f"unknown optimiser {self.optimiser!r}: choose muon or adamw")
+        for name in ("learning_rate", "matrix_rate", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
         if not 0 <= self.ema < 1:
@@ -108,6 +114,8 @@ class TrainConfig:
             raise ValueError(f"hardness must be two finite numbers, not {self.hardness}")
         if min(self.iterations) < 0 or bool(self.iterations[0]) != bool(self.iterations[1]):
             raise ValueError(f"iterations must be two positive numbers, or 0 and 0, not {self.iterations}")
+        if min(self.skipped) < 0:
+            raise ValueError(f"skipped must be two numbers of at least 0, not {self.skipped}")
         if not self.kinds:
             raise ValueError("kinds is empty; name at least one kind of position")
         if self.exclude and self.data:
@@ -185,16 +193,19 @@ def parse_clues(text: str) -> int | tuple[int | None, int | None] | None:
 PRESETS: dict[str, TrainConfig] = {
     "tiny": TrainConfig(
         sizes=("width=8", "hidden=8", "iterations=3"), board="4", generate=2_000,
-        kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, skipped=2, warmup=5,
-        ema=0.9, held_out="4x4", report_every=10, validate_every=20, save_every=20,
+        kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, skipped=(0, 2),
+        warmup=5, ema=0.9, held_out="4x4", report_every=10, validate_every=20, save_every=20,
     ),
     "cpu": TrainConfig(
-        sizes=("width=48", "hidden=48", "house=96"), hardness=(0.3, 0.7), iterations=(8, 8), skipped=24, ema=0.999,
+        sizes=("width=48", "hidden=32", "house=64"),
+        kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"),
+        choice=16, hardness=(0.5, 1.5), steps=24_000, iterations=(8, 8), skipped=(16, 88), warmup=200, ema=0.999,
     ),
     "gpu": TrainConfig(
-        sizes=("width=96", "hidden=96", "house=192", "dtype=bfloat16"), generate=4_000_000, hardness=(0.3, 0.7),
-        iterations=(8, 8), skipped=24, steps=30_000, batch_size=1024, microbatch=0, learning_rate=2e-3, warmup=500,
-        ema=0.999,
+        sizes=("width=96", "hidden=64", "house=128", "dtype=bfloat16"), generate=4_000_000,
+        kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"),
+        choice=16, hardness=(0.5, 1.5), steps=30_000, batch_size=1024, microbatch=0, iterations=(8, 8),
+        skipped=(16, 88), warmup=500, ema=0.999,
     ),
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import GROUP, cubes_to_planes, grids_to_cubes, planes_to_cubes, unpack_lanes
-from jaxsudoku.propagation import RULES, outcome, propagate
+from jaxsudoku.propagation import RULES, settle
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,11 +78,11 @@ def make_positions(
     filling, erring, choosing, drawing = jax.random.split(key, 4)
     truth = grids_to_cubes(board, solutions)
     filled = jnp.where(_some(filling, puzzles == 0, kind.filled), solutions, puzzles)
-    candidates, refuted, solved = settle(board, grids_to_cubes(board, filled), kind.rules)
+    candidates, refuted, solved = settled_cubes(board, grids_to_cubes(board, filled), kind.rules)
     useful = ~refuted & ~solved
     alive = jnp.ones(useful.shape, bool)
     if kind.wrong:
-        wrong, refuted, solved = settle(board, one_wrong(erring, candidates, truth), kind.rules)
+        wrong, refuted, solved = settled_cubes(board, one_wrong(erring, candidates, truth), kind.rules)
         agrees = (wrong & truth).any(axis=1).all(axis=1)
         erred = jax.random.bernoulli(choosing, kind.wrong, useful.shape) & useful & ~refuted & ~solved & ~agrees
         candidates, alive = jnp.where(erred[:, None, None], wrong, candidates), ~erred
@@ -91,10 +91,9 @@ def make_positions(
     return Positions(candidates[chosen], truth[chosen], alive[chosen], useful[chosen])
 
 
-def settle(board: Board, cubes: Array, rules: str) -> tuple[Array, Array, Array]:
+def settled_cubes(board: Board, cubes: Array, rules: str) -> tuple[Array, Array, Array]:
     """What rules leave of candidates bool[B, side, cells], and which are refuted and which solved, bool[B]."""
-    planes = propagate(board, cubes_to_planes(board, cubes), rules)
-    refuted, solved = outcome(board, planes)
+    planes, refuted, solved = settle(board, cubes_to_planes(board, cubes), rules)
     return planes_to_cubes(board, planes), unpack_lanes(refuted), unpack_lanes(solved)
 
 

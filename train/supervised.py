@@ -202,8 +202,11 @@ def _write_settings(config: TrainConfig, folder: Path) -> None:
 def _facts(config: TrainConfig, data: Sequence[Dataset], seconds: float, metrics: dict[str, float]) -> dict[str, Any]:
     """What a network's card says of how it was trained."""
     device = jax.devices()[0]
+    # where files lay on one machine is nothing to others
+    named = {"data": [Path(path).name for path in config.data], "exclude": [Path(path).name for path in config.exclude],
+             "start": Path(config.start).name}  # fmt: skip
     return {
-        "training": dataclasses.asdict(config),
+        "training": dataclasses.asdict(config) | named,
         "data": [described(dataset) for dataset in data],
         "seed": config.seed,
         "device": f"{jax.device_count()} x {device.device_kind or device.platform}",

@@ -1,4 +1,4 @@
-"""One step of training as a pure function, on all devices: positions, gradients, AdamW, averaged parameters.
+"""One step of training as a pure function, on all devices: positions, gradients, optimiser, averaged parameters.
 
 A step makes its positions from the puzzles it is given, each device from its own part of them. Losses are normalised by
 what all devices have, so that the summed gradients are those of the whole batch, however it is cut into devices and
@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import optax
 from jax import Array, lax
 from jax.sharding import Mesh, PartitionSpec
+from optax.contrib import MuonDimensionNumbers
+from optax.contrib import muon as muon_with_adam
 
 from jaxsudoku import networks
 from jaxsudoku.batches import compiler_options
@@ -60,24 +62,58 @@ def forward_at(config: TrainConfig, step: int) -> Forward:
 def trained_forward(config: TrainConfig) -> Forward:
     """The network as it is when training is done: it thinks as long as it has learned to."""
     forward = forward_at(config, config.steps)
-    if not config.skipped:
+    _, skipped = config.skipped
+    if not skipped:
         return forward
     if not hasattr(forward.config, "iterations"):
         raise ValueError(f"skipped is for networks with iterations, which a {config.network} has not")
-    longer = dataclasses.replace(forward.config, iterations=forward.config.iterations + config.skipped)
+    longer = dataclasses.replace(forward.config, iterations=forward.config.iterations + skipped)
     return dataclasses.replace(forward, config=longer)
 
 
 def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
-    """AdamW with warm-up, a cosine down to a hundredth, and clipped gradients; matrices alone decay."""
-    schedule = optax.warmup_cosine_decay_schedule(
-        0.0, config.learning_rate, config.warmup, max(config.steps, config.warmup + 1), config.learning_rate / 100
+    """Clipped gradients, then Muon or AdamW with warm-up and a cosine down to a hundredth; matrices alone decay.
+
+    Muon (Jordan et al. 2024) makes the changes of each matrix orthogonal, so that all its directions learn alike;
+    what is no matrix, or a narrow one, is left to AdamW. The leading axes of a parameter count matrices.
+    """
+
+    def schedule(highest: float) -> optax.Schedule:
+        steps = max(config.steps, config.warmup + 1)
+        return optax.warmup_cosine_decay_schedule(0.0, highest, config.warmup, steps, highest / 100)
+
+    decays = functools.partial(jax.tree_util.tree_map_with_path, _decays)
+    adamw = optax.adamw(schedule(config.learning_rate), b2=_B2, weight_decay=config.weight_decay, mask=decays)
+    if config.optimiser == "adamw":
+        return optax.chain(optax.clip_by_global_norm(config.clip), adamw)
+    muon = muon_with_adam(
+        schedule(config.matrix_rate),
+        consistent_rms=_MUON_RMS,
+        muon_weight_dimension_numbers=functools.partial(jax.tree_util.tree_map_with_path, _matrix),
+        weight_decay=config.weight_decay,
+        weight_decay_mask=decays,
+        adam_learning_rate=schedule(config.learning_rate),
+        adam_weight_decay=0.0,
+        adam_b2=_B2,
     )
-    return optax.chain(
-        optax.clip_by_global_norm(config.clip),
-        optax.adamw(schedule, b2=0.99, weight_decay=config.weight_decay,
-                    mask=functools.partial(jax.tree_util.tree_map_with_path, _decays)),
-    )  # fmt: skip
+    return optax.chain(optax.clip_by_global_norm(config.clip), muon)
+
+
+#: Decay of the mean of squared gradients: short, as gradients change quickly early on.
+_B2 = 0.99
+
+#: Root mean square of Muon's changes at a learning rate of 1: about that of AdamW's, so that rates compare.
+_MUON_RMS = 0.2
+
+#: Matrices with a side as short as this are AdamW's.
+_NARROW = 4
+
+
+def _matrix(path: tuple[Any, ...], leaf: Array) -> MuonDimensionNumbers | None:
+    """The axes of a parameter that Muon treats as a matrix; None if it is none."""
+    if not _decays(path, leaf) or min(leaf.shape[-2:]) <= _NARROW:
+        return None
+    return MuonDimensionNumbers(reduction_axis=leaf.ndim - 2, output_axis=leaf.ndim - 1)
 
 
 def _decays(path: tuple[Any, ...], leaf: Array) -> bool:
@@ -137,9 +173,10 @@ def make_update(
 
     def gradients(params: Params, step: Array, batch: Batch, key: Array) -> tuple[Params, Metrics]:
         key = jax.random.fold_in(key, step)
-        skipped = _skipped(config, jax.random.fold_in(key, devices))
+        progress = step / config.steps
+        skipped = _skipped(config, jax.random.fold_in(key, devices), progress)
         key = jax.random.fold_in(key, lax.axis_index("batch"))
-        positions = draw_positions(config, forward, key, batch, step / config.steps, devices)
+        positions = draw_positions(config, forward, key, batch, progress, devices)
         return batch_gradients(config, forward, params, positions, "batch", skipped)
 
     sharded = jax.shard_map(
@@ -212,9 +249,13 @@ def draw_positions(
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), *made)
 
 
-def _skipped(config: TrainConfig, key: Array) -> Array | int:
+def _skipped(config: TrainConfig, key: Array, progress: Array | float) -> Array | int:
     """Iterations to skip in a step: as many on every device, so that none waits for another."""
-    return jax.random.randint(key, (), 0, config.skipped + 1) if config.skipped else 0
+    first, last = config.skipped
+    if not max(first, last):
+        return 0
+    most = jnp.round(first + (last - first) * progress).astype(jnp.int32)
+    return jax.random.randint(key, (), 0, most + 1)
 
 
 def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:

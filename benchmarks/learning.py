@@ -1,0 +1,168 @@
+"""What networks learn in the same time on the same machine: accuracy on held-out boards against positions trained on.
+
+Each network is trained by ``train.supervised``, one after another, for the same number of minutes: a few steps tell its
+pace, and from that as many steps as fit, so that every run goes through its whole learning rate schedule. The first run
+generates the puzzles that all learn from. Held-out boards are validated on along the way.
+
+    python benchmarks/learning.py --networks cube,axial,se_resnet --minutes 10 --output benchmarks/out/learning
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import machine
+import report
+
+#: Heading, width and alignment of each column.
+_COLUMNS = (
+    ("network", 12, "<"),
+    ("parameters", 11, ">"),
+    ("positions", 10, ">"),
+    ("minutes", 8, ">"),
+    ("positions/s", 11, ">"),
+    ("policy loss", 11, ">"),
+    ("cells", 7, ">"),
+    ("boards", 7, ">"),
+)
+
+#: Steps that tell a pace, in reports of which the first, with the compiler's time in it, does not count.
+_TRIAL, _REPORTS = 24, 4
+
+#: Settings for networks whose sizes, and whose iterations, are none of the preset's.
+_PLAIN = ["--sizes", "--iterations", "0", "0", "--skipped", "0", "--learning-rate", "1e-3"]
+
+#: Validations of a run.
+_VALIDATIONS = 10
+
+
+def train(name: str, folder: Path, steps: int, options: list[str], reports: int) -> list[dict[str, Any]]:
+    """Trains a network in a process of its own; the lines of its record.
+
+    Raises:
+      subprocess.CalledProcessError: training failed, after it told why.
+    """
+    command = [sys.executable, "-m", "train.supervised", "--network", name, "--output", str(folder), "--steps",
+               str(steps), "--report-every", str(max(steps // reports, 1)), "--validate-every",
+               str(max(steps // reports, 1)), "--save-every", str(steps), *options]  # fmt: skip
+    print(f"$ {shlex.join(command)}", flush=True)
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[1])
+    return [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def pace_of(name: str, folder: Path, options: list[str]) -> float:
+    """Steps a second, once compiled."""
+    lines = [line for line in train(name, folder, _TRIAL, options, _REPORTS) if line["kind"] == "train"]
+    rates = [line["positions_per_second"] for line in lines if "positions_per_second" in line]
+    batch = json.loads((folder / "config.json").read_text())["batch_size"]
+    return statistics.median(rates) / batch
+
+
+def learn(name: str, args: argparse.Namespace) -> dict[str, Any]:
+    """A network's row: what it is, and a point for each validation."""
+    import dataclasses
+
+    import jaxsudoku as js
+    from jaxsudoku.networks import NETWORKS
+
+    options = list(args.options)
+    if "iterations" not in (field.name for field in dataclasses.fields(NETWORKS[name].config)):
+        options = [*_PLAIN, *options]  # what was asked for comes last, and counts
+    if args.data:
+        options += ["--data", *map(str, args.data)]
+    trial, folder = args.output / f"{name}-trial", args.output / name
+    steps = max(round(60 * args.minutes * pace_of(name, trial, options)), _VALIDATIONS)
+    if not args.data:
+        args.data = [trial / "data"]
+        options += ["--data", str(trial / "data")]
+    lines = train(name, folder, steps, options, _VALIDATIONS)
+    settings = json.loads((folder / "config.json").read_text())
+    rates = [line["positions_per_second"] for line in lines if "positions_per_second" in line]
+    points = [
+        {"positions": line["step"] * settings["batch_size"], "seconds": line["seconds"],
+         **{metric: line[metric] for metric in ("policy_loss", "cell_accuracy", "board_accuracy")}}
+        for line in lines if line["kind"] == "validate"
+    ]  # fmt: skip
+    return {"network": name, "parameters": js.load_network(folder / "network").size, "settings": settings,
+            "positions_per_s": statistics.median(rates), "points": points}  # fmt: skip
+
+
+def table(row: dict[str, Any]) -> str:
+    """A network's points, one a line."""
+    return "\n".join(
+        report.aligned([
+            row["network"],
+            f"{row['parameters']:,}",
+            f"{point['positions']:,}",
+            f"{point['seconds'] / 60:.1f}",
+            f"{row['positions_per_s']:,.0f}",
+            f"{point['policy_loss']:.3f}",
+            f"{point['cell_accuracy']:.1%}",
+            f"{point['board_accuracy']:.1%}",
+        ], _COLUMNS)
+        for point in row["points"]
+    )  # fmt: skip
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Accuracy against positions, cells and whole boards beside each other; needs matplotlib, the extra plot."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    for panel, metric in zip(figure.subplots(1, 2), ("cell_accuracy", "board_accuracy"), strict=True):
+        for row in rows:
+            label = f"{row['network']}, {row['parameters']:,} parameters"
+            xs = [point["positions"] for point in row["points"]]
+            panel.plot(xs, [point[metric] for point in row["points"]], marker=".", label=label)
+        panel.set(xscale="log", ylim=(0, 1), xlabel="positions trained on", ylabel=metric.replace("_", " "))
+    panel.legend()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> int:
+    args = _parse()
+    about = machine.describe(machine.keep_to_cores("all"), ["flax", "optax"])
+    print("\n".join(machine.lines(about)))
+    rows = []
+    for name in args.networks:
+        try:
+            rows.append(learn(name, args))
+        except subprocess.CalledProcessError as error:
+            print(f"learning: training {name} ended with exit status {error.returncode}", file=sys.stderr)
+            return 1
+    print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
+    for row in rows:
+        print(table(row))
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    if args.plot:
+        draw(rows, args.plot)
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n\n")[0],
+        epilog="All further arguments are for train.supervised, whose help tells them. See benchmarks/README.md.",
+    )
+    add = parser.add_argument
+    add("--networks", type=lambda text: text.split(","), default=["cube", "axial", "se_resnet"], help="by their names")
+    add("--minutes", type=float, default=10.0, help="minutes of training for each (default: 10)")
+    add("--data", type=Path, nargs="+", help="folders of data sets to learn from; without any, puzzles are generated")
+    add("--output", type=Path, required=True, help="folder for the runs, one for each network")
+    add("--json", type=Path, help="file for all raw figures")
+    add("--plot", type=Path, help="file for a picture, such as learning.png (extra plot)")
+    args, args.options = parser.parse_known_args()
+    return args
+
+
+if __name__ == "__main__":
+    sys.exit(main())
