@@ -5,6 +5,9 @@ queue up for a block of lanes, all of which the network looks at in every step; 
 takes the next one at once. What a lane does depends on its puzzle and on that puzzle's own key alone, so results are
 the same whatever the number of lanes, up to the rounding of the network's sums.
 
+A network that works by iterations thinks on about a position in which nothing is sure enough: what it has come to so
+far stays with the lane, and the lanes that are sure go on to their next positions meanwhile.
+
 A puzzle has come to its end when it is solved, or when a contradiction was reached and no attempt is left.
 """
 
@@ -14,7 +17,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -61,6 +64,9 @@ class IterativeConfig:
         each with all that the one before it does. With none the network sees givens and fillings alone.
       sure: besides the surest cell every one is filled that has a candidate of at least this probability; above 0.5,
         and at 1 the surest cell alone.
+      confident: how sure the network has to be of what it fills in: below that it thinks on, if it works by iterations,
+        with as many more each time.
+      patience: looks at a position after which the network fills in what it is surest of all the same.
       restarts: how often a puzzle that came to a contradiction begins anew, with noise, and seen under random
         symmetries of the board.
       temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
@@ -71,6 +77,8 @@ class IterativeConfig:
 
     rules: str = "locked"
     sure: float = 1.0
+    confident: float = 0.99
+    patience: int = 1
     restarts: int = 0
     temperature: float = 0.2
     votes: int = 1
@@ -89,6 +97,9 @@ class OneShotConfig:
     Attributes:
       rules: what is deduced from the givens, to the end: none, naked, singles or locked, each with all that the one
         before it does. With none the network sees givens alone.
+      confident: how sure the network has to be of what it fills in: below that it thinks on, if it works by iterations,
+        with as many more each time.
+      patience: looks at a position after which the network fills in what it is surest of all the same.
       restarts: how many further attempts are made at a puzzle whose filled grid is wrong, with noise, and seen under
         random symmetries of the board.
       temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
@@ -98,6 +109,8 @@ class OneShotConfig:
     """
 
     rules: str = "none"
+    confident: float = 0.99
+    patience: int = 1
     restarts: int = 0
     temperature: float = 0.2
     votes: int = 1
@@ -110,11 +123,13 @@ class OneShotConfig:
 def _check(config: IterativeConfig | OneShotConfig) -> None:
     if config.rules not in RULES:
         raise ValueError(f"unknown rules {config.rules!r}: choose one of {', '.join(RULES)}")
-    for name, lowest in (("restarts", 0), ("votes", 1), ("lanes", 0)):
+    for name, lowest in (("patience", 1), ("restarts", 0), ("votes", 1), ("lanes", 0)):
         if getattr(config, name) < lowest:
             raise ValueError(f"{name} must be at least {lowest}, not {getattr(config, name)}")
     if config.lanes % GROUP:
         raise ValueError(f"lanes must be a multiple of {GROUP}, not {config.lanes}")
+    if not 0 <= config.confident <= 1:
+        raise ValueError(f"confident must be at least 0 and at most 1, not {config.confident}")
     if not 0 <= config.temperature < math.inf:
         raise ValueError(f"temperature must be at least 0 and finite, not {config.temperature}")
 
@@ -240,6 +255,8 @@ class _Lanes(NamedTuple):
       attempt: int32[K], how often the puzzle was begun anew.
       passes: int32[K], how often the network looked at the puzzle's positions, in all attempts.
       filled: int32[K], cells filled in, in all attempts.
+      looks: int32[K], how often the network looked at the position as it is.
+      carried: what it came to by that, as ``Forward.think`` carries it on, for each vote.
     """
 
     planes: Array
@@ -247,6 +264,8 @@ class _Lanes(NamedTuple):
     attempt: Array
     passes: Array
     filled: Array
+    looks: Array
+    carried: Any
 
 
 def _fill(
@@ -277,7 +296,7 @@ def _fill(
     def step(state: tuple[_Lanes, Array, Solution]) -> tuple[_Lanes, Array, Solution]:
         lanes, taken, found = state
         cubes = planes_to_cubes(board, lanes.planes)
-        chosen = _choice(board, config, network, choose, key, lanes, cubes)
+        chosen, carried = _choice(board, config, network, choose, key, lanes, cubes)
         kept = cubes & (chosen | ~chosen.any(axis=1, keepdims=True))
         planes, dead, solved = _settled(board, fence(cubes_to_planes(board, kept)), rules)
         filled = lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32)
@@ -297,14 +316,18 @@ def _fill(
         puzzle = jnp.where(ended, following, lanes.puzzle)
         planes = where(pack_lanes(ended | dead), begin(puzzle), planes)
         attempt = jnp.where(ended, 0, lanes.attempt + dead)
-        after = _Lanes(planes, puzzle, attempt, jnp.where(ended, 0, passes), jnp.where(ended, 0, filled))
+        passes, filled = jnp.where(ended, 0, passes), jnp.where(ended, 0, filled)
+        looks = jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1)
+        after = _Lanes(planes, puzzle, attempt, passes, filled, looks, carried)
         return after, taken + turn[-1], found
 
     first = waiting.at[jnp.arange(width)].get(mode="fill", fill_value=size)
     none = jnp.zeros(width, jnp.int32)
+    unseen = network.apply.start(network.params, jnp.zeros((width, board.side, board.cells), bool))
+    carried = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
     looked_at = (roots.status[:size] != Status.INVALID).astype(jnp.int32)
     start = (
-        _Lanes(begin(first), first, none, none, none),
+        _Lanes(begin(first), first, none, none, none, none, carried),
         jnp.int32(width),
         Solution(roots.grids[:size], roots.status[:size], looked_at, jnp.zeros(size, jnp.int32)),
     )
@@ -319,46 +342,74 @@ def _choice(
     key: Array,
     lanes: _Lanes,
     cubes: Array,
-) -> Array:
-    """What to fill in, bool[K, side, cells], of the lanes' candidates ``cubes``."""
-    keys = jax.vmap(lambda puzzle, passed: jax.random.fold_in(jax.random.fold_in(key, puzzle), passed))(
-        lanes.puzzle, lanes.passes
+) -> tuple[Array, Any]:
+    """What to fill in, bool[K, side, cells], of the lanes' candidates ``cubes``, and what the network carries on.
+
+    Nothing is filled in where the network is to think on.
+    """
+    # the same for all looks at a position
+    keys = jax.vmap(lambda puzzle, filled: jax.random.fold_in(jax.random.fold_in(key, puzzle), filled))(
+        lanes.puzzle, lanes.filled
     )
-    again = lanes.attempt > 0
+    again, fresh = lanes.attempt > 0, lanes.looks == 0
     if config.votes == 1 and not config.restarts:
-        probabilities = _probabilities(network, cubes)
+        alone = jax.tree.map(lambda leaf: leaf[0], lanes.carried)
+        probabilities, carried = _probabilities(network, cubes, alone, fresh)
+        carried = jax.tree.map(lambda leaf: leaf[None], carried)
     else:
-        probabilities = _voted(board, network, cubes, keys, config.votes, again)
+        probabilities, carried = _voted(board, network, cubes, keys, config.votes, again, lanes.carried, fresh)
     candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
     scores = jnp.log(probabilities)
     if config.restarts and config.temperature:
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
         scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
-    return choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
+    chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
+    if config.patience > 1:
+        least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
+        chosen &= ((least >= config.confident) | (lanes.looks + 1 >= config.patience))[:, None, None]
+    return chosen, carried
 
 
-def _probabilities(network: Network, cubes: Array) -> Array:
-    """Each cell's distribution over its candidates, float32[K, side, cells], zero for those that are not there."""
-    return fence(jax.nn.softmax(network.apply(network.params, cubes).policy, axis=1, where=cubes))
+def _probabilities(network: Network, cubes: Array, carried: Any, fresh: Array) -> tuple[Array, Any]:
+    """Each cell's distribution over its candidates, float32[K, side, cells], zero for those that are not there.
+
+    Args:
+      network: the network.
+      cubes: bool[K, side, cells].
+      carried: what it has come to by earlier looks, and comes to by this one, as it returns.
+      fresh: bool[K], where there were none.
+    """
+    outputs, carried = network.apply.think(network.params, cubes, carried, fresh)
+    return fence(jax.nn.softmax(outputs.policy, axis=1, where=cubes)), carried
 
 
-def _voted(board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array) -> Array:
+def _voted(
+    board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carried: Any, fresh: Array
+) -> tuple[Array, Any]:
     """The mean of the ``_probabilities`` under random symmetries, one a vote; a lone vote is as the board is at first.
 
     Args:
+      board: the board.
+      network: the network.
       cubes: bool[K, side, cells].
       keys: K keys.
+      votes: how many.
       again: bool[K], whether it is not the first attempt.
+      carried: as of ``_probabilities``, with an axis of votes before.
+      fresh: bool[K].
     """
     shape = (len(cubes), *(board.side,) * 3)
 
-    def vote(number: Array, total: Array) -> Array:
+    def vote(total: Array, turn: tuple[Array, Any]) -> tuple[Array, Any]:
+        number, carried = turn
         drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
         if votes == 1:
             plain = symmetry.identity(board, again.shape)
             drawn = jax.tree.map(lambda x, y: jnp.where(again.reshape(-1, *[1] * (x.ndim - 1)), x, y), drawn, plain)
         seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
-        back = symmetry.apply_candidates(symmetry.invert(drawn), _probabilities(network, seen).reshape(shape))
-        return total + back.reshape(cubes.shape)
+        probabilities, carried = _probabilities(network, seen, carried, fresh)
+        back = symmetry.apply_candidates(symmetry.invert(drawn), probabilities.reshape(shape))
+        return total + back.reshape(cubes.shape), carried
 
-    return lax.fori_loop(0, votes, vote, jnp.zeros(cubes.shape, jnp.float32)) / np.float32(votes)
+    total, carried = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carried), length=votes)
+    return total / np.float32(votes), carried

@@ -106,6 +106,18 @@ def test_iterations_are_chosen_at_call_time():
         np.testing.assert_allclose(fewer(seen).policy, trace.policy[iterations - 1], atol=1e-5, rtol=0)
 
 
+def test_thinking_on_is_doing_more_iterations():
+    apply, params, seen = cube(NINE).apply, cube(NINE).params, some_candidates(NINE, 2, 0)
+    think = jax.jit(apply.think)
+    trace = jax.jit(dataclasses.replace(apply, config=dataclasses.replace(apply.config, iterations=8)).trace)
+    expected = trace(params, seen)
+    first, carried = think(params, seen, apply.start(params, seen), np.array([True, True]))
+    second, carried = think(params, seen, carried, np.array([False, True]))
+    np.testing.assert_allclose(first.policy, expected.policy[3], atol=1e-4, rtol=0)
+    np.testing.assert_allclose(second.policy[0], expected.policy[7, 0], atol=1e-4, rtol=0)
+    np.testing.assert_allclose(second.policy[1], expected.policy[3, 1], atol=1e-4, rtol=0)
+
+
 def test_skipped_iterations_are_done_but_not_learned_from():
     apply = cube(NINE).apply
     params, seen = cube(NINE).params, some_candidates(NINE, 2, 0)

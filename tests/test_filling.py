@@ -50,6 +50,33 @@ def opinion(board=FOUR):
     return table(np.random.default_rng(0).normal(size=(board.side, board.cells)), board)
 
 
+@dataclasses.dataclass(frozen=True)
+class SlowConfig:
+    """As many iterations a look."""
+
+    iterations: int = 1
+
+
+class Slow(Table):
+    """Believes the opposite of its table at first, nothing after two looks, and ever more of it from then on."""
+
+    def start(self, candidates):
+        return jnp.zeros((len(candidates), 1))
+
+    def advance(self, candidates, carried, iterations):
+        return carried + iterations
+
+    def conclude(self, candidates, carried):
+        outputs = self(candidates)
+        return outputs._replace(policy=outputs.policy * (carried[:, :, None] - 2))
+
+
+def slow():
+    """Comes to know the grid of the pattern: 0.71 at its third look, 0.95 at the fourth, 0.9926 at the fifth."""
+    forward = Forward(Slow, SlowConfig(), FOUR)
+    return Network("slow", forward, jax.tree.map(lambda logits: logits * 2 / 20, oracle().params))
+
+
 def of_the_pattern(size=SIZE):
     """Puzzles of the pattern, from empty to full."""
     rng = np.random.default_rng(0)
@@ -131,6 +158,25 @@ def test_digits_that_clash_end_an_attempt_at_once():
     assert not found.grids.any()
 
 
+def test_it_thinks_on_until_it_is_confident_or_out_of_patience():
+    puzzles = of_the_pattern()
+    empty = (puzzles == 0).sum(axis=1)
+    hasty = run("iterative", puzzles, slow(), rules="none")
+    assert (hasty.status[empty > 8] == Status.UNSOLVED).all()
+    patient = {"impatient": ({"patience": 3}, 3), "confident": ({"patience": 20}, 5),
+               "easygoing": ({"patience": 20, "confident": 0.7}, 3)}  # fmt: skip
+    for options, looks in patient.values():
+        found = run("iterative", puzzles, slow(), rules="none", **options)
+        assert (found.status == Status.SOLVED).all()
+        np.testing.assert_array_equal(found.network_calls, looks * empty)  # every position is thought about anew
+        np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
+    at_once = run("one-shot", puzzles, slow(), patience=20)
+    assert (at_once.status == Status.SOLVED).all()
+    np.testing.assert_array_equal(at_once.network_calls, 5 * (empty > 0))
+    votes = run("iterative", puzzles, slow(), rules="none", patience=3, votes=2)
+    assert (votes.network_calls % 2 == 0).all() and (votes.network_calls[empty > 8] >= 6).all()
+
+
 def test_one_shot_fills_all_in_one_call():
     puzzles = of_the_pattern()
     empty = (puzzles == 0).sum(axis=1)
@@ -204,6 +250,18 @@ def test_votes_are_counted_as_calls():
     assert (found.network_calls[empty] > 3).all()
 
 
+def look(network, cubes):
+    """The probabilities at a first look."""
+    started = network.apply.start(network.params, cubes)
+    return filling._probabilities(network, cubes, started, jnp.ones(len(cubes), bool))[0]
+
+
+def voted(network, cubes, keys, votes, again):
+    """The mean of votes at a first look."""
+    started = jax.tree.map(lambda leaf: jnp.stack([leaf] * votes), network.apply.start(network.params, cubes))
+    return filling._voted(FOUR, network, cubes, keys, votes, again, started, jnp.ones(len(cubes), bool))[0]
+
+
 def test_votes_of_an_equivariant_network_change_nothing():
     network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
     cubes = jnp.asarray(np.random.default_rng(0).random((32, 4, 16)) < 0.7)
@@ -211,11 +269,10 @@ def test_votes_of_an_equivariant_network_change_nothing():
 
     @functools.partial(jax.jit, compiler_options=js.compiler_options())
     def both(network):
-        voted = filling._voted(FOUR, network, cubes, keys, 3, jnp.zeros(32, bool))
-        return filling._probabilities(network, cubes), voted
+        return look(network, cubes), voted(network, cubes, keys, 3, jnp.zeros(32, bool))
 
-    plain, voted = both(network)
-    np.testing.assert_allclose(voted, plain, atol=1e-5)
+    plain, mean = both(network)
+    np.testing.assert_allclose(mean, plain, atol=1e-5)
     assert plain.std() > 1e-3
     np.testing.assert_allclose(plain.sum(axis=1), np.asarray(cubes).any(axis=1), atol=1e-5)
     np.testing.assert_array_equal(np.asarray(plain)[~np.asarray(cubes)], 0)
@@ -225,12 +282,12 @@ def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
     cubes = jnp.ones((32, 4, 16), bool)
     keys = jax.random.split(jax.random.key(0), 32)
     again = jnp.arange(32) % 2 == 1
-    voted = jax.jit(lambda network: filling._voted(FOUR, network, cubes, keys, 1, again))(opinion())
-    plain = filling._probabilities(opinion(), cubes)
-    np.testing.assert_allclose(voted[::2], plain[::2], rtol=1e-6)
-    assert not np.isclose(voted[1::2], plain[1::2]).all(axis=(1, 2)).any()
+    lone = jax.jit(lambda network: voted(network, cubes, keys, 1, again))(opinion())
+    plain = look(opinion(), cubes)
+    np.testing.assert_allclose(lone[::2], plain[::2], rtol=1e-6)
+    assert not np.isclose(lone[1::2], plain[1::2]).all(axis=(1, 2)).any()
     # what comes back is an opinion on the same cells: the same cells' distributions, rearranged
-    np.testing.assert_allclose(np.sort(voted.ravel()[: 64 * 2].reshape(2, 64)), np.sort(plain[:2].reshape(2, 64)),
+    np.testing.assert_allclose(np.sort(lone.ravel()[: 64 * 2].reshape(2, 64)), np.sort(plain[:2].reshape(2, 64)),
                                rtol=1e-5)  # fmt: skip
 
 
@@ -243,6 +300,8 @@ def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
     [
         ({"rules": "all"}, "unknown rules 'all': choose one of none, naked, singles, locked"),
         ({"restarts": -1}, "restarts must be at least 0, not -1"),
+        ({"patience": 0}, "patience must be at least 1, not 0"),
+        ({"confident": 1.5}, "confident must be at least 0 and at most 1, not 1.5"),
         ({"votes": 0}, "votes must be at least 1, not 0"),
         ({"lanes": -32}, "lanes must be at least 0, not -32"),
         ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),

@@ -58,9 +58,22 @@ class NetworkModule(nnx.Module):
         del carried
         return jax.tree.map(lambda output: output[None], self(candidates))
 
-    def advance(self, candidates: Array, iterations: Array) -> Any:
-        """What a network with iterations carries on after so many of them, int32 scalar; None of another one."""
+    def start(self, candidates: Array) -> Any:
+        """What a network with iterations carries on, before the first; None of another one.
+
+        The batch is on the last axis but one of every leaf.
+        """
+        del candidates
+
+    def advance(self, candidates: Array, carried: Any, iterations: Array | int) -> Any:
+        """What is carried on after so many more iterations."""
         del candidates, iterations
+        return carried
+
+    def conclude(self, candidates: Array, carried: Any) -> Outputs:
+        """The outputs at what is carried on."""
+        del carried
+        return self(candidates)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,8 +117,31 @@ class Forward:
         structure = _structure(self)
         carried = None
         if not isinstance(skipped, int) or skipped:
-            carried = nnx.merge(structure, jax.lax.stop_gradient(params)).advance(candidates, jnp.asarray(skipped))
+            still = nnx.merge(structure, jax.lax.stop_gradient(params))
+            carried = still.advance(candidates, still.start(candidates), jnp.asarray(skipped))
         return self._finished(nnx.merge(structure, params).trace(candidates, carried), candidates)
+
+    def start(self, params: Params, candidates: Array) -> Any:
+        """What ``think`` carries on, before a network has looked at candidates bool[B, side, cells]."""
+        return nnx.merge(_structure(self), params).start(candidates)
+
+    def think(self, params: Params, candidates: Array, carried: Any, fresh: Array) -> tuple[Outputs, Any]:
+        """Policy and value after the configured iterations more; of a network without iterations, again the same.
+
+        Args:
+          params: the parameters.
+          candidates: bool[B, side, cells].
+          carried: what ``start`` gave, or the last ``think`` on these positions.
+          fresh: bool[B], the positions that are looked at for the first time, whatever is carried.
+
+        Returns:
+          ``Outputs`` as of a call, and what is to be carried on.
+        """
+        module = nnx.merge(_structure(self), params)
+        started = module.start(candidates)
+        carried = jax.tree.map(lambda new, old: jnp.where(fresh[:, None], new, old), started, carried)
+        carried = module.advance(candidates, carried, getattr(self.config, "iterations", 0))
+        return self._finished(module.conclude(candidates, carried), candidates), carried
 
     def init(self, key: Array) -> Params:
         """Random parameters, float32."""

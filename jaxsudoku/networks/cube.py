@@ -96,9 +96,7 @@ class CubeNet(NetworkModule):
 
     def __call__(self, candidates: Array) -> Outputs:
         """The outputs after all iterations."""
-        seen = self._seen(candidates)
-        features = self._iterated(self._first(seen), lambda x, _: (self._next(x, seen), None))[0]
-        return self._outputs(features, seen)
+        return self.conclude(candidates, self.advance(candidates, self.start(candidates), self.config.iterations))
 
     def trace(self, candidates: Array, carried: Array | None = None) -> Outputs:
         """The outputs after each iteration; gradients keep one vector a candidate and iteration in memory."""
@@ -109,18 +107,23 @@ class CubeNet(NetworkModule):
             features = step(features, seen)
             return features, self._outputs(features, seen)
 
-        features = self._first(seen)
+        features = seen @ self.embed[...]
         if carried is not None:  # the gradient goes by what was added to them on the way
             features += lax.stop_gradient(carried - features)
-        return self._iterated(features, body)[1]
+        return lax.scan(body, features, None, length=self.config.iterations)[1]
 
-    def advance(self, candidates: Array, iterations: Array) -> Array:
-        """The features after so many iterations."""
+    def start(self, candidates: Array) -> Array:
+        """The features before the first iteration: float32[side, rows and columns cut into boxes, B, width]."""
+        return self._seen(candidates) @ self.embed[...]
+
+    def advance(self, candidates: Array, carried: Array, iterations: Array | int) -> Array:
+        """The features after so many more iterations."""
         seen = self._seen(candidates)
-        return lax.fori_loop(0, iterations, lambda _, features: self._next(features, seen), self._first(seen))
+        return lax.fori_loop(0, iterations, lambda _, features: self._next(features, seen), carried)
 
-    def _iterated(self, features: Array, body: Callable[[Array, None], tuple[Array, Outputs | None]]) -> tuple:
-        return lax.scan(body, features, None, length=self.config.iterations)
+    def conclude(self, candidates: Array, carried: Array) -> Outputs:
+        """The outputs at these features."""
+        return self._outputs(carried, self._seen(candidates))
 
     def _seen(self, candidates: Array) -> Array:
         """What is there: whether a candidate is, and whether it is the last one of its cell; float32[..., B, 2]."""
@@ -130,9 +133,6 @@ class CubeNet(NetworkModule):
         side = self.board.side
         shape = (side, side // height, height, side // width, width, candidates.shape[0], 2)
         return jnp.stack([present, last], axis=-1).astype(jnp.float32).reshape(shape)
-
-    def _first(self, seen: Array) -> Array:
-        return seen @ self.embed[...]
 
     def _next(self, features: Array, seen: Array) -> Array:
         """The features after one more iteration."""
