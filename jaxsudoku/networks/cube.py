@@ -50,12 +50,12 @@ class CubeConfig:
       dtype: of the computation, float32 or bfloat16; parameters and what is kept between iterations are float32.
     """
 
-    width: int = 32
+    width: int = 48
     hidden: int = 32
     house: int = 64
     shares: int = 4
     maximum: bool = False
-    iterations: int = 16
+    iterations: int = 64
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
