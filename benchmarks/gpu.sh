@@ -5,10 +5,9 @@
 #   OUT=/some/folder JAXSUDOKU_DATA=/some/sets bash benchmarks/gpu.sh
 #   QUICK=1 bash benchmarks/gpu.sh                      tiny sizes, to see that all of it runs, on any machine
 #
-# PYTHON names the interpreter (python3); it needs jax and numpy, for the networks flax too, and nothing is installed or
-# fetched. Puzzle sets are
-# looked for in JAXSUDOKU_DATA, or in .data in the checkout and ../shared/data beside it; for one that is absent a
-# set that the package ships stands in.
+# PYTHON names the interpreter (python3); it needs jax and numpy, and flax for the networks. Nothing is installed or
+# fetched. Puzzle sets are looked for in JAXSUDOKU_DATA, or in .data in the checkout and ../shared/data beside it; for
+# one that is absent a set that the package ships stands in.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -80,26 +79,33 @@ fi
 parts=0
 troubles=()
 
-# part NAME SECONDS ARGUMENT...: the throughput suite with these arguments, for at most so long and within the budget.
-part() {
-  local name=$1 limit=$2 left=$((BUDGET - SECONDS)) status=0
-  shift 2
-  parts=$((parts + 1))
-  local file
-  file=$(printf '%s/gpu-%02d-%s.json' "$OUT" "$parts" "$name")
-  if ((left < 15)); then
+# timed NAME SECONDS LEAST ARGUMENT...: Python with these arguments, for at most so long and within the budget; left out
+# if less than LEAST seconds are left.
+timed() {
+  local name=$1 limit=$2 least=$3 left=$((BUDGET - SECONDS)) status=0
+  shift 3
+  if ((left < least)); then
     say "$name: left out, $left of $BUDGET seconds are left"
     troubles+=("$name: left out, the time was up")
     return
   fi
   ((limit < left)) || limit=$left
   say "$name, at most $limit s: $*"
-  timeout -k 5 "$limit" "$PYTHON" benchmarks/throughput.py --json "$file" "$@" || status=$?
+  timeout -k 5 "$limit" "$PYTHON" "$@" || status=$?
   if ((status == 124 || status == 137)); then
-    troubles+=("$name: stopped after $limit s; the runs it had finished are in the table")
+    troubles+=("$name: stopped after $limit s; what it had finished is told above")
   elif ((status)); then
     troubles+=("$name: exit status $status")
   fi
+}
+
+# part NAME SECONDS ARGUMENT...: the throughput suite with these arguments.
+part() {
+  local name=$1 limit=$2 file
+  shift 2
+  parts=$((parts + 1))
+  file=$(printf '%s/gpu-%02d-%s.json' "$OUT" "$parts" "$name")
+  timed "$name" "$limit" 15 benchmarks/throughput.py --json "$file" "$@"
 }
 
 # sweep OPTION VALUE...: prints a solver's options, one for each value, as arguments.
@@ -131,33 +137,16 @@ else
   fi
 fi
 
-# ---------------------------------------------------------------------- generation
+# ---------------------------------------------------------------------- generation, networks
 
-left=$((BUDGET - SECONDS))
-if ((left < 30)); then
-  say "generation: left out, $left of $BUDGET seconds are left"
-  troubles+=("generation: left out, the time was up")
-else
-  say "generation"
-  made=131072 runs=2
-  [[ -z $QUICK ]] || made=256 runs=1
-  timeout -k 5 "$((left < 90 ? left : 90))" "$PYTHON" benchmarks/generation.py --puzzles "$made" --repeat "$runs" \
-    --json "$OUT/generation.json" || troubles+=("generation: exit status $?")
+made=(--puzzles 131072 --repeat 2)
+looks=(--batch 32,1024,8192 --dtype float32,bfloat16 --repeat 3)
+if [[ -n $QUICK ]]; then
+  made=(--puzzles 256 --repeat 1)
+  looks=(--networks cube --batch 32 --repeat 1)
 fi
-
-# ---------------------------------------------------------------------- networks
-
-left=$((BUDGET - SECONDS))
-if ((left < 30)); then
-  say "networks: left out, $left of $BUDGET seconds are left"
-  troubles+=("networks: left out, the time was up")
-else
-  say "networks"
-  looks=(--batch 32,1024,8192 --dtype float32,bfloat16 --repeat 3)
-  [[ -z $QUICK ]] || looks=(--networks cube --batch 32 --repeat 1)
-  timeout -k 5 "$((left < 120 ? left : 120))" "$PYTHON" benchmarks/networks.py "${looks[@]}" \
-    --json "$OUT/networks.json" || troubles+=("networks: exit status $?; the networks it had finished are above")
-fi
+timed generation 90 30 benchmarks/generation.py "${made[@]}" --json "$OUT/generation.json"
+timed networks 120 30 benchmarks/networks.py "${looks[@]}" --json "$OUT/networks.json"
 
 # ---------------------------------------------------------------------- all in one table
 

@@ -10,6 +10,7 @@ generates the puzzles that all learn from. Held-out boards are validated on alon
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import shlex
 import statistics
@@ -33,65 +34,74 @@ _COLUMNS = (
     ("boards", 7, ">"),
 )
 
-#: Steps that tell a pace, in reports of which the first, with the compiler's time in it, does not count.
+#: Steps that tell a pace, and reports of which it is the median.
 _TRIAL, _REPORTS = 24, 4
 
-#: Settings for networks whose sizes, and whose iterations, are none of the preset's.
-_PLAIN = ["--sizes", "--iterations", "0", "0", "--skipped", "0", "--learning-rate", "1e-3"]
+#: Settings for networks without iterations, whose sizes are none of the preset's.
+_PLAIN = ["--sizes", "--iterations", "0", "0", "--skipped", "0", "0", "--optimiser", "adamw", "--learning-rate", "1e-3"]
 
 #: Validations of a run.
 _VALIDATIONS = 10
 
 
-def train(name: str, folder: Path, steps: int, options: list[str], reports: int) -> list[dict[str, Any]]:
-    """Trains a network in a process of its own; the lines of its record.
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What a run left in its folder.
+
+    Attributes:
+      settings: its config.
+      points: a dict for each validation.
+      pace: positions a second, the median of its reports; compiling is none of them.
+    """
+
+    settings: dict[str, Any]
+    points: list[dict[str, Any]]
+    pace: float
+
+
+def train(name: str, folder: Path, steps: int, options: list[str], reports: int) -> Run:
+    """Trains a network in a process of its own.
 
     Raises:
       subprocess.CalledProcessError: training failed, after it told why.
     """
+    every = str(max(steps // reports, 1))
     command = [sys.executable, "-m", "train.supervised", "--network", name, "--output", str(folder), "--steps",
-               str(steps), "--report-every", str(max(steps // reports, 1)), "--validate-every",
-               str(max(steps // reports, 1)), "--save-every", str(steps), *options]  # fmt: skip
+               str(steps), "--report-every", every, "--validate-every", every, "--save-every", str(steps),
+               *options]  # fmt: skip
     print(f"$ {shlex.join(command)}", flush=True)
     subprocess.run(command, check=True, cwd=Path(__file__).parents[1])
-    return [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
-
-
-def pace_of(name: str, folder: Path, options: list[str]) -> float:
-    """Steps a second, once compiled."""
-    lines = [line for line in train(name, folder, _TRIAL, options, _REPORTS) if line["kind"] == "train"]
+    settings = json.loads((folder / "config.json").read_text())
+    lines = [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
+    points = [
+        {"positions": line["step"] * settings["batch_size"], "seconds": line["seconds"],
+         **{metric: line[metric] for metric in ("policy_loss", "cell_accuracy", "board_accuracy")}}
+        for line in lines if line["kind"] == "validate"
+    ]  # fmt: skip
     rates = [line["positions_per_second"] for line in lines if "positions_per_second" in line]
-    batch = json.loads((folder / "config.json").read_text())["batch_size"]
-    return statistics.median(rates) / batch
+    return Run(settings, points, statistics.median(rates))
 
 
 def learn(name: str, args: argparse.Namespace) -> dict[str, Any]:
     """A network's row: what it is, and a point for each validation."""
-    import dataclasses
-
     import jaxsudoku as js
     from jaxsudoku.networks import NETWORKS
 
     options = list(args.options)
     if "iterations" not in (field.name for field in dataclasses.fields(NETWORKS[name].config)):
         options = [*_PLAIN, *options]  # what was asked for comes last, and counts
-    if args.data:
-        options += ["--data", *map(str, args.data)]
     trial, folder = args.output / f"{name}-trial", args.output / name
-    steps = max(round(60 * args.minutes * pace_of(name, trial, options)), _VALIDATIONS)
-    if not args.data:
-        args.data = [trial / "data"]
-        options += ["--data", str(trial / "data")]
-    lines = train(name, folder, steps, options, _VALIDATIONS)
-    settings = json.loads((folder / "config.json").read_text())
-    rates = [line["positions_per_second"] for line in lines if "positions_per_second" in line]
-    points = [
-        {"positions": line["step"] * settings["batch_size"], "seconds": line["seconds"],
-         **{metric: line[metric] for metric in ("policy_loss", "cell_accuracy", "board_accuracy")}}
-        for line in lines if line["kind"] == "validate"
-    ]  # fmt: skip
-    return {"network": name, "parameters": js.load_network(folder / "network").size, "settings": settings,
-            "positions_per_s": statistics.median(rates), "points": points}  # fmt: skip
+
+    def run(folder: Path, steps: int, reports: int) -> Run:
+        data = ["--data", *map(str, args.data)] if args.data else []
+        return train(name, folder, steps, [*options, *data], reports)
+
+    tried = run(trial, _TRIAL, _REPORTS)
+    args.data = args.data or [trial / "data"]
+    steps = max(round(60 * args.minutes * tried.pace / tried.settings["batch_size"]), _VALIDATIONS)
+    done = run(folder, steps, _VALIDATIONS)
+    return {"network": name, "parameters": js.load_network(folder / "network").size, "settings": done.settings,
+            "positions_per_s": done.pace, "points": done.points}  # fmt: skip
 
 
 def table(row: dict[str, Any]) -> str:
@@ -152,6 +162,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__.split("\n\n")[0],
         epilog="All further arguments are for train.supervised, whose help tells them. See benchmarks/README.md.",
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("--networks", type=lambda text: text.split(","), default=["cube", "axial", "se_resnet"], help="by their names")
@@ -161,6 +172,8 @@ def _parse() -> argparse.Namespace:
     add("--json", type=Path, help="file for all raw figures")
     add("--plot", type=Path, help="file for a picture, such as learning.png (extra plot)")
     args, args.options = parser.parse_known_args()
+    # training runs in the project's root
+    args.output, args.data = args.output.absolute(), [path.absolute() for path in args.data or ()]
     return args
 
 

@@ -64,9 +64,9 @@ class IterativeConfig:
         each with all that the one before it does. With none the network sees givens and fillings alone.
       sure: besides the surest cell every one is filled that has a candidate of at least this probability; above 0.5,
         and at 1 the surest cell alone.
-      confident: how sure the network has to be of what it fills in: below that it thinks on, if it works by iterations,
-        with as many more each time.
-      patience: looks at a position after which the network fills in what it is surest of all the same.
+      confident: probability that each digit to be filled in has to have; below it a network that works by iterations
+        looks at the position again, and does as many iterations more.
+      patience: looks at a position after which it is filled in all the same.
       restarts: how often a puzzle that came to a contradiction begins anew, with noise, and seen under random
         symmetries of the board.
       temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
@@ -78,7 +78,7 @@ class IterativeConfig:
     rules: str = "locked"
     sure: float = 1.0
     confident: float = 0.99
-    patience: int = 1
+    patience: int = 4
     restarts: int = 0
     temperature: float = 0.2
     votes: int = 1
@@ -97,9 +97,9 @@ class OneShotConfig:
     Attributes:
       rules: what is deduced from the givens, to the end: none, naked, singles or locked, each with all that the one
         before it does. With none the network sees givens alone.
-      confident: how sure the network has to be of what it fills in: below that it thinks on, if it works by iterations,
-        with as many more each time.
-      patience: looks at a position after which the network fills in what it is surest of all the same.
+      confident: probability that each digit to be filled in has to have; below it a network that works by iterations
+        looks at the position again, and does as many iterations more.
+      patience: looks at a position after which it is filled in all the same.
       restarts: how many further attempts are made at a puzzle whose filled grid is wrong, with noise, and seen under
         random symmetries of the board.
       temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
@@ -364,7 +364,7 @@ def _choice(
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
         scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
-    if config.patience > 1:
+    if config.patience > 1 and jax.tree.leaves(carried):  # else the network would say the same again
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
         chosen &= ((least >= config.confident) | (lanes.looks + 1 >= config.patience))[:, None, None]
     return chosen, carried

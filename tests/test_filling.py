@@ -161,15 +161,20 @@ def test_digits_that_clash_end_an_attempt_at_once():
 def test_it_thinks_on_until_it_is_confident_or_out_of_patience():
     puzzles = of_the_pattern()
     empty = (puzzles == 0).sum(axis=1)
-    hasty = run("iterative", puzzles, slow(), rules="none")
+    hasty = run("iterative", puzzles, slow(), rules="none", patience=1)
     assert (hasty.status[empty > 8] == Status.UNSOLVED).all()
-    patient = {"impatient": ({"patience": 3}, 3), "confident": ({"patience": 20}, 5),
-               "easygoing": ({"patience": 20, "confident": 0.7}, 3)}  # fmt: skip
-    for options, looks in patient.values():
+    for options, looks in (
+        ({"patience": 3}, 3),
+        ({}, 4),
+        ({"patience": 20}, 5),
+        ({"patience": 20, "confident": 0.7}, 3),
+    ):
         found = run("iterative", puzzles, slow(), rules="none", **options)
         assert (found.status == Status.SOLVED).all()
         np.testing.assert_array_equal(found.network_calls, looks * empty)  # every position is thought about anew
         np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
+    set_in_its_ways = run("iterative", puzzles, oracle(2.0), rules="none", patience=20)  # 0.71, however long it looks
+    np.testing.assert_array_equal(set_in_its_ways.network_calls, empty)
     at_once = run("one-shot", puzzles, slow(), patience=20)
     assert (at_once.status == Status.SOLVED).all()
     np.testing.assert_array_equal(at_once.network_calls, 5 * (empty > 0))

@@ -285,7 +285,7 @@ import jax, numpy as np
 from jax.sharding import PartitionSpec
 sys.path.insert(0, "tests")
 import test_train
-from train.update import _skipped, batch_gradients, forward_at
+from train.update import batch_gradients, forward_at
 
 config = test_train.small("cell_cnn")
 forward = forward_at(config, 1)

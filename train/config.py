@@ -44,9 +44,9 @@ class TrainConfig:
       skipped: most iterations that are done before those that are learned from, a random number in every step, at the
         start and at the end of training; they teach a network to think longer, and cost a quarter.
       start: a network's file, of the same sizes, whose parameters the run begins with; empty for random ones.
-      optimiser: muon, or adamw for all parameters.
-      learning_rate: AdamW's highest learning rate, from which it falls as a cosine to a hundredth.
-      matrix_rate: Muon's highest learning rate, for matrices.
+      optimiser: muon for matrices and Adam for the rest, or adamw for all parameters.
+      learning_rate: the highest learning rate, from which it falls as a cosine to a hundredth; with muon, of the rest.
+      matrix_rate: the same for the matrices, with muon.
       warmup: steps in which the learning rate rises to its highest.
       weight_decay: decay of the matrices.
       clip: norm that gradients are clipped to.
@@ -189,6 +189,12 @@ def parse_clues(text: str) -> int | tuple[int | None, int | None] | None:
     return ends[0]
 
 
+#: Settings for training on two cores, in two hours.
+_CPU = TrainConfig(
+    sizes=("width=48", "hidden=32", "house=64"), kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"),
+    choice=16, hardness=(0.5, 1.5), steps=24_000, iterations=(8, 8), skipped=(16, 88), warmup=200, ema=0.999,
+)  # fmt: skip
+
 #: Settings for a kind of machine; "tiny" is for tests.
 PRESETS: dict[str, TrainConfig] = {
     "tiny": TrainConfig(
@@ -196,16 +202,10 @@ PRESETS: dict[str, TrainConfig] = {
         kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, skipped=(0, 2),
         warmup=5, ema=0.9, held_out="4x4", report_every=10, validate_every=20, save_every=20,
     ),
-    "cpu": TrainConfig(
-        sizes=("width=48", "hidden=32", "house=64"),
-        kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"),
-        choice=16, hardness=(0.5, 1.5), steps=24_000, iterations=(8, 8), skipped=(16, 88), warmup=200, ema=0.999,
-    ),
-    "gpu": TrainConfig(
-        sizes=("width=96", "hidden=64", "house=128", "dtype=bfloat16"), generate=4_000_000,
-        kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"),
-        choice=16, hardness=(0.5, 1.5), steps=30_000, batch_size=1024, microbatch=0, iterations=(8, 8),
-        skipped=(16, 88), warmup=500, ema=0.999,
+    "cpu": _CPU,
+    "gpu": dataclasses.replace(
+        _CPU, sizes=("width=96", "hidden=64", "house=128", "dtype=bfloat16"), generate=4_000_000, steps=30_000,
+        batch_size=1024, microbatch=0, warmup=500,
     ),
 }  # fmt: skip
 

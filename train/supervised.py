@@ -102,10 +102,8 @@ def _train(
     with Checkpoints(folder / "checkpoints", config.keep) as checkpoints:
         if checkpoints.latest is not None:
             state, clock = checkpoints.restore(state)
-            seconds = clock["seconds"]
-            if "sums" in clock:  # early checkpoints have none; they were written where sums begin anew
-                sums = Metrics(*map(jax.numpy.float32, clock["sums"]))
-            if (devices := clock.get("devices", mesh.size)) != mesh.size:
+            sums, seconds = Metrics(*map(jax.numpy.float32, clock["sums"])), clock["seconds"]
+            if (devices := clock["devices"]) != mesh.size:
                 screen.say(f"the last checkpoint was made on {devices} devices: on {mesh.size} positions are others")
         sums = jax.device_put(sums, everywhere)
         begun, last = int(state.step), config.steps if stop_at is None else min(stop_at, config.steps)

@@ -18,8 +18,7 @@ import jax.numpy as jnp
 import optax
 from jax import Array, lax
 from jax.sharding import Mesh, PartitionSpec
-from optax.contrib import MuonDimensionNumbers
-from optax.contrib import muon as muon_with_adam
+from optax.contrib import MuonDimensionNumbers, muon
 
 from jaxsudoku import networks
 from jaxsudoku.batches import compiler_options
@@ -71,11 +70,22 @@ def trained_forward(config: TrainConfig) -> Forward:
     return dataclasses.replace(forward, config=longer)
 
 
-def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
-    """Clipped gradients, then Muon or AdamW with warm-up and a cosine down to a hundredth; matrices alone decay.
+#: Decay of the mean of squared gradients: short, as gradients change quickly early on.
+_B2 = 0.99
 
-    Muon (Jordan et al. 2024) makes the changes of each matrix orthogonal, so that all its directions learn alike;
-    what is no matrix, or a narrow one, is left to AdamW. The leading axes of a parameter count matrices.
+#: Root mean square of Muon's changes at a learning rate of 1: about that of Adam's, so that rates compare.
+_MUON_RMS = 0.2
+
+#: Matrices with a side as short as this are Adam's.
+_NARROW = 4
+
+
+def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
+    """Clipped gradients, then Muon or AdamW, with warm-up and a cosine down to a hundredth.
+
+    Muon (Jordan et al. 2024) makes the changes of each matrix orthogonal, so that all its directions learn alike. What
+    is no matrix, or a narrow one, is left to Adam with Nesterov's momentum, and does not decay. The leading axes of a
+    parameter count matrices. AdamW takes all parameters; all matrices decay, and nothing else.
     """
 
     def schedule(highest: float) -> optax.Schedule:
@@ -83,30 +93,20 @@ def make_optimiser(config: TrainConfig) -> optax.GradientTransformation:
         return optax.warmup_cosine_decay_schedule(0.0, highest, config.warmup, steps, highest / 100)
 
     decays = functools.partial(jax.tree_util.tree_map_with_path, _decays)
-    adamw = optax.adamw(schedule(config.learning_rate), b2=_B2, weight_decay=config.weight_decay, mask=decays)
     if config.optimiser == "adamw":
-        return optax.chain(optax.clip_by_global_norm(config.clip), adamw)
-    muon = muon_with_adam(
-        schedule(config.matrix_rate),
-        consistent_rms=_MUON_RMS,
-        muon_weight_dimension_numbers=functools.partial(jax.tree_util.tree_map_with_path, _matrix),
-        weight_decay=config.weight_decay,
-        weight_decay_mask=decays,
-        adam_learning_rate=schedule(config.learning_rate),
-        adam_weight_decay=0.0,
-        adam_b2=_B2,
-    )
-    return optax.chain(optax.clip_by_global_norm(config.clip), muon)
-
-
-#: Decay of the mean of squared gradients: short, as gradients change quickly early on.
-_B2 = 0.99
-
-#: Root mean square of Muon's changes at a learning rate of 1: about that of AdamW's, so that rates compare.
-_MUON_RMS = 0.2
-
-#: Matrices with a side as short as this are AdamW's.
-_NARROW = 4
+        rule = optax.adamw(schedule(config.learning_rate), b2=_B2, weight_decay=config.weight_decay, mask=decays)
+    else:
+        rule = muon(
+            schedule(config.matrix_rate),
+            consistent_rms=_MUON_RMS,
+            muon_weight_dimension_numbers=functools.partial(jax.tree_util.tree_map_with_path, _matrix),
+            weight_decay=config.weight_decay,
+            weight_decay_mask=decays,
+            adam_learning_rate=schedule(config.learning_rate),
+            adam_weight_decay=0.0,
+            adam_b2=_B2,
+        )
+    return optax.chain(optax.clip_by_global_norm(config.clip), rule)
 
 
 def _matrix(path: tuple[Any, ...], leaf: Array) -> MuonDimensionNumbers | None:
