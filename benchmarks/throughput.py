@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import hashlib
 import json
 import math
@@ -206,10 +207,13 @@ def _resident(
     else:
         kernel = driver.solve_kernel(name, solvers.make_config(solvers.get(name), **options))
     board, device = js.Board.classic(puzzle_set.side), devices[0]
+    shared = () if limit else driver.networks_for(name, None, board)
     jitted = jax.jit(
-        lambda puzzles, key: kernel(board, puzzles, key), compiler_options=js.compiler_options(device.platform)
+        functools.partial(kernel.fit(board, device.platform), board),
+        compiler_options=js.compiler_options(device.platform),
     )
-    placed = jax.block_until_ready(jax.device_put((puzzle_set.puzzles, jax.random.key(0)), device))
+    items = puzzle_set.puzzles, jax.random.key(0), np.uint32(0), *shared
+    placed = jax.block_until_ready(jax.device_put(items, device))
     return lambda _: jax.block_until_ready(jitted(*placed))
 
 
