@@ -38,7 +38,7 @@ _COLUMNS = (
 _TRIAL, _REPORTS = 24, 4
 
 #: Settings for networks without iterations, whose sizes are none of the preset's.
-_PLAIN = ["--sizes", "--iterations", "0", "0", "--skipped", "0", "0", "--optimiser", "adamw", "--learning-rate", "1e-3"]
+_PLAIN = ["--sizes", "--iterations", "0", "0", "--looks", "1", "1", "--optimiser", "adamw", "--learning-rate", "1e-3"]
 
 #: Validations of a run.
 _VALIDATIONS = 10

@@ -98,7 +98,7 @@ def test_further_houses_matter():
 def test_iterations_are_chosen_at_call_time():
     network = cube(NINE)
     seen = some_candidates(NINE, 2, 0)
-    trace = jax.jit(network.apply.trace)(network.params, seen)
+    trace, _ = jax.jit(network.apply.trace)(network.params, seen)
     assert trace.policy.shape == (4, 2, 9, 81) and trace.value.shape == (4, 2)
     for iterations in (1, 3):
         config = dataclasses.replace(network.config, iterations=iterations)
@@ -110,7 +110,7 @@ def test_thinking_on_is_doing_more_iterations():
     apply, params, seen = cube(NINE).apply, cube(NINE).params, some_candidates(NINE, 2, 0)
     think = jax.jit(apply.think)
     trace = jax.jit(dataclasses.replace(apply, config=dataclasses.replace(apply.config, iterations=8)).trace)
-    expected = trace(params, seen)
+    expected, _ = trace(params, seen)
     first, carried = think(params, seen, apply.start(params, seen), np.array([True, True]))
     second, carried = think(params, seen, carried, np.array([False, True]))
     np.testing.assert_allclose(first.policy, expected.policy[3], atol=1e-4, rtol=0)
@@ -118,31 +118,40 @@ def test_thinking_on_is_doing_more_iterations():
     np.testing.assert_allclose(second.policy[1], expected.policy[3, 1], atol=1e-4, rtol=0)
 
 
-def test_skipped_iterations_are_done_but_not_learned_from():
+def test_a_trace_goes_on_where_another_ended():
     apply = cube(NINE).apply
     params, seen = cube(NINE).params, some_candidates(NINE, 2, 0)
-    config = dataclasses.replace(apply.config, iterations=6)
-    longer = dataclasses.replace(apply, config=config)
+    longer = dataclasses.replace(apply, config=dataclasses.replace(apply.config, iterations=8))
+    fresh = np.array([False, True])
 
     @jax.jit
-    def traced(params, skipped):
+    def traced(params, carried):
         def loss(params):
-            outputs = apply.trace(params, seen, skipped)
-            return jax.numpy.where(seen, outputs.policy, 0).mean() + outputs.value.mean(), outputs
+            outputs, after = apply.trace(params, seen, carried, fresh)
+            return jax.numpy.where(seen, outputs.policy, 0).mean() + outputs.value.mean(), (outputs, after)
 
         return jax.grad(loss, has_aux=True)(params)
 
-    whole = jax.jit(longer.trace)(params, seen)
-    gradient, outputs = traced(params, np.int32(2))
-    np.testing.assert_allclose(outputs.policy, whole.policy[2:], atol=1e-4, rtol=0)
+    whole, end = jax.jit(longer.trace)(params, seen)
+    _, carried = jax.jit(apply.trace)(params, seen)
+    gradient, (outputs, after) = traced(params, carried)
+    np.testing.assert_allclose(outputs.policy[:, 0], whole.policy[4:, 0], atol=1e-4, rtol=0)
+    np.testing.assert_allclose(outputs.policy[:, 1], whole.policy[:4, 1], atol=1e-4, rtol=0)
+    np.testing.assert_allclose(after[..., 0, :], end[..., 0, :], atol=1e-4, rtol=0)
     assert np.any(gradient["embed"]) and np.any(gradient["update"])
-    all_of_it = jax.jit(jax.grad(lambda params: jax.numpy.where(seen, longer.trace(params, seen).policy[2:], 0).mean()))
-    part = jax.jit(
-        jax.grad(lambda params: jax.numpy.where(seen, apply.trace(params, seen, np.int32(2)).policy, 0).mean())
-    )
-    assert np.abs(all_of_it(params)["send"] - part(params)["send"]).max() > 1e-6
-    gradient, outputs = traced(params, np.int32(0))
-    np.testing.assert_allclose(outputs.policy, whole.policy[:4], atol=1e-4, rtol=0)
+
+
+def test_nothing_is_learned_from_what_is_carried():
+    apply = cube(NINE).apply
+    params, seen = cube(NINE).params, some_candidates(NINE, 2, 0)
+
+    @jax.jit
+    @jax.grad
+    def by_what_came_before(before):
+        _, carried = apply.trace(before, seen)
+        return jax.numpy.where(seen, apply.trace(params, seen, carried, np.zeros(2, bool))[0].policy, 0).mean()
+
+    assert not any(np.any(leaf) for leaf in jax.tree.leaves(by_what_came_before(params)))
 
 
 @pytest.mark.parametrize("sizes", [{"shares": 0}, {"maximum": False}], ids=str)

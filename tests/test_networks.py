@@ -92,7 +92,7 @@ def test_outputs_are_what_they_should_be(name, board):
 def test_the_last_of_a_trace_is_the_answer(name):
     network = tiny(name)
     seen, _ = candidates(FOUR, 4)
-    trace = compiled(network.apply.trace)(network.params, seen)
+    trace, _ = compiled(network.apply.trace)(network.params, seen)
     outputs = compiled(network.apply)(network.params, seen)
     assert trace.policy.shape[1:] == outputs.policy.shape and trace.value.shape[1:] == outputs.value.shape
     np.testing.assert_allclose(trace.policy[-1], outputs.policy, rtol=1e-4, atol=1e-5)

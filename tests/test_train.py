@@ -28,19 +28,21 @@ from jaxsudoku.networks import Outputs
 from train import positions as making
 from train.config import PRESETS, TrainConfig, parse_arguments
 from train.feed import puzzles_of_steps
+from train.held import Held
 from train.objective import Metrics, no_metrics, objective
 from train.positions import Kind, Positions, make_positions
 from train.record import Recorder, read, summary
 from train.supervised import train
 from train.update import (
-    _skipped,
     batch_gradients,
     compiled_update,
     first_state,
     fitting_devices,
     forward_at,
     make_optimiser,
+    make_update,
     puzzles_needed,
+    trained_forward,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -184,8 +186,8 @@ def test_the_objective_in_plain_numpy():
         found.candidates, rng.normal(size=(3, 16, 4, 16)) + 4 * found.truth * (rng.random(16) < 0.8), -1e9
     )
     value = rng.normal(size=(3, 16))
-    forward = SimpleNamespace(trace=lambda *_: Outputs(jnp.float32(policy), jnp.float32(value)))
-    loss, metrics = objective(forward, {}, Positions(*map(jnp.asarray, found)), 2.0, 0.3, 50.0, 12.0)
+    forward = SimpleNamespace(trace=lambda *_: (Outputs(jnp.float32(policy), jnp.float32(value)), None))
+    loss, told = objective(forward, {}, Positions(*map(jnp.asarray, found)), 2.0, 0.3, 50.0, 12.0)
 
     live = found.alive & found.useful
     asked = (found.candidates.sum(axis=1) > 1) & live[:, None]
@@ -197,9 +199,12 @@ def test_the_objective_in_plain_numpy():
     expected = sum(w * (s / 50 + 0.3 * d / 12) for w, s, d in zip(weights, surprise, doubt, strict=True))
     assert float(loss) == pytest.approx(expected, rel=1e-5)
 
+    sure = ((softmax(policy)[-1] * found.truth).sum(axis=1) > 0.9) | ~asked
+    known = np.where(found.alive, sure.all(axis=1) & (believed[-1] > 0.5), believed[-1] < 0.1) | ~found.useful
+    np.testing.assert_array_equal(told.known, known)
     hits = (policy[-1].argmax(axis=1) == found.truth.argmax(axis=1)) & asked
     boards = [position for position in np.flatnonzero(live) if (hits | ~asked)[position].all()]
-    assert [float(x) for x in metrics] == pytest.approx(
+    assert [float(x) for x in told.metrics] == pytest.approx(
         [
             expected * 12,
             surprise[-1],
@@ -227,7 +232,14 @@ def test_summaries_are_means():
 
 def small(network, **others):
     sizes = tuple(f"{name}={value}" for name, value in reference.TINY[network].items())
+    others = {"looks": TINY.looks if network == "cube" else (1, 1), **others}
     return dataclasses.replace(TINY, network=network, sizes=sizes, kinds=("none",), **others)
+
+
+def all_fresh(positions):
+    """Positions of which nothing is carried, and that they are fresh."""
+    size = len(positions.alive)
+    return Held(positions, None, jnp.ones(size, jnp.int32)), jnp.ones(size, bool)
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +283,7 @@ def test_microbatches_make_the_gradients_of_the_batch():
     params = forward.init(jax.random.key(1))
     results = [
         jax.jit(lambda params, found, size=size: batch_gradients(
-            dataclasses.replace(config, microbatch=size), forward, params, found))(params, found)
+            dataclasses.replace(config, microbatch=size), forward, params, *all_fresh(found)))(params, found)
         for size in (0, 2)
     ]  # fmt: skip
     for whole, parts in zip(*map(jax.tree.leaves, results), strict=True):
@@ -285,6 +297,7 @@ import jax, numpy as np
 from jax.sharding import PartitionSpec
 sys.path.insert(0, "tests")
 import test_train
+from train.objective import Told
 from train.update import batch_gradients, forward_at
 
 config = test_train.small("cell_cnn")
@@ -293,10 +306,12 @@ positions = jax.device_get(test_train.some_positions(wrong=0.5, size=8))
 positions = positions._replace(useful=np.arange(8) != 2)
 params = jax.device_get(forward.init(jax.random.key(1)))
 mesh = jax.make_mesh((2,), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
-split = jax.shard_map(functools.partial(batch_gradients, config, forward, axis="batch"), mesh=mesh,
-                      in_specs=(PartitionSpec(), PartitionSpec("batch")), out_specs=PartitionSpec(), check_vma=False)
-one = jax.jit(functools.partial(batch_gradients, config, forward))(params, positions)
-two = jax.jit(split)(params, positions)
+gradients = functools.partial(batch_gradients, config, forward)
+everywhere, parts = PartitionSpec(), PartitionSpec("batch")
+split = jax.shard_map(functools.partial(gradients, axis="batch"), mesh=mesh, in_specs=(everywhere, parts, parts),
+                      out_specs=(everywhere, Told(everywhere, None, parts)), check_vma=False)
+held = test_train.all_fresh(positions)
+one, two = (jax.jit(function)(params, *held) for function in (gradients, split))
 for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
     np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-6)
 print(len(jax.devices()))
@@ -514,12 +529,41 @@ def test_a_run_may_start_from_a_network(whole, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_skipped_iterations_are_the_same_everywhere_and_random():
-    config = dataclasses.replace(TINY, skipped=(2, 6))
-    drawn = [int(_skipped(config, jax.random.key(seed), progress=1.0)) for seed in range(50)]
-    assert set(drawn) == set(range(7))
-    assert max(int(_skipped(config, jax.random.key(seed), progress=0.0)) for seed in range(20)) == 2
-    assert _skipped(dataclasses.replace(TINY, skipped=(0, 0)), jax.random.key(0), progress=1.0) == 0
+def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
+    config = dataclasses.replace(small("cube", microbatch=2), looks=(3, 3))
+    forward = forward_at(config, 1)
+    grids, solved = four_by_four()
+    needed = puzzles_needed(config, 1)
+    zeros = np.zeros(needed, np.int32)
+    batch = datasets.Batch(grids[:needed], solved[:needed], zeros, zeros.astype(np.float32))
+    state, key = first_state(config, forward, jax.random.key(0)), jax.random.key(1)
+    assert not state.held.left.any()
+    update = jax.jit(make_update(config, forward, mesh), compiler_options=js.compiler_options())
+    lefts = []
+    for _ in range(6):
+        before = jax.device_get(state)
+        state, _ = update(state, batch, key)
+        after = jax.device_get(state)
+        old, new = before.held, after.held
+        kept = old.left > 0
+        np.testing.assert_array_equal(new.positions.candidates[kept], old.positions.candidates[kept])
+        assert (new.left[kept] <= old.left[kept] - 1).all()
+        positions = jax.tree.map(jnp.asarray, new.positions)
+        _, told = jax.jit(lambda params, held, fresh: batch_gradients(config, forward, params, held, fresh))(
+            before.params, Held(positions, old.carried, old.left), ~kept)  # fmt: skip
+        np.testing.assert_allclose(new.carried, told.carried, atol=1e-5)
+        assert (new.left[np.asarray(told.known)] == 0).all()
+        lefts.append(new.left)
+    assert set(np.concatenate(lefts)) == {0, 1, 2}
+
+
+def test_looks_are_for_networks_that_think_on():
+    with pytest.raises(ValueError, match="looks are for networks with iterations, which a cell_cnn has not"):
+        trained_forward(small("cell_cnn", looks=(1, 2)))
+    sizes = {"sizes": ("width=8", "hidden=8"), "iterations": (2, 4), "looks": (1, 3)}
+    assert trained_forward(dataclasses.replace(TINY, **sizes)).config.iterations == 12
+    sizes["sizes"] += ("iterations=9",)
+    assert trained_forward(dataclasses.replace(TINY, **sizes)).config.iterations == 9
 
 
 def test_kinds_that_leave_nothing_to_learn(tmp_path):

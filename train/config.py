@@ -41,8 +41,9 @@ class TrainConfig:
       microbatch: positions whose gradients are computed at a time on a device; 0 for all.
       iterations: iterations of the network at the start and at the end of training, rising in four stages, for networks
         that have them; 0 0 leaves them as configured.
-      skipped: most iterations that are done before those that are learned from, a random number in every step, at the
-        start and at the end of training; they teach a network to think longer, and cost a quarter.
+      looks: most steps that a position is thought about, each going on from where the last one left it, at the start
+        and at the end of training; a random number up to that, and fewer once the network is sure of what is right.
+        They teach a network with iterations to think longer, and cost nothing.
       start: a network's file, of the same sizes, whose parameters the run begins with; empty for random ones.
       optimiser: muon for matrices and Adam for the rest, or adamw for all parameters.
       learning_rate: the highest learning rate, from which it falls as a cosine to a hundredth; with muon, of the rest.
@@ -78,7 +79,7 @@ class TrainConfig:
     batch_size: int = 32
     microbatch: int = 4
     iterations: tuple[int, int] = (0, 0)
-    skipped: tuple[int, int] = (0, 0)
+    looks: tuple[int, int] = (1, 1)
     start: str = ""
     optimiser: str = "muon"
     learning_rate: float = 3e-3
@@ -114,8 +115,8 @@ class TrainConfig:
             raise ValueError(f"hardness must be two finite numbers, not {self.hardness}")
         if min(self.iterations) < 0 or bool(self.iterations[0]) != bool(self.iterations[1]):
             raise ValueError(f"iterations must be two positive numbers, or 0 and 0, not {self.iterations}")
-        if min(self.skipped) < 0:
-            raise ValueError(f"skipped must be two numbers of at least 0, not {self.skipped}")
+        if min(self.looks) < 1:
+            raise ValueError(f"looks must be two numbers of at least 1, not {self.looks}")
         if not self.kinds:
             raise ValueError("kinds is empty; name at least one kind of position")
         if self.exclude and self.data:
@@ -191,21 +192,22 @@ def parse_clues(text: str) -> int | tuple[int | None, int | None] | None:
 
 #: Settings for training on two cores, in two hours.
 _CPU = TrainConfig(
-    sizes=("width=48", "hidden=32", "house=64"), kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"),
-    choice=16, hardness=(0.5, 1.5), steps=24_000, iterations=(8, 8), skipped=(16, 88), warmup=200, ema=0.999,
+    sizes=("width=48", "hidden=32", "house=64", "iterations=64"),
+    kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"), choice=16, hardness=(0.5, 1.5),
+    steps=40_000, iterations=(8, 8), looks=(3, 24), warmup=200, ema=0.999,
 )  # fmt: skip
 
 #: Settings for a kind of machine; "tiny" is for tests.
 PRESETS: dict[str, TrainConfig] = {
     "tiny": TrainConfig(
         sizes=("width=8", "hidden=8", "iterations=3"), board="4", generate=2_000,
-        kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, skipped=(0, 2),
+        kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, looks=(1, 3),
         warmup=5, ema=0.9, held_out="4x4", report_every=10, validate_every=20, save_every=20,
     ),
     "cpu": _CPU,
     "gpu": dataclasses.replace(
-        _CPU, sizes=("width=96", "hidden=64", "house=128", "dtype=bfloat16"), generate=4_000_000, steps=30_000,
-        batch_size=1024, microbatch=0, warmup=500,
+        _CPU, sizes=("width=96", "hidden=64", "house=128", "iterations=64", "dtype=bfloat16"), generate=4_000_000,
+        steps=30_000, batch_size=1024, microbatch=0, warmup=500,
     ),
 }  # fmt: skip
 

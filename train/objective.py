@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ from jax import Array
 
 from jaxsudoku.networks import Forward, Params
 
+from .held import batch_first, batch_inside
 from .positions import Positions
 
 
@@ -40,6 +41,25 @@ class Metrics(NamedTuple):
     made: Array
 
 
+class Told(NamedTuple):
+    """What there is to be told of a batch beside its loss.
+
+    Attributes:
+      metrics: what was right.
+      carried: what the network has come to, as ``Held`` has it.
+      known: bool[B], whether there is nothing more to be learned of a position: the network is sure of all that is
+        right, or it is none of use.
+    """
+
+    metrics: Metrics
+    carried: Any
+    known: Array
+
+
+#: Probability from which on a network is sure of a digit, or of a position's death.
+_SURE = 0.9
+
+
 def no_metrics() -> Metrics:
     """The sums over nothing."""
     return Metrics(*(jnp.float32(0) for _ in Metrics._fields))
@@ -53,19 +73,20 @@ def objective(
     value_weight: float,
     cells: Array,
     count: Array,
-    skipped: Array | int = 0,
-) -> tuple[Array, Metrics]:
+    carried: Any = None,
+    fresh: Array | None = None,
+) -> tuple[Array, Told]:
     """The loss of some positions, as their part of a batch with so many open ``cells`` and useful positions ``count``.
 
     The parts of a batch add up to its loss: the mean over open cells of the policy's cross-entropy, and
     ``value_weight`` times the mean over useful positions of the value's, averaged over the iterations with weights that
-    rise evenly from 1 to 1 + ``ramp``. Dead positions have no right digits, so they teach the value alone. So many
-    iterations before those are ``skipped``.
+    rise evenly from 1 to 1 + ``ramp``. Dead positions have no right digits, so they teach the value alone. The network
+    goes on from what is ``carried``, as ``Held`` has it, but for positions that are ``fresh``; all are by default.
 
     Returns:
-      the loss, float32 scalar, and the ``Metrics``.
+      the loss, float32 scalar, and what is ``Told``.
     """
-    outputs = forward.trace(params, positions.candidates, skipped)
+    outputs, carried = forward.trace(params, positions.candidates, batch_inside(carried), fresh)
     steps = outputs.value.shape[0]
     weight = jnp.linspace(1.0, 1.0 + ramp, steps)
     weight /= weight.sum()
@@ -90,7 +111,10 @@ def objective(
         positions=positions.useful.sum(),
         made=jnp.float32(positions.useful.size),
     )
-    return loss, jax.tree.map(lambda x: x.astype(jnp.float32), metrics)
+    sure = (jnp.where(right, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~asked
+    belief = jax.nn.sigmoid(outputs.value[-1])
+    known = jnp.where(positions.alive, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
+    return loss, Told(jax.tree.map(lambda x: x.astype(jnp.float32), metrics), batch_first(carried), known)
 
 
 def open_cells(positions: Positions) -> Array:

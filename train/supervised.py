@@ -40,6 +40,7 @@ from .update import (
     first_state,
     fitting_devices,
     forward_at,
+    placed,
     puzzles_needed,
     start_params,
     trained_forward,
@@ -96,7 +97,7 @@ def _train(
     forward = trained_forward(config)
     validate = Validation(config, forward, validation_key)
     everywhere = NamedSharding(mesh, PartitionSpec())
-    state = jax.device_put(first_state(config, forward, first_key), everywhere)
+    state = placed(first_state(config, forward, first_key), mesh)
     sums, seconds = no_metrics(), 0.0
     _write_settings(config, folder)
     with Checkpoints(folder / "checkpoints", config.keep) as checkpoints:

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array, lax
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from optax.contrib import MuonDimensionNumbers, muon
 
 from jaxsudoku import networks
@@ -26,7 +26,8 @@ from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params
 
 from .config import TrainConfig
-from .objective import Metrics, objective, open_cells
+from .held import Held, none_held, renewed
+from .objective import Metrics, Told, objective, open_cells
 from .positions import Positions, make_positions, padded
 
 
@@ -38,12 +39,14 @@ class TrainState(NamedTuple):
       params: the parameters.
       average: their exponential moving average.
       optimiser: optax's state.
+      held: the positions that are thought about, dealt out over the devices.
     """
 
     step: Array
     params: Params
     average: Params
     optimiser: Any
+    held: Held
 
 
 def forward_at(config: TrainConfig, step: int) -> Forward:
@@ -59,15 +62,14 @@ def forward_at(config: TrainConfig, step: int) -> Forward:
 
 
 def trained_forward(config: TrainConfig) -> Forward:
-    """The network as it is when training is done: it thinks as long as it has learned to."""
-    forward = forward_at(config, config.steps)
-    _, skipped = config.skipped
-    if not skipped:
-        return forward
+    """The network as it is when training is done: with its configured iterations, else as long as it has learned to."""
+    forward, (_, looks) = forward_at(config, config.steps), config.looks
     if not hasattr(forward.config, "iterations"):
-        raise ValueError(f"skipped is for networks with iterations, which a {config.network} has not")
-    longer = dataclasses.replace(forward.config, iterations=forward.config.iterations + skipped)
-    return dataclasses.replace(forward, config=longer)
+        if max(config.looks) > 1:
+            raise ValueError(f"looks are for networks with iterations, which a {config.network} has not")
+        return forward
+    iterations = config.parsed_sizes.get("iterations", forward.config.iterations * looks)
+    return dataclasses.replace(forward, config=dataclasses.replace(forward.config, iterations=iterations))
 
 
 #: Decay of the mean of squared gradients: short, as gradients change quickly early on.
@@ -125,7 +127,15 @@ def first_state(config: TrainConfig, forward: Forward, key: Array) -> TrainState
     """The state before the first step."""
     params = start_params(config, forward) if config.start else forward.init(key)
     average = jax.tree.map(jnp.copy, params)
-    return TrainState(jnp.int32(0), params, average, make_optimiser(config).init(params))
+    held = none_held(forward, params, config.batch_size)
+    return TrainState(jnp.int32(0), params, average, make_optimiser(config).init(params), held)
+
+
+def placed(state: TrainState, mesh: Mesh) -> TrainState:
+    """The state on all devices: what is held dealt out over them, the rest on each."""
+    everywhere, split = (NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("batch")))
+    where = jax.tree.map(lambda _: everywhere, state)._replace(held=jax.tree.map(lambda _: split, state.held))
+    return jax.device_put(state, where)
 
 
 def start_params(config: TrainConfig, forward: Forward) -> Params:
@@ -171,55 +181,64 @@ def make_update(
     optimiser = make_optimiser(config)
     devices = mesh.size
 
-    def gradients(params: Params, step: Array, batch: Batch, key: Array) -> tuple[Params, Metrics]:
-        key = jax.random.fold_in(key, step)
+    def gradients(params: Params, step: Array, batch: Batch, key: Array, held: Held) -> tuple[Params, Metrics, Held]:
+        key = jax.random.fold_in(jax.random.fold_in(key, step), lax.axis_index("batch"))
         progress = step / config.steps
-        skipped = _skipped(config, jax.random.fold_in(key, devices), progress)
-        key = jax.random.fold_in(key, lax.axis_index("batch"))
         positions = draw_positions(config, forward, key, batch, progress, devices)
-        return batch_gradients(config, forward, params, positions, "batch", skipped)
+        first, last = config.looks
+        most = jnp.round(first + (last - first) * progress).astype(jnp.int32)
+        held, fresh = renewed(held, positions, jax.random.fold_in(key, len(config.kinds)), most)
+        grads, told = batch_gradients(config, forward, params, held, fresh, "batch")
+        return grads, told.metrics, Held(held.positions, told.carried, jnp.where(told.known, 0, held.left - 1))
 
+    everywhere, split = PartitionSpec(), PartitionSpec("batch")
     sharded = jax.shard_map(
         gradients,
         mesh=mesh,
-        in_specs=(PartitionSpec(), PartitionSpec(), PartitionSpec("batch"), PartitionSpec()),
-        out_specs=PartitionSpec(),
+        in_specs=(everywhere, everywhere, split, everywhere, split),
+        out_specs=(everywhere, everywhere, split),
         check_vma=False,
     )
 
     def update(state: TrainState, batch: Batch, key: Array) -> tuple[TrainState, Metrics]:
-        grads, metrics = sharded(state.params, state.step, batch, key)
+        grads, metrics, held = sharded(state.params, state.step, batch, key, state.held)
         changes, optimiser_state = optimiser.update(grads, state.optimiser, state.params)
         params = optax.apply_updates(state.params, changes)
         average = optax.incremental_update(params, state.average, 1 - config.ema)
-        return TrainState(state.step + 1, params, average, optimiser_state), metrics
+        return TrainState(state.step + 1, params, average, optimiser_state, held), metrics
 
     return update
 
 
 def batch_gradients(
-    config: TrainConfig, forward: Forward, params: Params, positions: Positions, axis: str | None = None,
-    skipped: Array | int = 0,
-) -> tuple[Params, Metrics]:  # fmt: skip
-    """The gradients and metrics of a batch.
+    config: TrainConfig, forward: Forward, params: Params, held: Held, fresh: Array, axis: str | None = None
+) -> tuple[Params, Told]:
+    """The gradients of a batch, and what is told of it.
 
     Args:
       config: the settings.
       forward: the network.
       params: its parameters.
-      positions: the batch, or this device's part of it.
+      held: the batch, or this device's part of it.
+      fresh: bool[B], the positions of which nothing is carried yet.
       axis: name of the axis of devices that have the other parts; None if this is the whole batch.
-      skipped: iterations before those that are learned from.
     """
 
     def over_devices(values: Any) -> Any:
         return values if axis is None else lax.psum(values, axis)
 
-    cells = over_devices(open_cells(positions).sum())
-    count = over_devices(positions.useful.sum())
+    cells = over_devices(open_cells(held.positions).sum())
+    count = over_devices(held.positions.useful.sum())
     loss = functools.partial(objective, forward, ramp=config.ramp, value_weight=config.value_weight,
-                             cells=jnp.maximum(cells, 1), count=jnp.maximum(count, 1), skipped=skipped)  # fmt: skip
-    return over_devices(_accumulated(loss, params, positions, config.microbatch))
+                             cells=jnp.maximum(cells, 1), count=jnp.maximum(count, 1))  # fmt: skip
+
+    def gradient(part: tuple[Positions, Any, Array]) -> tuple[Params, Told]:
+        positions, carried, fresh = part
+        return jax.grad(lambda params: loss(params, positions, carried=carried, fresh=fresh), has_aux=True)(params)
+
+    grads, told = _accumulated(gradient, (held.positions, held.carried, fresh), config.microbatch)
+    grads, metrics = over_devices((grads, told.metrics))
+    return grads, told._replace(metrics=metrics)
 
 
 def draw_positions(
@@ -249,15 +268,6 @@ def draw_positions(
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), *made)
 
 
-def _skipped(config: TrainConfig, key: Array, progress: Array | float) -> Array | int:
-    """Iterations to skip in a step: as many on every device, so that none waits for another."""
-    first, last = config.skipped
-    if not max(first, last):
-        return 0
-    most = jnp.round(first + (last - first) * progress).astype(jnp.int32)
-    return jax.random.randint(key, (), 0, most + 1)
-
-
 def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:
     """For each kind the positions that a device makes, and the puzzles that it draws for them."""
     if config.batch_size % devices:
@@ -273,19 +283,20 @@ def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:
     return [(size, padded(size * config.choice)) for size in sizes]
 
 
-def _accumulated(
-    loss: Callable[..., tuple[Array, Metrics]], params: Params, positions: Positions, size: int
-) -> tuple[Params, Metrics]:
+def _accumulated(gradient: Callable[[Any], tuple[Params, Told]], batch: Any, size: int) -> tuple[Params, Told]:
     """Gradients and metrics, summed over microbatches: few positions at a time stay in a CPU's cache."""
-    gradient = jax.grad(loss, has_aux=True)
-    total = positions.alive.shape[0]
+    total = len(jax.tree.leaves(batch)[0])
     if not size or size >= total:
-        return gradient(params, positions)
+        return gradient(batch)
 
-    def add(sums: tuple[Params, Metrics], part: Positions) -> tuple[tuple[Params, Metrics], None]:
-        return jax.tree.map(jnp.add, sums, gradient(params, part)), None
+    def add(sums: Any, part: Any) -> tuple[Any, tuple[Any, Array]]:
+        grads, told = gradient(part)
+        return jax.tree.map(jnp.add, sums, (grads, told.metrics)), (told.carried, told.known)
 
     # dealt out in turn, so that every microbatch holds all kinds
-    parts = jax.tree.map(lambda x: x.reshape(size, total // size, *x.shape[1:]).swapaxes(0, 1), positions)
-    shapes = jax.eval_shape(gradient, params, jax.tree.map(lambda x: x[0], parts))
-    return lax.scan(add, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes), parts)[0]
+    parts = jax.tree.map(lambda x: x.reshape(size, total // size, *x.shape[1:]).swapaxes(0, 1), batch)
+    grads, told = jax.eval_shape(gradient, jax.tree.map(lambda x: x[0], parts))
+    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), (grads, told.metrics))
+    (grads, metrics), others = lax.scan(add, nothing, parts)
+    carried, known = jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(total, *x.shape[2:]), others)
+    return grads, Told(metrics, carried, known)

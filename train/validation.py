@@ -76,6 +76,6 @@ def _make(config: TrainConfig, forward: Forward) -> jax.stages.Wrapped:
 def _measure(forward: Forward, ramp: float, value_weight: float) -> jax.stages.Wrapped:
     def measure(params: Params, part: Positions) -> Metrics:
         cells, count = (jnp.maximum(number.sum(), 1) for number in (open_cells(part), part.useful))
-        return objective(forward, params, part, ramp, value_weight, cells, count)[1]
+        return objective(forward, params, part, ramp, value_weight, cells, count)[1].metrics
 
     return jax.jit(measure, compiler_options=compiler_options())

@@ -50,13 +50,12 @@ class NetworkModule(nnx.Module):
         """The outputs for bool[B, side, cells]; logits of any dtype, also of candidates that are not there."""
         raise NotImplementedError
 
-    def trace(self, candidates: Array, carried: Any = None) -> Outputs:
-        """The outputs after each iteration, leading axis first; of a network without iterations, the one output.
+    def trace(self, candidates: Array, carried: Any) -> tuple[Outputs, Any]:
+        """The outputs after each iteration, leading axis first, and what is carried on after the last.
 
-        What ``advance`` gave may be ``carried`` on from.
+        Of a network without iterations, the one output.
         """
-        del carried
-        return jax.tree.map(lambda output: output[None], self(candidates))
+        return jax.tree.map(lambda output: output[None], self(candidates)), carried
 
     def start(self, candidates: Array) -> Any:
         """What a network with iterations carries on, before the first; None of another one.
@@ -102,24 +101,26 @@ class Forward:
         """
         return self._finished(nnx.merge(_structure(self), params)(candidates), candidates)
 
-    def trace(self, params: Params, candidates: Array, skipped: Array | int = 0) -> Outputs:
-        """The outputs after every iteration, for deep supervision.
+    def trace(
+        self, params: Params, candidates: Array, carried: Any = None, fresh: Array | None = None
+    ) -> tuple[Outputs, Any]:
+        """The outputs after every iteration, for deep supervision, and what is to be carried on.
 
         Args:
           params: the parameters.
           candidates: bool[B, side, cells].
-          skipped: iterations to do before those that are told, int32 scalar. No gradient goes through them, so they
-            cost a quarter. Networks without iterations take no notice.
+          carried: what an earlier call told for these positions. No gradient goes through it, so iterations that were
+            done cost nothing; what came before them, the embedding, is learned all the same.
+          fresh: bool[B], the positions that are looked at for the first time, whatever is carried; None for all.
 
         Returns:
-          ``Outputs``: policy [T, B, side, cells], value [T, B], T being the configured iterations, or 1.
+          ``Outputs``: policy [T, B, side, cells], value [T, B], T being the configured iterations, or 1; and what is to
+          be carried on.
         """
-        structure = _structure(self)
-        carried = None
-        if not isinstance(skipped, int) or skipped:
-            still = nnx.merge(structure, jax.lax.stop_gradient(params))
-            carried = still.advance(candidates, still.start(candidates), jnp.asarray(skipped))
-        return self._finished(nnx.merge(structure, params).trace(candidates, carried), candidates)
+        module = nnx.merge(_structure(self), params)
+        carried = self._begun(module, candidates, carried, fresh)
+        outputs, carried = module.trace(candidates, jax.lax.stop_gradient(carried))
+        return self._finished(outputs, candidates), carried
 
     def start(self, params: Params, candidates: Array) -> Any:
         """What ``think`` carries on, before a network has looked at candidates bool[B, side, cells]."""
@@ -138,10 +139,16 @@ class Forward:
           ``Outputs`` as of a call, and what is to be carried on.
         """
         module = nnx.merge(_structure(self), params)
-        started = module.start(candidates)
-        carried = jax.tree.map(lambda new, old: jnp.where(fresh[:, None], new, old), started, carried)
+        carried = self._begun(module, candidates, carried, fresh)
         carried = module.advance(candidates, carried, getattr(self.config, "iterations", 0))
         return self._finished(module.conclude(candidates, carried), candidates), carried
+
+    def _begun(self, module: NetworkModule, candidates: Array, carried: Any, fresh: Array | None) -> Any:
+        """What is carried on, but of fresh positions, of all if ``fresh`` is None, what there is before the first."""
+        started = module.start(candidates)
+        if fresh is None:
+            return started
+        return jax.tree.map(lambda new, old: jnp.where(fresh[:, None], new, old), started, carried)
 
     def init(self, key: Array) -> Params:
         """Random parameters, float32."""

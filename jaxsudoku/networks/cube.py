@@ -98,8 +98,8 @@ class CubeNet(NetworkModule):
         """The outputs after all iterations."""
         return self.conclude(candidates, self.advance(candidates, self.start(candidates), self.config.iterations))
 
-    def trace(self, candidates: Array, carried: Array | None = None) -> Outputs:
-        """The outputs after each iteration; gradients keep one vector a candidate and iteration in memory."""
+    def trace(self, candidates: Array, carried: Array) -> tuple[Outputs, Array]:
+        """The outputs after each iteration, and the features; gradients keep one vector a candidate and iteration."""
         seen = self._seen(candidates)
         step = jax.checkpoint(self._next)
 
@@ -108,9 +108,9 @@ class CubeNet(NetworkModule):
             return features, self._outputs(features, seen)
 
         features = seen @ self.embed[...]
-        if carried is not None:  # the gradient goes by what was added to them on the way
-            features += lax.stop_gradient(carried - features)
-        return lax.scan(body, features, None, length=self.config.iterations)[1]
+        features += lax.stop_gradient(carried - features)  # the gradient goes by what was added to them on the way
+        features, outputs = lax.scan(body, features, None, length=self.config.iterations)
+        return outputs, features
 
     def start(self, candidates: Array) -> Array:
         """The features before the first iteration: float32[side, rows and columns cut into boxes, B, width]."""
