@@ -35,10 +35,14 @@ class Held(NamedTuple):
 def none_held(forward: Forward, params: Params, size: int) -> Held:
     """Room for so many positions, all of which make way."""
     board = forward.board
-    cubes, flags = jax.ShapeDtypeStruct((size, board.side, board.cells), bool), jax.ShapeDtypeStruct((size,), bool)
-    carried = jax.eval_shape(lambda *given: batch_first(forward.start(*given)), params, cubes)
-    shapes = Held(Positions(cubes, cubes, flags, flags), carried, jax.ShapeDtypeStruct((size,), jnp.int32))
-    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+
+    def cubes() -> Array:  # each its own, as the state's arrays are given away at every step
+        return jnp.zeros((size, board.side, board.cells), bool)
+
+    shapes = jax.eval_shape(lambda *given: batch_first(forward.start(*given)), params, cubes())
+    carried = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    positions = Positions(cubes(), cubes(), jnp.zeros(size, bool), jnp.zeros(size, bool))
+    return Held(positions, carried, jnp.zeros(size, jnp.int32))
 
 
 def renewed(held: Held, positions: Positions, key: Array, most: Array) -> tuple[Held, Array]:
