@@ -40,10 +40,11 @@ class TrainConfig:
       batch_size: positions of a step, over all devices.
       microbatch: positions whose gradients are computed at a time on a device; 0 for all.
       iterations: iterations of the network at the start and at the end of training, rising in four stages, for networks
-        that have them; 0 0 leaves them as configured.
+        that have them; 0 0 leaves them as configured. The network that is left at the end has those of ``sizes``, or
+        else the last number here times the last of ``looks``.
       looks: most steps that a position is thought about, each going on from where the last one left it, at the start
         and at the end of training; a random number up to that, and fewer once the network is sure of what is right.
-        They teach a network with iterations to think longer, and cost nothing.
+        They teach a network with iterations to think longer at no further price.
       start: a network's file, of the same sizes, whose parameters the run begins with; empty for random ones.
       optimiser: muon for matrices and Adam for the rest, or adamw for all parameters.
       learning_rate: the highest learning rate, from which it falls as a cosine to a hundredth; with muon, of the rest.

@@ -64,7 +64,7 @@ class NetworkModule(nnx.Module):
         """
         del candidates
 
-    def advance(self, candidates: Array, carried: Any, iterations: Array | int) -> Any:
+    def advance(self, candidates: Array, carried: Any, iterations: int) -> Any:
         """What is carried on after so many more iterations."""
         del candidates, iterations
         return carried
@@ -109,8 +109,8 @@ class Forward:
         Args:
           params: the parameters.
           candidates: bool[B, side, cells].
-          carried: what an earlier call told for these positions. No gradient goes through it, so iterations that were
-            done cost nothing; what came before them, the embedding, is learned all the same.
+          carried: what is to be carried on of these positions, as ``start`` or an earlier call gave it; None if all
+            are fresh. No gradient goes through it but to the embedding, so iterations that were done cost nothing.
           fresh: bool[B], the positions that are looked at for the first time, whatever is carried; None for all.
 
         Returns:
@@ -118,7 +118,7 @@ class Forward:
           be carried on.
         """
         module = nnx.merge(_structure(self), params)
-        carried = self._begun(module, candidates, carried, fresh)
+        carried = _begun(module, candidates, carried, fresh)
         outputs, carried = module.trace(candidates, jax.lax.stop_gradient(carried))
         return self._finished(outputs, candidates), carried
 
@@ -139,16 +139,9 @@ class Forward:
           ``Outputs`` as of a call, and what is to be carried on.
         """
         module = nnx.merge(_structure(self), params)
-        carried = self._begun(module, candidates, carried, fresh)
+        carried = _begun(module, candidates, carried, fresh)
         carried = module.advance(candidates, carried, getattr(self.config, "iterations", 0))
         return self._finished(module.conclude(candidates, carried), candidates), carried
-
-    def _begun(self, module: NetworkModule, candidates: Array, carried: Any, fresh: Array | None) -> Any:
-        """What is carried on, but of fresh positions, of all if ``fresh`` is None, what there is before the first."""
-        started = module.start(candidates)
-        if fresh is None:
-            return started
-        return jax.tree.map(lambda new, old: jnp.where(fresh[:, None], new, old), started, carried)
 
     def init(self, key: Array) -> Params:
         """Random parameters, float32."""
@@ -174,6 +167,14 @@ def _structure(forward: Forward) -> Any:
     if jax.tree.leaves(states[1:]):
         raise TypeError(f"{forward.module.__name__} keeps state beside its parameters; networks must be pure")
     return structure
+
+
+def _begun(module: NetworkModule, candidates: Array, carried: Any, fresh: Array | None) -> Any:
+    """What is carried on, but of fresh positions, of all if ``fresh`` is None, what there is before the first."""
+    started = module.start(candidates)
+    if fresh is None:
+        return started
+    return jax.tree.map(lambda new, old: jnp.where(fresh[:, None], new, old), started, carried)
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["name", "apply"])

@@ -116,7 +116,7 @@ class CubeNet(NetworkModule):
         """The features before the first iteration: float32[side, rows and columns cut into boxes, B, width]."""
         return self._seen(candidates) @ self.embed[...]
 
-    def advance(self, candidates: Array, carried: Array, iterations: Array | int) -> Array:
+    def advance(self, candidates: Array, carried: Array, iterations: int) -> Array:
         """The features after so many more iterations."""
         seen = self._seen(candidates)
         return lax.fori_loop(0, iterations, lambda _, features: self._next(features, seen), carried)
