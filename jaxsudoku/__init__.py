@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jaxsudoku.drawing import draw
     from jaxsudoku.driver import count_solutions, solve
     from jaxsudoku.evaluation import evaluate
-    from jaxsudoku.exact import search
     from jaxsudoku.generation import GenerationError, Puzzles, generate
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
@@ -51,7 +50,6 @@ _HOME = {
     "rate": "rating",
     "read_puzzles": "io",
     "save_network": "networks",
-    "search": "exact",
     "solve": "driver",
     "weakest_rules": "rating",
 }
@@ -59,6 +57,7 @@ _HOME = {
 _MODULES = (
     "board",
     "datasets",
+    "env",
     "evaluation",
     "exact",
     "generation",
@@ -67,6 +66,7 @@ _MODULES = (
     "networks",
     "planes",
     "rating",
+    "search",
     "shipped",
     "solvers",
     "symmetry",
@@ -97,7 +97,6 @@ __all__ = [
     "rate",
     "read_puzzles",
     "save_network",
-    "search",
     "solve",
     "weakest_rules",
 ]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import GROUP, any_of, count_planes, fence, first_of, pack_lanes, slices, where, words_to_planes
+
+#: Names the literal to branch on: (board, planes uint32[side, side, side, W]) to uint32[3 side, W], its digit, row and
+#: column one-hot; in every lane that has an open cell a candidate of one.
+Branch = Callable[[Board, Array], Array]
 
 
 def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
@@ -25,10 +31,7 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     side = board.side
     cells = planes.reshape(side, board.cells, -1)
     places = fence(count_planes(slices(cells, 0)))
-    eligible = any_of(places[1:] or [jnp.zeros_like(places[0])])  # a 1x1 board has no open cell
-    for place in reversed(places):
-        fewer = fence(eligible & ~place)
-        eligible = fence(where(any_of(slices(fewer, 0)), fewer, eligible))
+    eligible = fewest(places, any_of(places[1:] or [jnp.zeros_like(places[0])]))  # a 1x1 board has no open cell
     open_digits = fence(cells & eligible[None])
     digit = _pick(any_of(slices(open_digits, 1)), preferred, 0)
     chosen = fence(any_of([cell & one for cell, one in zip(slices(open_digits, 0), slices(digit, 0), strict=True)]))
@@ -36,6 +39,14 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     row = _pick(any_of(slices(square, 1)), preferred, 1)
     in_row = fence(any_of([line & one for line, one in zip(slices(square, 0), slices(row, 0), strict=True)]))
     return jnp.concatenate([digit, row, _pick(in_row, preferred, 2)])
+
+
+def fewest(places: Sequence[Array], eligible: Array) -> Array:
+    """Those of the eligible cells uint32[cells, W] that have fewest, counted as ``planes.count_planes`` does."""
+    for place in reversed(places):
+        fewer = fence(eligible & ~place)
+        eligible = fence(where(any_of(slices(fewer, 0)), fewer, eligible))
+    return eligible
 
 
 def _pick(options: Array, preferred: Array | None, kind: int) -> Array:

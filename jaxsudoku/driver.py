@@ -74,7 +74,7 @@ def networks_for(
     """
     if not solvers.get(solver).guided:
         if network is not None:
-            raise ValueError(f"the solver {solver} takes no network; {' and '.join(solvers.guided())} do")
+            raise ValueError(f"the solver {solver} takes no network; those that do are {solvers.guided()}")
         return ()
     from jaxsudoku import networks  # which loads flax: a second that solvers without a network need not wait
 

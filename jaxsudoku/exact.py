@@ -27,7 +27,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import choose, mix, random_planes
+from jaxsudoku.branching import Branch, choose, mix, random_planes
 from jaxsudoku.planes import (
     GROUP,
     any_of,
@@ -88,6 +88,7 @@ class _Plan(NamedTuple):
     rules: str
     rounds: int
     lanes: int
+    branch: Branch | None
 
     @property
     def row_words(self) -> int:
@@ -170,6 +171,7 @@ def search(
     rules: str = "locked",
     rounds: int = 5,
     lanes: int = CPU_LANES,
+    branch: Branch | None = None,
 ) -> Search:
     """Solves a batch of puzzles completely, or counts their solutions up to a limit.
 
@@ -191,6 +193,7 @@ def search(
       rules: one of ``SEARCH_RULES``.
       rounds: rounds of the rules in a step.
       lanes: nodes in a step, a multiple of 32.
+      branch: names the literals to branch on; by default ``branching.choose``, to which alone the seeds matter.
 
     Returns:
       A ``Search``; with a limit above 1 the status is SOLVED where there is a solution at all.
@@ -198,7 +201,7 @@ def search(
     Raises:
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
     """
-    plan = _Plan(board, limit, rules, rounds, lanes)
+    plan = _Plan(board, limit, rules, rounds, lanes, branch)
     _check(plan, puzzles, seeds, excluded)
     for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
         if value is not None and operator.index(value) < 1:
@@ -438,7 +441,10 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     unfinished, branching = fence((live_plane & ~dead & ~solved, live_plane & ~dead & ~solved & ~changed))
 
     seed = lax.dynamic_slice(stack.seed, (base,), (lanes,)) if stack.seed.size else None
-    literal = choose(board, planes, None if seed is None else random_planes(board, seed)) & branching
+    if plan.branch is None:
+        literal = choose(board, planes, None if seed is None else random_planes(board, seed)) & branching
+    else:
+        literal = fence(plan.branch(board, planes)) & branching
     rows = _make_rows(board, planes, literal)
     stack = _push(plan, stack, base, rows, owner, seed, branching, unfinished)
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,25 +29,23 @@ from jaxsudoku.planes import (
     GROUP,
     cubes_to_planes,
     fence,
-    grids_to_planes,
     nodes_to_planes,
     pack_lanes,
     planes_to_cubes,
     planes_to_grids,
-    planes_to_nodes,
     unpack_lanes,
     where,
 )
-from jaxsudoku.propagation import RULES, duplicated_givens, settle
+from jaxsudoku.propagation import RULES, settle
+from jaxsudoku.roots import make_roots
+from jaxsudoku.settings import at_least, fitting_lanes, one_of, whole_words
 from jaxsudoku.solution import Solution, Status
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
 
-#: Candidates of all lanes together that suit a machine: 64 lanes of 9x9 on a CPU, 4096 on an accelerator.
-_CPU_CANDIDATES, _ACCELERATOR_CANDIDATES = 64 * 729, 4096 * 729
-#: Puzzles to whose givens the rules are applied together, unless there are more lanes.
-_ROOTS_TOGETHER = 2048
+#: Lanes of a 9x9 board on an accelerator.
+_ACCELERATOR_LANES = 4096
 
 #: Which candidates to fill in: (open candidates, their probabilities, their scores), all [K, side, cells], to bool
 #: [K, side, cells], at most one a cell.
@@ -121,24 +118,16 @@ class OneShotConfig:
 
 
 def _check(config: IterativeConfig | OneShotConfig) -> None:
-    if config.rules not in RULES:
-        raise ValueError(f"unknown rules {config.rules!r}: choose one of {', '.join(RULES)}")
-    for name, lowest in (("patience", 1), ("restarts", 0), ("votes", 1), ("lanes", 0)):
-        if getattr(config, name) < lowest:
-            raise ValueError(f"{name} must be at least {lowest}, not {getattr(config, name)}")
-    if config.lanes % GROUP:
-        raise ValueError(f"lanes must be a multiple of {GROUP}, not {config.lanes}")
+    one_of(config, "rules", RULES)
+    at_least(config, patience=1, restarts=0, votes=1, temperature=0)
+    whole_words(config)
     if not 0 <= config.confident <= 1:
         raise ValueError(f"confident must be at least 0 and at most 1, not {config.confident}")
-    if not 0 <= config.temperature < math.inf:
-        raise ValueError(f"temperature must be at least 0 and finite, not {config.temperature}")
 
 
 def fit(config: IterativeConfig | OneShotConfig, board: Board, platform: str) -> IterativeConfig | OneShotConfig:
     """The settings with lanes that suit a machine, fewer on a wider board."""
-    candidates = _CPU_CANDIDATES if platform == "cpu" else _ACCELERATOR_CANDIDATES
-    lanes = config.lanes or max(candidates // board.candidates // GROUP * GROUP, GROUP)
-    return dataclasses.replace(config, lanes=lanes)
+    return dataclasses.replace(config, lanes=config.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES))
 
 
 # ---------------------------------------------------------------------- solvers
@@ -183,66 +172,6 @@ def _likeliest(candidates: Array, probabilities: Array, scores: Array) -> Array:
     return jax.nn.one_hot(jnp.argmax(scores, axis=1), candidates.shape[1], axis=1, dtype=bool) & candidates
 
 
-# ---------------------------------------------------------------------- roots
-
-
-class _Roots(NamedTuple):
-    """What the rules make of N puzzles.
-
-    Attributes:
-      nodes: uint32[words, N], the candidates that are left.
-      grids: uint8[N, cells], the solution where the rules find it, else zeros.
-      status: int8[N], SOLVED, INVALID, or UNSOLVED.
-      open: bool[N], whether there is something left to fill in.
-    """
-
-    nodes: Array
-    grids: Array
-    status: Array
-    open: Array
-
-
-def _make_roots(board: Board, puzzles: Array, rules: str, together: int) -> _Roots:
-    """The roots of uint8[N, cells], N a multiple of ``together``."""
-    size = puzzles.shape[0]
-    # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
-    active = jnp.max(jnp.where(puzzles[:, 0] <= board.side, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
-
-    def block(number: Array, roots: _Roots) -> _Roots:
-        start = number * together
-        givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, start, together))
-        invalid = unpack_lanes(givens.foreign | duplicated_givens(board, givens.digits))
-        planes, dead, solved = _settled(board, fence(givens.candidates), rules)
-        solved &= ~invalid
-        status = jnp.where(invalid, jnp.int8(Status.INVALID), solved.astype(jnp.int8) * jnp.int8(Status.SOLVED))
-        made = _Roots(
-            planes_to_nodes(board, planes),
-            jnp.where(solved[:, None], planes_to_grids(board, planes), 0),
-            status,
-            ~(invalid | dead | solved),
-        )
-        return _Roots(
-            *(
-                lax.dynamic_update_slice_in_dim(whole, part, start, axis)
-                for whole, part, axis in zip(roots, made, (1, 0, 0, 0), strict=True)
-            )
-        )
-
-    nothing = _Roots(
-        nodes=jnp.zeros((board.words, size), jnp.uint32),
-        grids=jnp.zeros((size, board.cells), jnp.uint8),
-        status=jnp.full(size, Status.INVALID, jnp.int8),
-        open=jnp.zeros(size, bool),
-    )
-    return lax.fori_loop(0, -(-active // together), block, nothing)
-
-
-def _settled(board: Board, planes: Array, rules: str) -> tuple[Array, Array, Array]:
-    """What ``settle`` tells, contradictory and solved as bool[B]."""
-    planes, dead, solved = settle(board, planes, rules)
-    return planes, unpack_lanes(dead), unpack_lanes(solved)
-
-
 # ---------------------------------------------------------------------- the loop
 
 
@@ -284,11 +213,7 @@ def _fill(
         return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
     most = size + -size % GROUP  # further lanes would be idle from the beginning
     width = min(fit(config, board, "cpu").lanes, most)
-    together = min(max(_ROOTS_TOGETHER, width), most)
-    padded = jnp.pad(puzzles, ((0, -size % together), (0, 0)), constant_values=255)
-    roots = _make_roots(board, padded, config.rules, together)
-    (waiting,) = jnp.nonzero(roots.open[:size], size=size, fill_value=size)
-    waiting = waiting.astype(jnp.int32)
+    roots = make_roots(board, puzzles, config.rules, width)
 
     def begin(puzzle: Array) -> Array:
         return nodes_to_planes(board, roots.nodes.at[:, puzzle].get(mode="clip"))
@@ -298,7 +223,8 @@ def _fill(
         cubes = planes_to_cubes(board, lanes.planes)
         chosen, carried = _choice(board, config, network, choose, key, lanes, cubes)
         kept = cubes & (chosen | ~chosen.any(axis=1, keepdims=True))
-        planes, dead, solved = _settled(board, fence(cubes_to_planes(board, kept)), rules)
+        planes, dead, solved = settle(board, fence(cubes_to_planes(board, kept)), rules)
+        dead, solved = unpack_lanes(dead), unpack_lanes(solved)
         filled = lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32)
         passes = lanes.passes + 1
 
@@ -312,7 +238,7 @@ def _fill(
         )
 
         turn = jnp.cumsum(ended, dtype=jnp.int32)
-        following = waiting.at[taken + turn - 1].get(mode="fill", fill_value=size)
+        following = roots.waiting.at[taken + turn - 1].get(mode="fill", fill_value=size)
         puzzle = jnp.where(ended, following, lanes.puzzle)
         planes = where(pack_lanes(ended | dead), begin(puzzle), planes)
         attempt = jnp.where(ended, 0, lanes.attempt + dead)
@@ -321,15 +247,17 @@ def _fill(
         after = _Lanes(planes, puzzle, attempt, passes, filled, looks, carried)
         return after, taken + turn[-1], found
 
-    first = waiting.at[jnp.arange(width)].get(mode="fill", fill_value=size)
+    first = roots.waiting.at[jnp.arange(width)].get(mode="fill", fill_value=size)
     none = jnp.zeros(width, jnp.int32)
     unseen = network.apply.start(network.params, jnp.zeros((width, board.side, board.cells), bool))
     carried = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
-    looked_at = (roots.status[:size] != Status.INVALID).astype(jnp.int32)
+    looked_at = (roots.status != Status.INVALID).astype(jnp.int32)
+    # it proves nothing, and what the rules refute is left
+    status = jnp.where(roots.status == Status.UNSATISFIABLE, jnp.int8(Status.UNSOLVED), roots.status)
     start = (
         _Lanes(begin(first), first, none, none, none, none, carried),
         jnp.int32(width),
-        Solution(roots.grids[:size], roots.status[:size], looked_at, jnp.zeros(size, jnp.int32)),
+        Solution(roots.grids, status, looked_at, jnp.zeros(size, jnp.int32)),
     )
     return lax.while_loop(lambda state: (state[0].puzzle < size).any(), step, start)[2]
 

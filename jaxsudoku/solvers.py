@@ -21,9 +21,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku import exact, filling
+from jaxsudoku import exact, filling, search
 from jaxsudoku.board import Board
 from jaxsudoku.grid import is_solved
+from jaxsudoku.settings import at_least, one_of, whole_words
 from jaxsudoku.solution import Solution, Status
 
 #: Puzzles that the judge looks at together: few enough for their houses to stay in a CPU's cache.
@@ -46,6 +47,7 @@ class Solver:
       fit: fills in the settings that depend on the machine: (config, board, platform "cpu", "gpu" or "tpu") to config.
       complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
       guided: whether it takes a network.
+      told: what fitted settings come to on a board, in a line; None if there is nothing to tell.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Solver:
     fit: Callable[[Any, Board, str], Any]
     complete: bool
     guided: bool = False
+    told: Callable[[Any, Board], str] | None = None
 
 
 def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
@@ -99,15 +102,10 @@ class ExactConfig:
     lanes: int = 0
 
     def __post_init__(self) -> None:
-        if self.order not in ("fixed", "random"):
-            raise ValueError(f"unknown order {self.order!r}: choose fixed or random")
-        if self.rules not in exact.SEARCH_RULES:
-            raise ValueError(f"unknown rules {self.rules!r}: choose one of {', '.join(exact.SEARCH_RULES)}")
-        for name, lowest in (("rounds", 1), ("budget", 0), ("restart", -1), ("lanes", 0)):
-            if getattr(self, name) < lowest:
-                raise ValueError(f"{name} must be at least {lowest}, not {getattr(self, name)}")
-        if self.lanes % 32:
-            raise ValueError(f"lanes must be a multiple of 32, not {self.lanes}")
+        one_of(self, "order", ("fixed", "random"))
+        one_of(self, "rules", exact.SEARCH_RULES)
+        at_least(self, rounds=1, budget=0, restart=-1)
+        whole_words(self)
 
 
 def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> exact.Search:
@@ -144,10 +142,20 @@ SOLVERS: dict[str, Solver] = {
     for solver in (
         Solver("exact", "complete search on bit-planes: finds the solution or proves there is none", _run_exact,
                ExactConfig, _fit_exact, complete=True),
+        Solver("guided-exact", "complete search on bit-planes that branches as a network says",
+               search.guided_exact, search.GuidedExactConfig, search.fit_exact, complete=True, guided=True),
         Solver("iterative", "a network's surest cell, then the rules, and so on without ever going back",
                filling.iterative, filling.IterativeConfig, filling.fit, complete=False, guided=True),
         Solver("one-shot", "all open cells at once, as a network sees them",
                filling.one_shot, filling.OneShotConfig, filling.fit, complete=False, guided=True),
+        Solver("gumbel", "tree search by a network: Gumbel MuZero, with proofs and a way back",
+               search.gumbel, search.GumbelConfig, search.fit, complete=True, guided=True, told=search.told),
+        Solver("alphasudoku", "tree search by a network: PUCT, with proofs and a way back",
+               search.alphasudoku, search.AlphaSudokuConfig, search.fit, complete=True, guided=True, told=search.told),
+        Solver("mcgs", "graph search by a network: digits in any order, with proofs and a way back",
+               search.mcgs, search.McgsConfig, search.fit, complete=True, guided=True, told=search.told),
+        Solver("mcts", "tree search by random rollouts: UCT, with proofs and a way back",
+               search.mcts, search.MctsConfig, search.fit, complete=True, told=search.told),
     )
 }  # fmt: skip
 
@@ -163,9 +171,9 @@ def get(name: str) -> Solver:
     return SOLVERS[name]
 
 
-def guided() -> list[str]:
-    """The names of the solvers that take a network."""
-    return [name for name, solver in SOLVERS.items() if solver.guided]
+def guided() -> str:
+    """The names of the solvers that take a network, as they are listed in messages."""
+    return ", ".join(name for name, solver in SOLVERS.items() if solver.guided)
 
 
 def make_config(solver: Solver, **options: Any) -> Any:

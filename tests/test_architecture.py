@@ -21,11 +21,12 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
     ("board", "files", "solution"),
+    ("settings",),
     ("io", "drawing", "grid", "planes", "batches"),
     ("propagation", "shipped"),
     ("branching",),
     ("exact",),
-    ("symmetry", "rating", "fill"),
+    ("symmetry", "rating", "fill", "roots"),
     ("generation",),
     ("datasets",),
     ("env",),
@@ -40,7 +41,7 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
-WITHOUT_JAX = ("board", "files", "io", "drawing", "shipped", "solution")
+WITHOUT_JAX = ("board", "settings", "files", "io", "drawing", "shipped", "solution")
 
 
 def _module(path: Path) -> str:
@@ -109,7 +110,7 @@ def test_imports_run_downwards(module):
 @pytest.mark.parametrize(
     ("module", "source", "fault"),
     [
-        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 4) stands above 'grid'"),
+        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 5) stands above 'grid'"),
         ("jaxsudoku.grid", "import jaxsudoku.exact", "stands above"),
         ("jaxsudoku.grid", "def f():\n  from jaxsudoku import exact", "jaxsudoku.grid:2 imports jaxsudoku.exact"),
         ("jaxsudoku.grid", "from . import exact", "stands above"),

@@ -46,7 +46,7 @@ def minimal(name: str) -> js.Puzzles:
     return generate(1, 40, reference.SMALL[name])
 
 
-@pytest.mark.parametrize("name", ["4x4", "2x3"])
+@pytest.mark.parametrize("name", ["4x4", pytest.param("2x3", marks=pytest.mark.slow)])
 def test_minimal_puzzles(name):
     board = reference.SMALL[name]
     made = minimal(name)
@@ -111,6 +111,7 @@ def test_the_places_of_a_pattern_make_a_partition(pattern, side):
     assert orbits.shape[1] == width if side > 4 else orbits.shape[1] <= width
 
 
+@pytest.mark.slow
 def test_the_neighbourhood_leads_to_fewer_clues_and_higher_ratings():
     plain = minimal("2x3")
     wished = generate(0, 64, SIX, clues=(0, 10), minimal=True, rating=(1.0, None), steps=20)

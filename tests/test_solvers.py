@@ -23,11 +23,15 @@ BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
 
 FOUR = BOARDS["4x4"]
 
+SEARCHES = ("gumbel", "alphasudoku", "mcts", "mcgs")
+
 #: Settings with which a solver is quick on small boards, where its own choice isn't.
 SMALL_SETTINGS = {
     "exact": {"lanes": 32},
     "iterative": {"lanes": 32, "rules": "naked", "restarts": 3, "sure": 0.7},
     "one-shot": {"lanes": 32, "rules": "singles", "restarts": 3},
+    "guided-exact": {"lanes": 32},
+    **{name: {"lanes": 32, "simulations": 4} for name in SEARCHES},
 }
 
 
@@ -66,31 +70,40 @@ def mixed(board):
     return puzzles
 
 
+#: Every solver on every board; what takes long to compile and has no code of its own for a board is run now and then.
+PAIRS = [
+    pytest.param(solver, board, id=f"{board_name}-{name}",
+                 marks=[pytest.mark.slow] if name in SEARCHES and board_name != "4x4" else [])
+    for name, solver in solvers.SOLVERS.items() for board_name, board in BOARDS.items()
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("solver", "board"), PAIRS)
+def test_answers_are_right(solver, board):
+    puzzles = mixed(board)
+    found = run(solver, board, puzzles)
+    assert kinds(solver, found) == [
+        ((BATCH, board.cells), "uint8"),
+        ((BATCH,), "int8"),
+        *[((BATCH,), "int32")] * (1 + solver.guided),
+    ]
+    assert all((counts >= 0).all() for counts in jax.tree.leaves(found)[2:])
+    for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
+        clash, solvable = reference.is_clash(board, puzzle), reference.count(board, puzzle, 1)
+        truth = Status.INVALID if clash else Status.SOLVED if solvable else Status.UNSATISFIABLE
+        if solver.complete:
+            assert status == truth
+        else:
+            assert status in {Status.UNSOLVED, truth} - {Status.UNSATISFIABLE}
+        if status == Status.SOLVED:
+            assert reference.is_solution(board, grid, puzzle)
+    assert (found.status[[17, 18, 19, 21]] != Status.SOLVED).all()
+    assert found.status[20] == Status.SOLVED
+    np.testing.assert_array_equal(found.grids[20], puzzles[20])
+
+
 @pytest.mark.parametrize("solver", solvers.SOLVERS.values(), ids=solvers.SOLVERS)
 class TestEverySolver:
-    @pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
-    def test_answers_are_right(self, solver, board):
-        puzzles = mixed(board)
-        found = run(solver, board, puzzles)
-        assert kinds(solver, found) == [
-            ((BATCH, board.cells), "uint8"),
-            ((BATCH,), "int8"),
-            *[((BATCH,), "int32")] * (1 + solver.guided),
-        ]
-        assert all((counts >= 0).all() for counts in jax.tree.leaves(found)[2:])
-        for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
-            clash, solvable = reference.is_clash(board, puzzle), reference.count(board, puzzle, 1)
-            truth = Status.INVALID if clash else Status.SOLVED if solvable else Status.UNSATISFIABLE
-            if solver.complete:
-                assert status == truth
-            else:
-                assert status in {Status.UNSOLVED, truth} - {Status.UNSATISFIABLE}
-            if status == Status.SOLVED:
-                assert reference.is_solution(board, grid, puzzle)
-        assert (found.status[[17, 18, 19, 21]] != Status.SOLVED).all()
-        assert found.status[20] == Status.SOLVED
-        np.testing.assert_array_equal(found.grids[20], puzzles[20])
-
     def test_the_judge_finds_no_false_claim(self, solver):
         puzzles = mixed(FOUR)
         found = run(solver, FOUR, puzzles)
@@ -106,14 +119,13 @@ class TestEverySolver:
         puzzles = mixed(FOUR)
         whole = run(solver, FOUR, puzzles)
         unique = [reference.count(FOUR, puzzle, 2) == 1 for puzzle in puzzles]
-        for size in (1, 31):
-            for start in range(0, BATCH - size + 1, 4):
-                part = slice(start, start + size)
-                found = run(solver, FOUR, puzzles[part])
-                if solver.complete:
-                    np.testing.assert_array_equal(found.status, whole.status[part])
-                both = (found.status == Status.SOLVED) & (whole.status[part] == Status.SOLVED) & unique[part]
-                np.testing.assert_array_equal(found.grids[both], whole.grids[part][both])
+        for start in range(0, BATCH, 4):
+            part = slice(start, start + 1)
+            found = run(solver, FOUR, puzzles[part])
+            if solver.complete:
+                np.testing.assert_array_equal(found.status, whole.status[part])
+            both = (found.status == Status.SOLVED) & (whole.status[part] == Status.SOLVED) & unique[part]
+            np.testing.assert_array_equal(found.grids[both], whole.grids[part][both])
 
     def test_lanes_are_independent(self, solver):
         puzzles = mixed(FOUR)
@@ -193,7 +205,7 @@ def test_the_judge_of_nothing():
 
 def test_solvers_go_by_their_names():
     assert {"exact", "iterative", "one-shot"} <= set(solvers.SOLVERS)
-    assert "exact" not in solvers.guided()
+    assert "exact" not in solvers.guided().split(", ")
     for name, solver in solvers.SOLVERS.items():
         assert solver.name == name
         assert solvers.get(name) is solver
@@ -209,7 +221,7 @@ def test_an_unknown_option_is_named():
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ({"order": "best"}, "unknown order 'best': choose fixed or random"),
+        ({"order": "best"}, "unknown order 'best': choose one of fixed, random"),
         ({"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
         ({"rounds": 0}, "rounds must be at least 1, not 0"),
         ({"budget": -1}, "budget must be at least 0, not -1"),

@@ -539,6 +539,7 @@ def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
     state, key = first_state(config, forward, jax.random.key(0)), jax.random.key(1)
     assert not state.held.left.any()
     update = jax.jit(make_update(config, forward, mesh), compiler_options=js.compiler_options())
+    gradients = jax.jit(functools.partial(batch_gradients, config, forward))
     lefts = []
     for _ in range(6):
         before = jax.device_get(state)
@@ -549,8 +550,7 @@ def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
         np.testing.assert_array_equal(new.positions.candidates[kept], old.positions.candidates[kept])
         assert (new.left[kept] <= old.left[kept] - 1).all()
         positions = jax.tree.map(jnp.asarray, new.positions)
-        _, told = jax.jit(lambda params, held, fresh: batch_gradients(config, forward, params, held, fresh))(
-            before.params, Held(positions, old.carried, old.left), ~kept)  # fmt: skip
+        _, told = gradients(before.params, Held(positions, old.carried, old.left), ~kept)
         np.testing.assert_allclose(new.carried, told.carried, atol=1e-5)
         assert (new.left[np.asarray(told.known)] == 0).all()
         lefts.append(new.left)

@@ -80,7 +80,7 @@ def _answer(
     shared: tuple[Any, ...] = (),
 ) -> int:
     # What needs JAX comes last, so that the errors above are seen at once.
-    from jaxsudoku import driver
+    from jaxsudoku import driver, solvers
     from jaxsudoku.batches import Engine
 
     from .cache import keep_compiled
@@ -104,6 +104,9 @@ def _answer(
     batches = Batches(read_chunks(source, args.board, chunk_size=engine.batch_size), engine)
     if sink.done and not args.quiet:
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")
+    if (told := solvers.get(solver).told) and not args.quiet:
+        fitted = solvers.get(solver).fit(config, args.board, engine.devices[0].platform)
+        screen.say(f"{solver}: {told(fitted, args.board)}")
     startup_seconds = time.perf_counter() - began
     failure = None
     calls: collections.Counter[str] = collections.Counter()

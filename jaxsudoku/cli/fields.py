@@ -56,10 +56,20 @@ def add_config(
 
 
 def attribute_texts(config: type) -> dict[str, str]:
-    """What the section "Attributes" of a docstring says of each name (nothing where Python strips docstrings)."""
+    """What the sections "Attributes" of a class and its bases say of each name (nothing where docstrings are stripped).
+
+    A class has the last word over its bases.
+    """
+    texts: dict[str, str] = {}
+    for base in reversed(config.__mro__):
+        texts |= _own_texts(inspect.cleandoc(base.__doc__ or ""))
+    return texts
+
+
+def _own_texts(doc: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     name = ""
-    for line in (inspect.getdoc(config) or "").partition("Attributes:\n")[2].splitlines():
+    for line in doc.partition("Attributes:\n")[2].splitlines():
         if match := re.fullmatch(r"  (\w+): (.*)", line):
             name = match[1]
             texts[name] = match[2]

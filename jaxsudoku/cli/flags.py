@@ -187,7 +187,7 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
     chosen = solvers.get(solver)
     args.guided = chosen.guided
     if args.command == "solve" and args.network is not None and not chosen.guided:
-        args.parser.error(f"the solver {solver} takes no network; {' and '.join(solvers.guided())} do")
+        args.parser.error(f"the solver {solver} takes no network; those that do are {solvers.guided()}")
     values = {
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
     }
@@ -278,8 +278,8 @@ def _network_help(solver: str | None) -> str:
         return "the network of a solver that takes one"
     from jaxsudoku import driver, solvers
 
-    takers = " and ".join(solvers.guided())
-    return f"the network, by the name or the file of its weights; {takers} take one (default: {driver.NETWORK})"
+    name = driver.NETWORK
+    return f"the network of {solvers.guided()}, by the name or the file of its weights (default: {name})"
 
 
 def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = True, named: bool = False) -> Parser:

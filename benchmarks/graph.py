@@ -1,0 +1,163 @@
+"""Graph search: how far it gets before its first error, and what knowing positions again buys.
+
+Every puzzle is played by graph search alone: a search, its best placement, the next search, and never back, until the
+puzzle is solved or a placement is wrong. Told are the share of the open cells that were filled rightly before the first
+error, and the share of boards without one. Searches that find a solution anywhere end the game with it.
+
+Then the same searches with and without transpositions, at equal simulations: nodes that were made, positions known
+again, and the share of roots with a solution in the graph.
+
+    python benchmarks/graph.py --set 17clue --puzzles 1000 --simulations 32 --rules none
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import checking
+import machine
+import numpy as np
+import report
+import sets
+
+_COLUMNS = (
+    ("transpositions", 14, "<"),
+    ("puzzles", 7, ">"),
+    ("boards", 7, ">"),
+    ("cells", 7, ">"),
+    ("moves", 7, ">"),
+    ("moves right", 11, ">"),
+    ("nodes", 8, ">"),
+    ("known again", 11, ">"),
+    ("nodes/puzzle", 12, ">"),
+    ("seconds", 8, ">"),
+)
+
+
+def play(board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """What becomes of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
+    import jax
+    import jax.numpy as jnp
+
+    import jaxsudoku as js
+    from jaxsudoku import env
+    from jaxsudoku.search import graph
+
+    evaluate = graph.by_placements(board, network)
+
+    @functools.partial(jax.jit, compiler_options=js.compiler_options())
+    def move(params: Any, state: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+        lane = jnp.arange(len(state.cell))
+        grown = graph.grow(board, config, evaluate, params, evaluate(params, state, jnp.zeros(len(lane), jnp.uint32)))
+        found = grown.state.solved.any(axis=1)
+        answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
+        placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
+        stepped = env.place(board, state, placement, config.rules)
+        after = jax.tree.map(lambda x, y: jnp.where(found.reshape(-1, *[1] * (x.ndim - 1)), x, y), answer, stepped)
+        return after, found, placement, grown.size, grown.again, env.grids(board, after)
+
+    root = jax.jit(functools.partial(env.root, board, rules=config.rules), compiler_options=js.compiler_options())
+    state = root(puzzles)
+    before = np.asarray(jax.jit(functools.partial(env.grids, board))(state))
+    rows = np.arange(len(puzzles))
+    playing = ~np.asarray(state.solved | state.dead)
+    right = np.where(playing, (before > 0).sum(axis=1), board.cells)
+    boards = np.asarray(state.solved)
+    totals = dict.fromkeys(("moves", "right_moves", "nodes", "again"), 0)
+    start = time.perf_counter()
+    while playing.any():
+        state, found, placement, size, again, grids = (
+            jax.tree.map(np.asarray, part) for part in move(network.params, state)
+        )
+        digit, cell = np.divmod(placement, board.cells)
+        good = found | (truth[rows, cell] == digit + 1)
+        totals["moves"] += int(playing.sum())
+        totals["right_moves"] += int((playing & good).sum())
+        totals["nodes"] += int(size[playing].sum())
+        totals["again"] += int(again[playing].sum())
+        filled = ((grids > 0) & (grids == truth)).sum(axis=1)
+        right = np.where(playing & good, filled, right)
+        boards |= playing & state.solved & checking.rightly_solved(puzzles, grids)
+        playing &= good & ~state.solved & ~state.dead
+    given = (puzzles > 0).sum(axis=1)
+    return {
+        "puzzles": len(puzzles),
+        "boards": float(boards.mean()),
+        "cells": float(((right - given) / np.maximum(board.cells - given, 1)).mean()),
+        **totals,
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def line(transpositions: bool, found: dict[str, float]) -> str:
+    """A row of the table."""
+    return report.aligned([
+        "with" if transpositions else "without", f"{found['puzzles']:,}", f"{found['boards']:.1%}",
+        f"{found['cells']:.1%}", f"{found['moves']:,}", f"{found['right_moves'] / max(found['moves'], 1):.1%}",
+        f"{found['nodes']:,}", f"{found['again']:,}", f"{found['nodes'] / found['puzzles']:,.1f}",
+        f"{found['seconds']:,.1f}",
+    ], _COLUMNS)  # fmt: skip
+
+
+def main() -> int:
+    args = _parse()
+    import jaxsudoku as js
+    from jaxsudoku.search import McgsConfig
+
+    about = machine.describe(machine.keep_to_cores("all"), ["flax"])
+    print("\n".join(machine.lines(about)))
+    puzzle_set = sets.load(args.set, args.data)
+    if puzzle_set is None:
+        print(f"graph: no set {args.set}", file=sys.stderr)
+        return 2
+    puzzles = np.random.default_rng(0).permutation(puzzle_set.puzzles)[: args.puzzles]
+    exact = js.solve(puzzles)
+    if not (exact.status == js.Status.SOLVED).all():
+        print(f"graph: {args.set} has puzzles without a solution", file=sys.stderr)
+        return 2
+    network = js.load_network(args.network, **({} if args.iterations is None else {"iterations": args.iterations}))
+    print(f"set {args.set}, rules {args.rules}, {args.simulations} simulations a move, {network.apply.config}\n")
+    print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
+    rows = []
+    for transpositions in (True, False):
+        config = McgsConfig(rules=args.rules, simulations=args.simulations, transpositions=transpositions)
+        blocks = [slice(start, start + args.batch) for start in range(0, len(puzzles), args.batch)]
+        parts = [play(js.Board.classic(), config, network, puzzles[part], exact.grids[part]) for part in blocks]
+        rows.append({"transpositions": transpositions, **_together(parts)})
+        print(line(transpositions, rows[-1]), flush=True)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    return 0
+
+
+def _together(parts: list[dict[str, float]]) -> dict[str, float]:
+    """Sums, and means over all puzzles."""
+    weights = [part["puzzles"] for part in parts]
+    means = {name: float(np.average([part[name] for part in parts], weights=weights)) for name in ("boards", "cells")}
+    return {name: sum(part[name] for part in parts) for name in parts[0]} | means
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    add = parser.add_argument
+    add("--set", default="17clue", help="a puzzle set by its name (default: 17clue)")
+    add("--data", help="folder of puzzle sets")
+    add("--puzzles", type=int, default=1000, help="so many, drawn at random (default: 1000)")
+    add("--batch", type=int, default=256, help="puzzles played together (default: 256)")
+    add("--rules", default="none", help="what is deduced after every move (default: none)")
+    add("--simulations", type=int, default=32, help="simulations a move (default: 32)")
+    add("--network", default="cube", help="weights that ship with the package, or a path of others (default: cube)")
+    add("--iterations", type=int, help="iterations of the network, if it has any")
+    add("--json", type=Path, help="file for all raw figures")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""The game that a search plays: positions of puzzles, and what taking a digit in the named cell makes of them.
+
+All functions are pure, work on batches of any size and may be jitted with ``board`` and ``rules`` static. A position is
+what a solver knows of a puzzle: the candidates that are left after the rules, one packed row of bits, so a tree of
+positions stays small. An action takes a digit in the one cell that the position names; the cell with fewest choices
+does best, but whoever searches may name another (``State._replace(cell=...)``). Searches that place digits in any order
+act by ``place`` instead.
+
+With rules "none" nothing is ever deduced: a cell is filled by an action alone, even where one digit is left for it, and
+``legal`` is what does not clash with the filled cells. Stronger rules fill what they can after every action.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.branching import fewest
+from jaxsudoku.planes import (
+    GROUP,
+    any_of,
+    count_planes,
+    cubes_to_planes,
+    exactly_one,
+    fence,
+    first_of,
+    grids_to_planes,
+    nodes_to_planes,
+    planes_to_cubes,
+    planes_to_grids,
+    planes_to_nodes,
+    slices,
+    unpack_lanes,
+)
+from jaxsudoku.propagation import outcome, settle, singles
+
+
+class State(NamedTuple):
+    """Positions, B of them.
+
+    Attributes:
+      nodes: uint32[B, words], the candidates that are left, packed; of a filled cell its digit alone.
+      cell: int32[B], the open cell that an action is about; nothing sensible where there is none.
+      dead: bool[B], whether the rules found a contradiction; a position without a solution may look alive for long.
+      solved: bool[B], whether every cell is filled, and rightly so.
+    """
+
+    nodes: Array
+    cell: Array
+    dead: Array
+    solved: Array
+
+
+def root(board: Board, puzzles: Array, rules: str = "singles") -> State:
+    """The positions of puzzles uint8[B, cells], 0 = empty; those with clashing or foreign givens are dead."""
+    givens = grids_to_planes(board, _padded(puzzles))
+    return _first(_settled(board, fence(givens.candidates), rules), len(puzzles))
+
+
+def settled(board: Board, nodes: Array, rules: str = "singles") -> State:
+    """The positions that the rules make of candidates, packed as uint32[B, words]."""
+    return _first(_settled(board, _planes(board, nodes), rules), len(nodes))
+
+
+def step(board: Board, state: State, action: Array, rules: str = "singles") -> State:
+    """Takes a digit in the named cell, then applies the rules to the end.
+
+    Args:
+      board: the board.
+      state: positions.
+      action: int32[B], the digits, counted from 0. One that is not legal makes a dead position.
+      rules: one of ``propagation.RULES``.
+
+    Returns:
+      the positions after. Of one that was dead or solved, the same.
+    """
+    return place(board, state, action * board.cells + state.cell, rules)
+
+
+def place(board: Board, state: State, placement: Array, rules: str = "singles") -> State:
+    """Takes the candidate ``placement`` int32[B] = digit * cells + cell, counted from 0; otherwise as ``step``."""
+    named = state._replace(cell=placement % board.cells)
+    others = jnp.arange(board.side) != (placement // board.cells)[:, None]
+    after = settled(board, without(board, named, others), rules)
+    over = state.dead | state.solved
+
+    def kept(old: Array, new: Array) -> Array:
+        return jnp.where(over.reshape(-1, *[1] * (old.ndim - 1)), old, new)
+
+    return State(*map(kept, state, after))
+
+
+def without(board: Board, state: State, digits: Array) -> Array:
+    """The packed candidates but for some digits, bool[B, side], of the named cell; no rule runs: uint32[B, words]."""
+    nodes = state.nodes
+    for digit in range(board.side):
+        gone = _literals(board, digit * board.cells + state.cell)
+        nodes &= ~jnp.where(digits[:, digit, None], gone, jnp.uint32(0))
+    return nodes
+
+
+def legal(board: Board, state: State) -> Array:
+    """The digits that may be taken in the named cell: bool[B, side]."""
+    return jnp.take_along_axis(placements(board, state), state.cell[:, None, None], axis=2)[:, :, 0]
+
+
+def placements(board: Board, state: State) -> Array:
+    """The candidates of open cells that do not clash with a filled one, bool[B, side, cells]."""
+    planes = _planes(board, state.nodes)
+    return planes_to_cubes(board, _choices(board, planes))[: len(state.cell)]
+
+
+def observe(board: Board, state: State) -> Array:
+    """What a network sees: the candidates, bool[B, side, cells]."""
+    return cubes(board, state.nodes)
+
+
+def cubes(board: Board, nodes: Array) -> Array:
+    """Packed candidates uint32[B, words] as bool[B, side, cells]."""
+    return planes_to_cubes(board, _planes(board, nodes))[: len(nodes)]
+
+
+def packed(board: Board, cubes: Array) -> Array:
+    """Candidates bool[B, side, cells], packed: uint32[B, words]; B is a multiple of 32."""
+    return planes_to_nodes(board, fence(cubes_to_planes(board, cubes))).T
+
+
+def grids(board: Board, state: State) -> Array:
+    """The digits of the filled cells, 0 elsewhere: uint8[B, cells]."""
+    planes = _planes(board, state.nodes)
+    filled = fence(exactly_one(slices(planes, 0)))
+    return planes_to_grids(board, fence(planes & filled[None]))[: len(state.cell)]
+
+
+# ---------------------------------------------------------------------- on planes
+
+
+def _settled(board: Board, planes: Array, rules: str) -> State:
+    """The state that the rules make of candidates uint32[side, side, side, W]."""
+    planes, dead, solved = settle(board, planes, rules)
+    if rules == "none":  # a cell or a house may have no choice left, though its candidates are untouched
+        dead |= outcome(board, singles(board, planes, hidden=False))[0]
+    return State(
+        planes_to_nodes(board, planes).T,
+        _fewest(board, planes),
+        unpack_lanes(dead),
+        unpack_lanes(solved & ~dead),
+    )
+
+
+def _choices(board: Board, planes: Array) -> Array:
+    """The candidates of open cells that do not clash with a filled one."""
+    is_open = fence(~exactly_one(slices(planes, 0)))
+    return fence(singles(board, planes, hidden=False) & is_open[None])
+
+
+def _fewest(board: Board, planes: Array) -> Array:
+    """The open cell with fewest choices, the first of them: int32[B]."""
+    choices = _choices(board, planes).reshape(board.side, board.cells, -1)
+    by_digit = slices(choices, 0)
+    chosen = first_of(fewest(count_planes(by_digit), fence(any_of(by_digit))))
+    number = jnp.zeros(GROUP * chosen.shape[-1], jnp.int32)
+    for digit in range((board.cells - 1).bit_length()):
+        bit = any_of([chosen[cell] for cell in range(board.cells) if cell >> digit & 1])
+        number |= unpack_lanes(bit).astype(jnp.int32) << digit
+    return number
+
+
+def _literals(board: Board, placement: Array) -> Array:
+    """Each lane's candidate alone, packed: uint32[B, words]."""
+    word = np.arange(board.words, dtype=np.int32)
+    bit = jnp.uint32(1) << (placement % GROUP).astype(jnp.uint32)
+    return jnp.where(word == (placement // GROUP)[:, None], bit[:, None], jnp.uint32(0))
+
+
+def _planes(board: Board, nodes: Array) -> Array:
+    """Nodes uint32[B, words] as planes, filled up with empty lanes."""
+    return nodes_to_planes(board, _padded(nodes).T)
+
+
+def _padded(rows: Array) -> Array:
+    return jnp.pad(rows, ((0, -len(rows) % GROUP), (0, 0)))
+
+
+def _first(state: State, size: int) -> State:
+    return State(*(leaf[:size] for leaf in state))

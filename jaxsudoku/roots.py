@@ -1,0 +1,72 @@
+"""Where solvers that guess begin: what the rules make of puzzles, and which are left to be worked on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import GROUP, fence, grids_to_planes, planes_to_grids, planes_to_nodes, unpack_lanes
+from jaxsudoku.propagation import duplicated_givens, settle
+from jaxsudoku.solution import Status
+
+#: Puzzles to which the rules are applied together, unless the caller wants more.
+_TOGETHER = 2048
+
+
+class Roots(NamedTuple):
+    """What the rules make of N puzzles.
+
+    Attributes:
+      nodes: uint32[words, N] or wider, the candidates that are left.
+      grids: uint8[N, cells], the solution where the rules find it, else zeros.
+      status: int8[N]: SOLVED, INVALID, UNSATISFIABLE where the rules refute the puzzle, UNSOLVED where it is open.
+      waiting: int32[N], the open puzzles' numbers in their order, then N.
+    """
+
+    nodes: Array
+    grids: Array
+    status: Array
+    waiting: Array
+
+
+def make_roots(board: Board, puzzles: Array, rules: str, together: int = 0) -> Roots:
+    """The roots of puzzles.
+
+    Args:
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      rules: one of ``propagation.RULES``; applied to the end.
+      together: to how many puzzles the rules are applied together, at least.
+    """
+    size = puzzles.shape[0]
+    together = min(max(_TOGETHER, together), size + -size % GROUP)
+    puzzles = jnp.pad(puzzles, ((0, -size % together), (0, 0)), constant_values=255)
+    whole = len(puzzles)
+    # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
+    active = jnp.max(jnp.where(puzzles[:, 0] <= board.side, jnp.arange(1, whole + 1, dtype=jnp.int32), 0))
+
+    def block(number: Array, roots: tuple[Array, ...]) -> tuple[Array, ...]:
+        start = number * together
+        givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, start, together))
+        invalid = unpack_lanes(givens.foreign | duplicated_givens(board, givens.digits))
+        planes, dead, solved = settle(board, fence(givens.candidates), rules)
+        dead, solved = unpack_lanes(dead), unpack_lanes(solved) & ~invalid
+        known = [jnp.int8(status) for status in (Status.INVALID, Status.UNSATISFIABLE, Status.SOLVED)]
+        status = jnp.select([invalid, dead, solved], known, jnp.int8(Status.UNSOLVED))
+        made = planes_to_nodes(board, planes), jnp.where(solved[:, None], planes_to_grids(board, planes), 0), status
+        return tuple(
+            lax.dynamic_update_slice_in_dim(all_of_it, part, start, axis)
+            for all_of_it, part, axis in zip(roots, made, (1, 0, 0), strict=True)
+        )
+
+    nothing = (
+        jnp.zeros((board.words, whole), jnp.uint32),
+        jnp.zeros((whole, board.cells), jnp.uint8),
+        jnp.full(whole, Status.INVALID, jnp.int8),
+    )
+    nodes, grids, status = lax.fori_loop(0, -(-active // together), block, nothing)
+    (waiting,) = jnp.nonzero(status[:size] == Status.UNSOLVED, size=size, fill_value=size)
+    return Roots(nodes, grids[:size], status[:size], waiting.astype(jnp.int32))

@@ -1,0 +1,54 @@
+"""What solvers' settings have in common: checks of their values, and how many lanes suit a machine."""
+
+from __future__ import annotations
+
+import math
+
+from jaxsudoku.board import Board
+
+#: Lanes of a kernel come in multiples of this: the bits of a word.
+LANES = 32
+
+
+def one_of(config: object, name: str, options: tuple[str, ...]) -> None:
+    """Checks a setting that is one of a few words.
+
+    Raises:
+      ValueError: it is none of them; the message lists them.
+    """
+    if getattr(config, name) not in options:
+        raise ValueError(f"unknown {name} {getattr(config, name)!r}: choose one of {', '.join(options)}")
+
+
+def at_least(config: object, **lowest: float) -> None:
+    """Checks the named settings, finite numbers with a lowest value.
+
+    Raises:
+      ValueError: one is below, or not finite; the message names it.
+    """
+    for name, bound in lowest.items():
+        value = getattr(config, name)
+        if not value >= bound:
+            raise ValueError(f"{name} must be at least {bound}, not {value}")
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, not {value}")
+
+
+def whole_words(config: object) -> None:
+    """Checks the setting ``lanes``: 0, or a positive multiple of 32.
+
+    Raises:
+      ValueError: it is neither.
+    """
+    at_least(config, lanes=0)
+    if config.lanes % LANES:  # type: ignore[attr-defined]
+        raise ValueError(f"lanes must be a multiple of {LANES}, not {config.lanes}")  # type: ignore[attr-defined]
+
+
+def fitting_lanes(board: Board, platform: str, accelerator: int) -> int:
+    """Positions that a network looks at together: 64 of 9x9 on a CPU, ``accelerator`` elsewhere, fewer of wider boards.
+
+    The candidates of all lanes together are what counts.
+    """
+    candidates = (64 if platform == "cpu" else accelerator) * 9**3
+    return max(candidates // board.candidates // LANES * LANES, LANES)

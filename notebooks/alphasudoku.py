@@ -1,0 +1,181 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # AlphaSudoku, by the batch
+#
+# The AlphaSudoku study asked what a tree search makes of Sudoku when a network tells it where to look. It compared
+# backtracking, a network that fills cell after cell, Monte-Carlo tree search with rollouts, and PUCT with a network,
+# one puzzle at a time. This notebook tells that story again with jaxsudoku, which searches for many puzzles at once:
+#
+# 1. what the network sees in a position,
+# 2. how a search tree grows on it, and what is proven in it,
+# 3. how many puzzles are solved by how many grids looked at.
+#
+# `benchmarks/study.py` is the same on whole puzzle sets.
+
+# %%
+import os
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import jaxsudoku as js
+from jaxsudoku import env, search
+from jaxsudoku.search import evaluation, policies
+
+#: A small setting for a machine that only checks that all of it runs.
+SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
+
+board = js.Board.classic()
+network = js.load_network("cube", iterations=4 if SMALL else 32)
+puzzles = np.asarray(js.load("9x9-hard"))[: 8 if SMALL else 128]
+
+# %% [markdown]
+# ## What the network sees
+#
+# A position is what the rules leave: the candidates of every cell. The network looks at all of them and says, for each
+# open cell, how likely each digit is, and besides how likely it is that the position has a solution at all. Here the
+# rules are naked and hidden singles, the puzzle is the first that they leave open, and a digit is drawn the larger the
+# likelier the network finds it.
+
+# %%
+rules = "singles"
+root = jax.jit(partial(env.root, board, rules=rules))(puzzles)
+number = int(np.flatnonzero(~np.asarray(root.solved | root.dead))[0])
+seen = np.asarray(env.observe(board, root))[number]
+thought = network(seen[None])
+policy = np.asarray(jax.nn.softmax(thought.policy[0], axis=0))
+belief = float(jax.nn.sigmoid(thought.value[0]))
+
+
+def draw_policy(axis, givens, seen, policy):
+    side = board.side
+    for line in range(side + 1):
+        width = 2 if line % 3 == 0 else 0.5
+        axis.plot([0, side], [line, line], "k", lw=width)
+        axis.plot([line, line], [0, side], "k", lw=width)
+    for cell in range(board.cells):
+        row, column = divmod(cell, side)
+        digits = np.flatnonzero(seen[:, cell])
+        if len(digits) == 1:
+            color = "k" if givens[cell] else "tab:blue"
+            axis.text(column + 0.5, row + 0.5, digits[0] + 1, ha="center", va="center", fontsize=18, color=color)
+            continue
+        for digit in digits:
+            likely = policy[digit, cell]
+            x, y = column + (digit % 3 + 0.5) / 3, row + (digit // 3 + 0.5) / 3
+            axis.text(x, y, digit + 1, ha="center", va="center", fontsize=4 + 9 * likely, alpha=0.25 + 0.75 * likely)
+    axis.set(xlim=(0, side), ylim=(side, 0), aspect="equal")
+    axis.axis("off")
+
+
+figure, axis = plt.subplots(figsize=(6, 6))
+draw_policy(axis, puzzles[number], seen, policy)
+axis.set_title(f"after singles; solvable with probability {belief:.2f}")
+plt.show()
+
+# %% [markdown]
+# ## A search tree
+#
+# Gumbel MuZero search takes the cell with fewest candidates and tries its digits, the likeliest first. Every node is a
+# position after the rules. A position that they refute is dead, its move is never tried again, and a position all of
+# whose moves are refuted is dead too; that is a proof, and it is taken up to the root. Below, nodes are coloured by the
+# network's belief; dead ones are crossed out, and a solution is a star.
+
+# %%
+config = search.GumbelConfig(simulations=8 if SMALL else 24, rules=rules)
+evaluate = evaluation.by_network(board, config, network)
+think = policies.gumbel(board, config, evaluate)
+
+
+@jax.jit
+def grow(params, puzzles):
+    seeds = jnp.arange(len(puzzles), dtype=jnp.uint32)
+    return think(params, evaluate(params, env.root(board, puzzles, rules), seeds), seeds)
+
+
+tree = jax.tree.map(np.asarray, grow(network.params, puzzles[[number]]).tree)
+
+
+def draw_tree(axis, tree, lane=0):
+    """The tree's nodes, one level below the other, each over the middle of what is below it."""
+    children, node = tree.children_index[lane], tree.embeddings
+    reached = np.flatnonzero(np.r_[True, tree.parents[lane][1:] >= 0])
+    places, leaves = {}, iter(range(len(reached)))
+
+    def place(index, depth):
+        below = [(digit, child) for digit, child in enumerate(children[index]) if child >= 0]
+        xs = [place(child, depth + 1) for _, child in below]
+        places[index] = (np.mean(xs) if xs else next(leaves), depth)
+        for (digit, _), x in zip(below, xs, strict=True):
+            axis.plot([places[index][0], x], [depth, depth + 1], "0.7", zorder=0)
+            axis.text((places[index][0] + x) / 2, depth + 0.5, digit + 1, fontsize=8)
+        return places[index][0]
+
+    place(0, 0)
+    order = sorted(places)
+    x, y = np.array([places[index] for index in order]).T
+    dead, solved = node.state.dead[lane][order], node.state.solved[lane][order]
+    shown = axis.scatter(x, y, c=tree.raw_values[lane][order], vmin=0, vmax=1, cmap="viridis", s=120)
+    axis.scatter(x[dead], y[dead], marker="x", color="tab:red", s=80)
+    axis.scatter(x[solved], y[solved], marker="*", color="tab:orange", s=300)
+    axis.invert_yaxis()
+    axis.axis("off")
+    return shown
+
+
+figure, axis = plt.subplots(figsize=(9, 6))
+figure.colorbar(draw_tree(axis, tree), label="solvable, as the network sees it")
+axis.set_title(f"{config.simulations} simulations at most")
+plt.show()
+
+# %% [markdown]
+# ## Solved share against grids looked at
+#
+# Between two searches the root moves on along its tree; what it leaves undecided is kept, and a root that is proven
+# dead goes back to it. So no puzzle is lost to an early wrong move, and the question is how many grids it takes. As in
+# the study, an iteration is one grid that was looked at: a root, a node of a tree, or a step of a rollout.
+
+# %%
+contenders = {
+    "gumbel": {"solver": "gumbel", "network": network},
+    "alphasudoku": {"solver": "alphasudoku", "network": network},
+    "alphasudoku, uniform prior": {"solver": "alphasudoku", "network": network, "prior": "uniform"},
+    "mcts with rollouts": {"solver": "mcts"},
+}
+budget = 200 if SMALL else 2000
+found = {name: js.solve(puzzles, rules=rules, budget=budget, **options) for name, options in contenders.items()}
+
+figure, axis = plt.subplots(figsize=(8, 5))
+for name, solution in found.items():
+    solved = solution.status == js.Status.SOLVED
+    spent = np.sort(solution.iterations[solved])
+    axis.step([1, *spent, budget], [0, *np.arange(1, len(spent) + 1) / len(puzzles), solved.mean()], where="post",
+              label=name)  # fmt: skip
+    print(f"{name:28} solved {solved.mean():6.1%}, iterations: median {np.median(solution.iterations):,.0f}, "
+          f"mean {solution.iterations.mean():,.1f}")  # fmt: skip
+axis.set(xscale="log", xlabel="iterations", ylabel="solved", ylim=(0, 1.02))
+axis.legend()
+plt.show()
+
+# %% [markdown]
+# ## Simulations
+#
+# More simulations before the root moves on make better moves, and cost more grids where the first thought was right.
+
+# %%
+for simulations in (16,) if SMALL else (1, 2, 4, 8, 16, 32, 64):
+    solution = js.solve(puzzles, solver="gumbel", network=network, rules=rules, simulations=simulations, budget=budget)
+    print(f"{simulations:4} simulations: solved {(solution.status == js.Status.SOLVED).mean():6.1%}, "
+          f"iterations {solution.iterations.mean():7.1f}, calls {solution.network_calls.mean():7.1f}")  # fmt: skip

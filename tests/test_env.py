@@ -1,0 +1,156 @@
+"""The game of the searches, against what the reference says of every position."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+import reference
+
+from jaxsudoku import compiler_options, env
+from jaxsudoku.propagation import RULES
+
+pytestmark = pytest.mark.quick
+
+BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
+SIZE = 40
+
+
+@functools.cache
+def jitted(function, board, **settings):
+    return jax.jit(functools.partial(function, board, **settings), compiler_options=compiler_options())
+
+
+def sparse(board):
+    """Solvable puzzles with few givens."""
+    return reference.solvable(board, SIZE, givens=board.cells // 6)
+
+
+def host(function, board, *arguments, **settings):
+    return jax.tree.map(np.asarray, jitted(function, board, **settings)(*arguments))
+
+
+def shown(board, left):
+    """What of candidates bool[side, cells] does not clash with a filled cell; filled cells as they are."""
+    left = left.copy()
+    for cell in np.flatnonzero(left.sum(axis=0) == 1):
+        digit = left[:, cell].argmax()
+        others = [peer for peer in reference.peers(board)[cell] if left[:, peer].sum() > 1]
+        left[digit, others] = False
+    return left
+
+
+def choices(board, left):
+    """The candidates that may be taken: bool[side, cells]."""
+    is_open = left.sum(axis=0) > 1
+    taken = left.copy()
+    for cell in np.flatnonzero(~is_open):
+        taken[left[:, cell].argmax(), list(reference.peers(board)[cell])] = False
+    return taken & is_open
+
+
+def is_dead(board, left, rules):
+    """Whether a cell or a house has no choice left, or a house holds a digit twice."""
+    sole = np.where(left.sum(axis=0) == 1, left.argmax(axis=0) + 1, 0)
+    seen = np.where(left.sum(axis=0) == 1, left, choices(board, left)) if rules == "none" else left
+    places = all(seen[:, sorted(house)].any(axis=1).all() for house in board.houses)
+    return not seen.any(axis=0).all() or not places or bool(reference.repeats(board, sole))
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_a_game_of_random_moves(board, rules):
+    rng = np.random.default_rng(1)
+    state = host(env.root, board, sparse(board), rules=rules)
+    lived = 0
+    for _ in range(5):
+        seen = host(env.observe, board, state)
+        legal = host(env.legal, board, state)
+        placements = host(env.placements, board, state)
+        playing = ~(state.dead | state.solved)
+        for lane in np.flatnonzero(playing):
+            there = choices(board, seen[lane])
+            np.testing.assert_array_equal(placements[lane], there)
+            counts = np.where(seen[lane].sum(axis=0) > 1, there.sum(axis=0), board.side + 1)
+            assert state.cell[lane] == counts.argmin()
+            np.testing.assert_array_equal(legal[lane], there[:, state.cell[lane]])
+        action = np.array([rng.choice(np.flatnonzero(row)) if row.any() else 0 for row in legal], np.int32)
+        after = host(env.step, board, state, action, rules=rules)
+        found, grids = host(env.observe, board, after), host(env.grids, board, after)
+        for lane in range(SIZE):
+            if not playing[lane]:
+                for old, new in zip(state, after, strict=True):
+                    np.testing.assert_array_equal(old[lane], new[lane])
+                continue
+            chosen = seen[lane].copy()
+            chosen[:, state.cell[lane]] = np.arange(board.side) == action[lane]
+            left = chosen if rules == "none" else reference.deduce(board, chosen, rules)
+            if after.dead[lane]:
+                assert not after.solved[lane]
+                assert is_dead(board, left, rules)
+                continue
+            if not reference.count(board, np.where(chosen.sum(axis=0) == 1, chosen.argmax(axis=0) + 1, 0), 1):
+                continue  # what is left of a contradiction depends on the order of the rules
+            assert not is_dead(board, left, rules)
+            lived += 1
+            np.testing.assert_array_equal(found[lane], left)
+            filled = left.sum(axis=0) == 1
+            assert after.solved[lane] == filled.all()
+            np.testing.assert_array_equal(grids[lane], np.where(filled, left.argmax(axis=0) + 1, 0))
+        state = after
+    assert lived > SIZE / 4
+
+
+@pytest.mark.parametrize("rules", ["none", "singles"])
+def test_bad_givens_are_dead(rules):
+    board = BOARDS["4x4"]
+    puzzles = np.zeros((4, board.cells), np.uint8)
+    puzzles[0, :2] = 1
+    puzzles[1, 3] = board.side + 1
+    puzzles[2] = reference.pattern(board)
+    state = host(env.root, board, puzzles, rules=rules)
+    np.testing.assert_array_equal(state.dead, [True, True, False, False])
+    np.testing.assert_array_equal(state.solved, [False, False, True, False])
+    np.testing.assert_array_equal(host(env.grids, board, state)[2], puzzles[2])
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_a_placement_is_a_step_in_any_cell(board):
+    rng = np.random.default_rng(5)
+    state = host(env.root, board, sparse(board), rules="naked")
+    seen, placements = host(env.observe, board, state), host(env.placements, board, state)
+    playing = np.flatnonzero(placements.any(axis=(1, 2)))
+    chosen = np.zeros(SIZE, np.int32)
+    chosen[playing] = [rng.choice(np.flatnonzero(placements[lane])) for lane in playing]
+    placed = host(env.place, board, state, chosen, rules="naked")
+    named = host(env.step, board, state._replace(cell=chosen % board.cells), chosen // board.cells, rules="naked")
+    for one, other in zip(placed, named, strict=True):
+        np.testing.assert_array_equal(one, other)
+    found = host(env.observe, board, placed)
+    assert (chosen % board.cells != state.cell)[playing].any()
+    for lane in playing[~placed.dead[playing]]:
+        taken = seen[lane].copy()
+        taken[:, chosen[lane] % board.cells] = np.arange(board.side) == chosen[lane] // board.cells
+        np.testing.assert_array_equal(found[lane], reference.deduce(board, taken, "naked"))
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_digits_are_taken_from_a_cell_and_nothing_else(board):
+    rng = np.random.default_rng(2)
+    state = host(env.root, board, sparse(board), rules="naked")
+    seen = host(env.observe, board, state)
+    gone = rng.random((SIZE, board.side)) < 0.4
+    nodes = host(env.without, board, state, gone)
+    left = host(env.observe, board, state._replace(nodes=nodes))
+    for lane in range(SIZE):
+        expected = seen[lane].copy()
+        expected[gone[lane], state.cell[lane]] = False
+        np.testing.assert_array_equal(left[lane], expected)
+    settled = host(env.settled, board, nodes, rules="naked")
+    again = host(env.packed, board, np.resize(left, (64, *left.shape[1:])))
+    np.testing.assert_array_equal(nodes, again[:SIZE])
+    for lane in np.flatnonzero(~settled.dead):
+        expected = reference.deduce(board, left[lane], "naked")
+        np.testing.assert_array_equal(host(env.observe, board, settled)[lane], expected)

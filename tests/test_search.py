@@ -1,0 +1,327 @@
+"""Tree search: what is proven in trees, that no puzzle is lost, and what a search costs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pytest
+import reference
+
+from jaxsudoku import compiler_options, env, search, solvers
+from jaxsudoku.networks import make_network
+from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.roots import make_roots
+from jaxsudoku.search import evaluation, graph, lanes, policies, trees
+from jaxsudoku.solution import Status
+
+FOUR = reference.SMALL["4x4"]
+SIX = reference.SMALL["2x3"]
+SIZE = 64
+
+
+@functools.cache
+def network(board):
+    return make_network("cube", board, **reference.TINY["cube"])
+
+
+@functools.cache
+def level(board):
+    """A network to which all is alike, exactly so, however many positions it looks at together."""
+    return dataclasses.replace(network(board), params=jax.tree.map(jnp.zeros_like, network(board).params))
+
+
+@functools.cache
+def hard(board, rules="naked", size=SIZE):
+    """Puzzles that weak rules leave open: some have solutions, every fourth has none, which only a search finds out."""
+    puzzles = reference.solvable(board, size, givens=board.cells // 5)
+    puzzles[::4] = np.resize(without_solution(board, rules), (len(puzzles[::4]), board.cells))
+    return puzzles
+
+
+def without_solution(board, rules):
+    """Puzzles without a solution that the rules don't refute."""
+    rng = np.random.default_rng(3)
+    puzzles = reference.solvable(board, 1024, seed=4, givens=board.cells // 3)
+    for puzzle in puzzles:
+        puzzle[rng.choice(np.flatnonzero(puzzle == 0))] = rng.integers(1, board.side + 1)
+    state = jax.jit(functools.partial(env.root, board, rules=rules), compiler_options=compiler_options())(puzzles)
+    left = puzzles[~np.asarray(state.dead | state.solved)]
+    left = left[[not reference.count(board, puzzle, 1) for puzzle in left]]
+    assert len(left)
+    return left
+
+
+@functools.cache
+def kernel(name, board, net=network, **options):
+    solver = solvers.get(name)
+    config = solver.fit(solvers.make_config(solver, **options), board, "cpu")
+    given = (net(board),) if solver.guided else ()
+    return jax.jit(
+        lambda puzzles, key: solver.run(board, puzzles, key, config, *given), compiler_options=compiler_options()
+    )
+
+
+def run(name, board, puzzles, seed=0, **options):
+    return jax.tree.map(np.asarray, kernel(name, board, **options)(puzzles, jax.random.key(seed)))
+
+
+# ---------------------------------------------------------------------- no puzzle is lost
+
+
+#: Each search, with settings that take it all ways through its code.
+SEARCHES = {
+    "gumbel": ("gumbel", {"rules": "none"}),
+    "gumbel, by its own cells": ("gumbel", {"cell": "surest", "temperature": 1.0, "reuse": 1.0}),
+    "alphasudoku, playing on": ("alphasudoku", {"formula": "study", "value": "both", "reward": "signed"}),
+    "alphasudoku, playing on to the end": ("alphasudoku", {"value": "rollout", "rules": "none"}),
+    "alphasudoku, without a network": ("alphasudoku", {"prior": "uniform", "value": "none"}),
+    "mcts": ("mcts", {"rules": "none"}),
+    "mcts, by filled cells": ("mcts", {"reward": "signed", "reuse": 1.0}),
+    "mcgs": ("mcgs", {"rules": "none"}),
+    "mcgs, without transpositions": ("mcgs", {"transpositions": False, "placements": 1}),
+}
+
+#: Those whose ways others go too.
+SLOW = ("alphasudoku, playing on to the end", "alphasudoku, without a network", "mcts, by filled cells")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in SEARCHES]
+)
+def test_every_puzzle_is_decided(kind):
+    name, options = SEARCHES[kind]
+    rules = options.get("rules", "naked")
+    board = FOUR if rules == "none" else SIX
+    puzzles = hard(board, rules)
+    found = run(name, board, puzzles, **{"rules": rules, "lanes": 32, "simulations": 4} | options)
+    for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
+        assert status == (Status.SOLVED if reference.count(board, puzzle, 1) else Status.UNSATISFIABLE)
+        assert status != Status.SOLVED or reference.is_solution(board, grid, puzzle)
+    refuted = found.status == Status.UNSATISFIABLE
+    assert refuted.any() and (found.iterations[refuted] > 1).all()
+    if name == "mcts":
+        assert found.network_calls is None
+    else:
+        heeded = options.get("prior") != "uniform"
+        assert (found.network_calls[~refuted] > 0).all() == heeded
+        assert (found.network_calls <= found.iterations * (1 + (name == "mcgs"))).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("gumbel", {"temperature": 1.0}), pytest.param("mcgs", {}, marks=pytest.mark.slow)]
+)
+def test_results_are_the_same_whatever_the_lanes(name, options):
+    puzzles, options = hard(FOUR, "none"), {"net": level, "rules": "none", "simulations": 4} | options
+    one, other = (run(name, FOUR, puzzles, **options, lanes=width) for width in (32, 64))
+    for x, y in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_a_spent_budget_leaves_a_puzzle_unsolved():
+    puzzles = hard(FOUR, "none")
+    whole = run("mcts", FOUR, puzzles, rules="none", simulations=4, lanes=32)
+    part = run("mcts", FOUR, puzzles, rules="none", simulations=4, lanes=32, budget=5)
+    ended = part.status != Status.UNSOLVED
+    assert ended.any() and not ended.all() and (part.iterations[ended] > 1).any()
+    np.testing.assert_array_equal(part.status[ended], whole.status[ended])
+    np.testing.assert_array_equal(part.iterations[ended], whole.iterations[ended])
+    assert (part.iterations[~ended] >= 5).all()
+
+
+@pytest.mark.parametrize("name", ["mcts", pytest.param("mcgs", marks=pytest.mark.slow)])
+def test_restarts_see_the_puzzle_anew(name):
+    puzzles = hard(SIX)
+    options = {"rules": "naked", "simulations": 1, "lanes": 32, "budget": 8}
+    once, often = run(name, SIX, puzzles, **options), run(name, SIX, puzzles, **options, restarts=5)
+    solved, before = often.status == Status.SOLVED, once.status == Status.SOLVED
+    assert (solved >= before).all() and solved.sum() > before.sum()
+    assert all(reference.is_solution(SIX, grid, puzzle)
+               for grid, puzzle in zip(often.grids[solved], puzzles[solved], strict=True))  # fmt: skip
+
+
+# ---------------------------------------------------------------------- what is proven in a tree
+
+
+def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
+    """Node 0 has moves 0 and 1, to 1 and 4; 1 has move 2, to 2; 2 has move 3, to 3, which is dead."""
+    width, nodes, side = 2, 6, 4
+    logits = np.full((width, nodes, side), ABSENT, np.float32)
+    for node, moves in {0: (0, 1), 1: (2,), 2: (3,), 3: (), 4: (0,)}.items():
+        logits[:, node, list(moves)] = 0.5
+    logits[1, 2, 0] = 0.1  # in the second lane node 2 has another move
+    parents, taken = np.full((width, nodes), -1), np.full((width, nodes), -1)
+    parents[:, 1:5], taken[:, 1:5] = [0, 1, 2, 0], [0, 2, 3, 1]
+    dead = np.zeros((width, nodes), bool)
+    dead[:, 3] = True
+    state = env.State(np.zeros((width, nodes, 2), np.uint32), np.zeros((width, nodes), np.int32), dead, ~dead & False)
+    nothing = np.zeros((width, nodes), np.int32)
+    node = trees.Node(state, None, ~dead & False, nothing, nothing, nothing.astype(np.uint32))
+    tree = tree_of(logits, parents, taken, jax.tree.map(jnp.asarray, node))
+    proven = trees._prove(tree, 3)
+    left = np.asarray(trees.alive(proven))
+    assert not left[0, [1, 2]].any()
+    np.testing.assert_array_equal(left[0, 0], [False, True, False, False])
+    np.testing.assert_array_equal(left[1, 2], [True, False, False, False])
+    np.testing.assert_array_equal(left[1, [0, 1]], logits[1, [0, 1]] > 0)
+    np.testing.assert_array_equal(np.asarray(proven.embeddings.state.dead)[:, :5],
+                                  [[False, True, True, True, False], [False, False, False, True, False]])  # fmt: skip
+    np.testing.assert_array_equal(trees.finished(proven), [True, False])
+
+
+def tree_of(logits, parents, taken, node):
+    width, nodes, side = logits.shape
+    zeros = jnp.zeros((width, nodes, side))
+    return mctx.Tree(
+        node_visits=jnp.ones((width, nodes), jnp.int32), raw_values=jnp.zeros((width, nodes)),
+        node_values=jnp.zeros((width, nodes)), parents=jnp.asarray(parents, jnp.int32),
+        action_from_parent=jnp.asarray(taken, jnp.int32), children_index=jnp.full(zeros.shape, -1, jnp.int32),
+        children_prior_logits=jnp.asarray(logits), children_visits=zeros.astype(jnp.int32), children_rewards=zeros,
+        children_discounts=zeros, children_values=zeros, embeddings=node,
+        root_invalid_actions=jnp.zeros((width, side)), extra_data=None,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- beside mctx alone
+
+
+def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
+    """On a nearly empty board no short search comes to an end, so both grow the same tree."""
+    board = reference.NINE["9x9"]
+    config = search.GumbelConfig(simulations=12, considered=4, rules="none")
+    net = make_network("cube", board, **reference.TINY["cube"])
+    evaluate = evaluation.by_network(board, config, net)
+    think = policies.gumbel(board, config, evaluate)
+    puzzles, seed = reference.solvable(board, 4, givens=12), jnp.arange(4, dtype=jnp.uint32)
+
+    @functools.partial(jax.jit, compiler_options=compiler_options())
+    def both(params):
+        root = evaluate(params, env.root(board, puzzles, "none"), seed)
+        ours = think(params, root, seed)
+
+        def expand(params, key, move, state):
+            after = env.step(board, state, move, "none")
+            known = evaluate(params, after, seed)
+            one = jnp.ones(4)
+            return mctx.RecurrentFnOutput(
+                reward=0 * one, discount=one, prior_logits=known.logits, value=known.value), known.state  # fmt: skip
+
+        with jax.numpy_dtype_promotion("standard"):
+            theirs = mctx.gumbel_muzero_policy(
+                params, jax.random.key(0),
+                mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=root.state), expand, 12,
+                max_num_considered_actions=4, gumbel_scale=0.0,
+                invalid_actions=(root.logits <= ABSENT / 2).astype(jnp.float32),
+            )  # fmt: skip
+        return ours, theirs
+
+    ours, theirs = both(net.params)
+    np.testing.assert_array_equal(ours.move, theirs.action)
+    np.testing.assert_array_equal(ours.tree.children_visits, theirs.search_tree.children_visits)
+    np.testing.assert_array_equal(ours.tree.children_index, theirs.search_tree.children_index)
+    np.testing.assert_allclose(ours.tree.node_values, theirs.search_tree.node_values, atol=1e-6)
+
+
+# ---------------------------------------------------------------------- rollouts
+
+
+def test_rollouts_tell_what_they_came_to():
+    board = FOUR
+    evaluate = evaluation.by_rollouts(board, search.MctsConfig(rules="naked", reward="solved"))
+    state = jax.jit(functools.partial(env.root, board, rules="naked"))(hard(board, "none"))
+    known = jax.tree.map(np.asarray, jax.jit(lambda state, seed: evaluate((), state, seed))(
+        state, np.arange(SIZE, dtype=np.uint32)))  # fmt: skip
+    np.testing.assert_array_equal(known.value, known.found.astype(np.float32))
+    ends = np.asarray(jax.jit(functools.partial(env.grids, board))(state._replace(nodes=known.answer)))
+    puzzles = hard(board, "none")
+    assert all(reference.is_solution(board, ends[lane], puzzles[lane]) for lane in np.flatnonzero(known.found))
+    assert (known.looked[np.asarray(state.dead | state.solved)] == 1).all()
+    assert known.found.any()
+    assert (known.looked > 1).any()
+
+
+def test_a_random_choice_is_fair():
+    options = np.broadcast_to(np.array([True, False, True, True]), (6000, 4))
+    chosen = np.asarray(evaluation.random_choice(options, jnp.arange(6000, dtype=jnp.uint32)))
+    np.testing.assert_allclose(np.bincount(chosen, minlength=4) / 6000, [1 / 3, 0, 1 / 3, 1 / 3], atol=0.03)
+
+
+# ---------------------------------------------------------------------- settings, memory, dtypes
+
+
+@pytest.mark.parametrize("name", ["gumbel", "alphasudoku", "mcts", "mcgs"])
+@pytest.mark.parametrize("setting", ["plain", "x64", "strict"])
+def test_dtypes_are_the_same_under_every_setting(name, setting):
+    solver = solvers.get(name)
+    config = solver.fit(solvers.make_config(solver, simulations=2, budget=9, restarts=1), FOUR, "cpu")
+    given = (network(FOUR),) if solver.guided else ()
+    context = {
+        "plain": contextlib.nullcontext(),
+        "x64": jax.enable_x64(True),
+        "strict": jax.numpy_dtype_promotion("strict"),
+    }[setting]
+    with context:
+        found = jax.eval_shape(
+            lambda key: solver.run(FOUR, jnp.zeros((3, FOUR.cells), jnp.uint8), key, config, *given), jax.random.key(0)
+        )
+    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", *["int32"] * (1 + solver.guided)]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("gumbel", {}), ("alphasudoku", {"value": "rollout"}), ("mcts", {"rules": "none"}), ("mcgs", {"placements": 8})],
+)
+def test_memory_is_what_is_predicted(name, options):
+    solver = solvers.get(name)
+    config = solver.fit(solvers.make_config(solver, simulations=6, lanes=64, **options), FOUR, "cpu")
+    given = network(FOUR)
+
+    def grown(puzzles, seed):
+        evaluate = {
+            "mcts": lambda: evaluation.by_rollouts(FOUR, config),
+            "mcgs": lambda: graph.by_placements(FOUR, given),
+        }.get(name, lambda: evaluation.by_network(FOUR, config, given))()
+        host = lanes._Host(FOUR, make_roots(FOUR, puzzles, config.rules), jax.random.key(0), config)
+        first = host.first(evaluate, given.params, 64)
+        if name == "mcgs":
+            return first, graph.grow(FOUR, config, evaluate, given.params, first.known)
+        return first, getattr(policies, name)(FOUR, config, evaluate)(given.params, first.known, seed).tree
+
+    made = jax.eval_shape(grown, jnp.zeros((64, FOUR.cells), jnp.uint8), jnp.zeros(64, jnp.uint32))
+    assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(made)) == 64 * search.lane_bytes(
+        config, FOUR
+    )
+    assert f"{search.lane_bytes(config, FOUR):,} bytes a puzzle" in search.told(config, FOUR)
+
+
+def test_lanes_are_cut_to_what_there_is_room_for():
+    solver = solvers.get("gumbel")
+    config = solver.fit(solvers.make_config(solver, simulations=1000, lanes=1 << 20), FOUR, "cpu")
+    assert config.lanes * search.lane_bytes(config, FOUR) <= 1 << 30
+    assert config.lanes >= 32
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "cause"),
+    [
+        ("gumbel", {"simulations": 0}, "simulations must be at least 1, not 0"),
+        ("gumbel", {"rules": "hidden"}, "unknown rules 'hidden': choose one of none, naked, singles, locked"),
+        ("gumbel", {"cell": "first"}, "unknown cell 'first': choose one of fewest, surest"),
+        ("gumbel", {"considered": 0}, "considered must be at least 1, not 0"),
+        ("gumbel", {"temperature": float("nan")}, "temperature must be at least 0, not nan"),
+        ("gumbel", {"reuse": 0.0}, "reuse must be above 0 and at most 1, not 0.0"),
+        ("gumbel", {"restarts": 2}, "restarts are for searches that end with a budget"),
+        ("alphasudoku", {"formula": "ucb"}, "unknown formula 'ucb': choose one of study, alphazero"),
+        ("alphasudoku", {"prior": "none"}, "unknown prior 'none': choose one of network, uniform"),
+        ("mcts", {"lanes": 33}, "lanes must be a multiple of 32, not 33"),
+        ("mcts", {"budget": -1}, "budget must be at least 0, not -1"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(kind, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        solvers.make_config(solvers.get(kind), **options)
