@@ -49,11 +49,12 @@ def play(board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.n
     from jaxsudoku import env
     from jaxsudoku.search import graph
 
-    evaluate = graph.by_placements(board, network)
+    evaluate = graph.by_placements(board, config, network)
 
     @functools.partial(jax.jit, compiler_options=js.compiler_options())
-    def move(params: Any, state: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+    def move(params: Any, state: Any, playing: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
         lane = jnp.arange(len(state.cell))
+        state = state._replace(dead=state.dead | ~playing)  # nothing is looked at there
         grown = graph.grow(board, config, evaluate, params, evaluate(params, state, jnp.zeros(len(lane), jnp.uint32)))
         found = grown.state.solved.any(axis=1)
         answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
@@ -73,7 +74,7 @@ def play(board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.n
     start = time.perf_counter()
     while playing.any():
         state, found, placement, size, again, grids = (
-            jax.tree.map(np.asarray, part) for part in move(network.params, state)
+            jax.tree.map(np.asarray, part) for part in move(network.params, state, playing)
         )
         digit, cell = np.divmod(placement, board.cells)
         good = found | (truth[rows, cell] == digit + 1)
@@ -107,8 +108,10 @@ def line(transpositions: bool, found: dict[str, float]) -> str:
 
 def main() -> int:
     args = _parse()
+    import jax
+
     import jaxsudoku as js
-    from jaxsudoku.search import McgsConfig
+    from jaxsudoku.search import McgsConfig, fit
 
     about = machine.describe(machine.keep_to_cores("all"), ["flax"])
     print("\n".join(machine.lines(about)))
@@ -127,6 +130,7 @@ def main() -> int:
     rows = []
     for transpositions in (True, False):
         config = McgsConfig(rules=args.rules, simulations=args.simulations, transpositions=transpositions)
+        config = fit(config, js.Board.classic(), jax.default_backend())
         blocks = [slice(start, start + args.batch) for start in range(0, len(puzzles), args.batch)]
         parts = [play(js.Board.classic(), config, network, puzzles[part], exact.grids[part]) for part in blocks]
         rows.append({"transpositions": transpositions, **_together(parts)})

@@ -70,12 +70,20 @@ def mixed(board):
     return puzzles
 
 
-#: Every solver on every board; what takes long to compile and has no code of its own for a board is run now and then.
+def marked(name, quick):
+    """The mark of a solver that takes long to compile, where it is not to be tried with every run."""
+    return [pytest.mark.slow] if name in SEARCHES and not quick else []
+
+
+#: Every solver on every board.
 PAIRS = [
-    pytest.param(solver, board, id=f"{board_name}-{name}",
-                 marks=[pytest.mark.slow] if name in SEARCHES and board_name != "4x4" else [])
-    for name, solver in solvers.SOLVERS.items() for board_name, board in BOARDS.items()
-]  # fmt: skip
+    pytest.param(solver, board, id=f"{board_name}-{name}", marks=marked(name, board_name == "4x4"))
+    for name, solver in solvers.SOLVERS.items()
+    for board_name, board in BOARDS.items()
+]
+
+#: Every solver, to be compiled for another batch.
+ALONE = [pytest.param(solver, id=name, marks=marked(name, name == "mcts")) for name, solver in solvers.SOLVERS.items()]
 
 
 @pytest.mark.parametrize(("solver", "board"), PAIRS)
@@ -102,6 +110,20 @@ def test_answers_are_right(solver, board):
     np.testing.assert_array_equal(found.grids[20], puzzles[20])
 
 
+@pytest.mark.parametrize("solver", ALONE)
+def test_a_batch_is_its_puzzles(solver):
+    puzzles = mixed(FOUR)
+    whole = run(solver, FOUR, puzzles)
+    unique = [reference.count(FOUR, puzzle, 2) == 1 for puzzle in puzzles]
+    for start in range(0, BATCH, 4):
+        part = slice(start, start + 1)
+        found = run(solver, FOUR, puzzles[part])
+        if solver.complete:
+            np.testing.assert_array_equal(found.status, whole.status[part])
+        both = (found.status == Status.SOLVED) & (whole.status[part] == Status.SOLVED) & unique[part]
+        np.testing.assert_array_equal(found.grids[both], whole.grids[part][both])
+
+
 @pytest.mark.parametrize("solver", solvers.SOLVERS.values(), ids=solvers.SOLVERS)
 class TestEverySolver:
     def test_the_judge_finds_no_false_claim(self, solver):
@@ -114,18 +136,6 @@ class TestEverySolver:
         solved = found.status == Status.SOLVED
         np.testing.assert_array_equal(judged.grids, np.where(solved[:, None], found.grids, 0))
         assert solved.any()
-
-    def test_a_batch_is_its_puzzles(self, solver):
-        puzzles = mixed(FOUR)
-        whole = run(solver, FOUR, puzzles)
-        unique = [reference.count(FOUR, puzzle, 2) == 1 for puzzle in puzzles]
-        for start in range(0, BATCH, 4):
-            part = slice(start, start + 1)
-            found = run(solver, FOUR, puzzles[part])
-            if solver.complete:
-                np.testing.assert_array_equal(found.status, whole.status[part])
-            both = (found.status == Status.SOLVED) & (whole.status[part] == Status.SOLVED) & unique[part]
-            np.testing.assert_array_equal(found.grids[both], whole.grids[part][both])
 
     def test_lanes_are_independent(self, solver):
         puzzles = mixed(FOUR)

@@ -85,7 +85,7 @@ def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: 
     """Graph search by a network, which knows positions again; arguments and results as of ``gumbel``."""
     from . import graph, lanes
 
-    evaluate = graph.by_placements(board, network)
+    evaluate = graph.by_placements(board, config, network)
     advance = graph.along_graph(board, config, evaluate)
     return lanes.search_all(board, puzzles, key, config, evaluate, advance, network.params)
 

@@ -70,12 +70,15 @@ class GuidedConfig(TreeConfig):
         (network, rollout, both, none).
       reward: what playing on is worth at its end: 1 if it solves the puzzle, or the share of cells it fills, or that
         from -1 to 1, which is then the scale of all values (solved, filled, signed).
+      together: positions that the network looks at together; 0 suits the machine. It looks at none that the rules
+        solved or refuted.
     """
 
     cell: str = "fewest"
     prior: str = "network"
     value: str = "network"
     reward: str = "solved"
+    together: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,6 +86,7 @@ class GuidedConfig(TreeConfig):
         one_of(self, "prior", ("network", "uniform"))
         one_of(self, "value", ("network", "rollout", "both", "none"))
         one_of(self, "reward", REWARDS)
+        at_least(self, together=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +154,8 @@ class McgsConfig(SearchConfig):
       exploration: w of PUCT's Q + w P sqrt(visits) / (1 + N).
       correction: an edge whose value differs by more than this from its node's is corrected.
       transpositions: whether positions are known again.
+      together: positions that the network looks at together; 0 suits the machine. It looks at none that the rules
+        solved or refuted.
     """
 
     simulations: int = 32
@@ -157,10 +163,11 @@ class McgsConfig(SearchConfig):
     exploration: float = 1.0
     correction: float = 0.01
     transpositions: bool = True
+    together: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, placements=1, exploration=0, correction=0)
+        at_least(self, placements=1, exploration=0, correction=0, together=0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ from jaxsudoku import env
 from jaxsudoku.board import Board
 from jaxsudoku.branching import mix
 from jaxsudoku.networks import Network
-from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.networks.base import ABSENT, Outputs
 
 from .config import GuidedConfig, MctsConfig
 
@@ -58,7 +58,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         size = len(state.cell)
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
         if heeded:
-            outputs = network.apply(params, env.observe(board, state))
+            outputs = asked(network, params, env.observe(board, state), ~(state.dead | state.solved), config.together)
             if config.cell == "surest":
                 state = state._replace(cell=_surest(board, state, outputs.policy))
             if config.prior == "network":
@@ -90,6 +90,35 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         return Evaluation(state, logits, _scaled(config, value), end.nodes, end.solved, looked, calls)
 
     return evaluate
+
+
+def asked(network: Network, params: Any, cubes: Array, wanted: Array, together: int) -> Outputs:
+    """What a network says of those positions whose word is wanted; of the others nothing sensible.
+
+    Args:
+      network: the network.
+      params: its parameters.
+      cubes: bool[B, side, cells], the positions' candidates.
+      wanted: bool[B].
+      together: how many it looks at together; 0 for all B, wanted or not.
+
+    Returns:
+      ``Outputs`` for B positions, zeros where they are not wanted if ``together`` is less than B.
+    """
+    size = len(wanted)
+    if not 0 < together < size:
+        return network.apply(params, cubes)
+    (order,) = jnp.nonzero(wanted, size=size + -size % together, fill_value=size)
+    order = order.astype(jnp.int32)
+
+    def look(number: Array, outputs: Outputs) -> Outputs:
+        rows = lax.dynamic_slice_in_dim(order, number * together, together)
+        seen = network.apply(params, cubes.at[rows].get(mode="fill", fill_value=False))
+        return jax.tree.map(lambda old, new: old.at[rows].set(new, mode="drop"), outputs, seen)
+
+    shapes = jax.eval_shape(network.apply, params, cubes)
+    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    return lax.fori_loop(jnp.int32(0), -(-wanted.sum(dtype=jnp.int32) // together), look, nothing)
 
 
 #: Sets the noise of playing on apart from that of the root's moves.

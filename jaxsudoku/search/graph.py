@@ -24,7 +24,7 @@ from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT
 
 from .config import McgsConfig
-from .evaluation import Evaluate, Evaluation
+from .evaluation import Evaluate, Evaluation, asked
 from .lanes import Advance, Lanes, where
 
 #: Odds that a placement is right count from one in this many to this many.
@@ -65,18 +65,18 @@ class Graph(NamedTuple):
     again: Array
 
 
-def by_placements(board: Board, network: Network) -> Evaluate:
+def by_placements(board: Board, config: McgsConfig, network: Network) -> Evaluate:
     """Evaluates by a network; its logits are of all placements, float32[B, side * cells]."""
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del seed
-        outputs = network.apply(params, env.observe(board, state))
+        over = state.dead | state.solved
+        outputs = asked(network, params, env.observe(board, state), ~over, config.together)
         choices = env.placements(board, state)
         likely = jax.nn.softmax(outputs.policy, axis=1, where=choices)
         odds = jnp.minimum(likely / jnp.maximum(1 - likely, 1 / _SUREST), _SUREST)
         logits = jnp.where(choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
         one = jnp.ones(state.dead.shape, jnp.int32)
-        over = state.dead | state.solved
         worth = jax.nn.sigmoid(outputs.value)
         return Evaluation(state, logits, worth, None, state.solved, one, jnp.where(over, 0, jnp.int32(1)))
 

@@ -16,6 +16,9 @@ _ACCELERATOR_LANES = 2048
 _ROOM = {"cpu": 1 << 30}
 _ACCELERATOR_ROOM = 8 << 30
 
+#: Positions that a network looks at together: a thread's cache holds no more of them, an accelerator takes all lanes.
+_TOGETHER = {"cpu": 8}
+
 #: Bytes of a number, and of a truth value.
 _NUMBER, _FLAG = 4, 1
 
@@ -51,7 +54,10 @@ def fit(config: SearchConfig, board: Board, platform: str) -> SearchConfig:
     """
     room = _ROOM.get(platform, _ACCELERATOR_ROOM) // lane_bytes(config, board)
     lanes = config.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES)
-    return dataclasses.replace(config, lanes=min(lanes, max(room // LANES * LANES, LANES)))
+    fitted = dataclasses.replace(config, lanes=min(lanes, max(room // LANES * LANES, LANES)))
+    if isinstance(fitted, (GuidedConfig, McgsConfig)) and not fitted.together:
+        fitted = dataclasses.replace(fitted, together=_TOGETHER.get(platform, fitted.lanes))
+    return fitted
 
 
 def fit_exact(config: GuidedExactConfig, board: Board, platform: str) -> GuidedExactConfig:
