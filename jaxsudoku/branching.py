@@ -11,9 +11,9 @@ from jax import Array
 from jaxsudoku.board import Board
 from jaxsudoku.planes import GROUP, any_of, count_planes, fence, first_of, pack_lanes, slices, where, words_to_planes
 
-#: Names the literal to branch on: (board, planes uint32[side, side, side, W]) to uint32[3 side, W], its digit, row and
-#: column one-hot; in every lane that has an open cell a candidate of one.
-Branch = Callable[[Board, Array], Array]
+#: Names the literal to branch on: (board, planes uint32[side, side, side, W], the lanes that branch uint32[W]) to
+#: uint32[3 side, W], its digit, row and column one-hot; in every lane that branches a candidate of an open cell.
+Branch = Callable[[Board, Array, Array], Array]
 
 
 def choose(board: Board, planes: Array, preferred: Array | None) -> Array:

@@ -444,7 +444,7 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     if plan.branch is None:
         literal = choose(board, planes, None if seed is None else random_planes(board, seed)) & branching
     else:
-        literal = fence(plan.branch(board, planes)) & branching
+        literal = fence(plan.branch(board, planes, branching)) & branching
     rows = _make_rows(board, planes, literal)
     stack = _push(plan, stack, base, rows, owner, seed, branching, unfinished)
 

@@ -93,15 +93,15 @@ def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: 
 def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactConfig, network: Network, /) -> Solution:
     """The exact search, branching as a network says.
 
-    Arguments as of ``gumbel``; ``key`` decides nothing. ``iterations`` int32[N] are the nodes that were visited, and so
-    are ``network_calls``: the network looks at all of them.
+    Arguments as of ``gumbel``; ``key`` decides nothing. ``iterations`` int32[N] are the nodes that were visited, and
+    ``network_calls`` as many: the network looks at those that branch, which are some of them.
     """
     from . import literals
 
     del key
     found = exact.search(
         board, puzzles, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
-        lanes=config.lanes or LANES, branch=literals.by_network(network, config.cell),
+        lanes=config.lanes or LANES, branch=literals.by_network(network, config.cell, config.together),
     )  # fmt: skip
     return Solution(found.grids, found.status, found.iterations, found.iterations)
 

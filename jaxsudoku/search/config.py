@@ -181,6 +181,7 @@ class GuidedExactConfig:
       cell: the cell that is branched on: one with fewest candidates, or the one whose digit the network is surest of
         (fewest, surest).
       lanes: nodes in a step, a multiple of 32; 0 suits the machine.
+      together: nodes that the network looks at together; 0 suits the machine.
     """
 
     rules: str = "locked"
@@ -188,9 +189,10 @@ class GuidedExactConfig:
     budget: int = 0
     cell: str = "fewest"
     lanes: int = 0
+    together: int = 0
 
     def __post_init__(self) -> None:
         one_of(self, "rules", SEARCH_RULES)
         one_of(self, "cell", ("fewest", "surest"))
-        at_least(self, rounds=1, budget=0)
+        at_least(self, rounds=1, budget=0, together=0)
         whole_words(self)

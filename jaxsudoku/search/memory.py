@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeVar
 
 from jaxsudoku.board import Board
 from jaxsudoku.settings import LANES, fitting_lanes
@@ -21,6 +22,9 @@ _TOGETHER = {"cpu": 8}
 
 #: Bytes of a number, and of a truth value.
 _NUMBER, _FLAG = 4, 1
+
+
+_Guided = TypeVar("_Guided", bound=GuidedConfig | McgsConfig | GuidedExactConfig)
 
 
 def lane_bytes(config: SearchConfig, board: Board) -> int:
@@ -55,14 +59,18 @@ def fit(config: SearchConfig, board: Board, platform: str) -> SearchConfig:
     room = _ROOM.get(platform, _ACCELERATOR_ROOM) // lane_bytes(config, board)
     lanes = config.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES)
     fitted = dataclasses.replace(config, lanes=min(lanes, max(room // LANES * LANES, LANES)))
-    if isinstance(fitted, (GuidedConfig, McgsConfig)) and not fitted.together:
-        fitted = dataclasses.replace(fitted, together=_TOGETHER.get(platform, fitted.lanes))
-    return fitted
+    return _together(fitted, platform) if isinstance(fitted, (GuidedConfig, McgsConfig)) else fitted
 
 
 def fit_exact(config: GuidedExactConfig, board: Board, platform: str) -> GuidedExactConfig:
     """The settings with lanes that suit a machine; the stack of nodes is small beside what a network needs."""
-    return dataclasses.replace(config, lanes=config.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES))
+    lanes = config.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES)
+    return _together(dataclasses.replace(config, lanes=lanes), platform)
+
+
+def _together(config: _Guided, platform: str) -> _Guided:
+    """The settings with positions looked at together that suit a machine."""
+    return dataclasses.replace(config, together=config.together or _TOGETHER.get(platform, config.lanes))
 
 
 def told(config: SearchConfig, board: Board) -> str:
