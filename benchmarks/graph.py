@@ -69,7 +69,7 @@ def play(board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.n
     rows = np.arange(len(puzzles))
     playing = ~np.asarray(state.solved | state.dead)
     right = np.where(playing, (before > 0).sum(axis=1), board.cells)
-    boards = np.asarray(state.solved)
+    boards = np.array(state.solved)
     totals = dict.fromkeys(("moves", "right_moves", "nodes", "again"), 0)
     start = time.perf_counter()
     while playing.any():

@@ -144,7 +144,7 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
 
     def evaluate(params: Any, state: Any, seed: Any) -> evaluation.Evaluation:
         del params, seed
-        drawn = mix(state.nodes[:, : board.side]).astype(jnp.float32) / 2**32
+        drawn = mix(state.nodes[:, : board.side]).astype(jnp.float32) * jnp.float32(2**-32)
         one = jnp.ones(batch, jnp.int32)
         return evaluation.Evaluation(state, drawn, drawn[:, 0], None, state.solved, one, one)
 
