@@ -113,13 +113,8 @@ def test_every_puzzle_is_decided(kind):
         assert (found.network_calls <= found.iterations * (1 + (name == "mcgs"))).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("mcts", {}),
-        *(pytest.param(*pair, marks=pytest.mark.slow) for pair in (("gumbel", {"temperature": 1.0}), ("mcgs", {}))),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options"), [("mcts", {}), ("gumbel", {"temperature": 1.0}), ("mcgs", {})])
 def test_results_are_the_same_whatever_the_lanes(name, options):
     puzzles, options = hard(FOUR, "none"), {"rules": "none", "simulations": 4} | options
     if name != "mcts":
@@ -140,7 +135,8 @@ def test_a_spent_budget_leaves_a_puzzle_unsolved():
     assert (part.iterations[~ended] >= 5).all()
 
 
-@pytest.mark.parametrize("name", ["mcts", pytest.param("mcgs", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mcts", "mcgs"])
 def test_restarts_see_the_puzzle_anew(name):
     puzzles = hard(SIX)
     found = run(name, SIX, puzzles, rules="naked", simulations=1, lanes=32, budget=8, restarts=5)
