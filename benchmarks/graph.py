@@ -4,8 +4,8 @@ Every puzzle is played by graph search alone: a search, its best placement, the 
 puzzle is solved or a placement is wrong. Told are the share of the open cells that were filled rightly before the first
 error, and the share of boards without one. Searches that find a solution anywhere end the game with it.
 
-Then the same searches with and without transpositions, at equal simulations: nodes that were made, positions known
-again, and the share of roots with a solution in the graph.
+That is told with and without transpositions, at equal simulations, and so are nodes that were made and positions known
+again.
 
     python benchmarks/graph.py --set 17clue --puzzles 1000 --simulations 32 --rules none
 """

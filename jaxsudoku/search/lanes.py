@@ -7,8 +7,8 @@ move: with enough budget it is solved, or proven to have no solution. A lane who
 one before the next search.
 
 Positions on the stack are ones that no rule was applied to yet. A root that moves on to where its tree has not been is
-put there as well, and the lane backs out to it at once; so do lanes begin. The rules are thus at one place, which is
-compiled once.
+put there as well, and the lane backs out to it at once; so do lanes begin. Roots thus meet the rules at one place,
+which is compiled once.
 
 What a lane does depends on its puzzle and on that puzzle's own seed alone, so results are the same whatever the number
 of lanes, up to the rounding of the network's sums.
@@ -47,7 +47,8 @@ class Lanes(NamedTuple):
       looked: int32[K], grids looked at, in all attempts.
       calls: int32[K], positions that the network looked at, likewise.
       searches: int32[K], likewise.
-      stack: uint32[K, cells, words], what to go back to, packed candidates.
+      stack: uint32[K, cells, words], what to go back to, packed candidates; every entry has more filled cells than the
+        one below it, so there is room.
       depth: int32[K], how much that is.
     """
 
@@ -148,13 +149,14 @@ class _Host:
     def first(self, evaluate: Evaluate, params: Any, width: int) -> Lanes:
         """The lanes with the first puzzles, about to begin."""
         none = jnp.zeros(width, jnp.int32)
-        nothing = env.State(jnp.zeros((width, self.board.words), jnp.uint32), none, none == 0, none > 0)
+        every = jnp.ones(width, bool)
+        nothing = env.State(jnp.zeros((width, self.board.words), jnp.uint32), none, every, ~every)
         shapes = jax.eval_shape(evaluate, params, nothing, none.astype(jnp.uint32))
         known = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)._replace(state=nothing)
         puzzle = self.roots.waiting.at[jnp.arange(width)].get(mode="fill", fill_value=self.size)
         stack = jnp.zeros((width, self.board.cells, self.board.words), jnp.uint32)
-        lanes = Lanes(known, none > 0, puzzle, none, none, none, none, none, stack, none)
-        return lanes.push(self._nodes(puzzle), none == 0)
+        lanes = Lanes(known, ~every, puzzle, none, none, none, none, none, stack, none)
+        return lanes.push(self._nodes(puzzle), every)
 
     def settle(self, lanes: Lanes, taken: Array, found: Solution) -> tuple[Lanes, Array, Solution]:
         """Goes on until every lane has a root to be searched, or is idle.
@@ -180,7 +182,7 @@ class _Host:
     def _forced(self, lanes: Lanes) -> Array:
         """The digit of roots that have a cell with one choice, else -1; only rules "none" leave such a cell."""
         if self.config.rules != "none":
-            return jnp.full(lanes.puzzle.shape, -1)
+            return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
         legal = env.legal(self.board, lanes.state)
         one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.dead & ~lanes.state.solved
         return jnp.where(one, legal.argmax(axis=1).astype(jnp.int32), -1)
