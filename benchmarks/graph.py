@@ -17,6 +17,7 @@ import functools
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ _COLUMNS = (
 )
 
 
-def play(board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """What becomes of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
+def mover(board: Any, config: Any, network: Any) -> Callable:
+    """A move of every game: (parameters, positions, which are playing) to the positions after and what was searched."""
     import jax
     import jax.numpy as jnp
 
@@ -60,10 +61,21 @@ def play(board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.n
         answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
         placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
         stepped = env.place(board, state, placement, config.rules)
-        after = jax.tree.map(lambda x, y: jnp.where(found.reshape(-1, *[1] * (x.ndim - 1)), x, y), answer, stepped)
+        after = env.where(found, answer, stepped)
         return after, found, placement, grown.size, grown.again, env.grids(board, after)
 
-    root = jax.jit(functools.partial(env.root, board, rules=config.rules), compiler_options=js.compiler_options())
+    return move
+
+
+def play(board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarray,
+         truth: np.ndarray) -> dict[str, float]:  # fmt: skip
+    """What becomes of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
+    import jax
+
+    import jaxsudoku as js
+    from jaxsudoku import env
+
+    root = jax.jit(functools.partial(env.root, board, rules=rules), compiler_options=js.compiler_options())
     state = root(puzzles)
     before = np.asarray(jax.jit(functools.partial(env.grids, board))(state))
     rows = np.arange(len(puzzles))
@@ -74,7 +86,7 @@ def play(board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.n
     start = time.perf_counter()
     while playing.any():
         state, found, placement, size, again, grids = (
-            jax.tree.map(np.asarray, part) for part in move(network.params, state, playing)
+            jax.tree.map(np.asarray, part) for part in move(params, state, playing)
         )
         digit, cell = np.divmod(placement, board.cells)
         good = found | (truth[rows, cell] == digit + 1)
@@ -127,12 +139,13 @@ def main() -> int:
     network = js.load_network(args.network, **({} if args.iterations is None else {"iterations": args.iterations}))
     print(f"set {args.set}, rules {args.rules}, {args.simulations} simulations a move, {network.apply.config}\n")
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
-    rows = []
+    board, rows = js.Board.classic(), []
     for transpositions in (True, False):
         config = McgsConfig(rules=args.rules, simulations=args.simulations, transpositions=transpositions)
-        config = fit(config, js.Board.classic(), jax.default_backend())
+        config = fit(config, board, jax.default_backend())
         blocks = [slice(start, start + args.batch) for start in range(0, len(puzzles), args.batch)]
-        parts = [play(js.Board.classic(), config, network, puzzles[part], exact.grids[part]) for part in blocks]
+        move = mover(board, config, network)
+        parts = [play(board, args.rules, move, network.params, puzzles[part], exact.grids[part]) for part in blocks]
         rows.append({"transpositions": transpositions, **_together(parts)})
         print(line(transpositions, rows[-1]), flush=True)
     if args.json:

@@ -31,8 +31,8 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "exact": {"rules": "naked"},
         "iterative": {"rules": "none"},
         "mcts": {"rules": "none", "simulations": 20},
-        "alphasudoku": {"rules": "none", "simulations": 20, "formula": "study"},
-        "gumbel": {"rules": "none", "simulations": 20},
+        "alphasudoku": {"rules": "none", "simulations": 20, "cell": "fewest", "formula": "study", "exploration": 1.0},
+        "gumbel": {"rules": "none", "simulations": 20, "cell": "fewest"},
         "mcgs": {"rules": "none", "simulations": 20},
     },
     "ours": {

@@ -12,8 +12,9 @@ With rules "none" nothing is ever deduced: a cell is filled by an action alone, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -37,6 +38,8 @@ from jaxsudoku.planes import (
     unpack_lanes,
 )
 from jaxsudoku.propagation import outcome, settle, singles
+
+Tree = TypeVar("Tree")
 
 
 class State(NamedTuple):
@@ -87,11 +90,16 @@ def place(board: Board, state: State, placement: Array, rules: str = "singles") 
     others = jnp.arange(board.side) != (placement // board.cells)[:, None]
     after = settled(board, without(board, named, others), rules)
     over = state.dead | state.solved
+    return where(over, state, after)
 
-    def kept(old: Array, new: Array) -> Array:
-        return jnp.where(over.reshape(-1, *[1] * (old.ndim - 1)), old, new)
 
-    return State(*map(kept, state, after))
+def where(condition: Array, first: Tree, second: Tree) -> Tree:
+    """Lane by lane the leaves of the first where the condition bool[B] holds, else those of the second."""
+
+    def chosen(x: Array, y: Array) -> Array:
+        return jnp.where(condition.reshape(-1, *[1] * (x.ndim - 1)), x, y)
+
+    return jax.tree.map(chosen, first, second)
 
 
 def without(board: Board, state: State, digits: Array) -> Array:
@@ -142,11 +150,13 @@ def grids(board: Board, state: State) -> Array:
 def _settled(board: Board, planes: Array, rules: str) -> State:
     """The state that the rules make of candidates uint32[side, side, side, W]."""
     planes, dead, solved = settle(board, planes, rules)
-    if rules == "none":  # a cell or a house may have no choice left, though its candidates are untouched
-        dead |= outcome(board, singles(board, planes, hidden=False))[0]
+    # A cell or a house may have no choice left though it has candidates: with rules "none" those are untouched, with
+    # others a cell that two digits must take keeps both, even where they clash with filled cells.
+    free = fence(singles(board, planes, hidden=False))
+    dead |= outcome(board, free)[0]
     return State(
         planes_to_nodes(board, planes).T,
-        _fewest(board, planes),
+        _fewest(board, _of_open_cells(planes, free)),
         unpack_lanes(dead),
         unpack_lanes(solved & ~dead),
     )
@@ -154,13 +164,18 @@ def _settled(board: Board, planes: Array, rules: str) -> State:
 
 def _choices(board: Board, planes: Array) -> Array:
     """The candidates of open cells that do not clash with a filled one."""
+    return _of_open_cells(planes, singles(board, planes, hidden=False))
+
+
+def _of_open_cells(planes: Array, free: Array) -> Array:
+    """The free candidates of cells that have several in the planes."""
     is_open = fence(~exactly_one(slices(planes, 0)))
-    return fence(singles(board, planes, hidden=False) & is_open[None])
+    return fence(free & is_open[None])
 
 
-def _fewest(board: Board, planes: Array) -> Array:
+def _fewest(board: Board, choices: Array) -> Array:
     """The open cell with fewest choices, the first of them: int32[B]."""
-    choices = _choices(board, planes).reshape(board.side, board.cells, -1)
+    choices = choices.reshape(board.side, board.cells, -1)
     by_digit = slices(choices, 0)
     chosen = first_of(fewest(count_planes(by_digit), fence(any_of(by_digit))))
     number = jnp.zeros(GROUP * chosen.shape[-1], jnp.int32)

@@ -2,6 +2,11 @@
 # jupyter:
 #   jupytext:
 #     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -88,10 +93,11 @@ plt.show()
 # %% [markdown]
 # ## A search tree
 #
-# Gumbel MuZero search takes the cell with fewest candidates and tries its digits, the likeliest first. Every node is a
-# position after the rules. A position that they refute is dead, its move is never tried again, and a position all of
-# whose moves are refuted is dead too; that is a proof, and it is taken up to the root. Below, nodes are coloured by the
-# network's belief; dead ones are crossed out, and a solution is a star.
+# Gumbel MuZero search takes a cell with fewest candidates, of these the one that the network is least sure about, as it
+# is found out about soonest, and tries its digits, the likeliest first. Every node is a position after the rules. A
+# position that they refute is dead, its move is never tried again, and a position all of whose moves are refuted is
+# dead too; that is a proof, and it is taken up to the root. Below, nodes are coloured by the network's belief; dead
+# ones are crossed out, and a solution is a star.
 
 # %%
 config = search.GumbelConfig(simulations=8 if SMALL else 24, rules=rules)
@@ -151,7 +157,7 @@ plt.show()
 contenders = {
     "gumbel": {"solver": "gumbel", "network": network},
     "alphasudoku": {"solver": "alphasudoku", "network": network},
-    "alphasudoku, uniform prior": {"solver": "alphasudoku", "network": network, "prior": "uniform"},
+    "alphasudoku, uniform prior": {"solver": "alphasudoku", "network": network, "prior": "uniform", "cell": "fewest"},
     "mcts with rollouts": {"solver": "mcts"},
 }
 if SMALL:  # each takes long to compile
@@ -177,7 +183,7 @@ plt.show()
 # More simulations before the root moves on make better moves, and cost more grids where the first thought was right.
 
 # %%
-for simulations in (16,) if SMALL else (1, 2, 4, 8, 16, 32, 64):
+for simulations in (256,) if SMALL else (1, 4, 16, 64, 256):
     solution = js.solve(puzzles, solver="gumbel", network=network, rules=rules, simulations=simulations, budget=budget)
     print(f"{simulations:4} simulations: solved {(solution.status == js.Status.SOLVED).mean():6.1%}, "
           f"iterations {solution.iterations.mean():7.1f}, calls {solution.network_calls.mean():7.1f}")  # fmt: skip

@@ -9,6 +9,10 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+# Compiling is most of what the tests do, so it is done in a hurry, here and in processes that tests start; it has to be
+# said before jax is imported. JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as users do.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
 # Compiling counts towards an example's time, so no deadline; a check that runs unattended must not fail by chance.
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.register_profile("unattended", deadline=None, derandomize=True, database=None, print_blob=True)

@@ -51,10 +51,10 @@ def choices(board, left):
     return taken & is_open
 
 
-def is_dead(board, left, rules):
+def is_dead(board, left):
     """Whether a cell or a house has no choice left, or a house holds a digit twice."""
     sole = np.where(left.sum(axis=0) == 1, left.argmax(axis=0) + 1, 0)
-    seen = np.where(left.sum(axis=0) == 1, left, choices(board, left)) if rules == "none" else left
+    seen = np.where(left.sum(axis=0) == 1, left, choices(board, left))
     places = all(seen[:, sorted(house)].any(axis=1).all() for house in board.houses)
     return not seen.any(axis=0).all() or not places or bool(reference.repeats(board, sole))
 
@@ -89,11 +89,11 @@ def test_a_game_of_random_moves(board, rules):
             left = chosen if rules == "none" else reference.deduce(board, chosen, rules)
             if after.dead[lane]:
                 assert not after.solved[lane]
-                assert is_dead(board, left, rules)
+                assert is_dead(board, left)
                 continue
             if not reference.count(board, np.where(chosen.sum(axis=0) == 1, chosen.argmax(axis=0) + 1, 0), 1):
                 continue  # what is left of a contradiction depends on the order of the rules
-            assert not is_dead(board, left, rules)
+            assert not is_dead(board, left)
             lived += 1
             np.testing.assert_array_equal(found[lane], left)
             filled = left.sum(axis=0) == 1
@@ -101,6 +101,25 @@ def test_a_game_of_random_moves(board, rules):
             np.testing.assert_array_equal(grids[lane], np.where(filled, left.argmax(axis=0) + 1, 0))
         state = after
     assert lived > SIZE / 4
+
+
+def test_a_position_that_is_open_has_a_move():
+    """Candidates in which the singles find two digits for one cell: both stay, though neither may be taken."""
+    board = BOARDS["4x4"]
+    known = (
+        "0100001011100001110110000111010100011011111000100010010011111111",
+        "0011110010111111110101001111111011101110101010110111110111100011",
+        "0010111101101111110100111111110101111000111010010111111110100011",
+    )
+    cubes = np.random.default_rng(0).random((1024, board.side, board.cells)) < 0.55
+    cubes[: len(known)] = np.array([list(text) for text in known]).reshape(-1, board.side, board.cells) == "1"
+    state = host(env.settled, board, host(env.packed, board, cubes), rules="singles")
+    left, movable = host(env.observe, board, state), host(env.legal, board, state).any(axis=1)
+    lanes = np.flatnonzero((left.sum(axis=1) > 1).any(axis=1) & left.any(axis=1).all(axis=1))
+    assert len(lanes) >= 32
+    np.testing.assert_array_equal(state.dead[lanes], [is_dead(board, left[lane]) for lane in lanes])
+    assert state.dead[: len(known)].all()
+    assert movable[~(state.dead | state.solved)].all()
 
 
 @pytest.mark.parametrize("rules", ["none", "singles"])

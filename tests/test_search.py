@@ -68,7 +68,22 @@ def kernel(name, board, net=network, **options):
 
 
 def run(name, board, puzzles, seed=0, **options):
-    return jax.tree.map(np.asarray, kernel(name, board, **options)(puzzles, jax.random.key(seed)))
+    compiled = kernel(name, board, **dict(sorted(options.items())))  # one kernel, whatever the order of its options
+    return jax.tree.map(np.asarray, compiled(puzzles, jax.random.key(seed)))
+
+
+# ---------------------------------------------------------------------- cells
+
+
+@pytest.mark.parametrize(("rule", "cell"), [("fewest", 3), ("likely", 6), ("doubtful", 5), ("surest", 9)])
+def test_the_cell_that_a_network_names(rule, cell):
+    """Cells 3 to 6 have two choices, 1 and 9 have three, the others are filled; the network is sure of some."""
+    choices, policy = np.zeros((2, 4, 16), bool), np.full((2, 4, 16), ABSENT, np.float32)
+    choices[0, :3, [1, 9]] = choices[0, 1:3, 3:7] = True
+    policy[0, :, 1] = policy[0, :, 9] = [0.0, 1.0, -1.0, ABSENT]
+    policy[0, 0, 9] = 8.0
+    policy[0, 1:3, 3:7] = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 0.9], [5.0, 0.0]]).T
+    assert evaluation.named(rule, jnp.asarray(choices), jnp.asarray(policy))[0] == cell
 
 
 # ---------------------------------------------------------------------- no puzzle is lost
@@ -80,7 +95,7 @@ SEARCHES = {
     "gumbel, by its own cells": ("gumbel", {"cell": "surest", "temperature": 1.0, "reuse": 1.0}),
     "alphasudoku, playing on": ("alphasudoku", {"formula": "study", "value": "both", "reward": "signed"}),
     "alphasudoku, playing on to the end": ("alphasudoku", {"value": "rollout", "rules": "none"}),
-    "alphasudoku, without a network": ("alphasudoku", {"prior": "uniform", "value": "none"}),
+    "alphasudoku, without a network": ("alphasudoku", {"prior": "uniform", "value": "none", "cell": "fewest"}),
     "mcts": ("mcts", {"rules": "none"}),
     "mcts, by filled cells": ("mcts", {"reward": "signed", "reuse": 1.0}),
     "mcgs": ("mcgs", {"rules": "none"}),
@@ -335,7 +350,7 @@ def test_lanes_are_cut_to_what_there_is_room_for():
     [
         ("gumbel", {"simulations": 0}, "simulations must be at least 1, not 0"),
         ("gumbel", {"rules": "hidden"}, "unknown rules 'hidden': choose one of none, naked, singles, locked"),
-        ("gumbel", {"cell": "first"}, "unknown cell 'first': choose one of fewest, surest"),
+        ("gumbel", {"cell": "first"}, "unknown cell 'first': choose one of fewest, likely, doubtful, surest"),
         ("gumbel", {"considered": 0}, "considered must be at least 1, not 0"),
         ("gumbel", {"temperature": float("nan")}, "temperature must be at least 0, not nan"),
         ("gumbel", {"reuse": 0.0}, "reuse must be above 0 and at most 1, not 0.0"),

@@ -12,6 +12,10 @@ from jaxsudoku.settings import at_least, one_of, whole_words
 #: for none to 1 for all. With the last one every other worth is on that scale too.
 REWARDS = ("solved", "filled", "signed")
 
+#: Which cell a move is about: the first with fewest choices; of those with fewest the one whose digit the network is
+#: surest of, or least sure of; or of all cells the one whose digit it is surest of.
+CELLS = ("fewest", "likely", "doubtful", "surest")
+
 
 @dataclasses.dataclass(frozen=True)
 class SearchConfig:
@@ -62,8 +66,9 @@ class GuidedConfig(TreeConfig):
     """Settings that searches by a network have besides.
 
     Attributes:
-      cell: the cell that a move is about: one with fewest choices, or the one whose digit the network is surest of
-        (fewest, surest).
+      cell: the cell that a move is about: the first with fewest choices, of these the one whose digit the network is
+        surest of, or least sure of, or of all cells the one whose digit it is surest of (fewest, likely, doubtful,
+        surest). Doubtful cells are found out about soonest.
       prior: what is tried first: what the network says, or all digits alike (network, uniform).
       value: what a position is worth that is neither solved nor refuted: the probability by the network's value head
         that it has a solution; what playing on comes to, with digits drawn by the prior; the mean of both; or one half
@@ -74,7 +79,8 @@ class GuidedConfig(TreeConfig):
         solved or refuted.
     """
 
-    cell: str = "fewest"
+    simulations: int = 256
+    cell: str = "doubtful"
     prior: str = "network"
     value: str = "network"
     reward: str = "solved"
@@ -82,7 +88,7 @@ class GuidedConfig(TreeConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "cell", ("fewest", "surest"))
+        one_of(self, "cell", CELLS)
         one_of(self, "prior", ("network", "uniform"))
         one_of(self, "value", ("network", "rollout", "both", "none"))
         one_of(self, "reward", REWARDS)
@@ -117,7 +123,7 @@ class AlphaSudokuConfig(GuidedConfig):
     """
 
     formula: str = "alphazero"
-    exploration: float = 1.0
+    exploration: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,8 +184,7 @@ class GuidedExactConfig:
       rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
       rounds: rounds of the rules in a step.
       budget: nodes after which a puzzle is left UNSOLVED; 0 for no limit.
-      cell: the cell that is branched on: one with fewest candidates, or the one whose digit the network is surest of
-        (fewest, surest).
+      cell: the cell that is branched on, as of ``GuidedConfig``.
       lanes: nodes in a step, a multiple of 32; 0 suits the machine.
       together: nodes that the network looks at together; 0 suits the machine.
     """
@@ -187,12 +192,12 @@ class GuidedExactConfig:
     rules: str = "locked"
     rounds: int = 7
     budget: int = 0
-    cell: str = "fewest"
+    cell: str = "doubtful"
     lanes: int = 0
     together: int = 0
 
     def __post_init__(self) -> None:
         one_of(self, "rules", SEARCH_RULES)
-        one_of(self, "cell", ("fewest", "surest"))
+        one_of(self, "cell", CELLS)
         at_least(self, rounds=1, budget=0, together=0)
         whole_words(self)

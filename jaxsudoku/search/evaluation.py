@@ -51,7 +51,7 @@ Evaluate = Callable[[Any, env.State, Array], Evaluation]
 
 def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate:
     """Evaluates by a network, whose parameters it takes, and by playing on with it if ``config`` says so."""
-    heeded = config.prior == "network" or config.value in ("network", "both") or config.cell == "surest"
+    heeded = config.prior == "network" or config.value in ("network", "both") or config.cell != "fewest"
 
     def look(params: Any, state: env.State) -> tuple[env.State, Array, Array]:
         """The positions with their cells named, the logits of its digits, and the value from 0 to 1."""
@@ -59,8 +59,8 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
         if heeded:
             outputs = asked(network, params, env.observe(board, state), ~(state.dead | state.solved), config.together)
-            if config.cell == "surest":
-                state = state._replace(cell=_surest(board, state, outputs.policy))
+            if config.cell != "fewest":
+                state = state._replace(cell=named(config.cell, env.placements(board, state), outputs.policy))
             if config.prior == "network":
                 logits = jnp.take_along_axis(outputs.policy, state.cell[:, None, None], axis=2)[:, :, 0]
             if config.value in ("network", "both"):
@@ -140,11 +140,24 @@ def _scaled(config: GuidedConfig | MctsConfig, worth: Array) -> Array:
     return lowest(config) + (1 - lowest(config)) * worth
 
 
-def _surest(board: Board, state: env.State, policy: Array) -> Array:
-    """The open cell with the likeliest digit."""
-    choices = env.placements(board, state)
-    probabilities = jax.nn.softmax(policy, axis=1, where=choices)
-    return jnp.where(choices, probabilities, -1.0).max(axis=1).argmax(axis=1).astype(jnp.int32)
+def named(rule: str, choices: Array, policy: Array) -> Array:
+    """The cell that a network names.
+
+    Args:
+      rule: "surest", the cell whose digit it is surest of; or of the cells with fewest choices that one ("likely"),
+        the one whose digit it is least sure of ("doubtful"), or the first ("fewest").
+      choices: bool[B, side, cells], the choices of open cells; of filled cells none.
+      policy: float32[B, side, cells], its logits.
+
+    Returns:
+      int32[B]; nothing sensible where there is no choice.
+    """
+    count = choices.sum(axis=1, dtype=jnp.int32)
+    count = jnp.where(count > 0, count, choices.shape[1] + 1)
+    eligible = count <= choices.shape[1] if rule == "surest" else count == count.min(axis=1, keepdims=True)
+    sure = jnp.where(choices, jax.nn.softmax(policy, axis=1, where=choices), 0.0).max(axis=1)
+    score = {"fewest": jnp.zeros_like(sure), "doubtful": 1 - sure}.get(rule, sure)
+    return jnp.where(eligible, score, -1.0).argmax(axis=1).astype(jnp.int32)
 
 
 def by_rollouts(board: Board, config: MctsConfig) -> Evaluate:

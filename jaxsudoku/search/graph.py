@@ -25,7 +25,7 @@ from jaxsudoku.networks.base import ABSENT
 
 from .config import McgsConfig
 from .evaluation import Evaluate, Evaluation, asked
-from .lanes import Advance, Lanes, where
+from .lanes import Advance, Lanes
 
 #: Odds that a placement is right count from one in this many to this many.
 _SUREST = 1e3
@@ -311,7 +311,7 @@ def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate) -> Advance
         child = graph.child[lane, 0, edge]
         reached = jax.tree.map(lambda leaf: leaf[lane, child], graph.state)
         ended = lanes.state._replace(dead=jnp.ones_like(dead))
-        after = lanes.at(where(dead, ended, where(solved, answer, reached)), ~moving | (child >= 0))
+        after = lanes.at(env.where(dead, ended, env.where(solved, answer, reached)), ~moving | (child >= 0))
         return after.leave(env.without(board, state, digits != (move // board.cells)[:, None]), moving & (child < 0))
 
     return advance

@@ -70,7 +70,7 @@ class Lanes(NamedTuple):
 
     def at(self, state: env.State, changed: Array) -> Lanes:
         """The lanes with other roots, not seen yet, where changed."""
-        state = where(changed, state, self.state)
+        state = env.where(changed, state, self.state)
         return self._replace(known=self.known._replace(state=state), seen=self.seen & ~changed)
 
     def push(self, nodes: Array, chosen: Array) -> Lanes:
@@ -207,8 +207,9 @@ class _Host:
         puzzle = jnp.where(ended, following, lanes.puzzle)
         attempt = jnp.where(ended, 0, lanes.attempt + (busy & spent).astype(jnp.int32))
         top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
-        nodes = where(back, top, env.without(self.board, lanes.state, jnp.arange(self.board.side) != forced[:, None]))
-        nodes = where(anew, self._begin(puzzle, attempt, anew), nodes)
+        others = jnp.arange(self.board.side) != forced[:, None]
+        nodes = env.where(back, top, env.without(self.board, lanes.state, others))
+        nodes = env.where(anew, self._begin(puzzle, attempt, anew), nodes)
         state = env.settled(self.board, nodes, self.config.rules)
         idle = puzzle >= self.size
         state = state._replace(dead=state.dead | idle, solved=state.solved & ~idle)
@@ -259,7 +260,7 @@ class _Host:
             return symmetry.sample(jax.random.fold_in(jax.random.fold_in(self.key, puzzle), attempt), self.board)
 
         plain = symmetry.identity(self.board, puzzle.shape)
-        return where(attempt > 0, jax.vmap(drawn)(puzzle, attempt), plain)
+        return env.where(attempt > 0, jax.vmap(drawn)(puzzle, attempt), plain)
 
 
 def _look(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
@@ -270,17 +271,8 @@ def _look(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
         known = evaluate(params, lanes.state._replace(dead=lanes.state.dead | ~fresh), seed)  # the others play nothing
         # what is looked at is counted once, as a root that was come to
         calls = jnp.where(fresh, known.calls, 0)
-        after = lanes._replace(known=where(fresh, known, lanes.known), seen=jnp.ones_like(fresh))
+        after = lanes._replace(known=env.where(fresh, known, lanes.known), seen=jnp.ones_like(fresh))
         return after.looking(jnp.where(fresh, known.looked - 1, 0), calls)
 
     over = lanes.state.dead | lanes.state.solved
     return lax.cond((lanes.seen | over).all(), lambda: lanes, look)
-
-
-def where(condition: Array, new: Any, old: Any) -> Any:
-    """Lane by lane the new leaves where the condition bool[K] holds, else the old ones."""
-
-    def chosen(x: Array, y: Array) -> Array:
-        return jnp.where(condition.reshape(-1, *[1] * (x.ndim - 1)), x, y)
-
-    return jax.tree.map(chosen, new, old)

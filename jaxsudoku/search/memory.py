@@ -17,8 +17,9 @@ _ACCELERATOR_LANES = 2048
 _ROOM = {"cpu": 1 << 30}
 _ACCELERATOR_ROOM = 8 << 30
 
-#: Positions that a network looks at together: a thread's cache holds no more of them, an accelerator takes all lanes.
-_TOGETHER = {"cpu": 8}
+#: Positions that a network looks at together: a thread is no faster with more, as its cache holds few of them, and a
+#: batch's last puzzles are few; an accelerator takes all lanes.
+_TOGETHER = {"cpu": 2}
 
 #: Bytes of a number, and of a truth value.
 _NUMBER, _FLAG = 4, 1

@@ -14,7 +14,7 @@ from jaxsudoku.board import Board
 
 from .config import TreeConfig
 from .evaluation import Evaluation
-from .lanes import Advance, Lanes, where
+from .lanes import Advance, Lanes
 from .policies import Think
 from .trees import Node, alive
 
@@ -58,7 +58,7 @@ def _move_on(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, mo
             None if node.answer is None else node.answer[lane, child], node.found[lane, child],
             node.looked[lane, child], node.calls[lane, child],
         )  # fmt: skip
-        lanes = lanes._replace(known=where(walking & known, reached, lanes.known))
+        lanes = lanes._replace(known=env.where(walking & known, reached, lanes.known))
         lanes = lanes.leave(env.without(board, state, others), walking & ~known)
         visits = jnp.where(open_moves[lane, child], tree.children_visits[lane, child], 0)
         deeper = visits.max(axis=1) >= max(config.reuse * config.simulations, 1)

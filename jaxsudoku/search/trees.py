@@ -54,18 +54,18 @@ def finished(tree: mctx.Tree) -> Array:
 def proving(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: tuple[Any, mctx.Tree]) -> Any:
     """A ``loop_fn`` for ``mctx.search`` that proves after every simulation, and ends with the last lane."""
 
-    def going(now: tuple[Array, Any]) -> Array:
-        return (now[0] < upper) & ~finished(now[1][1]).all()
+    def going(now: tuple[Array, Array, Any]) -> Array:
+        return (now[0] < upper) & ~now[1].all()
 
-    def simulate(now: tuple[Array, Any]) -> tuple[Array, Any]:
-        number, (key, before) = now
-        over = finished(before)
+    def simulate(now: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        number, over, (key, before) = now
         node: Node = before.embeddings
         resting = node._replace(state=node.state._replace(dead=node.state.dead | over[:, None]))
         key, after = body(number, (key, before.replace(embeddings=resting)))
-        return number + 1, (key, _prove(_undone(before, after, number + 1, over), number + 1))
+        tree = _prove(_undone(before, after, number + 1, over), number + 1)
+        return number + 1, finished(tree), (key, tree)
 
-    return lax.while_loop(going, simulate, (jnp.int32(lower), carry))[1]
+    return lax.while_loop(going, simulate, (jnp.int32(lower), finished(carry[1]), carry))[2]
 
 
 def _undone(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> mctx.Tree:

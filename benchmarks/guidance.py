@@ -1,0 +1,136 @@
+"""What a network is worth to a search: with it, with a uniform prior, without its value, and without it.
+
+The same puzzles for every number of simulations. Told are the share that is solved, and within 500 iterations, the
+iterations (grids looked at) and the network's calls a puzzle. Every grid is checked by numpy alone.
+
+    python benchmarks/guidance.py --set magictour_top1465 --puzzles 256 --iterations 32
+
+A uniform prior knows nothing of the network's policy, so neither does the choice of the cell: it is the first with
+fewest candidates. The value is then still the network's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import checking
+import machine
+import numpy as np
+import report
+import sets
+
+#: What is left of the network, by its name in the table.
+GUIDES: dict[str, dict[str, str]] = {
+    "network": {},
+    "uniform prior": {"prior": "uniform", "cell": "fewest"},
+    "no value": {"value": "none"},
+    "neither": {"prior": "uniform", "cell": "fewest", "value": "none"},
+}
+
+_COLUMNS = (
+    ("set", 18, "<"),
+    ("solver", 12, "<"),
+    ("guided by", 14, "<"),
+    ("simulations", 11, ">"),
+    ("puzzles", 7, ">"),
+    ("solved", 7, ">"),
+    ("within 500", 10, ">"),
+    ("mean", 8, ">"),
+    ("median", 7, ">"),
+    ("most", 7, ">"),
+    ("calls", 8, ">"),
+    ("seconds", 8, ">"),
+)
+
+
+def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], network: Any) -> dict[str, Any]:
+    """What a search makes of the puzzles; compiled before the clock starts."""
+    import jaxsudoku as js
+
+    half = max(-(-len(puzzles) // 2), 32)  # so that two threads share them
+    nothing = np.full_like(puzzles, 255)  # of the same shapes, so the same program; and over at once
+    js.solve(nothing, solver=solver, batch_size=half, network=network, **options)
+    start = time.perf_counter()
+    found = js.solve(puzzles, solver=solver, batch_size=half, network=network, **options)
+    seconds = time.perf_counter() - start
+    assert found.network_calls is not None
+    solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids)
+    return {
+        "solved": float(solved.mean()), "within": float((solved & (found.iterations <= 500)).mean()),
+        "mean": float(found.iterations.mean()), "median": float(np.median(found.iterations)),
+        "most": int(found.iterations.max()), "calls": float(found.network_calls.mean()),
+        "calls_median": float(np.median(found.network_calls)), "seconds": seconds,
+    }  # fmt: skip
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    return report.aligned([
+        row["set"], row["solver"], row["guide"], f"{row['simulations']}", f"{row['puzzles']:,}", f"{row['solved']:.1%}",
+        f"{row['within']:.1%}", f"{row['mean']:,.1f}", f"{row['median']:,.0f}", f"{row['most']:,}",
+        f"{row['calls']:,.1f}", f"{row['seconds']:,.1f}",
+    ], _COLUMNS)  # fmt: skip
+
+
+def main() -> int:
+    args = _parse()
+    import jaxsudoku as js
+
+    about = machine.describe(machine.keep_to_cores("all"), ["flax", "mctx"])
+    print("\n".join(machine.lines(about)))
+    network = js.load_network(args.network, **({} if args.iterations is None else {"iterations": args.iterations}))
+    print(f"rules {args.rules}, {network.apply.config}\n")
+    print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
+    rows = []
+    for name in args.set:
+        puzzle_set = sets.load(name, args.data)
+        if puzzle_set is None:
+            print(f"guidance: no set {name}", file=sys.stderr)
+            return 2
+        puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
+        for solver in args.solvers:
+            for guide in args.guides:
+                for simulations in args.simulations:
+                    options = {"rules": args.rules, "budget": args.budget, "simulations": simulations} | GUIDES[guide]
+                    about_row = {"set": name, "solver": solver, "guide": guide, "simulations": simulations}
+                    rows.append(about_row | {"puzzles": len(puzzles)} | measure(puzzles, solver, options, network))
+                    print(line(rows[-1]), flush=True)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"about": about, "arguments": vars(args), "rows": rows}, indent=1, default=str)
+                             + "\n")  # fmt: skip
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    add = parser.add_argument
+
+    def names(text: str) -> list[str]:
+        return text.split(",")
+
+    add("--set", type=names, default=["magictour_top1465", "hardest_se11"], help="puzzle sets by their names")
+    add("--data", help="folder of puzzle sets")
+    add("--puzzles", type=int, default=256, help="so many of each, drawn at random (default: 256)")
+    add("--solvers", type=names, default=["alphasudoku", "gumbel"], help="by their names")
+    add("--guides", type=names, default=list(GUIDES), help=f"of {', '.join(GUIDES)} (default: all)")
+    add("--simulations", type=lambda text: [int(part) for part in names(text)], default=[8, 16, 32, 64, 128, 256],
+        help="simulations a search (default: 8,16,32,64,128,256)")  # fmt: skip
+    add("--rules", default="singles", help="what is deduced after every move (default: singles)")
+    add("--budget", type=int, default=0, help="iterations after which a puzzle is left; 0 for no limit (default)")
+    add("--network", default="cube", help="weights that ship with the package, or a path of others (default: cube)")
+    add("--iterations", type=int, help="iterations of the network, if it has any; by default as in training")
+    add("--json", type=Path, help="file for all raw figures")
+    args = parser.parse_args()
+    if unknown := [name for name in args.guides if name not in GUIDES]:
+        parser.error(f"unknown {', '.join(unknown)}: choose from {', '.join(GUIDES)}")
+    return args
+
+
+if __name__ == "__main__":
+    sys.exit(main())
