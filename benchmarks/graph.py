@@ -140,7 +140,7 @@ def main() -> int:
     print(f"set {args.set}, rules {args.rules}, {args.simulations} simulations a move, {network.apply.config}\n")
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
     board, rows = js.Board.classic(), []
-    for transpositions in (True, False):
+    for transpositions in (choice == "with" for choice in args.transpositions):
         config = McgsConfig(rules=args.rules, simulations=args.simulations, transpositions=transpositions)
         config = fit(config, board, jax.default_backend())
         blocks = [slice(start, start + args.batch) for start in range(0, len(puzzles), args.batch)]
@@ -170,10 +170,15 @@ def _parse() -> argparse.Namespace:
     add("--batch", type=int, default=256, help="puzzles played together (default: 256)")
     add("--rules", default="none", help="what is deduced after every move (default: none)")
     add("--simulations", type=int, default=32, help="simulations a move (default: 32)")
+    add("--transpositions", type=lambda text: text.split(","), default=["with", "without"],
+        help="with, without, or both (default)")  # fmt: skip
     add("--network", default="cube", help="weights that ship with the package, or a path of others (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any")
     add("--json", type=Path, help="file for all raw figures")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if unknown := [name for name in args.transpositions if name not in ("with", "without")]:
+        parser.error(f"--transpositions: with or without was expected, not {', '.join(unknown)}")
+    return args
 
 
 if __name__ == "__main__":

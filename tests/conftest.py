@@ -29,6 +29,18 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture
+def optimised() -> Iterator[None]:
+    """Compiles as users do: unoptimised gradients of convolutions come out as NaN on a CPU."""
+    import jax
+
+    name = "jax_disable_most_optimizations"
+    before = jax.config.read(name)
+    jax.config.update(name, False)
+    yield
+    jax.config.update(name, before)
+
+
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A folder of compiled kernels for this process and those that it starts; what the command line sets is undone."""

@@ -87,7 +87,7 @@ def puzzles_for_all() -> np.ndarray:
     return puzzles
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.slow)])
 def several(request):
     environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(request.param), "JAX_PLATFORMS": "cpu"}
     result = subprocess.run(

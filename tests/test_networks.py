@@ -15,7 +15,7 @@ import optax
 import pytest
 import safetensors.numpy
 from flax import nnx
-from reference import TINY
+from reference import CONVOLUTIONAL, TINY
 
 import jaxsudoku as js
 from jaxsudoku import networks
@@ -119,7 +119,9 @@ def _loss(params, apply, seen, digits):
 
 
 @every_network
-def test_training_lowers_the_loss(name):
+def test_training_lowers_the_loss(name, request):
+    if name in CONVOLUTIONAL:
+        request.getfixturevalue("optimised")
     network = tiny(name)
     seen, digits = candidates(FOUR, 8)
     optimiser = optax.adam(1e-2)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import reference
 
-from jaxsudoku import compiler_options, env, search, solvers
+from jaxsudoku import compiler_options, env, search, solve, solvers
 from jaxsudoku.networks import make_network
 from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.roots import make_roots
@@ -93,7 +93,10 @@ def test_the_cell_that_a_network_names(rule, cell):
 SEARCHES = {
     "gumbel": ("gumbel", {"rules": "none"}),
     "gumbel, by its own cells": ("gumbel", {"cell": "surest", "temperature": 1.0, "reuse": 1.0}),
-    "alphasudoku, playing on": ("alphasudoku", {"formula": "study", "value": "both", "reward": "signed"}),
+    "alphasudoku, playing on": (
+        "alphasudoku",
+        {"rules": "none", "formula": "study", "value": "both", "reward": "signed"},
+    ),
     "alphasudoku, playing on to the end": ("alphasudoku", {"value": "rollout", "rules": "none"}),
     "alphasudoku, without a network": ("alphasudoku", {"prior": "uniform", "value": "none", "cell": "fewest"}),
     "mcts": ("mcts", {"rules": "none"}),
@@ -148,6 +151,23 @@ def test_a_spent_budget_leaves_a_puzzle_unsolved():
     np.testing.assert_array_equal(part.status[ended], whole.status[ended])
     np.testing.assert_array_equal(part.iterations[ended], whole.iterations[ended])
     assert (part.iterations[~ended] >= 5).all()
+
+
+def test_batches_share_one_program(monkeypatch):
+    traced, step = [], env.step
+
+    def counted(*arguments):
+        traced.append(arguments)
+        return step(*arguments)
+
+    monkeypatch.setattr(env, "step", counted)
+    puzzles = hard(FOUR, "none")
+    settings = {"board": FOUR, "solver": "mcts", "rules": "none", "simulations": 5, "batch_size": 32}
+    found = solve(puzzles, **settings)
+    before = len(traced)
+    again = solve(puzzles[:40], **settings)
+    assert before and len(traced) == before
+    np.testing.assert_array_equal(again.status, found.status[:40])
 
 
 @pytest.mark.slow

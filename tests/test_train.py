@@ -254,7 +254,9 @@ QUICK = ("cell_cnn",)
 @pytest.mark.parametrize(
     "network", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in networks.NETWORKS]
 )
-def test_every_architecture_trains(network, mesh):
+def test_every_architecture_trains(network, mesh, request):
+    if network in reference.CONVOLUTIONAL:
+        request.getfixturevalue("optimised")
     config = small(network, microbatch=0, warmup=0, ema=0.5)
     forward = forward_at(config, 1)
     grids, solved = four_by_four()
