@@ -97,7 +97,7 @@ SEARCHES = {
         "alphasudoku",
         {"rules": "none", "formula": "study", "value": "both", "reward": "signed"},
     ),
-    "alphasudoku, playing on to the end": ("alphasudoku", {"value": "rollout", "rules": "none"}),
+    "alphasudoku, playing on to the end": ("alphasudoku", {"value": "rollout", "rules": "none", "temperature": 2.0}),
     "alphasudoku, without a network": ("alphasudoku", {"prior": "uniform", "value": "none", "cell": "fewest"}),
     "mcts": ("mcts", {"rules": "none"}),
     "mcts, by filled cells": ("mcts", {"reward": "signed", "reuse": 1.0}),

@@ -75,6 +75,7 @@ class GuidedConfig(TreeConfig):
         (network, rollout, both, none).
       reward: what playing on is worth at its end: 1 if it solves the puzzle, or the share of cells it fills, or that
         from -1 to 1, which is then the scale of all values (solved, filled, signed).
+      temperature: scale of the Gumbel noise on the network's logits at the root, by which digits are drawn there.
       together: positions that the network looks at together; 0 suits the machine. It looks at none that the rules
         solved or refuted.
     """
@@ -84,6 +85,7 @@ class GuidedConfig(TreeConfig):
     prior: str = "network"
     value: str = "network"
     reward: str = "solved"
+    temperature: float = 0.0
     together: int = 0
 
     def __post_init__(self) -> None:
@@ -92,7 +94,7 @@ class GuidedConfig(TreeConfig):
         one_of(self, "prior", ("network", "uniform"))
         one_of(self, "value", ("network", "rollout", "both", "none"))
         one_of(self, "reward", REWARDS)
-        at_least(self, together=0)
+        at_least(self, temperature=0, together=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,15 +103,13 @@ class GumbelConfig(GuidedConfig):
 
     Attributes:
       considered: most digits that are tried at the root.
-      temperature: scale of the Gumbel noise by which digits are drawn at the root.
     """
 
     considered: int = 4
-    temperature: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, considered=1, temperature=0)
+        at_least(self, considered=1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -62,9 +62,7 @@ def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Think:
         return jnp.where(refuted.any(), follow(key, tree, node, jnp.int32(0)), halve(key, tree, node))
 
     def think(params: Any, root: Evaluation, seed: Array) -> Thought:
-        noise = jnp.zeros_like(root.logits)
-        if config.temperature:
-            noise = config.temperature * gumbel_noise(board, seed)
+        noise = _noise(board, config, seed)
         extra = mctx.GumbelMuZeroExtraData(root_gumbel=noise)
         tree = _search(board, config, evaluate, params, root, seed, at_root, follow, extra)
         with jax.numpy_dtype_promotion("standard"):
@@ -87,7 +85,14 @@ def alphasudoku(board: Board, config: AlphaSudokuConfig, evaluate: Evaluate) -> 
         q = jnp.where(visits > 0, tree.qvalues(node), unknown)
         return q + config.exploration * prior / (1 + visits)
 
-    return _by_score(board, config, evaluate, score)
+    search = _by_score(board, config, evaluate, score)
+
+    def think(params: Any, root: Evaluation, seed: Array) -> Thought:
+        legal = root.logits > ABSENT / 2
+        logits = jnp.where(legal, root.logits + _noise(board, config, seed), root.logits)
+        return search(params, root._replace(logits=logits), seed)
+
+    return think
 
 
 def mcts(board: Board, config: MctsConfig, evaluate: Evaluate) -> Think:
@@ -116,6 +121,13 @@ def _by_score(board: Board, config: GuidedConfig | MctsConfig, evaluate: Evaluat
         return Thought(tree, _most_visited(tree, q))
 
     return think
+
+
+def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
+    """What is added to the logits of the roots, float32[B, side]."""
+    if not config.temperature:
+        return jnp.zeros((len(seed), board.side), jnp.float32)
+    return config.temperature * gumbel_noise(board, seed)
 
 
 def _most_visited(tree: mctx.Tree, score: Array) -> Array:
