@@ -129,6 +129,8 @@ def _parse() -> argparse.Namespace:
     args = parser.parse_args()
     if unknown := [name for name in args.guides if name not in GUIDES]:
         parser.error(f"unknown {', '.join(unknown)}: choose from {', '.join(GUIDES)}")
+    if unknown := [name for name in args.solvers if name not in ("alphasudoku", "gumbel")]:
+        parser.error(f"unknown {', '.join(unknown)}: choose from alphasudoku, gumbel")
     return args
 
 

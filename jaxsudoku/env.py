@@ -2,8 +2,8 @@
 
 All functions are pure, work on batches of any size and may be jitted with ``board`` and ``rules`` static. A position is
 what a solver knows of a puzzle: the candidates that are left after the rules, one packed row of bits, so a tree of
-positions stays small. An action takes a digit in the one cell that the position names; the cell with fewest choices
-does best, but whoever searches may name another (``State._replace(cell=...)``). Searches that place digits in any order
+positions stays small. An action takes a digit in the one cell that the position names: the first with fewest
+choices, until whoever searches names another (``State._replace(cell=...)``). Searches that place digits in any order
 act by ``place`` instead.
 
 With rules "none" nothing is ever deduced: a cell is filled by an action alone, even where one digit is left for it, and

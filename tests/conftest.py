@@ -31,7 +31,10 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def optimised() -> Iterator[None]:
-    """Compiles as users do: unoptimised gradients of convolutions come out as NaN on a CPU."""
+    """Compiles as users do: unoptimised gradients of convolutions come out as NaN on a CPU.
+
+    A program that this process has compiled already stays as it is.
+    """
     import jax
 
     name = "jax_disable_most_optimizations"

@@ -32,16 +32,6 @@ def host(function, board, *arguments, **settings):
     return jax.tree.map(np.asarray, jitted(function, board, **settings)(*arguments))
 
 
-def shown(board, left):
-    """What of candidates bool[side, cells] does not clash with a filled cell; filled cells as they are."""
-    left = left.copy()
-    for cell in np.flatnonzero(left.sum(axis=0) == 1):
-        digit = left[:, cell].argmax()
-        others = [peer for peer in reference.peers(board)[cell] if left[:, peer].sum() > 1]
-        left[digit, others] = False
-    return left
-
-
 def choices(board, left):
     """The candidates that may be taken: bool[side, cells]."""
     is_open = left.sum(axis=0) > 1

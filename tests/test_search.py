@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 import reference
 
-from jaxsudoku import compiler_options, env, search, solve, solvers
+from jaxsudoku import compiler_options, env, propagation, search, solve, solvers
 from jaxsudoku.networks import make_network
 from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.planes import grids_to_planes, planes_to_cubes
 from jaxsudoku.roots import make_roots
-from jaxsudoku.search import evaluation, graph, lanes, policies, trees
+from jaxsudoku.search import evaluation, graph, lanes, literals, policies, trees
+from jaxsudoku.search.config import CELLS
 from jaxsudoku.solution import Status
 
 FOUR = reference.SMALL["4x4"]
@@ -86,11 +88,55 @@ def test_the_cell_that_a_network_names(rule, cell):
     assert evaluation.named(rule, jnp.asarray(choices), jnp.asarray(policy))[0] == cell
 
 
+@pytest.mark.parametrize("board", [SIX, reference.SMALL["jigsaw-5"]], ids=["2x3", "jigsaw-5"])
+def test_the_exact_search_branches_on_a_candidate_of_an_open_cell(board):
+    planes = planes_of(board, hard(board, size=32))
+    branching = jnp.full(planes.shape[-1], 0xFFFFFFFF, jnp.uint32)
+    cubes = np.asarray(planes_to_cubes(board, planes))
+    playing = np.flatnonzero((cubes.sum(axis=1) > 1).any(axis=1))
+    assert len(playing) > 16
+    chosen = set()
+    for cell in CELLS:
+        branch = functools.partial(literals.by_network(network(board), cell, together=5), board)
+        literal = np.asarray(jax.jit(branch, compiler_options=compiler_options())(planes, branching))
+        lanes = (literal[:, None, :] >> np.arange(32, dtype=np.uint32)[:, None] & 1).reshape(3, board.side, -1)
+        assert (lanes.sum(axis=1) == 1).all()
+        digit, row, column = lanes.argmax(axis=1)[:, playing]
+        left = cubes[playing, :, row * board.side + column]
+        assert left[np.arange(len(playing)), digit].all() and (left.sum(axis=1) > 1).all()
+        chosen.add(tuple(row * board.side + column))
+    assert len(chosen) > 1
+
+
+def planes_of(board, puzzles):
+    """The planes of puzzles after naked singles."""
+    return propagation.propagate(board, grids_to_planes(board, jnp.asarray(puzzles)).candidates, "naked")
+
+
+def test_a_temperature_draws_among_legal_digits():
+    config = search.AlphaSudokuConfig(simulations=1, rules="none", temperature=1.0)
+    evaluate = evaluation.by_network(FOUR, config, network(FOUR))
+    think = policies.alphasudoku(FOUR, config, evaluate)
+    puzzles, seed = hard(FOUR, "none", 32), jnp.arange(32, dtype=jnp.uint32)
+
+    @functools.partial(jax.jit, compiler_options=compiler_options())
+    def both(params):
+        root = evaluate(params, env.root(FOUR, puzzles, "none"), seed)
+        return root.logits, think(params, root, seed).tree.children_prior_logits[:, 0]
+
+    plain, drawn = both(network(FOUR).params)
+    legal = plain > ABSENT / 2
+    noise = (drawn - plain)[legal & (drawn > ABSENT / 2)]  # a move may have been refuted
+    assert (drawn[~legal] <= ABSENT / 2).all()
+    assert len(np.unique(noise)) > 30 and 0.5 < noise.std() < 2.5
+
+
 # ---------------------------------------------------------------------- no puzzle is lost
 
 
 #: Each search, with settings that take it all ways through its code.
 SEARCHES = {
+    "alphasudoku": ("alphasudoku", {}),
     "gumbel": ("gumbel", {"rules": "none"}),
     "gumbel, by its own cells": ("gumbel", {"cell": "surest", "temperature": 1.0, "reuse": 1.0}),
     "alphasudoku, playing on": (
@@ -106,7 +152,7 @@ SEARCHES = {
 }
 
 #: Those whose ways the others go too, most of them.
-SLOW = {*SEARCHES} - {"gumbel", "alphasudoku, playing on", "mcts", "mcgs"}
+SLOW = {*SEARCHES} - {"alphasudoku", "gumbel", "alphasudoku, playing on", "mcts", "mcgs"}
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,9 @@ class GuidedConfig(TreeConfig):
     """Settings that searches by a network have besides.
 
     Attributes:
-      cell: the cell that a move is about: the first with fewest choices, of these the one whose digit the network is
-        surest of, or least sure of, or of all cells the one whose digit it is surest of (fewest, likely, doubtful,
-        surest). Doubtful cells are found out about soonest.
+      cell: the cell that a move is about. fewest: the first with fewest choices; likely, doubtful: of those with fewest
+        the one whose digit the network is surest of, or least sure of; surest: of all cells the one whose digit it is
+        surest of.
       prior: what is tried first: what the network says, or all digits alike (network, uniform).
       value: what a position is worth that is neither solved nor refuted: the probability by the network's value head
         that it has a solution; what playing on comes to, with digits drawn by the prior; the mean of both; or one half

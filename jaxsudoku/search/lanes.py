@@ -47,8 +47,8 @@ class Lanes(NamedTuple):
       looked: int32[K], grids looked at, in all attempts.
       calls: int32[K], positions that the network looked at, likewise.
       searches: int32[K], likewise.
-      stack: uint32[K, cells, words], what to go back to, packed candidates; every entry has more filled cells than the
-        one below it, so there is room.
+      stack: uint32[K, cells, words], what to go back to, packed candidates; every entry comes of a position with more
+        filled cells than that of the one below it, so there is room.
       depth: int32[K], how much that is.
     """
 

@@ -17,8 +17,8 @@ _ACCELERATOR_LANES = 2048
 _ROOM = {"cpu": 1 << 30}
 _ACCELERATOR_ROOM = 8 << 30
 
-#: Positions that a network looks at together: a thread is no faster with more, as its cache holds few of them, and a
-#: batch's last puzzles are few; an accelerator takes all lanes.
+#: Positions that a network looks at together: with more of them CubeNet is no faster in a thread, whose cache holds
+#: few, and a batch's last puzzles are few; an accelerator takes all lanes.
 _TOGETHER = {"cpu": 2}
 
 #: Bytes of a number, and of a truth value.
