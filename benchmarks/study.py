@@ -30,7 +30,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "study": {
         "exact": {"rules": "naked"},
         "iterative": {"rules": "none"},
-        "mcts": {"rules": "none", "simulations": 20},
+        "mcts": {"rules": "none", "simulations": 20, "exploration": 0.2},
         "alphasudoku": {"rules": "none", "simulations": 20, "cell": "fewest", "formula": "study", "exploration": 1.0},
         "gumbel": {"rules": "none", "simulations": 20, "cell": "fewest"},
         "mcgs": {"rules": "none", "simulations": 20},

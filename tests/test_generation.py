@@ -170,6 +170,7 @@ def test_senseless_wishes(count, wishes, cause):
         generate(0, count, FOUR, **wishes)
 
 
+@pytest.mark.slow
 def test_nine_by_nine_against_a_sat_solver():
     """Unique and minimal, by a solver that shares nothing with ours."""
     made = js.generate(0, 500, batch_size=500)

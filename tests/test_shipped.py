@@ -85,7 +85,11 @@ def test_the_boards_are_what_the_names_say():
 # ---------------------------------------------------------------------- the puzzles
 
 
-@pytest.mark.parametrize("names", boards().values(), ids=lambda names: names[0])
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param(names, marks=pytest.mark.slow) if board.side == 16 else names for board, names in boards().items()],
+    ids=lambda names: names[0],
+)
 def test_every_puzzle_has_one_solution_and_comes_once(names):
     puzzles = np.concatenate([js.load(name) for name in names])
     assert len(np.unique(puzzles, axis=0)) == len(puzzles)
