@@ -102,8 +102,8 @@ def main() -> int:
                     print(line(rows[-1]), flush=True)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"about": about, "arguments": vars(args), "rows": rows}, indent=1, default=str)
-                             + "\n")  # fmt: skip
+        settings = {"rules": args.rules, "budget": args.budget, "network": str(network.apply.config)}
+        args.json.write_text(json.dumps({"about": about | settings, "rows": rows}, indent=1) + "\n")
     return 0
 
 
