@@ -84,6 +84,9 @@ def main() -> int:
     described = None
     for file in parser.parse_args().files:
         figures = json.loads(file.read_text())
+        if not all("by" in row for row in figures.get("rows", [{}])):
+            print(f"{file}: left out, of another benchmark than throughput.py", file=sys.stderr)
+            continue
         about = figures["about"]
         same = [about[what] for what in ("devices", "driver", "cpu", "cores", "python", "versions", "commit")]
         if same != described:
