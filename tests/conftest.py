@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,19 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no puzzle sets: {folder} is no folder; name one in the environment variable JAXSUDOKU_DATA")
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def dropped_programs() -> Iterator[None]:
+    """Drops what a module has compiled when it ends: programs take maps of memory, which are limited for a process."""
+    yield
+    if "jax" in sys.modules:
+        import jax
+
+        from jaxsudoku import batches
+
+        batches._compile.cache_clear()
+        jax.clear_caches()
 
 
 @pytest.fixture
