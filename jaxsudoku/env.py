@@ -39,7 +39,7 @@ from jaxsudoku.planes import (
 )
 from jaxsudoku.propagation import outcome, settle, singles
 
-Tree = TypeVar("Tree")
+_Tree = TypeVar("_Tree")
 
 
 class State(NamedTuple):
@@ -93,7 +93,7 @@ def place(board: Board, state: State, placement: Array, rules: str = "singles") 
     return where(over, state, after)
 
 
-def where(condition: Array, first: Tree, second: Tree) -> Tree:
+def where(condition: Array, first: _Tree, second: _Tree) -> _Tree:
     """Lane by lane the leaves of the first where the condition bool[B] holds, else those of the second."""
 
     def chosen(x: Array, y: Array) -> Array:
