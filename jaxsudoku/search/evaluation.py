@@ -57,15 +57,17 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         """The positions with their cells named, the logits of its digits, and the value from 0 to 1."""
         size = len(state.cell)
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
+        choices = env.placements(board, state)
         if heeded:
             outputs = asked(network, params, env.observe(board, state), ~(state.dead | state.solved), config.together)
             if config.cell != "fewest":
-                state = state._replace(cell=named(config.cell, env.placements(board, state), outputs.policy))
+                state = state._replace(cell=named(config.cell, choices, outputs.policy))
             if config.prior == "network":
                 logits = jnp.take_along_axis(outputs.policy, state.cell[:, None, None], axis=2)[:, :, 0]
             if config.value in ("network", "both"):
                 value = jax.nn.sigmoid(outputs.value)
-        return state, jnp.where(env.legal(board, state), logits, ABSENT), value
+        legal = jnp.take_along_axis(choices, state.cell[:, None, None], axis=2)[:, :, 0]
+        return state, jnp.where(legal, logits, ABSENT), value
 
     def draw(logits: Array, seed: Array) -> Array:
         return jnp.argmax(logits + gumbel_noise(board, mix(seed ^ _PLAYING)), axis=1).astype(jnp.int32)
