@@ -178,6 +178,7 @@ def test_a_build_that_is_killed_goes_on(capsys, tmp_path, cache):
     assert len(datasets.load(folder, verify=True)) == 200
 
 
+@pytest.mark.slow
 def test_a_build_that_gave_up_may_try_harder(capsys, tmp_path):
     argv = ["build", "40", *SMALL, "--clues", "4", "--minimal", "--shard-size", "10", "--quiet"]
     argv += ["--output", str(tmp_path / "set")]

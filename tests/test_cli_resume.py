@@ -62,7 +62,15 @@ def stopped(puzzles, out, size, number, cache):
     return process.returncode, err
 
 
-@pytest.mark.parametrize(("name", "size"), [("out.txt", 0), ("out.txt", 1), ("out.csv", 50_000), ("out.csv.gz", 9000)])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        pytest.param("out.txt", 0, marks=pytest.mark.slow),
+        ("out.txt", 1),
+        pytest.param("out.csv", 50_000, marks=pytest.mark.slow),
+        ("out.csv.gz", 9000),
+    ],
+)
 def test_killed(puzzles, undisturbed, tmp_path, cache, name, size):
     out = tmp_path / name
     code, _ = stopped(puzzles, out, size, signal.SIGKILL, cache)
@@ -72,7 +80,9 @@ def test_killed(puzzles, undisturbed, tmp_path, cache, name, size):
     assert out.read_bytes().startswith(contents[: len(contents) // 2]), "the answers there were kept"
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_stopped(puzzles, undisturbed, tmp_path, cache, number, status):
     out = tmp_path / "out.csv"
     code, err = stopped(puzzles, out, 30_000, number, cache)

@@ -138,7 +138,7 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", ["npz", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_stopped_at_any_step_and_resumed(built, format, tmp_path, monkeypatch):
     """Steps are the renamings: a build dies before one, with the file half written, or right after it."""
     replace = os.replace

@@ -246,8 +246,15 @@ def test_seeds_choose_among_solutions():
 # ---------------------------------------------------------------------- one transformation after another
 
 
-@pytest.mark.parametrize("settings", [{}, {"restart": 8}], ids=["plain", "restarts"])
-@pytest.mark.parametrize("board", [FOUR, SIX], ids=["4x4", "2x3"])
+@pytest.mark.parametrize(
+    ("board", "settings"),
+    [
+        pytest.param(FOUR, {}, id="4x4-plain"),
+        pytest.param(FOUR, {"restart": 8}, id="4x4-restarts", marks=pytest.mark.slow),
+        pytest.param(SIX, {}, id="2x3-plain", marks=pytest.mark.slow),
+        pytest.param(SIX, {"restart": 8}, id="2x3-restarts"),
+    ],
+)
 def test_an_excluded_digit_asks_for_another_solution(board, settings):
     """A cell that is not what it was: counted against all solutions of the puzzle with the cell free."""
     puzzles = reference.unique(board, BATCH)

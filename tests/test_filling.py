@@ -158,21 +158,30 @@ def test_digits_that_clash_end_an_attempt_at_once():
     assert not found.grids.any()
 
 
-def test_it_thinks_on_until_it_is_confident_or_out_of_patience():
+@pytest.mark.parametrize(
+    ("options", "looks"),
+    [
+        ({"patience": 3}, 3),
+        pytest.param({}, 4, marks=pytest.mark.slow),
+        pytest.param({"patience": 20}, 5, marks=pytest.mark.slow),
+        pytest.param({"patience": 20, "confident": 0.7}, 3, marks=pytest.mark.slow),
+    ],
+)
+def test_it_thinks_on_until_it_is_confident_or_out_of_patience(options, looks):
+    puzzles = of_the_pattern()
+    empty = (puzzles == 0).sum(axis=1)
+    found = run("iterative", puzzles, slow(), rules="none", **options)
+    assert (found.status == Status.SOLVED).all()
+    np.testing.assert_array_equal(found.network_calls, looks * empty)  # every position is thought about anew
+    np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
+
+
+@pytest.mark.slow
+def test_patience_ends_and_takes_what_there_is():
     puzzles = of_the_pattern()
     empty = (puzzles == 0).sum(axis=1)
     hasty = run("iterative", puzzles, slow(), rules="none", patience=1)
     assert (hasty.status[empty > 8] == Status.UNSOLVED).all()
-    for options, looks in (
-        ({"patience": 3}, 3),
-        ({}, 4),
-        ({"patience": 20}, 5),
-        ({"patience": 20, "confident": 0.7}, 3),
-    ):
-        found = run("iterative", puzzles, slow(), rules="none", **options)
-        assert (found.status == Status.SOLVED).all()
-        np.testing.assert_array_equal(found.network_calls, looks * empty)  # every position is thought about anew
-        np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
     set_in_its_ways = run("iterative", puzzles, oracle(2.0), rules="none", patience=20)  # 0.71, however long it looks
     np.testing.assert_array_equal(set_in_its_ways.network_calls, empty)
     at_once = run("one-shot", puzzles, slow(), patience=20)

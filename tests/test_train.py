@@ -247,13 +247,8 @@ def mesh():
     return jax.sharding.Mesh(np.asarray(jax.devices()[:1]), ("batch",))
 
 
-#: The others take longer to compile; whole runs below are the cube's.
-QUICK = ("cell_cnn",)
-
-
-@pytest.mark.parametrize(
-    "network", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in networks.NETWORKS]
-)
+@pytest.mark.slow  # whole runs below are the cube's
+@pytest.mark.parametrize("network", networks.NETWORKS)
 def test_every_architecture_trains(network, mesh, request):
     if network in reference.CONVOLUTIONAL:
         request.getfixturevalue("optimised")
@@ -534,6 +529,7 @@ def test_a_run_may_start_from_a_network(whole, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
     config = dataclasses.replace(small("cube", microbatch=2), looks=(3, 3))
     forward = forward_at(config, 1)
