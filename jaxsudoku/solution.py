@@ -23,9 +23,12 @@ class Solution(NamedTuple):
       status: int8[*b], one of ``Status``.
       iterations: int32[*b], grids looked at (nodes of the search tree).
       network_calls: int32[*b], positions that a network looked at; None, which is no leaf, of a solver without one.
+      errors: int32[*b], what is wrong with the best grid found, 0 where a puzzle is solved; None of a solver that does
+        not work on full grids.
     """
 
     grids: Any
     status: Any
     iterations: Any
     network_calls: Any = None
+    errors: Any = None

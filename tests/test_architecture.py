@@ -27,6 +27,7 @@ LEVELS = (
     ("branching",),
     ("exact",),
     ("symmetry", "rating", "fill", "roots"),
+    ("slots",),
     ("generation",),
     ("datasets",),
     ("env",),

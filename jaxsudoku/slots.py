@@ -1,0 +1,174 @@
+"""Puzzles worked off in slots that never idle: one whose puzzle has come to its end takes the next of the queue.
+
+A method that works on a puzzle step by step says how it begins, what a step is, and what it has come to; here it is
+applied to any number of puzzles, K at a time. What becomes of a puzzle depends on it and on its own seed alone, so
+results are the same however many slots there are, and in whatever company.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.branching import mix
+from jaxsudoku.planes import GROUP, nodes_to_planes, ones_and_twos, planes_to_grids, slices
+from jaxsudoku.roots import Roots, make_roots
+from jaxsudoku.solution import Solution, Status
+
+State = TypeVar("State")
+
+#: What stands for more grids than an int32 counts.
+_MANY = 2**31 - 1
+
+
+class Start(NamedTuple):
+    """What K puzzles are when they are begun.
+
+    Attributes:
+      grids: uint8[K, cells], the givens and what the rules have placed, 0 = open.
+      nodes: uint32[words, K], the packed candidates that the rules have left.
+      seeds: uint32[K], each puzzle's own.
+    """
+
+    grids: Array
+    nodes: Array
+    seeds: Array
+
+
+class View(NamedTuple):
+    """What work on K puzzles has come to.
+
+    Attributes:
+      over: bool[K], whether there is nothing left to do.
+      error: int32[K], that of the best grid so far; 0 where the puzzle is solved.
+      looked: int32[K], grids looked at in the last step.
+      refuted: bool[K], whether it is proven that there is no solution; over then.
+    """
+
+    over: Array
+    error: Array
+    looked: Array
+    refuted: Array
+
+
+class Method(NamedTuple, Generic[State]):
+    """A way to work on puzzles, step by step.
+
+    Attributes:
+      begin: the state of puzzles: ``Start`` to a pytree.
+      step: a step of all of them.
+      view: what they have come to.
+      grids: their best grids, uint8[K, cells]; those with an error of 0 are solutions.
+      merge: the one state where bool[K], else the other; by default lane by lane along every leaf's first axis.
+    """
+
+    begin: Callable[[Start], State]
+    step: Callable[[State], State]
+    view: Callable[[State], View]
+    grids: Callable[[State], Array]
+    merge: Callable[[Array, State, State], State]
+
+
+def by_first_axis(chosen: Array, one: State, other: State) -> State:
+    """The one pytree where bool[K] is chosen, else the other, along the first axis of every leaf."""
+
+    def merged(x: Array, y: Array) -> Array:
+        return jnp.where(chosen.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
+
+    return jax.tree.map(merged, one, other)
+
+
+def work_off(board: Board, puzzles: Array, key: Array, rules: str, width: int, method: Method[Any]) -> Solution:
+    """Works on puzzles until each has come to its end.
+
+    Args:
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      key: a JAX key; each puzzle's seed comes from it and from the puzzle's index.
+      rules: what is deduced first, to the end: one of ``propagation.RULES``.
+      width: how many puzzles are worked on together.
+      method: how.
+
+    Returns:
+      A ``Solution`` with ``errors``. SOLVED is an error of 0, UNSATISFIABLE what the rules or the method refute.
+    """
+    size = puzzles.shape[0]
+    if not size:
+        nothing = jnp.zeros(0, jnp.int32)
+        return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, errors=nothing)
+    roots = make_roots(board, puzzles, rules)
+    width = min(width, size)
+    queue = _Queue(board, roots, jax.random.bits(key, (size,)))
+    start = queue.at(jnp.arange(width, dtype=jnp.int32))
+
+    def work(now: tuple[Any, Array, Array, Solution]) -> tuple[Any, Array, Array, Solution]:
+        state, puzzle, taken, found = now
+        state = method.step(state)
+        view = method.view(state)
+        looked = found.iterations.at[puzzle].get(mode="fill", fill_value=0)
+        looked = looked + jnp.minimum(view.looked, _MANY - looked)
+        found = found._replace(iterations=found.iterations.at[puzzle].set(looked, mode="drop"))
+        ended = (puzzle < size) & view.over
+        following = functools.partial(_follow, queue, method, state, puzzle, taken, found, ended, view)
+        return lax.cond(ended.any(), following, lambda: (state, puzzle, taken, found))
+
+    looked = (roots.status != Status.INVALID).astype(jnp.int32)
+    found = Solution(roots.grids, roots.status, looked, errors=jnp.zeros(size, jnp.int32))
+    puzzle = roots.waiting[:width]
+    return lax.while_loop(
+        lambda now: (now[1] < size).any(), work, (method.begin(start), puzzle, jnp.int32(width), found)
+    )[3]
+
+
+class _Queue:
+    """The open puzzles, in their order."""
+
+    def __init__(self, board: Board, roots: Roots, seeds: Array) -> None:
+        self.board, self.roots, self.seeds = board, roots, seeds
+
+    def numbers(self, places: Array) -> Array:
+        """The puzzles at these places of the queue; N behind its end."""
+        return self.roots.waiting.at[places].get(mode="fill", fill_value=len(self.seeds))
+
+    def at(self, places: Array) -> Start:
+        """The starts of the puzzles at these places of the queue; behind its end, nothing sensible."""
+        puzzle = jnp.minimum(self.numbers(places), len(self.seeds) - 1)
+        width = len(puzzle)
+        nodes = self.roots.nodes[:, puzzle]
+        planes = nodes_to_planes(self.board, jnp.pad(nodes, ((0, 0), (0, -width % GROUP))))
+        placed = planes & ~ones_and_twos(slices(planes, 0))[1]
+        grids = planes_to_grids(self.board, placed)[:width]
+        return Start(grids, nodes, mix(self.seeds[puzzle]))
+
+
+def _follow(
+    queue: _Queue,
+    method: Method[Any],
+    state: Any,
+    puzzle: Array,
+    taken: Array,
+    found: Solution,
+    ended: Array,
+    view: View,
+) -> tuple[Any, Array, Array, Solution]:
+    """Puts the answers of ended puzzles away, and begins the next ones in their slots."""
+    mine = jnp.where(ended, puzzle, len(queue.seeds))
+    solved = view.error == 0
+    known = [jnp.int8(status) for status in (Status.SOLVED, Status.UNSATISFIABLE)]
+    status = jnp.select([solved, view.refuted], known, jnp.int8(Status.UNSOLVED))
+    grids = jnp.where(solved[:, None], method.grids(state), 0)
+    found = found._replace(
+        grids=found.grids.at[mine].set(grids, mode="drop"),
+        status=found.status.at[mine].set(status, mode="drop"),
+        errors=found.errors.at[mine].set(view.error, mode="drop"),
+    )
+    turn = jnp.cumsum(ended, dtype=jnp.int32)
+    places = jnp.where(ended, taken + turn - 1, len(queue.seeds))
+    state = method.merge(ended, method.begin(queue.at(places)), state)
+    return state, jnp.where(ended, queue.numbers(places), puzzle), taken + turn[-1], found
