@@ -11,7 +11,7 @@ class Status(enum.IntEnum):
 
     UNSOLVED = 0  #: the budget was spent before an answer was found
     SOLVED = 1  #: the grid is complete, keeps the givens and breaks no rule
-    UNSATISFIABLE = 2  #: proved to have no solution (complete solvers alone may say so)
+    UNSATISFIABLE = 2  #: proved to have no solution
     INVALID = 3  #: the givens clash, or a value lies outside 0..side
 
 

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku import exact, filling, search
+from jaxsudoku import classic, exact, filling, search
 from jaxsudoku.board import Board
 from jaxsudoku.grid import is_solved
 from jaxsudoku.settings import at_least, one_of, whole_words
@@ -156,6 +156,12 @@ SOLVERS: dict[str, Solver] = {
                search.mcgs, search.McgsConfig, search.fit, complete=True, guided=True, told=search.told),
         Solver("mcts", "tree search by random rollouts: UCT, with proofs and a way back",
                search.mcts, search.MctsConfig, search.fit, complete=True, told=search.told),
+        Solver("depth-first", "textbook depth-first search over partly filled grids, in three orders",
+               classic.depth_first, classic.DepthFirstConfig, classic.fit, complete=True),
+        Solver("best-first", "textbook greedy best-first search over partly filled grids, by three heuristics",
+               classic.best_first, classic.BestFirstConfig, classic.fit, complete=False),
+        Solver("elimination", "textbook candidate elimination, alone or with depth-first or best-first search behind",
+               classic.elimination, classic.EliminationConfig, classic.fit, complete=True),
     )
 }  # fmt: skip
 

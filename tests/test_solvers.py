@@ -32,6 +32,7 @@ SMALL_SETTINGS = {
     "one-shot": {"lanes": 32, "rules": "singles", "restarts": 3},
     "guided-exact": {"lanes": 32},
     **{name: {"lanes": 32, "simulations": 4} for name in SEARCHES},
+    "best-first": {"room": 64},
 }
 
 
@@ -102,7 +103,7 @@ def test_answers_are_right(solver, board):
         if solver.complete:
             assert status == truth
         else:
-            assert status in {Status.UNSOLVED, truth} - {Status.UNSATISFIABLE}
+            assert status in {Status.UNSOLVED, truth}
         if status == Status.SOLVED:
             assert reference.is_solution(board, grid, puzzle)
     assert (found.status[[17, 18, 19, 21]] != Status.SOLVED).all()

@@ -1,0 +1,152 @@
+"""Nodes of the textbook searches: partly filled grids, and what is seen of them when they are looked at.
+
+A node is packed as its candidates, uint32[words]: of a filled cell its digit alone, of an empty one what the rules have
+left, which is every digit if no rules run. Sets of placements (a digit in a cell) are packed in the same way. Here the
+axis of nodes comes first: searches gather them from paths and queues.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import (
+    GROUP,
+    any_of,
+    count_planes,
+    exactly_one,
+    fence,
+    nodes_to_planes,
+    planes_to_nodes,
+    slices,
+    unpack_lanes,
+)
+from jaxsudoku.propagation import settle, singles
+
+#: More than any rank.
+_LAST = 2**32 - 1
+
+
+class Look(NamedTuple):
+    """What is seen of K nodes.
+
+    Attributes:
+      nodes: uint32[K, words], what the rules make of them.
+      legal: uint32[K, words], the placements in empty cells that clash with no filled cell.
+      filled: uint32[K, words], the placements that are made.
+      empty: bool[K, cells], the cells that are not filled.
+      counts: uint32[K, cells], how many legal digits each has.
+      dead: bool[K], whether the rules refute the node. A cell may be left without a legal digit before that shows.
+      solved: bool[K], whether every cell is filled, and rightly so.
+    """
+
+    nodes: Array
+    legal: Array
+    filled: Array
+    empty: Array
+    counts: Array
+    dead: Array
+    solved: Array
+
+
+def look(board: Board, nodes: Array, rules: str) -> Look:
+    """Looks at nodes uint32[K, words], and applies rules to the end; K is any number."""
+    size = len(nodes)
+    planes = nodes_to_planes(board, jnp.pad(nodes.T, ((0, 0), (0, -size % GROUP))))
+    planes, dead, solved = settle(board, planes, rules)
+    filled = fence(exactly_one(slices(planes, 0)))
+    # where rules have run, nothing is left that clashes
+    free = singles(board, planes, hidden=False) if rules == "none" else planes
+    legal = fence(free & ~filled[None])
+    counts = any_of(
+        [unpack_cells(board, bits).astype(jnp.uint32) << at for at, bits in enumerate(count_planes(slices(legal, 0)))]
+    )
+
+    def packed(planes: Array) -> Array:
+        return planes_to_nodes(board, fence(planes)).T
+
+    empty = unpack_cells(board, ~filled)
+    parts = packed(planes), packed(legal), packed(planes & filled[None]), empty, counts
+    return Look(*(part[:size] for part in (*parts, unpack_lanes(dead), unpack_lanes(solved))))
+
+
+def unpack_cells(board: Board, planes: Array) -> Array:
+    """One truth value a cell, uint32[side, side, W], as bool[32 W, cells]."""
+    bits = fence(planes).reshape(board.cells, 1, -1) >> np.arange(GROUP, dtype=np.uint32)[:, None]
+    return (bits & 1).astype(bool).reshape(board.cells, -1).T
+
+
+def unpacked(board: Board, packed: Array) -> Array:
+    """Placements uint32[K, words] one by one: bool[K, side, cells]."""
+    bits = packed[:, :, None] >> np.arange(GROUP, dtype=np.uint32) & 1
+    return bits.astype(bool).reshape(len(packed), -1)[:, : board.candidates].reshape(-1, board.side, board.cells)
+
+
+def digits_in(board: Board, placements: Array, cell: Array) -> Array:
+    """The digits of placements uint32[K, words] in a cell int32[K], a bit each: uint32[K]."""
+    digit = np.arange(board.side, dtype=np.uint32)
+    number = digit.astype(np.int32) * board.cells + cell[:, None]
+    bits = jnp.take_along_axis(placements, number // GROUP, axis=1) >> (number % GROUP).astype(jnp.uint32) & 1
+    return (bits << digit).sum(axis=1, dtype=jnp.uint32)
+
+
+def grids(board: Board, filled: Array) -> Array:
+    """The digits of placements, at most one a cell, packed as uint32[K, words]: uint8[K, cells], 0 = none."""
+    digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
+    return (unpacked(board, filled) * digits).sum(axis=1, dtype=jnp.uint8)
+
+
+def literal(board: Board, digit: Array, cell: Array) -> Array:
+    """A placement alone, packed; digits from 0 and cells int32[*b] to uint32[*b, words]."""
+    number = digit * board.cells + cell
+    word = np.arange(board.words, dtype=np.int32)
+    bit = jnp.uint32(1) << (number % GROUP).astype(jnp.uint32)
+    return jnp.where(word == (number // GROUP)[..., None], bit[..., None], jnp.uint32(0))
+
+
+def in_cell(board: Board, cell: Array) -> Array:
+    """All placements in a cell, packed: int32[*b] to uint32[*b, words]."""
+    return jnp.asarray(_cells(board))[cell]
+
+
+def place(board: Board, nodes: Array, digit: Array, cell: Array) -> Array:
+    """The nodes uint32[*b, words] with a digit, from 0, placed in a cell; no rule runs."""
+    return nodes & (~in_cell(board, cell) | literal(board, digit, cell))
+
+
+def first_cell(among: Array, rank: Array) -> Array:
+    """The cell of the least rank uint32[K, cells], then of the least number, among some bool[K, cells]: int32[K].
+
+    Of equal ranks, what is compared is the bits that the numbers leave free.
+    """
+    return _first(among, rank, np.arange(among.shape[1], dtype=np.uint32))
+
+
+def first_placement(among: Array, rank: Array) -> tuple[Array, Array]:
+    """As ``first_cell`` the first placement, cell by cell, of bool[K, side, cells]: its digit and cell, int32[K]."""
+    size, side, cells = among.shape
+    number = np.arange(side, dtype=np.uint32)[:, None] + np.arange(cells, dtype=np.uint32) * side
+    rank = jnp.broadcast_to(rank, among.shape).reshape(size, -1)
+    first = _first(among.reshape(size, -1), rank, number.reshape(-1))
+    return first % side, first // side
+
+
+def _first(among: Array, rank: Array, number: np.ndarray) -> Array:
+    # one number to compare, as finding the place of a minimum is slow
+    bits = (len(number) - 1).bit_length()
+    least = jnp.where(among, rank << bits | number, np.uint32(_LAST)).min(axis=1)
+    return jnp.minimum(least & ((1 << bits) - 1), len(number) - 1).astype(jnp.int32)
+
+
+@functools.lru_cache(maxsize=32)
+def _cells(board: Board) -> np.ndarray:
+    """Of each cell all its placements, packed: uint32[cells, words]."""
+    table = np.zeros((board.cells, board.words * GROUP), bool)
+    for cell in range(board.cells):
+        table[cell, np.arange(board.side) * board.cells + cell] = True
+    return (table.reshape(board.cells, board.words, GROUP) << np.arange(GROUP, dtype=np.uint32)).sum(2, dtype=np.uint32)
