@@ -22,10 +22,10 @@ HEURISTICS = ("most-constrained", "conflicts", "remaining")
 SEARCHES = ("none", "depth-first", "best-first")
 
 #: Puzzles of a 9x9 board that are searched together, on a CPU and elsewhere, and fewest on any board.
-_PATHS = {"cpu": 64, "accelerator": 8192, "least": 32}
+_PATHS = {"cpu": 32, "accelerator": 8192, "least": 32}
 
 #: The same of best-first search, which looks at all children of a node at once.
-_QUEUES = {"cpu": 32, "accelerator": 1024, "least": 4}
+_QUEUES = {"cpu": 16, "accelerator": 1024, "least": 4}
 
 
 @dataclasses.dataclass(frozen=True)

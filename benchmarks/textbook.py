@@ -1,0 +1,132 @@
+"""The textbook search course work again (IFT3335, on AIMA's search code): its own questions, answered in one run.
+
+Depth-first search in three orders within 10,000 nodes, best-first search by three heuristics, and candidate elimination
+alone and with a search behind it. Told are the puzzles that a solver claims to have solved, those whose grid is right,
+as numpy alone judges it, and the nodes that were explored.
+
+    python benchmarks/textbook.py --set ift3335_100,ift3335_1000 --json benchmarks/out/textbook.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import checking
+import machine
+import numpy as np
+import report
+import sets
+
+#: What is asked of the solvers, by the question's name: (solver, options). Depth-first as the course work has it may
+#: fill any cell of a grid next; with "cell" the order names the cell.
+QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "depth-first": [
+        ("depth-first", {"actions": actions, "order": order})
+        for actions in ("any", "cell")
+        for order in ("sequential", "random", "sorted")
+    ],
+    "best-first": [
+        ("best-first", {"heuristic": heuristic, "room": 8192})
+        for heuristic in ("most-constrained", "conflicts", "remaining")
+    ],
+    "elimination": [("elimination", {"then": then}) for then in ("none", "depth-first", "best-first")],
+}
+
+#: Of these the course work limits the nodes.
+_BOUNDED = ("depth-first", "best-first")
+
+_COLUMNS = (
+    ("set", 14, "<"),
+    ("solver", 12, "<"),
+    ("settings", 36, "<"),
+    ("puzzles", 7, ">"),
+    ("claimed", 7, ">"),
+    ("valid", 7, ">"),
+    ("nodes: mean", 11, ">"),
+    ("median", 8, ">"),
+    ("most", 9, ">"),
+    ("seconds", 8, ">"),
+)
+
+
+def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What a solver makes of the puzzles; compiled before the clock starts."""
+    import jaxsudoku as js
+
+    half = max(-(-len(puzzles) // 2), 32)  # so that two threads share them
+    nothing = np.full_like(puzzles, 255)  # of the same shapes, so the same program; and over at once
+    js.solve(nothing, solver=solver, batch_size=half, **options)
+    start = time.perf_counter()
+    found = js.solve(puzzles, solver=solver, batch_size=half, **options)
+    seconds = time.perf_counter() - start
+    claimed = found.status == js.Status.SOLVED
+    valid = claimed & checking.rightly_solved(puzzles, found.grids)
+    return {
+        "claimed": int(claimed.sum()), "valid": int(valid.sum()), "mean": float(found.iterations.mean()),
+        "median": float(np.median(found.iterations)), "most": int(found.iterations.max()), "seconds": seconds,
+    }  # fmt: skip
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    settings = " ".join(f"{name}={value}" for name, value in row["options"].items())
+    return report.aligned([
+        row["set"], row["solver"], settings, f"{row['puzzles']:,}", f"{row['claimed']:,}", f"{row['valid']:,}",
+        f"{row['mean']:,.1f}", f"{row['median']:,.0f}", f"{row['most']:,}", f"{row['seconds']:,.2f}",
+    ], _COLUMNS)  # fmt: skip
+
+
+def main() -> int:
+    args = _parse()
+    about = machine.describe(machine.keep_to_cores("all"), [])
+    print("\n".join(machine.lines(about)))
+    print(f"at most {args.bound:,} nodes of {', '.join(_BOUNDED)}\n")
+    print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
+    rows = []
+    for name in args.set:
+        puzzle_set = sets.load(name, args.data)
+        if puzzle_set is None:
+            print(f"textbook: no set {name}", file=sys.stderr)
+            return 2
+        puzzles = puzzle_set.puzzles[: args.puzzles]
+        for question in args.questions:
+            for solver, options in QUESTIONS[question]:
+                bound = {"bound": args.bound} if solver in _BOUNDED else {}
+                about_row = {"set": name, "solver": solver, "options": options, "puzzles": len(puzzles)}
+                rows.append(about_row | measure(puzzles, solver, options | bound))
+                print(line(rows[-1]), flush=True)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"about": about | {"bound": args.bound}, "rows": rows}, indent=1) + "\n")
+    wrong = sum(row["claimed"] - row["valid"] for row in rows)
+    if wrong:
+        print(f"textbook: {wrong} grids claimed as solved are not", file=sys.stderr)
+    return int(wrong > 0)
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    add = parser.add_argument
+
+    def names(text: str) -> list[str]:
+        return text.split(",")
+
+    add("--set", type=names, default=["ift3335_100", "ift3335_1000"], help="puzzle sets by their names")
+    add("--data", help="folder of puzzle sets")
+    add("--puzzles", type=int, help="so many of each, the first ones; by default all")
+    add("--questions", type=names, default=list(QUESTIONS), help=f"of {', '.join(QUESTIONS)} (default: all)")
+    add("--bound", type=int, default=10_000, help="nodes after which a search leaves a puzzle (default: 10000)")
+    add("--json", type=Path, help="file for all raw figures")
+    args = parser.parse_args()
+    if unknown := [name for name in args.questions if name not in QUESTIONS]:
+        parser.error(f"unknown {', '.join(unknown)}: choose from {', '.join(QUESTIONS)}")
+    return args
+
+
+if __name__ == "__main__":
+    sys.exit(main())
