@@ -31,8 +31,7 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         for order in ("sequential", "random", "sorted")
     ],
     "best-first": [
-        ("best-first", {"heuristic": heuristic, "room": 8192})
-        for heuristic in ("most-constrained", "conflicts", "remaining")
+        ("best-first", {"heuristic": heuristic}) for heuristic in ("most-constrained", "conflicts", "remaining")
     ],
     "elimination": [("elimination", {"then": then}) for then in ("none", "depth-first", "best-first")],
 }
