@@ -30,6 +30,9 @@ from .nodes import Look, first_cell, first_placement, grids, in_cell, literal, l
 #: Puts the numbers of nodes far apart, before they are mixed: 2**32 by the golden ratio.
 _APART = np.uint32(0x9E3779B9)
 
+#: What stands for more nodes than an int32 counts.
+_MANY = 2**31 - 1
+
 
 class Frame(NamedTuple):
     """Nodes of paths, [K, ...] or [K, depth, ...].
@@ -106,7 +109,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         frames = jax.tree.map(
             lambda leaf, value: leaf.at[lane, to].set(value, mode="drop"), path.frames, frame._replace(pending=left)
         )
-        explored = path.explored + ~known
+        explored = path.explored + (~known & (path.explored < _MANY))
         return Path(
             frames=frames,
             depth=jnp.maximum(at + more, 0),
@@ -153,7 +156,7 @@ def _first_child(board: Board, config: DepthFirstConfig, frame: Frame, noise: Ar
     pending = unpacked(board, frame.pending)
     rank = jnp.zeros((len(noise), 1, 1), jnp.uint32)
     if config.order == "random":
-        rank = _drawn(noise, pending.shape[1:])
+        rank = _drawn(~noise, pending.shape[1:])  # or the cell that was drawn would tell its digit
     elif config.order == "sorted" and frame.legal is not None:  # else all that is pending is of one cell
         rank = unpacked(board, frame.legal).sum(axis=1, keepdims=True, dtype=jnp.uint32)
     return first_placement(pending, rank)

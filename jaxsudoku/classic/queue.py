@@ -2,8 +2,8 @@
 
 Greedy, as the way already gone counts for nothing. The children of a node are the legal digits of its most constrained
 cell. Two of them hold different digits in that cell, and so do all that comes of them: a grid can't be come to twice,
-and a closed set would never be asked in vain. A child that the rules refute, or that has an empty cell without a legal
-digit, leads nowhere and does not wait.
+so no closed set is needed. A child that the rules refute, or that has an empty cell without a legal digit, leads nowhere
+and does not wait.
 
 Each puzzle has a queue of its own with room for so many nodes, in no order: its best is looked for at every step.
 """
@@ -86,7 +86,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
 
     def step(queue: Queue) -> Queue:
         begun = queue.born > 0
-        place_of, best = _pop(queue)
+        hole, best = _pop(queue)
         popped = begun & (queue.size > 0)
         explored = queue.explored + popped
         nodes = jnp.where(begun[:, None], best.nodes, queue.nodes)
@@ -100,7 +100,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         left = queue.size - popped
         size = left + turn[:, -1]
         return Queue(
-            entries=_push(queue, popped, place_of, left, born, enter, turn),
+            entries=_push(queue, popped, hole, left, born, enter, turn),
             size=jnp.minimum(size, config.room),
             born=queue.born + turn[:, -1],
             nodes=nodes,
