@@ -177,7 +177,7 @@ def assert_same(found, expected):
     ],
 )
 def test_depth_first_explores_what_the_textbook_does(board, order, actions, rules):
-    puzzles = puzzles_of(board)
+    puzzles = puzzles_of(board, SIZE // 2 if rules == "singles" else SIZE)  # which plain Python is slow at
     config = classic.DepthFirstConfig(order=order, actions=actions, rules=rules, bound=BOUND)
     expected = [depth_first(board, puzzle, order, actions, rules, BOUND) for puzzle in puzzles]
     assert {Status.SOLVED, Status.UNSATISFIABLE} <= {status for _, status, _ in expected}
@@ -216,9 +216,7 @@ def test_random_orders_differ_by_the_seed_and_find_solutions():
     assert (explored >= 17).all()
     assert all(reference.is_solution(FOUR, grid) for grid in grids)
     assert len(np.unique(grids, axis=0)) > 32
-    # no digit and no order of digits is preferred
-    counts = np.bincount(grids[:, 0], minlength=5)[1:]
-    assert counts.min() > 4
+    assert (np.bincount(grids[:, 0], minlength=5)[1:] > 4).all()
 
 
 # ---------------------------------------------------------------------- best-first

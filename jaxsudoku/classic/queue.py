@@ -2,8 +2,8 @@
 
 Greedy, as the way already gone counts for nothing. The children of a node are the legal digits of its most constrained
 cell. Two of them hold different digits in that cell, and so do all that comes of them: a grid can't be come to twice,
-so no closed set is needed. A child that the rules refute, or that has an empty cell without a legal digit, leads nowhere
-and does not wait.
+so no closed set is needed. A child that the rules refute, or that has an empty cell without a legal digit, leads
+nowhere and does not wait.
 
 Each puzzle has a queue of its own with room for so many nodes, in no order: its best is looked for at every step.
 """
