@@ -103,27 +103,47 @@ def work_off(board: Board, puzzles: Array, key: Array, rules: str, width: int, m
         nothing = jnp.zeros(0, jnp.int32)
         return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, errors=nothing)
     roots = make_roots(board, puzzles, rules)
-    width = min(width, size)
     queue = _Queue(board, roots, jax.random.bits(key, (size,)))
-    start = queue.at(jnp.arange(width, dtype=jnp.int32))
-
-    def work(now: tuple[Any, Array, Array, Solution]) -> tuple[Any, Array, Array, Solution]:
-        state, puzzle, taken, found = now
-        state = method.step(state)
-        view = method.view(state)
-        looked = found.iterations.at[puzzle].get(mode="fill", fill_value=0)
-        looked = looked + jnp.minimum(view.looked, _MANY - looked)
-        found = found._replace(iterations=found.iterations.at[puzzle].set(looked, mode="drop"))
-        ended = (puzzle < size) & view.over
-        following = functools.partial(_follow, queue, method, state, puzzle, taken, found, ended, view)
-        return lax.cond(ended.any(), following, lambda: (state, puzzle, taken, found))
-
+    width = min(width, size)
     looked = (roots.status != Status.INVALID).astype(jnp.int32)
     found = Solution(roots.grids, roots.status, looked, errors=jnp.zeros(size, jnp.int32))
-    puzzle = roots.waiting[:width]
-    return lax.while_loop(
-        lambda now: (now[1] < size).any(), work, (method.begin(start), puzzle, jnp.int32(width), found)
-    )[3]
+
+    def work(now: _Work) -> _Work:
+        now = lax.cond(now.ended.any(), functools.partial(_follow, queue, method), lambda now: now, now)
+        state = method.step(now.state)
+        view = method.view(state)
+        looked = now.found.iterations.at[now.puzzle].get(mode="fill", fill_value=0)
+        looked = looked + jnp.minimum(view.looked, _MANY - looked)
+        found = now.found._replace(iterations=now.found.iterations.at[now.puzzle].set(looked, mode="drop"))
+        return _Work(state, view, now.puzzle, (now.puzzle < size) & view.over, now.taken, found)
+
+    # at first every slot is one whose puzzle has come to its end, so that beginning is compiled once
+    nobody = jnp.full(width, size, jnp.int32)
+    shapes = jax.eval_shape(lambda: method.begin(queue.at(nobody)))
+    state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    first = _Work(state, method.view(state), nobody, jnp.ones(width, bool), jnp.int32(0), found)
+    waiting = (roots.waiting < size).sum(dtype=jnp.int32)
+    return lax.while_loop(lambda now: (now.puzzle < size).any() | (now.taken < waiting), work, first).found
+
+
+class _Work(NamedTuple):
+    """Slots at work.
+
+    Attributes:
+      state: the method's.
+      view: what it has come to.
+      puzzle: int32[K], whose the slots are; N for an idle one.
+      ended: bool[K], whether a slot takes the next puzzle.
+      taken: how many of the queue were taken, and more when it is at its end.
+      found: the answers so far.
+    """
+
+    state: Any
+    view: View
+    puzzle: Array
+    ended: Array
+    taken: Array
+    found: Solution
 
 
 class _Queue:
@@ -147,28 +167,21 @@ class _Queue:
         return Start(grids, nodes, mix(self.seeds[puzzle]))
 
 
-def _follow(
-    queue: _Queue,
-    method: Method[Any],
-    state: Any,
-    puzzle: Array,
-    taken: Array,
-    found: Solution,
-    ended: Array,
-    view: View,
-) -> tuple[Any, Array, Array, Solution]:
+def _follow(queue: _Queue, method: Method[Any], now: _Work) -> _Work:
     """Puts the answers of ended puzzles away, and begins the next ones in their slots."""
-    mine = jnp.where(ended, puzzle, len(queue.seeds))
+    size, ended, view = len(queue.seeds), now.ended, now.view
+    mine = jnp.where(ended, now.puzzle, size)
     solved = view.error == 0
     known = [jnp.int8(status) for status in (Status.SOLVED, Status.UNSATISFIABLE)]
     status = jnp.select([solved, view.refuted], known, jnp.int8(Status.UNSOLVED))
-    grids = jnp.where(solved[:, None], method.grids(state), 0)
-    found = found._replace(
-        grids=found.grids.at[mine].set(grids, mode="drop"),
-        status=found.status.at[mine].set(status, mode="drop"),
-        errors=found.errors.at[mine].set(view.error, mode="drop"),
+    grids = jnp.where(solved[:, None], method.grids(now.state), 0)
+    found = now.found._replace(
+        grids=now.found.grids.at[mine].set(grids, mode="drop"),
+        status=now.found.status.at[mine].set(status, mode="drop"),
+        errors=now.found.errors.at[mine].set(view.error, mode="drop"),
     )
     turn = jnp.cumsum(ended, dtype=jnp.int32)
-    places = jnp.where(ended, taken + turn - 1, len(queue.seeds))
-    state = method.merge(ended, method.begin(queue.at(places)), state)
-    return state, jnp.where(ended, queue.numbers(places), puzzle), taken + turn[-1], found
+    places = jnp.where(ended, now.taken + turn - 1, size)
+    state = method.merge(ended, method.begin(queue.at(places)), now.state)
+    puzzle = jnp.where(ended, queue.numbers(places), now.puzzle)
+    return _Work(state, view, puzzle, jnp.zeros_like(ended), now.taken + turn[-1], found)

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku import classic, exact, filling, search
+from jaxsudoku import classic, exact, filling, population, search
 from jaxsudoku.board import Board
 from jaxsudoku.grid import is_solved
 from jaxsudoku.settings import at_least, one_of, whole_words
@@ -162,6 +162,8 @@ SOLVERS: dict[str, Solver] = {
                classic.best_first, classic.BestFirstConfig, classic.fit, complete=False),
         Solver("elimination", "textbook candidate elimination, alone or with depth-first or best-first search behind",
                classic.elimination, classic.EliminationConfig, classic.fit, complete=True),
+        Solver("annealing", "simulated annealing and replica exchange of full grids",
+               population.annealing, population.AnnealingConfig, population.fit, complete=False),
     )
 }  # fmt: skip
 
