@@ -107,7 +107,7 @@ def count_planes(planes: Sequence[Array]) -> list[Array]:
             fence(count_planes(planes[start : start + _COUNTED_TOGETHER]))
             for start in range(0, len(planes), _COUNTED_TOGETHER)
         ]
-        return functools.reduce(lambda x, y: fence(_add(x, y)), sums)
+        return functools.reduce(lambda x, y: fence(add(x, y)), sums)
     total: list[Array] = []
     for seen, plane in enumerate(planes, 1):
         carry = plane
@@ -118,8 +118,8 @@ def count_planes(planes: Sequence[Array]) -> list[Array]:
     return total
 
 
-def _add(x: Sequence[Array], y: Sequence[Array]) -> list[Array]:
-    """The sum of two binary numbers of planes."""
+def add(x: Sequence[Array], y: Sequence[Array]) -> list[Array]:
+    """The sum of two binary numbers of planes, a place longer than the longer."""
     total = []
     carry = jnp.zeros_like(x[0])
     for a, b in itertools.zip_longest(x, y, fillvalue=carry):

@@ -39,7 +39,7 @@ def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig,
       A ``Solution``. ``iterations`` int32[N] are the grids that were looked at, swaps tried in all chains; ``errors``
       int32[N] the digits that the lines of the best grid miss.
     """
-    from .annealing import method
+    from .chains import method
 
     return work_off(board, puzzles, key, config.rules, config.slots or 1, method(board, config))
 

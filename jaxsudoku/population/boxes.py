@@ -32,19 +32,16 @@ def lines(board: Board) -> np.ndarray:
 
 
 class Pairs(NamedTuple):
-    """Every pair of cells of a box, and what their digits meet in the lines.
+    """Every pair of cells of a box, and the lines that a swap changes.
 
     Attributes:
       cells: int32[pairs, 2], in a mixed order.
-      others: int32[pairs, slots, side - 1], the other cells of the lines that hold the first cell and not the second,
-        in the first half of the slots; of those that hold the second alone in the other half. The board's number of
-        cells stands for none.
-      used: bool[pairs, slots], whether a slot holds a line.
+      lines: int32[pairs, m], first those that hold the first cell and not the second, half of m at most, then those
+        that hold the second alone. The number of all lines stands for none.
     """
 
     cells: np.ndarray
-    others: np.ndarray
-    used: np.ndarray
+    lines: np.ndarray
 
 
 @functools.lru_cache(maxsize=32)
@@ -52,17 +49,21 @@ def pairs(board: Board) -> Pairs:
     """The pairs of a board."""
     cells = np.array([pair for box in boxes(board) for pair in itertools.combinations(box, 2)], np.int32)
     cells = np.random.default_rng(0).permutation(cells)
-    through = [[line for line in lines(board).tolist() if cell in line] for cell in range(board.cells)]
+    through = [set(np.flatnonzero((lines(board) == cell).any(axis=1)).tolist()) for cell in range(board.cells)]
     half = max(map(len, through))
-    others = np.full((len(cells), 2 * half, board.side - 1), board.cells, np.int32)
-    used = np.zeros((len(cells), 2 * half), bool)
-    for number, pair in enumerate(cells.tolist()):
-        for first, (mine, theirs) in zip((0, half), (pair, pair[::-1]), strict=True):
-            alone = [line for line in through[mine] if theirs not in line]
-            for slot, line in enumerate(alone, first):
-                others[number, slot] = [cell for cell in line if cell != mine]
-                used[number, slot] = True
-    return Pairs(cells, others, used)
+    changed = np.full((len(cells), 2 * half), len(lines(board)), np.int32)
+    for number, (first, second) in enumerate(cells.tolist()):
+        for place, alone in ((0, through[first] - through[second]), (half, through[second] - through[first])):
+            changed[number, place : place + len(alone)] = sorted(alone)
+    return Pairs(cells, changed)
+
+
+@functools.lru_cache(maxsize=32)
+def most_in_a_line(board: Board) -> int:
+    """How often a line may hold a digit where every box holds it once: how many boxes it meets, at most."""
+    box_of = np.empty(board.cells, np.int32)
+    box_of[boxes(board)] = np.arange(board.side)[:, None]
+    return max(len(set(box_of[line].tolist())) for line in lines(board))
 
 
 def filled(board: Board, grids: Array) -> Array:

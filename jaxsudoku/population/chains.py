@@ -2,10 +2,11 @@
 
 Lewis (2007) anneals one grid whose boxes are permutations: swap two free cells of a box, keep the swap if the error
 (digits that rows and columns miss) does not rise, or else with probability exp(-rise / temperature). Here a grid is a
-bit of planes uint32[cells, side, W], one-hot in the digit, and a step tries one swap in all chains of all puzzles: what
-the swap does to the error is a few folds over planes, and the coins of all chains are thrown together, comparing random
-planes with the binary digits of exp(-rise / temperature) from the least on. Where a cell of the pair is given, nothing
-happens. A sweep tries every pair of cells of every box once, in a fixed, mixed order.
+bit of planes uint32[cells, side, W], one-hot in the digit, beside which binary numbers of planes count the digits of
+every line, and a step tries one swap in all chains of all puzzles: what the swap does to the error is a fold over the
+digits of the lines it changes, and the coins of all chains are thrown together, comparing random planes with the binary
+digits of exp(-rise / temperature) from the least on. Where a cell of the pair is given, nothing happens. A sweep tries
+every pair of cells of every box once, in a fixed, mixed order.
 
 Two schedules. With "exchange" the chains of a word have temperatures of their own, and after each sweep chains of
 neighbouring temperatures swap their grids with the probability that keeps both distributions (replica exchange,
@@ -24,17 +25,17 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.branching import mix
-from jaxsudoku.planes import GROUP, any_of, count_planes, fence, slices, unpack_lanes
+from jaxsudoku.planes import GROUP, add, any_of, count_planes, fence, slices, unpack_lanes
 from jaxsudoku.slots import Method, Start, View
 
-from .boxes import boxes, filled, lines, pairs
+from .boxes import boxes, filled, lines, most_in_a_line, pairs
 from .config import AnnealingConfig
 
 #: Rises of the error that a chain may take in one swap; what rises more is never kept.
-_RISES = 4
+_RISES = 3
 
 #: Binary digits of a probability.
-_DIGITS = 14
+_DIGITS = 12
 
 _ALL = np.uint32(0xFFFFFFFF)
 
@@ -46,7 +47,9 @@ class Chains(NamedTuple):
     """The chains of K puzzles, W words in all; those of puzzle k are the words k W / K and on.
 
     Attributes:
-      planes: uint32[cells + 1, side, W], the grids, one-hot; the last cell is none of the board's, and empty.
+      planes: uint32[cells, side, W], the grids, one-hot.
+      counts: uint32[lines + 1, places, side, W], how often each line holds each digit, a binary number, the least place
+        first; the last line is none of the board's.
       free: uint32[cells, W], set in all bits where a cell of the word's puzzle is free.
       seeds: uint32[W].
       age: int32[W], sweeps done.
@@ -55,6 +58,7 @@ class Chains(NamedTuple):
     """
 
     planes: Array
+    counts: Array
     free: Array
     seeds: Array
     age: Array
@@ -73,23 +77,25 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
         width = grids.shape[1]
         digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
         planes = jnp.where(grids[:, None] == digits, _ALL, jnp.uint32(0))
-        planes = jnp.concatenate([planes, jnp.zeros((1, *planes.shape[1:]), jnp.uint32)])
         number = jnp.arange(width, dtype=jnp.uint32) % words
         seeds = mix(jnp.repeat(start.seeds, words) + number * _GOLDEN)
         nothing = jnp.zeros((GROUP, width), jnp.int32)
         most = jnp.full(width, lines(board).size, jnp.int32)
-        return Chains(planes, jnp.where(given == 0, _ALL, jnp.uint32(0)), seeds, nothing[0], nothing, most)
+        free = jnp.where(given == 0, _ALL, jnp.uint32(0))
+        return Chains(planes, _counted(board, planes), free, seeds, nothing[0], nothing, most)
 
     def step(chains: Chains) -> Chains:
         seeds = mix(chains.seeds + chains.age.astype(jnp.uint32) * _GOLDEN)
-        planes = chains.planes
+        now = chains
         if inverse is not None:
-            planes = _exchanged(planes, chains.cost, inverse, chains.age, mix(seeds ^ _GOLDEN), config.temperatures)
-        limits = jnp.moveaxis(jnp.asarray(table)[chains.age % len(table)], 0, -1)
-        planes = _sweep(board, planes, chains.free, seeds, jnp.where(chains.age == 0, _ALL, jnp.uint32(0)), limits)
-        cost = _costs(board, planes)
+            swapped = _exchanging(chains.cost, inverse, chains.age, mix(seeds ^ _GOLDEN), config.temperatures)
+            now = now._replace(planes=_moved(now.planes, swapped), counts=_moved(now.counts, swapped))
+        limits = fence(jnp.moveaxis(jnp.asarray(table)[chains.age % len(table)], 0, -1))
+        shuffled = jnp.where(chains.age == 0, _ALL, jnp.uint32(0))
+        planes, counts = _sweep(board, now, Coins(seeds, shuffled, limits))
+        cost = _costs(counts)
         best = jnp.minimum(chains.best, cost.min(axis=0))
-        return Chains(planes, chains.free, chains.seeds, chains.age + 1, cost, best)
+        return chains._replace(planes=planes, counts=counts, age=chains.age + 1, cost=cost, best=best)
 
     def view(chains: Chains) -> View:
         error = chains.best.reshape(-1, words).min(axis=1)
@@ -101,7 +107,7 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
 
     def grids(chains: Chains) -> Array:
         lane = chains.cost.argmin(axis=0).astype(jnp.uint32)
-        held = (chains.planes[: board.cells] >> lane) & 1
+        held = (chains.planes >> lane) & 1
         digits = np.arange(1, board.side + 1, dtype=np.uint32)[:, None]
         each = (held * digits).sum(axis=1, dtype=jnp.uint32).astype(jnp.uint8).reshape(board.cells, -1, words)
         word = chains.cost.min(axis=0).reshape(-1, words).argmin(axis=1)
@@ -141,90 +147,108 @@ def _inverse_temperatures(config: AnnealingConfig) -> np.ndarray | None:
     return (1 / _ladder(config)[0]).astype(np.float32)
 
 
-def _exchanged(planes: Array, cost: Array, inverse: np.ndarray, age: Array, seeds: Array, temperatures: int) -> Array:
-    """The planes after neighbouring bits have swapped their grids, of even and odd numbers in turn."""
+def _exchanging(cost: Array, inverse: np.ndarray, age: Array, seeds: Array, temperatures: int) -> Array:
+    """Which bits swap their grids with the next, of even and odd numbers in turn: uint32[W]."""
     bit = np.arange(GROUP - 1, dtype=np.uint32)[:, None]
     neighbours = (bit + 1) % temperatures != 0
     gain = (inverse[:-1] - inverse[1:])[:, None] * (cost[:-1] - cost[1:]).astype(jnp.float32)
     coin = (mix(seeds ^ (bit + 1) * _GOLDEN) >> 8).astype(jnp.float32) / 2**24
     swapped = (coin < jnp.exp(gain)) & neighbours & (bit % 2 == age.astype(jnp.uint32) % 2)
-    mask = fence((swapped.astype(jnp.uint32) << bit).sum(axis=0, dtype=jnp.uint32))
-    moved = (planes ^ (planes >> 1)) & mask
-    return planes ^ moved ^ (moved << 1)
+    return fence((swapped.astype(jnp.uint32) << bit).sum(axis=0, dtype=jnp.uint32))
+
+
+def _moved(planes: Array, swapped: Array) -> Array:
+    """The planes after these bits, uint32[W], were swapped with the next."""
+    difference = (planes ^ (planes >> 1)) & swapped
+    return planes ^ difference ^ (difference << 1)
 
 
 # ---------------------------------------------------------------------- sweeps
 
 
-def _sweep(board: Board, planes: Array, free: Array, seeds: Array, fresh: Array, limits: Array) -> Array:
-    """The planes after every pair of cells was tried once.
+class Coins(NamedTuple):
+    """What decides whether a swap is kept, throughout a sweep.
 
-    Args:
-      planes: uint32[cells + 1, side, W].
-      free: uint32[cells, W].
+    Attributes:
       seeds: uint32[W].
-      fresh: uint32[W], set for chains that are to be shuffled: they keep every other swap, whatever it does.
+      shuffled: uint32[W], set for chains that keep every other swap, whatever it does.
       limits: uint32[rises, digits, W], the chances of a rise, as of ``_thresholds``.
     """
-    cells, others, used = map(jnp.asarray, pairs(board))
+
+    seeds: Array
+    shuffled: Array
+    limits: Array
+
+
+def _sweep(board: Board, chains: Chains, coins: Coins) -> tuple[Array, Array]:
+    """The planes and counts after every pair of cells was tried once."""
+    cells, changed = map(jnp.asarray, pairs(board))
     first, second = cells.T
-    useful = (free[first] & free[second]).any(axis=1)
+    useful = (chains.free[first] & chains.free[second]).any(axis=1)
     (order,) = jnp.nonzero(useful, size=len(useful), fill_value=0)
 
-    def step(turn: Array, planes: Array) -> Array:
+    def step(turn: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
         number = order[turn]
-        pair = Pair(number, cells[number], others[number], used[number])
-        return _swap(board, planes, free, seeds, fresh, limits, pair)
+        return _swap(board, *now, chains.free, coins, number, cells[number], changed[number])
 
-    return lax.fori_loop(0, useful.sum(dtype=jnp.int32), step, planes)
-
-
-class Pair(NamedTuple):
-    """One of ``boxes.pairs``, and its number, which sets its coins apart from those of the others."""
-
-    number: Array
-    cells: Array
-    others: Array
-    used: Array
+    return lax.fori_loop(0, useful.sum(dtype=jnp.int32), step, (chains.planes, chains.counts))
 
 
-def _swap(board: Board, planes: Array, free: Array, seeds: Array, fresh: Array, limits: Array, pair: Pair) -> Array:
-    """The planes after one pair was tried."""
+def _swap(
+    board: Board, planes: Array, counts: Array, free: Array, coins: Coins, number: Array, pair: Array, changed: Array
+) -> tuple[Array, Array]:
+    """The planes and counts after one pair was tried; its number sets its coins apart from those of the others.
 
-    def at(of: Array, cell: Array) -> Array:
-        return lax.dynamic_index_in_dim(of, cell, keepdims=False)
+    Args:
+      board: the board.
+      planes, counts, free: as of ``Chains``.
+      coins: what decides.
+      number: int32[], the pair's.
+      pair: int32[2], its cells.
+      changed: int32[m], the lines that a swap changes, as of ``boxes.Pairs``.
+    """
 
-    first, second = pair.cells[0], pair.cells[1]
-    slots = range(pair.others.shape[0])
-    met = [any_of([at(planes, pair.others[slot, place]) for place in range(board.side - 1)]) for slot in slots]
-    held, elsewhere = fence(((at(planes, first), at(planes, second)), jnp.stack(met)))
-    # where the digit of a cell stands at no other place of the line
-    alone = fence([jnp.stack([any_of(slices(digit & ~elsewhere[slot], 0)) for slot in slots]) for digit in held])
+    def at(of: Array, index: Array) -> Array:
+        return lax.dynamic_index_in_dim(of, index, keepdims=False)
 
-    half = len(slots) // 2
-    rising, falling = [], []
-    for slot in slots:
-        lost, won = (alone[0], alone[1]) if slot < half else (alone[1], alone[0])
-        used = jnp.where(pair.used[slot], _ALL, jnp.uint32(0))
-        rising.append(lost[slot] & used)
-        falling.append(won[slot] & used)
-    counter = pair.number.astype(jnp.uint32) * np.uint32(_DIGITS) + np.arange(_DIGITS, dtype=np.uint32)
-    coins = fence(mix(seeds + (counter * _GOLDEN)[:, None]))
-    kept = _kept(rising, falling, coins, limits) | (fresh & coins[0])
-    swapped = fence(kept & at(free, first) & at(free, second))
+    slots = range(len(changed))
+    held, met = fence(([at(planes, cell) for cell in pair], [at(counts, line) for line in changed]))
+    used = [jnp.where(changed[slot] < len(lines(board)), _ALL, jnp.uint32(0)) for slot in slots]
+    # what leaves a line, and what comes to it
+    going = [held if slot < len(changed) // 2 else held[::-1] for slot in slots]
+    lost, won = [], []
+    for slot, (leaving, coming) in enumerate(going):
+        twice = any_of(slices(met[slot][1:], 0))
+        lost.append(any_of(slices(leaving & ~twice, 0)) & used[slot])
+        won.append(any_of(slices(coming & ~(twice | met[slot][0]), 0)) & used[slot])
+    lost, won = fence((lost, won))
+
+    counter = number.astype(jnp.uint32) * np.uint32(_DIGITS) + np.arange(_DIGITS, dtype=np.uint32)
+    thrown = fence(mix(coins.seeds + (counter * _GOLDEN)[:, None]))
+    kept = _kept(lost, won, thrown, coins.limits) | (coins.shuffled & thrown[0])
+    swapped = fence(kept & at(free, pair[0]) & at(free, pair[1]))
+
     change = (held[0] ^ held[1]) & swapped
-    planes = lax.dynamic_update_index_in_dim(planes, held[0] ^ change, first, 0)
-    return lax.dynamic_update_index_in_dim(planes, held[1] ^ change, second, 0)
+    for cell, digit in zip(pair, held, strict=True):
+        planes = lax.dynamic_update_index_in_dim(planes, digit ^ change, cell, 0)
+    for slot, (leaving, coming) in enumerate(going):
+        less, more = leaving & swapped & used[slot], coming & swapped & used[slot]
+        after = []
+        for place in slices(met[slot], 0):
+            after.append(place ^ (less | more))
+            less, more = less & ~place, more & place
+        counts = lax.dynamic_update_index_in_dim(counts, jnp.stack(after), changed[slot], 0)
+    return planes, counts
 
 
-def _kept(rising: list[Array], falling: list[Array], coins: Array, limits: Array) -> Array:
-    """Which chains keep a swap that takes so many digits from lines, and brings so many: uint32[W]."""
-    level = len(rising)
-    total = count_planes([*rising, *(~plane for plane in falling)])  # the rise, and the level more
+def _kept(lost: list[Array], won: list[Array], thrown: Array, limits: Array) -> Array:
+    """Which chains keep a swap that takes the last of a digit from lines, and brings the first: uint32[W]."""
+    level = len(lost)
+    total = count_planes([*lost, *(~plane for plane in won)])  # the rise, and the level more
     kept = ~_at_least(total, level + 1)
     below = [jnp.zeros_like(kept)] * _RISES
     for digit in range(_DIGITS):  # a number is below another if its highest differing digit is the lesser
-        coin = coins[digit]
+        coin = thrown[digit]
         below = [(limits[k, digit] & coin) | (below[k] & (limits[k, digit] | coin)) for k in range(_RISES)]
     for rise in range(1, _RISES + 1):  # a coin that allows a rise allows every lesser one
         kept |= below[rise - 1] & ~_at_least(total, level + rise + 1)
@@ -241,11 +265,23 @@ def _at_least(number: list[Array], bound: int) -> Array:
     return reached
 
 
-def _costs(board: Board, planes: Array) -> Array:
+def _counted(board: Board, planes: Array) -> Array:
+    """How often each line holds each digit, uint32[lines + 1, places, side, W]."""
+    places = max(most_in_a_line(board).bit_length(), 2)
+    of_lines = slices(planes[lines(board)], 1)
+    counted = jnp.stack([*count_planes(of_lines), jnp.zeros_like(of_lines[0])][:places], axis=1)
+    return jnp.concatenate([counted, jnp.zeros((1, *counted.shape[1:]), jnp.uint32)])
+
+
+def _costs(counts: Array) -> Array:
     """The errors, int32[32, W]."""
-    held = [any_of([planes[cell] for cell in line]) for line in lines(board)]
-    missing = fence(~jnp.stack(held)).reshape(-1, planes.shape[-1])
-    places = fence(count_planes(slices(missing, 0)))
-    return functools.reduce(
-        jnp.add, (unpack_lanes(place).reshape(GROUP, -1).astype(jnp.int32) << at for at, place in enumerate(places))
-    )
+    missing = fence(~any_of(slices(counts[:-1], 1)))
+    of_lines = fence(jnp.stack(count_planes(slices(missing, 1)), axis=1))  # [lines, places, W]
+    places = (missing.shape[0] * missing.shape[1]).bit_length()
+
+    def further(total: Array, line: Array) -> tuple[Array, None]:
+        return jnp.stack(add(slices(total, 0), slices(line, 0))[:places]), None
+
+    total, _ = lax.scan(further, jnp.zeros((places, counts.shape[-1]), jnp.uint32), of_lines)
+    bits = [unpack_lanes(place).reshape(GROUP, -1).astype(jnp.int32) << at for at, place in enumerate(total)]
+    return functools.reduce(jnp.add, bits)
