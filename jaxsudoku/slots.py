@@ -84,7 +84,9 @@ def by_first_axis(chosen: Array, one: State, other: State) -> State:
     return jax.tree.map(merged, one, other)
 
 
-def work_off(board: Board, puzzles: Array, key: Array, rules: str, width: int, method: Method[Any]) -> Solution:
+def work_off(
+    board: Board, puzzles: Array, key: Array, rules: str, width: int, method: Method[Any], record: int = 0
+) -> Solution:
     """Works on puzzles until each has come to its end.
 
     Args:
@@ -94,19 +96,21 @@ def work_off(board: Board, puzzles: Array, key: Array, rules: str, width: int, m
       rules: what is deduced first, to the end: one of ``propagation.RULES``.
       width: how many puzzles are worked on together.
       method: how.
+      record: how many steps of each puzzle the ``history`` has; with 0 there is none.
 
     Returns:
       A ``Solution`` with ``errors``. SOLVED is an error of 0, UNSATISFIABLE what the rules or the method refute.
     """
     size = puzzles.shape[0]
+    history = jnp.full((size, record), -1, jnp.int32) if record else None
     if not size:
         nothing = jnp.zeros(0, jnp.int32)
-        return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, errors=nothing)
+        return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, errors=nothing, history=history)
     roots = make_roots(board, puzzles, rules)
-    queue = _Queue(board, roots, jax.random.bits(key, (size,)))
+    queue = _Queue(board, roots, jax.random.bits(key, (size,), jnp.uint32))
     width = min(width, size)
     looked = (roots.status != Status.INVALID).astype(jnp.int32)
-    found = Solution(roots.grids, roots.status, looked, errors=jnp.zeros(size, jnp.int32))
+    found = Solution(roots.grids, roots.status, looked, errors=jnp.zeros(size, jnp.int32), history=history)
 
     def work(now: _Work) -> _Work:
         now = lax.cond(now.ended.any(), functools.partial(_follow, queue, method), lambda now: now, now)
@@ -115,13 +119,16 @@ def work_off(board: Board, puzzles: Array, key: Array, rules: str, width: int, m
         looked = now.found.iterations.at[now.puzzle].get(mode="fill", fill_value=0)
         looked = looked + jnp.minimum(view.looked, _MANY - looked)
         found = now.found._replace(iterations=now.found.iterations.at[now.puzzle].set(looked, mode="drop"))
-        return _Work(state, view, now.puzzle, (now.puzzle < size) & view.over, now.taken, found)
+        if found.history is not None:
+            noted = found.history.at[now.puzzle, now.steps].set(view.error, mode="drop")
+            found = found._replace(history=noted)
+        return _Work(state, view, now.puzzle, now.steps + 1, (now.puzzle < size) & view.over, now.taken, found)
 
     # at first every slot is one whose puzzle has come to its end, so that beginning is compiled once
     nobody = jnp.full(width, size, jnp.int32)
     shapes = jax.eval_shape(lambda: method.begin(queue.at(nobody)))
     state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    first = _Work(state, method.view(state), nobody, jnp.ones(width, bool), jnp.int32(0), found)
+    first = _Work(state, method.view(state), nobody, nobody, jnp.ones(width, bool), jnp.int32(0), found)
     waiting = (roots.waiting < size).sum(dtype=jnp.int32)
     return lax.while_loop(lambda now: (now.puzzle < size).any() | (now.taken < waiting), work, first).found
 
@@ -133,6 +140,7 @@ class _Work(NamedTuple):
       state: the method's.
       view: what it has come to.
       puzzle: int32[K], whose the slots are; N for an idle one.
+      steps: int32[K], how many the puzzle has had.
       ended: bool[K], whether a slot takes the next puzzle.
       taken: how many of the queue were taken, and more when it is at its end.
       found: the answers so far.
@@ -141,6 +149,7 @@ class _Work(NamedTuple):
     state: Any
     view: View
     puzzle: Array
+    steps: Array
     ended: Array
     taken: Array
     found: Solution
@@ -184,4 +193,5 @@ def _follow(queue: _Queue, method: Method[Any], now: _Work) -> _Work:
     places = jnp.where(ended, now.taken + turn - 1, size)
     state = method.merge(ended, method.begin(queue.at(places)), now.state)
     puzzle = jnp.where(ended, queue.numbers(places), now.puzzle)
-    return _Work(state, view, puzzle, jnp.zeros_like(ended), now.taken + turn[-1], found)
+    steps = jnp.where(ended, 0, now.steps)
+    return _Work(state, view, puzzle, steps, jnp.zeros_like(ended), now.taken + turn[-1], found)

@@ -25,6 +25,7 @@ class Solution(NamedTuple):
       network_calls: int32[*b], positions that a network looked at; None, which is no leaf, of a solver without one.
       errors: int32[*b], what is wrong with the best grid found, 0 where a puzzle is solved; None of a solver that does
         not work on full grids.
+      history: int32[*b, steps], the least error after each step, -1 after the last one; None unless it was asked for.
     """
 
     grids: Any
@@ -32,3 +33,4 @@ class Solution(NamedTuple):
     iterations: Any
     network_calls: Any = None
     errors: Any = None
+    history: Any = None

@@ -7,7 +7,8 @@ A solver is a pure function to be jitted::
 
 with a frozen dataclass of settings, each of which has a default; the command line and ``jaxsudoku.solve`` offer every
 field under its own name. A guided solver takes a network of the board, ``networks.Network``, as a fifth argument, and
-tells in ``Solution.network_calls``, int32[B], how many positions it looked at. Before a solution leaves the library
+tells in ``Solution.network_calls``, int32[B], how many positions it looked at. One that works on full grids tells in
+``Solution.errors``, int32[B], what is wrong with the best of them. Before a solution leaves the library
 ``judge`` asks ``grid.is_solved``, so that no solver can claim a false solve.
 """
 
@@ -48,6 +49,7 @@ class Solver:
       complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
       guided: whether it takes a network.
       told: what fitted settings come to on a board, in a line; None if there is nothing to tell.
+      graded: whether it works on full grids, and tells in ``Solution.errors`` what is wrong with the best one.
     """
 
     name: str
@@ -58,6 +60,12 @@ class Solver:
     complete: bool
     guided: bool = False
     told: Callable[[Any, Board], str] | None = None
+    graded: bool = False
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The further numbers that its solutions have, by their names in ``Solution``."""
+        return ("network_calls",) * self.guided + ("errors",) * self.graded
 
 
 def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
@@ -163,7 +171,11 @@ SOLVERS: dict[str, Solver] = {
         Solver("elimination", "textbook candidate elimination, alone or with depth-first or best-first search behind",
                classic.elimination, classic.EliminationConfig, classic.fit, complete=True),
         Solver("annealing", "simulated annealing and replica exchange of full grids",
-               population.annealing, population.AnnealingConfig, population.fit, complete=False),
+               population.annealing, population.AnnealingConfig, population.fit_annealing, complete=False,
+               graded=True),
+        Solver("evolution", "combinatorial evolution by a hive of workers and explorers",
+               population.evolution, population.EvolutionConfig, population.fit_evolution, complete=False,
+               graded=True),
     )
 }  # fmt: skip
 
@@ -182,6 +194,11 @@ def get(name: str) -> Solver:
 def guided() -> str:
     """The names of the solvers that take a network, as they are listed in messages."""
     return ", ".join(name for name, solver in SOLVERS.items() if solver.guided)
+
+
+def graded() -> str:
+    """The names of the solvers that work on full grids, as they are listed in messages."""
+    return ", ".join(name for name, solver in SOLVERS.items() if solver.graded)
 
 
 def make_config(solver: Solver, **options: Any) -> Any:

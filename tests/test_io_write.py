@@ -131,7 +131,7 @@ def test_an_input_without_puzzles_leaves_a_readable_output(tmp_path, name):
 
 def guided_run(target, data, stop=None, **options):
     """The answers of ``answer`` as a guided solver's, with a call for every cell."""
-    with open_output(target, FOUR, guided=True, **options) as writer:
+    with open_output(target, FOUR, numbers=("network_calls",), **options) as writer:
         for number, chunk in enumerate(writer.remaining(read_chunks(io.BytesIO(data), FOUR, chunk_size=2))):
             if number == stop:
                 raise KeyboardInterrupt
@@ -184,7 +184,8 @@ def test_a_guided_output_of_no_puzzles_has_the_column(tmp_path):
 
 def test_answers_of_another_kind_are_refused(tmp_path):
     (chunk,) = read_chunks(io.BytesIO(some_puzzles()), FOUR)
-    with open_output(tmp_path / "out.csv", FOUR, guided=True) as writer, pytest.raises(ValueError, match="no answers"):
+    output = open_output(tmp_path / "out.csv", FOUR, numbers=("network_calls",))
+    with output as writer, pytest.raises(ValueError, match="no answers"):
         writer.write(chunk, answer(chunk))
 
 

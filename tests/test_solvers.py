@@ -33,6 +33,8 @@ SMALL_SETTINGS = {
     "guided-exact": {"lanes": 32},
     **{name: {"lanes": 32, "simulations": 4} for name in SEARCHES},
     "best-first": {"room": 64},
+    "annealing": {"rules": "singles", "budget": 40, "temperatures": 4, "slots": 5},
+    "evolution": {"rules": "singles", "organisms": 20, "epochs": 60, "restarts": 1, "lifetime": 20, "slots": 5},
 }
 
 
@@ -53,6 +55,7 @@ def run(solver, board, puzzles, seed=0):
 def kinds(solver, found):
     """The shapes and dtypes of an answer."""
     assert (found.network_calls is not None) == solver.guided
+    assert (found.errors is not None) == solver.graded
     return [(x.shape, x.dtype.name) for x in jax.tree.leaves(found)]
 
 
@@ -94,7 +97,7 @@ def test_answers_are_right(solver, board):
     assert kinds(solver, found) == [
         ((BATCH, board.cells), "uint8"),
         ((BATCH,), "int8"),
-        *[((BATCH,), "int32")] * (1 + solver.guided),
+        *[((BATCH,), "int32")] * (1 + len(solver.numbers)),
     ]
     assert all((counts >= 0).all() for counts in jax.tree.leaves(found)[2:])
     for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
@@ -156,7 +159,7 @@ class TestEverySolver:
         assert kinds(solver, found) == [
             ((0, FOUR.cells), "uint8"),
             ((0,), "int8"),
-            *[((0,), "int32")] * (1 + solver.guided),
+            *[((0,), "int32")] * (1 + len(solver.numbers)),
         ]
 
     def test_a_key_decides_everything(self, solver):

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, PuzzleFileError, SolutionWriter, open_output, read_chunks
+from jaxsudoku.io import NUMBERS, Chunk, PuzzleFileError, SolutionWriter, open_output, read_chunks
 from jaxsudoku.solution import Solution, Status
 
 from . import flags
 from .clash import clashing
 from .counts import CountWriter
-from .failure import as_usage, described
+from .failure import UsageError, as_usage, described
 from .files import named, open_input
+from .history import HistoryWriter
 from .progress import Screen
 from .report import BadLines, Summary, device_of
 from .stop import Signals, Stop
@@ -35,6 +36,9 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
     with open_input(args.input) as source:
         with as_usage():
             shared = _networks(args)  # before the output is made, which an unknown network would leave empty
+            if args.history is not None and args.resume:
+                raise UsageError("--history begins with the first puzzle: it does not go with --resume")
+            history = HistoryWriter(args.history, args.force)
             sink = open_output(
                 args.output,
                 args.board,
@@ -42,10 +46,11 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
                 resume=args.resume,
                 force=args.force,
                 source=args.input,
-                guided=args.guided,
+                numbers=args.numbers,
             )
         try:
-            return _answer(args, source, sink, signals, began, shared)
+            with history:
+                return _answer(args, source, sink, signals, began, shared, history)
         except Stop as stop:
             if args.output != "-":
                 again = [part for part in args.argv if part not in ("--force", "--resume")]
@@ -78,6 +83,7 @@ def _answer(
     signals: Signals,
     began: float,
     shared: tuple[Any, ...] = (),
+    history: HistoryWriter | None = None,
 ) -> int:
     # What needs JAX comes last, so that the errors above are seen at once.
     from jaxsudoku import driver, solvers
@@ -100,7 +106,8 @@ def _answer(
         engine = Engine(kernel, args.board, args.seed, args.batch_size, shared=shared)
 
     bad = BadLines(screen, named(args.input), args.board)
-    run = Run(engine, screen, bad, signals)
+    totals = Totals(sink.done + 1, history)
+    run = Run(engine, screen, bad, signals, totals.told)
     batches = Batches(read_chunks(source, args.board, chunk_size=engine.batch_size), engine)
     if sink.done and not args.quiet:
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")
@@ -109,10 +116,9 @@ def _answer(
         screen.say(f"{solver}: {told(fitted, args.board)}")
     startup_seconds = time.perf_counter() - began
     failure = None
-    calls: collections.Counter[str] = collections.Counter()
     try:
         with sink:
-            run.answer(batches, sink, _counted if counting else functools.partial(_solved, tally=calls))
+            run.answer(batches, sink, _counted if counting else functools.partial(_solved, totals=totals))
     except BrokenPipeError:
         raise
     except (OSError, PuzzleFileError) as error:
@@ -136,7 +142,8 @@ def _answer(
         board=str(args.board),
         limit=args.limit if counting else None,
         network=(args.network or driver.NETWORK) if shared else None,
-        network_calls=calls["network_calls"] if shared else None,
+        network_calls=totals.sums["network_calls"] if shared else None,
+        errors=totals.sums["errors"] if solvers.get(solver).graded and not counting else None,
     )
     if args.json:
         print(summary.json(), file=sys.stderr if args.output == "-" else sys.stdout)
@@ -152,11 +159,37 @@ def _order(outcome: tuple[str, int]) -> tuple[int, str]:
     return (int(outcome[0]) if outcome[0].isdecimal() else -1, outcome[0])
 
 
-def _solved(
-    chunk: Chunk, solution: Solution, _: Board, tally: collections.Counter[str]
-) -> tuple[dict[str, int], np.ndarray]:
-    if solution.network_calls is not None:
-        tally["network_calls"] += int(solution.network_calls.sum(dtype=np.int64))
+class Totals:
+    """What solutions come to beside their statuses.
+
+    Attributes:
+      sums: of ``network_calls`` and ``errors``, of the solutions that have them.
+    """
+
+    def __init__(self, first: int, history: HistoryWriter | None) -> None:
+        self.sums: collections.Counter[str] = collections.Counter()
+        self._graded = self._unsolved = 0
+        self._next, self._history = first, history
+
+    def add(self, solution: Solution) -> None:
+        """Adds the solutions of the next puzzles, and writes their history."""
+        for name in NUMBERS:
+            if (numbers := getattr(solution, name)) is not None:
+                self.sums[name] += int(numbers.sum(dtype=np.int64))
+        if solution.errors is not None:
+            self._graded += len(solution.errors)
+            self._unsolved += int((solution.errors > 0).sum())
+        if self._history is not None:
+            self._history.write(self._next, solution.history)
+        self._next += len(solution.status)
+
+    def told(self) -> str:
+        """The mean error of the best grids of what is not solved, for the line of progress."""
+        return f"; error {self.sums['errors'] / max(self._unsolved, 1):.1f} where unsolved" if self._graded else ""
+
+
+def _solved(chunk: Chunk, solution: Solution, _: Board, totals: Totals) -> tuple[dict[str, int], np.ndarray]:
+    totals.add(solution)
     counts = np.bincount(solution.status[chunk.good], minlength=len(Status)).tolist()
     named_counts = {status.name.lower(): counts[status] for status in Status}
     invalid = np.flatnonzero(chunk.good & (solution.status == Status.INVALID))

@@ -14,6 +14,7 @@ from jaxsudoku import __version__
 from jaxsudoku.board import Board
 
 from .fields import add_config
+from .history import RECORDED
 from .report import QUOTED
 
 _EPILOG = """\
@@ -70,7 +71,8 @@ examples:
 
 {_INPUT}
 output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and
-iterations, of a solver with a network network_calls, then the further columns of the input.
+iterations, of a solver with a network network_calls, of one that works on full grids errors, then the further columns
+of the input.
 
 {_RESUMABLE_ENDING}"""
 
@@ -185,16 +187,21 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
     from jaxsudoku import solvers
 
     chosen = solvers.get(solver)
-    args.guided = chosen.guided
+    args.guided, args.numbers = chosen.guided, chosen.numbers
     if args.command == "solve" and args.network is not None and not chosen.guided:
         args.parser.error(f"the solver {solver} takes no network; those that do are {solvers.guided()}")
     values = {
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
     }
+    recorded = args.command == "solve" and args.history is not None
+    if recorded and not hasattr(chosen.config, "steps"):
+        args.parser.error(f"the solver {solver} has no history; those that do are {solvers.graded()}")
     try:
         args.config = solvers.make_config(chosen, **values)
     except ValueError as error:
         args.parser.error(str(error))
+    if recorded and not args.config.record:
+        args.config = dataclasses.replace(args.config, record=min(args.config.steps, RECORDED))
     return args
 
 
@@ -212,6 +219,9 @@ def build_parser(solver: str | None = None) -> Parser:
     solve.add_argument("--network", metavar="NAME|PATH", help=_network_help(solver))
     _add_running(solve)
     solve.add_argument("--format", choices=("text", "csv", "parquet"), help="default: by the output's suffix")
+    solve.add_argument(
+        "--history", metavar="FILE", help="CSV of how the errors fell, of solvers that work on full grids"
+    )
     existing = solve.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="keep what an earlier run wrote, and go on after it")
     existing.add_argument("--force", action="store_true", help="replace an existing output")
@@ -297,7 +307,7 @@ def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = 
     parser.add_argument("--board", type=_board, default=Board.classic(9), metavar="BOARD",
                         help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), or jigsaw: and a "
                              "label for each cell, rows parted by / (default: 9)")  # fmt: skip
-    parser.set_defaults(parser=parser, config=None, guided=False)
+    parser.set_defaults(parser=parser, config=None, guided=False, numbers=())
     return parser
 
 

@@ -93,6 +93,7 @@ class Summary:
       limit: solutions at which a count stops, None unless counting.
       network: the name or path of a guided solver's network, None of other solvers.
       network_calls: positions that it looked at, likewise.
+      errors: what is wrong with the best grids of all puzzles together, None of a solver that works on no full grids.
     """
 
     puzzles: int
@@ -110,6 +111,7 @@ class Summary:
     limit: int | None = None
     network: str | None = None
     network_calls: int | None = None
+    errors: int | None = None
 
     def json(self) -> str:
         numbers = {

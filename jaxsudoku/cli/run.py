@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -94,15 +94,18 @@ class Batches:
 
 
 class Run:
-    """The work on one input.
+    """The work on one input; ``told`` adds to the line of progress.
 
     Attributes:
       tally: what has been answered.
       compile_seconds: time until the first batch could be run.
     """
 
-    def __init__(self, engine: Engine, screen: Screen, bad: BadLines, signals: Signals) -> None:
+    def __init__(
+        self, engine: Engine, screen: Screen, bad: BadLines, signals: Signals, told: Callable[[], str] = str
+    ) -> None:
         self.engine, self.screen, self.bad, self.signals = engine, screen, bad, signals
+        self._told = told
         self.compile_seconds = 0.0
         self.tally = Tally()
 
@@ -128,7 +131,7 @@ class Run:
                     counts, invalid = outcomes(part.asked, asked, self.engine.board)
                     self.tally.add(counts)
                 self.bad.add(part.asked, invalid)
-                self.screen.show(str(self.tally))
+                self.screen.show(f"{self.tally}{self._told()}")
         if batches.failure is not None:
             raise batches.failure
 

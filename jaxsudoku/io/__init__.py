@@ -2,12 +2,13 @@
 
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import TableWriter, grid_column, read_grid_column
-from .format import format_grids
+from .format import NUMBERS, format_grids
 from .read import parse, read_chunks, read_puzzles
 from .resume import ResumeError
 from .write import SolutionWriter, open_output
 
 __all__ = [
+    "NUMBERS",
     "Chunk",
     "LineError",
     "PuzzleFileError",

@@ -13,7 +13,7 @@ from typing import Any
 from ..board import Board
 from ..solution import Solution
 from .chunk import Chunk
-from .format import answer_columns
+from .format import NUMBERS, answer_columns
 from .parquet import import_pyarrow
 from .resume import SAMPLE, Recovered, ResumeError, check_columns
 from .write import SolutionWriter, output_exists
@@ -117,5 +117,5 @@ def _sample(found: Recovered, puzzles: Any, start: int) -> None:
 
 
 def _empty(pa: Any, columns: tuple[str, ...]) -> Any:
-    counts = ("iterations", "network_calls")
+    counts = ("iterations", *NUMBERS)
     return pa.schema([(name, pa.int64() if name in counts else pa.string()) for name in columns])

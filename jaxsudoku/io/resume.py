@@ -11,7 +11,7 @@ import numpy as np
 
 from .cells import Malformed, decode_text
 from .chunk import Chunk
-from .format import GUIDED_COLUMNS, NO_GRID
+from .format import COLUMNS, NO_GRID, NUMBERS
 from .source import BLOCK, GZIP_MAGIC, LONGEST_LINE
 
 #: How many answers from either end of an output are compared with the input.
@@ -70,7 +70,7 @@ def check_columns(path: str, header: tuple[str, ...], columns: tuple[str, ...]) 
     Raises:
       ResumeError: they are others.
     """
-    if tuple(name for name in header if name in GUIDED_COLUMNS) != columns or header[: len(columns)] != columns:
+    if tuple(name for name in header if name in (*COLUMNS, *NUMBERS)) != columns or header[: len(columns)] != columns:
         raise ResumeError(f"{path}: the columns are {', '.join(header)}, and should begin with {', '.join(columns)}")
 
 

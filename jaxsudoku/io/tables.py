@@ -12,13 +12,14 @@ import numpy as np
 
 from .cells import decode_odd, decode_spans, decode_texts
 from .chunk import Chunk, LineError, PuzzleFileError
+from .format import COLUMNS, NUMBERS
 from .lines import line_spans
 from .source import LONGEST_LINE
 
 #: Names of the column that holds the puzzles, the preferred one first.
 PUZZLE_COLUMNS = ("puzzle", "quizzes")
 #: Columns of our own outputs: an input that has them was answered before, and gets new answers.
-ANSWER_COLUMNS = ("solution", "status", "iterations", "network_calls")
+ANSWER_COLUMNS = (*COLUMNS[1:], *NUMBERS)
 
 _COLUMN_NAME = re.compile(r"[A-Za-z_]\w*[A-Za-z_][\w .-]*")
 

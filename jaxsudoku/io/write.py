@@ -6,7 +6,7 @@ import abc
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from ..board import Board
 from ..solution import Solution
 from .chunk import Chunk
-from .format import COLUMNS, GUIDED_COLUMNS, answer_columns, answer_lines, csv_header, csv_records
+from .format import COLUMNS, NUMBERS, answer_columns, answer_lines, csv_header, csv_records
 from .resume import Recovered, ResumeError, check_answers, recover
 from .source import gzip_member
 
@@ -67,8 +67,8 @@ class SolutionWriter(abc.ABC):
 
         Args:
           chunk: n puzzles, the next ones that the output lacks. Malformed ones are answered as such.
-          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and network_calls int32[n]
-            of a guided solver.
+          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and the numbers
+            int32[n] that the output was opened for.
 
         Raises:
           ValueError: the shapes don't fit, or the chunk is not the next one.
@@ -192,7 +192,7 @@ def open_output(
     resume: bool = False,
     force: bool = False,
     source: object = None,
-    guided: bool = False,
+    numbers: Collection[str] = (),
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
 
@@ -205,8 +205,8 @@ def open_output(
 
     Text has a solution a line, ``-`` where there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
     ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, of a guided
-    solver ``network_calls``, and then those carried along from the input. A Parquet file can't grow: its parts lie in
-    the directory ``<target>.parts`` until the output is closed.
+    solver ``network_calls``, of one that works on full grids ``errors``, and then those carried along from the input. A
+    Parquet file can't grow: its parts lie in the directory ``<target>.parts`` until the output is closed.
 
     Args:
       target: a path, or ``-`` for the standard output.
@@ -216,7 +216,7 @@ def open_output(
         after them. The output is changed only by the first ``write``, so after ``remaining`` had its say.
       force: replace an existing output.
       source: the input; given to refuse writing over it.
-      guided: whether the solutions are a guided solver's, and have ``network_calls``.
+      numbers: which of ``NUMBERS`` the solutions have.
 
     Raises:
       FileExistsError: the output exists, and neither resume nor force is set.
@@ -227,7 +227,7 @@ def open_output(
     """
     name = os.fspath(target)
     kind, compressed = kind_of(name, kind)
-    columns = GUIDED_COLUMNS if guided else COLUMNS
+    columns = (*COLUMNS, *(name for name in NUMBERS if name in numbers))
     if resume and force:
         raise ValueError("resume keeps an output and force replaces it: choose one")
     if name == "-":

@@ -8,20 +8,29 @@ never idle, and a puzzle's result depends on it and its own seed alone.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.slots import work_off
+from jaxsudoku.settings import LANES
+from jaxsudoku.slots import Method, work_off
 from jaxsudoku.solution import Solution
 
-from .config import AnnealingConfig
+from .config import AnnealingConfig, EvolutionConfig
 
-__all__ = ["AnnealingConfig", "annealing", "fit"]
+__all__ = ["AnnealingConfig", "EvolutionConfig", "annealing", "evolution", "fit_annealing", "fit_evolution"]
 
 #: Words of chains of a 9x9 board that are swept together: few enough for their planes to stay in a CPU's cache.
 _WORDS = {"cpu": 128}
 _ACCELERATOR_WORDS = 16384
+
+#: Puzzles that are annealed together at least: a sweep of fewer words takes as long.
+_LEAST = 16
+
+#: Organisms of a 9x9 board that are worked on together, likewise.
+_ORGANISMS = {"cpu": 6400}
+_ACCELERATOR_ORGANISMS = 1 << 20
 
 
 def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig, /) -> Solution:
@@ -39,12 +48,34 @@ def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig,
       A ``Solution``. ``iterations`` int32[N] are the grids that were looked at, swaps tried in all chains; ``errors``
       int32[N] the digits that the lines of the best grid miss.
     """
-    from .chains import method
+    from . import chains
 
-    return work_off(board, puzzles, key, config.rules, config.slots or 1, method(board, config))
+    return _by(chains.method(board, config), board, puzzles, key, config)
 
 
-def fit(config: AnnealingConfig, board: Board, platform: str) -> AnnealingConfig:
+def evolution(board: Board, puzzles: Array, key: Array, config: EvolutionConfig, /) -> Solution:
+    """Combinatorial evolution by a hive of workers and explorers; arguments and results as of ``annealing``.
+
+    ``iterations`` int32[N] are a grid an organism and one born in every epoch.
+    """
+    from . import hive
+
+    return _by(hive.method(board, config), board, puzzles, key, config)
+
+
+def _by(
+    method: Method[Any], board: Board, puzzles: Array, key: Array, config: AnnealingConfig | EvolutionConfig
+) -> Solution:
+    return work_off(board, puzzles, key, config.rules, config.slots or 1, method, config.record)
+
+
+def fit_annealing(config: AnnealingConfig, board: Board, platform: str) -> AnnealingConfig:
     """The settings with slots that suit a machine, fewer on a wider board."""
     words = _WORDS.get(platform, _ACCELERATOR_WORDS) * 9**3 // board.candidates
-    return dataclasses.replace(config, slots=config.slots or max(words * 32 // config.chains, 1))
+    return dataclasses.replace(config, slots=config.slots or max(words * LANES // config.chains, _LEAST))
+
+
+def fit_evolution(config: EvolutionConfig, board: Board, platform: str) -> EvolutionConfig:
+    """The settings with slots that suit a machine, fewer on a wider board."""
+    organisms = _ORGANISMS.get(platform, _ACCELERATOR_ORGANISMS) * 9**2 // board.cells
+    return dataclasses.replace(config, slots=config.slots or max(organisms // config.organisms, 1))

@@ -25,6 +25,7 @@ class AnnealingConfig:
       hottest: the highest temperature.
       period: sweeps in which chains cool down before they are heated again (with "cooling").
       budget: sweeps, tries of every swap, after which a puzzle is left UNSOLVED.
+      record: sweeps after which the least error is kept in ``Solution.history``, the first so many.
       slots: puzzles that are worked on together; 0 suits the machine.
     """
 
@@ -36,12 +37,13 @@ class AnnealingConfig:
     hottest: float = 0.5
     period: int = 500
     budget: int = 20_000
+    record: int = 0
     slots: int = 0
 
     def __post_init__(self) -> None:
         one_of(self, "rules", RULES)
         one_of(self, "schedule", SCHEDULES)
-        at_least(self, chains=1, temperatures=1, period=1, budget=1, slots=0)
+        at_least(self, chains=1, temperatures=1, period=1, budget=1, record=0, slots=0)
         if self.chains % LANES:
             raise ValueError(f"chains must be a multiple of {LANES}, not {self.chains}")
         if LANES % self.temperatures:
@@ -50,3 +52,56 @@ class AnnealingConfig:
             raise ValueError(
                 f"temperatures must be positive and rise: coldest is {self.coldest} and hottest {self.hottest}"
             )
+
+    @property
+    def steps(self) -> int:
+        """How many sweeps there are for a puzzle at most."""
+        return self.budget
+
+
+@dataclasses.dataclass(frozen=True)
+class EvolutionConfig:
+    """Settings of ``evolution``.
+
+    Attributes:
+      rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
+      organisms: grids in a hive.
+      worker_share: the share of them that are workers; the others are explorers.
+      lifetime: epochs without a better neighbour after which a worker makes way for a random grid.
+      mistakes: how likely a worker takes a neighbour that is not better.
+      epochs: epochs of a hive.
+      restarts: hives that follow the first one while a puzzle is not solved.
+      record: epochs after which the least error is kept in ``Solution.history``, the first so many.
+      slots: puzzles that are worked on together; 0 suits the machine.
+    """
+
+    rules: str = "locked"
+    organisms: int = 200
+    worker_share: float = 0.9
+    lifetime: int = 300
+    mistakes: float = 0.001
+    epochs: int = 5000
+    restarts: int = 40
+    record: int = 0
+    slots: int = 0
+
+    def __post_init__(self) -> None:
+        one_of(self, "rules", RULES)
+        at_least(self, organisms=2, lifetime=1, mistakes=0, epochs=1, restarts=0, record=0, slots=0)
+        if self.mistakes > 1:
+            raise ValueError(f"mistakes must be at most 1, not {self.mistakes}")
+        if not 1 <= self.workers < self.organisms:
+            raise ValueError(
+                f"worker_share must leave one worker and one explorer at least of {self.organisms} organisms, "
+                f"not be {self.worker_share}"
+            )
+
+    @property
+    def steps(self) -> int:
+        """How many epochs there are for a puzzle at most."""
+        return self.epochs * (1 + self.restarts)
+
+    @property
+    def workers(self) -> int:
+        """How many organisms are workers."""
+        return round(self.organisms * self.worker_share)

@@ -1,0 +1,313 @@
+"""Full grids whose boxes are permutations: what a swap does to them, and the solvers that swap."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+from scipy import stats
+
+import jaxsudoku as js
+from jaxsudoku import population, solvers
+from jaxsudoku.population import boxes, chains, hive
+from jaxsudoku.slots import Start
+from jaxsudoku.solution import Status
+
+FOUR = reference.SMALL["4x4"]
+SIX = reference.SMALL["2x3"]
+BOARDS = {**reference.SMALL, "9x9": reference.NINE["9x9"], "windoku": reference.NINE["windoku"]}
+
+boards = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+few_boards = pytest.mark.parametrize(
+    "board", [SIX, reference.SMALL["jigsaw-5"], reference.SMALL["diagonal-4"]], ids=str
+)
+
+
+def wrong(board, grid):
+    """The digits that houses miss, one by one."""
+    return sum(board.side - len(set(grid[list(house)].tolist())) for house in board.houses)
+
+
+def start(board, size=6, givens=None):
+    puzzles = reference.solvable(board, size, givens=board.cells // 4 if givens is None else givens)
+    return Start(jnp.asarray(puzzles), jnp.zeros((board.words, size), jnp.uint32), jnp.arange(size, dtype=jnp.uint32))
+
+
+def is_organism(board, grid, given):
+    kept = (grid == given)[given > 0].all()
+    return kept and all(sorted(grid[list(box)]) == list(range(1, board.side + 1)) for box in board.region_houses)
+
+
+# ---------------------------------------------------------------------- boxes
+
+
+@boards
+def test_pairs_are_those_of_boxes_and_the_lines_that_a_swap_changes(board):
+    table = boxes.pairs(board)
+    seen = {tuple(pair) for pair in table.cells.tolist()}
+    assert seen == {pair for box in board.region_houses for pair in itertools.combinations(box, 2)}
+    assert len(seen) == len(table.cells)
+    all_lines = boxes.lines(board).tolist()
+    half = table.lines.shape[1] // 2
+    for (first, second), changed in zip(table.cells.tolist(), table.lines.tolist(), strict=True):
+        for mine, theirs, part in ((first, second, changed[:half]), (second, first, changed[half:])):
+            named = {number for number in part if number < len(all_lines)}
+            assert named == {n for n, line in enumerate(all_lines) if mine in line and theirs not in line}
+
+
+@boards
+def test_organisms_keep_the_givens_and_hold_every_digit_once_in_a_box(board):
+    given = np.asarray(start(board).grids)
+    keys = np.random.default_rng(0).random((3, *given.shape))
+    lacking = boxes.missing(board, jnp.asarray(given))
+    many = jnp.broadcast_to(given, keys.shape)
+    by_keys = boxes.arranged(board, many, jnp.broadcast_to(lacking, (3, *lacking.shape)), keys)
+    for grids in (boxes.filled(board, jnp.asarray(given))[None], by_keys):
+        for batch in np.asarray(grids):
+            assert all(is_organism(board, grid, puzzle) for grid, puzzle in zip(batch, given, strict=True))
+        found = boxes.errors(board, jnp.asarray(grids))
+        assert found.dtype == jnp.int32
+        np.testing.assert_array_equal(found, [[wrong(board, grid) for grid in batch] for batch in np.asarray(grids)])
+
+
+def test_digits_go_to_cells_in_the_order_of_keys():
+    given = jnp.zeros((1, 16), jnp.uint8)
+    keys = jnp.asarray(np.arange(16)[::-1][None])
+    full = np.asarray(boxes.arranged(FOUR, given, boxes.missing(FOUR, given), keys))[0]
+    for box in FOUR.region_houses:
+        np.testing.assert_array_equal(full[list(box)], [4, 3, 2, 1])
+
+
+@few_boards
+def test_the_rise_of_every_swap(board):
+    grids = np.asarray(boxes.filled(board, start(board).grids))
+    table = boxes.pairs(board).cells
+    number = jnp.broadcast_to(jnp.arange(len(table)), (len(grids), len(table)))
+    many = jnp.broadcast_to(grids[:, None], (*number.shape, board.cells))
+    digits = jnp.take_along_axis(many, jnp.asarray(table)[number], axis=2)
+    rises = np.asarray(hive._rise(board, many, number, digits))
+    for grid, rise in zip(grids, rises, strict=True):
+        for pair, expected in zip(table, rise, strict=True):
+            swapped = grid.copy()
+            swapped[pair] = grid[pair[::-1]]
+            assert wrong(board, swapped) - wrong(board, grid) == expected
+
+
+# ---------------------------------------------------------------------- chains
+
+
+def grids_of(board, planes):
+    """The grids of all chains, uint8[32, W, cells]."""
+    bits = np.asarray(planes)[None] >> np.arange(32)[:, None, None, None] & 1
+    assert (bits.sum(axis=2) == 1).all()
+    return (bits * np.arange(1, board.side + 1)[:, None]).sum(axis=2).transpose(0, 2, 1)
+
+
+@functools.cache
+def annealing_step(board, config):
+    method = chains.method(board, config)
+    return method, jax.jit(method.begin), jax.jit(method.step, compiler_options=js.compiler_options())
+
+
+@few_boards
+@pytest.mark.parametrize(
+    "options", [{"temperatures": 8, "coldest": 0.3}, {"chains": 64, "schedule": "cooling"}], ids=str
+)
+def test_sweeps_keep_their_books(board, options):
+    """Counts and errors are those of the grids, which stay organisms, whatever was swapped."""
+    config = population.AnnealingConfig(**{"hottest": 2.0, **options})
+    method, begin, step = annealing_step(board, config)
+    first = start(board)
+    state = begin(first)
+    seen = []
+    for _ in range(4):
+        state = step(state)
+        grids = grids_of(board, state.planes)
+        given = np.repeat(np.asarray(first.grids), config.chains // 32, axis=0)
+        assert all(is_organism(board, grid, puzzle) for lane in grids for grid, puzzle in zip(lane, given, strict=True))
+        np.testing.assert_array_equal(state.counts[:-1], chains._counted(board, state.planes)[:-1])
+        errors = [[wrong(board, grid) for grid in lane] for lane in grids]
+        np.testing.assert_array_equal(state.cost, errors)
+        seen.append(grids)
+        view = method.view(state)
+        least = np.min([np.min(state.cost, axis=0)], axis=0).reshape(len(first.grids), -1).min(axis=1)
+        assert (np.asarray(view.error) <= least).all()
+        best = np.asarray(method.grids(state))
+        assert [wrong(board, grid) for grid in best] == least.tolist()
+    assert (seen[0] != seen[-1]).any()
+    assert len({grid.tobytes() for grid in seen[0][:, 0]}) > 16, "a word's chains go their own ways"
+
+
+def test_a_rise_is_kept_with_its_probability():
+    temperature, words = 0.7, 4096
+    config = population.AnnealingConfig(temperatures=1, coldest=temperature, hottest=1.0)
+    limits = jnp.broadcast_to(chains._thresholds(config)[0][..., None], (chains._RISES, chains._DIGITS, words))
+    bits = np.random.default_rng(0).integers(2**32, size=(chains._DIGITS, words), dtype=np.uint32)
+    every, none = jnp.full(words, 0xFFFFFFFF, jnp.uint32), jnp.zeros(words, jnp.uint32)
+    for lost in range(5):
+        for won in range(3):
+            planes = [every] * lost + [none] * (4 - lost), [every] * won + [none] * (4 - won)
+            kept = np.bitwise_count(np.asarray(chains._kept(*planes, jnp.asarray(bits), limits))).sum()
+            rise = lost - won
+            chance = np.exp(-rise / temperature) if 0 < rise <= chains._RISES else float(rise <= 0)
+            assert stats.binomtest(int(kept), 32 * words, min(chance, 1)).pvalue > 1e-4, (lost, won)
+
+
+def test_neighbours_exchange_their_grids():
+    inverse = np.linspace(4, 1, 32).astype(np.float32)
+    cost = np.zeros((32, 2), np.int32)
+    cost[:, 0] = np.arange(32)[::-1]  # the colder the worse: all that may swap do
+    cost[:, 1] = 100 * np.arange(32)  # the colder the better: none does
+    for age in (0, 1):
+        mask = chains._exchanging(jnp.asarray(cost), inverse, jnp.full(2, age), jnp.arange(2, dtype=jnp.uint32), 8)
+        expected = sum(1 << bit for bit in range(31) if bit % 2 == age and (bit + 1) % 8)
+        assert mask.tolist() == [expected, 0]
+        planes = np.random.default_rng(1).integers(2**32, size=(5, 2), dtype=np.uint32)
+        bits = np.asarray(planes)[:, 0] >> np.arange(32)[:, None] & 1
+        for bit in range(31):
+            if expected >> bit & 1:
+                bits[[bit, bit + 1]] = bits[[bit + 1, bit]]
+        moved = np.asarray(chains._moved(jnp.asarray(planes), mask))
+        np.testing.assert_array_equal(moved[:, 0] >> np.arange(32)[:, None] & 1, bits)
+        np.testing.assert_array_equal(moved[:, 1], planes[:, 1])
+
+
+# ---------------------------------------------------------------------- the hive
+
+
+def test_a_hive_keeps_its_books():
+    config = population.EvolutionConfig(organisms=20, lifetime=5, mistakes=0.2, epochs=40, restarts=1)
+    method = hive.method(SIX, config)
+    first = start(SIX)
+    state, step = method.begin(first), jax.jit(method.step, compiler_options=js.compiler_options())
+    least = np.full(6, 99)
+    for epoch in range(60):
+        state = step(state)
+        grids, given = np.asarray(state.grids), np.asarray(first.grids)
+        assert all(is_organism(SIX, grid, puzzle) for hive_, puzzle in zip(grids, given, strict=True) for grid in hive_)
+        np.testing.assert_array_equal(state.error, [[wrong(SIX, grid) for grid in grids_] for grids_ in grids])
+        best = [wrong(SIX, grid) for grid in np.asarray(state.best)]
+        np.testing.assert_array_equal(state.least, best)
+        assert (best <= least).all()
+        least = np.minimum(best, np.asarray(state.error).min(axis=1))
+        np.testing.assert_array_equal(state.restart, epoch >= 39)
+        np.testing.assert_array_equal(state.epoch, (epoch + 1) % 40)
+    assert (np.asarray(state.age).max(axis=1) < 5 + 2 * hive._ROUND).all()
+
+
+def test_the_child_of_the_best_has_boxes_of_both_and_replaces_the_worst():
+    config = population.EvolutionConfig(organisms=8, worker_share=0.75)
+    method = hive.method(SIX, config)
+    state = jax.jit(method.step)(method.begin(start(SIX)))
+    mate = np.asarray(boxes.filled(SIX, state.given))
+    after = hive._born(SIX, state, jnp.asarray(mate), jnp.arange(6, dtype=jnp.uint32))
+    kinds = set()
+    for number in range(6):
+        worst, best = np.argmax(state.error[number]), np.argmin(state.error[number])
+        child, parent = np.asarray(after.grids)[number, worst], np.asarray(state.grids)[number, best]
+        for box in map(list, SIX.region_houses):
+            from_mate, from_parent = (child[box] == mate[number][box]).all(), (child[box] == parent[box]).all()
+            assert from_mate or from_parent
+            kinds.add((bool(from_mate), bool(from_parent)))
+        others = np.arange(6) != worst
+        np.testing.assert_array_equal(np.asarray(after.grids)[number][others], np.asarray(state.grids)[number][others])
+    assert {(True, False), (False, True)} <= kinds
+
+
+# ---------------------------------------------------------------------- the solvers
+
+QUICK = {
+    "annealing": {"budget": 60, "slots": 3},
+    "evolution": {"organisms": 40, "epochs": 100, "restarts": 3, "lifetime": 30, "slots": 3},
+}
+
+whole_solvers = pytest.mark.parametrize("name", QUICK)
+
+
+def solve(name, puzzles, board=SIX, **options):
+    return js.solve(puzzles, board, solver=name, rules="none", **QUICK[name] | options)
+
+
+@whole_solvers
+def test_puzzles_are_solved_and_what_is_not_has_its_error(name):
+    puzzles = np.concatenate([reference.solvable(SIX, 20, givens=9), np.zeros((1, 36), np.uint8)])
+    puzzles[5, puzzles[5] == 0] = 0
+    puzzles[-1, :6] = [0, 1, 2, 3, 4, 5]
+    puzzles[-1, 6] = 6  # no place is left for the 6 in the first row
+    found = solve(name, puzzles, record=50)
+    solved = found.status == Status.SOLVED
+    assert solved.sum() >= 16 and set(found.status[~solved]) == {Status.UNSOLVED} and not solved[-1]
+    np.testing.assert_array_equal(found.errors == 0, solved)
+    assert all(reference.is_solution(SIX, *pair) for pair in zip(found.grids[solved], puzzles[solved], strict=True))
+    assert not found.grids[~solved].any()
+    for history, error in zip(found.history, found.errors, strict=True):
+        recorded = history[history >= 0]
+        assert (np.diff(recorded) <= 0).all() and (history[len(recorded) :] == -1).all()
+        assert len(recorded) == 50 or recorded[-1] == error
+    assert (found.iterations > 0).all()
+
+
+@whole_solvers
+def test_a_puzzles_result_is_its_own(name):
+    """Two slots or many, any company, the same answers and counts; another seed gives others."""
+    puzzles = reference.solvable(SIX, 9, givens=6)
+    one, other = (solve(name, puzzles, slots=slots) for slots in (2, 7))
+    for x, y in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert (solve(name, puzzles, key=1).iterations != one.iterations).any()
+
+
+def test_more_chains_take_fewer_sweeps():
+    puzzles = reference.solvable(SIX, 16, givens=4)
+    few, many = (solve("annealing", puzzles, chains=chains, record=60).history for chains in (32, 128))
+    assert (many >= 0).sum() < (few >= 0).sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("board", [js.Board.classic(16), js.Board.windoku(), js.Board.diagonal()], ids=str)
+def test_annealing_solves_any_board(board):
+    puzzles = reference.solvable(board, 4, givens=board.cells // 2)
+    found = js.solve(puzzles, board, solver="annealing")
+    assert (found.status == Status.SOLVED).all()
+    assert all(reference.is_solution(board, grid, puzzle) for grid, puzzle in zip(found.grids, puzzles, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "cause"),
+    [
+        ("annealing", {"rules": "most"}, "unknown rules 'most'"),
+        ("annealing", {"schedule": "fast"}, "unknown schedule 'fast': choose one of exchange, cooling"),
+        ("annealing", {"chains": 33}, "chains must be a multiple of 32, not 33"),
+        ("annealing", {"temperatures": 5}, "temperatures must divide 32, not be 5"),
+        ("annealing", {"coldest": 0.0}, "coldest is 0.0 and hottest 0.5"),
+        ("annealing", {"coldest": 0.6}, "coldest is 0.6 and hottest 0.5"),
+        ("annealing", {"budget": 0}, "budget must be at least 1, not 0"),
+        ("evolution", {"organisms": 1}, "organisms must be at least 2, not 1"),
+        ("evolution", {"worker_share": 1.0}, "worker_share must leave one worker and one explorer"),
+        ("evolution", {"mistakes": 1.5}, "mistakes must be at most 1, not 1.5"),
+        ("evolution", {"lifetime": 0}, "lifetime must be at least 1, not 0"),
+        ("evolution", {"record": -1}, "record must be at least 0, not -1"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(name, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        solvers.make_config(solvers.get(name), **options)
+
+
+@whole_solvers
+@pytest.mark.parametrize("setting", ["x64", "strict"])
+def test_dtypes_are_the_same_under_every_setting(name, setting):
+    solver = solvers.get(name)
+    config = dataclasses.replace(solver.fit(solvers.make_config(solver), FOUR, "cpu"), record=3)
+    context = jax.enable_x64(True) if setting == "x64" else jax.numpy_dtype_promotion("strict")
+    with context:
+        found = jax.eval_shape(
+            lambda key: solver.run(FOUR, jnp.zeros((3, FOUR.cells), jnp.uint8), key, config), jax.random.key(0)
+        )
+    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", "int32", "int32", "int32"]
