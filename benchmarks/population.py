@@ -1,0 +1,237 @@
+"""Stochastic solvers on full grids: what they solve, what it takes, and how fast they are beside plain numpy.
+
+Told of each set are the share that is solved, every grid being checked by numpy alone, steps (sweeps of annealing,
+epochs of evolution) and grids looked at a puzzle, and what is wrong with the best grids of the others. ``--speed``
+compares the epochs of evolution with the same loop in numpy, one organism after the other, in the same run.
+
+    python benchmarks/population.py --set hardest_se11 --puzzles 500 --solver annealing --option rules=none
+    python benchmarks/population.py --speed
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import checking
+import machine
+import numpy as np
+import report
+import sets
+
+_COLUMNS = (
+    ("set", 18, "<"),
+    ("solver", 14, "<"),
+    ("settings", 30, "<"),
+    ("puzzles", 7, ">"),
+    ("solved", 7, ">"),
+    ("steps: mean", 11, ">"),
+    ("median", 8, ">"),
+    ("most", 8, ">"),
+    ("M grids: mean", 13, ">"),
+    ("error", 6, ">"),
+    ("seconds", 8, ">"),
+    ("M grids/s", 9, ">"),
+)
+
+#: Hives of the race with numpy, and epochs in a measurement.
+_HIVES, _EPOCHS = 64, 200
+
+#: Organisms that numpy updates in a measurement: it does some ten thousand a second.
+_BY_NUMPY = 4000
+
+
+def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
+    """What a solver makes of the puzzles; compiled before the clock starts."""
+    import jaxsudoku as js
+
+    config = js.SOLVERS[solver].config(**options)
+    half = max(-(-len(puzzles) // 2), 1)  # so that two threads share them
+    settings = {"solver": solver, "key": seed, "batch_size": half, "record": config.steps} | options
+    js.solve(np.full_like(puzzles, 255), **settings)  # of the same shapes, so the same program; and over at once
+    start = time.perf_counter()
+    found = js.solve(puzzles, **settings)
+    seconds = time.perf_counter() - start
+    assert found.errors is not None and found.history is not None
+    claimed = found.status == js.Status.SOLVED
+    solved = claimed & checking.rightly_solved(puzzles, found.grids)
+    steps = (found.history >= 0).sum(axis=1)
+    return {
+        "claimed": int(claimed.sum()), "valid": int(solved.sum()), "seconds": seconds,
+        "steps_mean": float(steps.mean()), "steps_median": float(np.median(steps)), "steps_most": int(steps.max()),
+        "grids_mean": float(found.iterations.mean()), "grids": int(found.iterations.sum(dtype=np.int64)),
+        "error": float(found.errors[~solved].mean()) if (~solved).any() else 0.0,
+    }  # fmt: skip
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    settings = " ".join(f"{name}={value}" for name, value in row["options"].items())
+    return report.aligned([
+        row["set"], row["solver"], settings, f"{row['puzzles']:,}", f"{row['valid'] / row['puzzles']:.1%}",
+        f"{row['steps_mean']:,.1f}", f"{row['steps_median']:,.0f}", f"{row['steps_most']:,}",
+        f"{row['grids_mean'] / 1e6:,.3f}", f"{row['error']:.1f}", f"{row['seconds']:,.1f}",
+        f"{row['grids'] / row['seconds'] / 1e6:,.1f}",
+    ], _COLUMNS)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- evolution beside plain numpy
+
+
+class PlainHive:
+    """The epochs of evolution in numpy, one organism after the other.
+
+    Args:
+      puzzle: uint8[81], 0 = empty.
+      organisms: workers and explorers.
+      workers: how many are workers.
+      rng: makes all randomness.
+    """
+
+    def __init__(self, puzzle: np.ndarray, organisms: int, workers: int, rng: np.random.Generator) -> None:
+        row, column = np.divmod(np.arange(81), 9)
+        self.boxes = [
+            np.flatnonzero((row // 3 == band) & (column // 3 == stack)) for band in range(3) for stack in range(3)
+        ]
+        self.lines = np.array([*np.arange(81).reshape(9, 9), *np.arange(81).reshape(9, 9).T])
+        self.puzzle, self.rng = puzzle, rng
+        self.free = [box[puzzle[box] == 0] for box in self.boxes]
+        self.grids = np.array([self.random() for _ in range(workers)])
+        self.errors = np.array([self.error(grid) for grid in self.grids])
+        self.ages = np.zeros(workers, int)
+        self.explorers = organisms - workers
+
+    def random(self) -> np.ndarray:
+        """A grid with each box's missing digits in its free cells, in random order."""
+        grid = self.puzzle.copy()
+        for box, free in zip(self.boxes, self.free, strict=True):
+            grid[free] = self.rng.permutation(np.setdiff1d(np.arange(1, 10), self.puzzle[box]))
+        return grid
+
+    def error(self, grid: np.ndarray) -> int:
+        """How many digits rows and columns miss."""
+        held = np.bitwise_or.reduce(1 << grid[self.lines].astype(np.int64), axis=1)
+        return 162 - int(np.bitwise_count(held).sum())
+
+    def epoch(self, lifetime: int = 300, mistakes: float = 0.001) -> None:
+        """Every worker looks at a neighbour and every explorer at a random grid; the best of either have a child."""
+        for worker in range(len(self.grids)):
+            free = self.free[self.rng.integers(9)]
+            if len(free) < 2:
+                continue
+            pair = self.rng.choice(free, 2, replace=False)
+            neighbour = self.grids[worker].copy()
+            neighbour[pair] = neighbour[pair[::-1]]
+            error = self.error(neighbour)
+            self.ages[worker] += 1
+            if error < self.errors[worker] or self.rng.random() < mistakes:
+                self.ages[worker] *= error >= self.errors[worker]
+                self.grids[worker], self.errors[worker] = neighbour, error
+            elif self.ages[worker] > lifetime:
+                self.grids[worker] = self.random()
+                self.errors[worker], self.ages[worker] = self.error(self.grids[worker]), 0
+        tried = [self.random() for _ in range(self.explorers)]
+        mate = tried[int(np.argmin([self.error(grid) for grid in tried]))]
+        child = self.grids[self.errors.argmin()].copy()
+        for box in self.boxes:
+            if self.rng.random() < 0.5:
+                child[box] = mate[box]
+        worst = self.errors.argmax()
+        self.grids[worst], self.errors[worst], self.ages[worst] = child, self.error(child), 0
+
+
+def race(puzzles: np.ndarray, repeat: int) -> dict[str, Any]:
+    """Organisms a second that evolution updates, here and in numpy, in turns."""
+    import jaxsudoku as js
+
+    config = js.SOLVERS["evolution"].config()
+    hives = np.resize(puzzles, (_HIVES, 81))
+    settings = {
+        "solver": "evolution", "rules": "none", "epochs": _EPOCHS, "restarts": 0, "batch_size": _HIVES // 2,
+    }  # fmt: skip
+    js.solve(np.full_like(hives, 255), **settings)
+    plain = PlainHive(puzzles[0], config.organisms, config.workers, np.random.default_rng(0))
+    ours, theirs = [], []
+    for turn in range(repeat):
+        start = time.perf_counter()
+        found = js.solve(hives, key=turn, **settings)
+        ours.append(found.iterations.sum() / (time.perf_counter() - start))
+        start = time.perf_counter()
+        for _ in range(_BY_NUMPY // config.organisms):
+            plain.epoch()
+        theirs.append(_BY_NUMPY / (time.perf_counter() - start))
+    return {"ours": statistics.median(ours), "numpy": statistics.median(theirs), "ours_all": ours, "numpy_all": theirs}
+
+
+def main() -> int:
+    args = _parse()
+    about = machine.describe(machine.keep_to_cores("all"), [])
+    print("\n".join(machine.lines(about)))
+    rows = []
+    if args.set:
+        print(f"seed {args.seed}\n" + report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
+    for name in args.set:
+        puzzle_set = sets.load(name, args.data)
+        if puzzle_set is None:
+            print(f"population: no set {name}", file=sys.stderr)
+            return 2
+        puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
+        about_row = {"set": name, "solver": args.solver, "options": args.option, "puzzles": len(puzzles)}
+        rows.append(about_row | measure(puzzles, args.solver, args.option, args.seed))
+        print(line(rows[-1]), flush=True)
+    speeds = None
+    if args.speed:
+        puzzle_set = sets.load("9x9-hard", args.data)
+        assert puzzle_set is not None
+        speeds = race(puzzle_set.puzzles, args.repeat)
+        print(f"evolution updates {speeds['ours']:,.0f} organisms a second, numpy {speeds['numpy']:,.0f}: "
+              f"{speeds['ours'] / speeds['numpy']:.0f} times as many (medians of {args.repeat}, in turns)")  # fmt: skip
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(
+            json.dumps({"about": about | {"seed": args.seed}, "rows": rows, "speed": speeds}, indent=1) + "\n"
+        )
+    wrong = sum(row["claimed"] - row["valid"] for row in rows)
+    if wrong:
+        print(f"population: {wrong} grids claimed as solved are not", file=sys.stderr)
+    return int(wrong > 0)
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    add = parser.add_argument
+    add("--set", type=lambda text: text.split(","), default=[], help="puzzle sets by their names")
+    add("--data", help="folder of puzzle sets")
+    add("--puzzles", type=int, help="so many of each, drawn at random; by default all")
+    add("--solver", default="annealing", help="by its name (default: annealing)")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="a setting of the solver; may be repeated")
+    add("--seed", type=int, default=0, help="of all randomness (default: 0)")
+    add("--speed", action="store_true", help="compare evolution with plain numpy")
+    add("--repeat", type=int, default=7, help="turns of that comparison (default: 7)")
+    add("--json", type=Path, help="file for all raw figures")
+    args = parser.parse_args()
+    if not args.set and not args.speed:
+        parser.error("nothing to measure: name --set, or --speed")
+    pairs = [option.partition("=") for option in args.option]
+    if unclear := [name for name, equals, _ in pairs if not equals]:
+        parser.error(f"--option takes NAME=VALUE, not {unclear[0]}")
+    args.option = {name: _value(text) for name, _, text in pairs}
+    return args
+
+
+def _value(text: str) -> Any:
+    """A number where it is one, else the text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
