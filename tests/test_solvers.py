@@ -33,7 +33,7 @@ SMALL_SETTINGS = {
     "guided-exact": {"lanes": 32},
     **{name: {"lanes": 32, "simulations": 4} for name in SEARCHES},
     "best-first": {"room": 64},
-    "annealing": {"rules": "singles", "budget": 40, "temperatures": 4, "slots": 5},
+    "annealing": {"rules": "singles", "budget": 40, "slots": 5},
     "evolution": {"rules": "singles", "organisms": 20, "epochs": 60, "restarts": 1, "lifetime": 20, "slots": 5},
 }
 

@@ -32,9 +32,9 @@ class AnnealingConfig:
     rules: str = "locked"
     chains: int = 32
     schedule: str = "exchange"
-    temperatures: int = 1
-    coldest: float = 0.32
-    hottest: float = 0.5
+    temperatures: int = 8
+    coldest: float = 0.2
+    hottest: float = 0.38
     period: int = 500
     budget: int = 20_000
     record: int = 0
