@@ -1,0 +1,132 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Evolution and annealing, by the batch
+#
+# A grid whose boxes hold every digit once is nearly a solution: all that may be wrong is rows and columns.
+# Combinatorial evolution keeps a hive of such grids and swaps two cells of a box where that helps; simulated
+# annealing swaps cells too, and now and then takes a swap that does not help. Neither deduces anything, and neither
+# can prove that a puzzle has no solution. This notebook looks at
+#
+# 1. a hive after some hundred epochs, and what is wrong with its best grid,
+# 2. how errors fall, epoch by epoch and sweep by sweep,
+# 3. what both solve, and what it takes them.
+#
+# [docs/population.md](../docs/population.md) has the figures on whole puzzle sets.
+
+# %%
+import os
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import jaxsudoku as js
+from jaxsudoku.population import EvolutionConfig, hive
+from jaxsudoku.slots import Start
+
+#: A small setting for a machine that only checks that all of it runs.
+SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
+
+board = js.Board.classic(4) if SMALL else js.Board.classic()
+puzzles = np.asarray(js.load("4x4" if SMALL else "9x9-medium"))[: 8 if SMALL else 64]
+
+# %% [markdown]
+# ## A hive
+#
+# Ninety of a hundred organisms are workers, each with a grid of its own. In an epoch a worker looks at one neighbour,
+# its grid with two free cells of a box swapped, and takes it if fewer digits are missing in rows and columns, or by
+# mistake, once in a thousand times. The others are explorers, who look at random grids. The best worker and the best
+# explorer then have a child with boxes of both, in place of the worst worker. Below are the errors of a hive's
+# workers, and its best grid: digits that a row or column holds twice are red.
+
+# %%
+config = EvolutionConfig(organisms=20 if SMALL else 200)
+method = hive.method(board, config)
+start = Start(jnp.asarray(puzzles[:1]), jnp.zeros((board.words, 1), jnp.uint32), jnp.ones(1, jnp.uint32))
+
+
+@jax.jit
+def live(hives, epochs):
+    return jax.lax.fori_loop(0, epochs, lambda _, hives: method.step(hives), hives)
+
+
+hives = live(method.begin(start), 20 if SMALL else 300)
+
+
+def draw_grid(axis, grid, given):
+    side, (height, width) = board.side, board.box
+    grid = np.asarray(grid).reshape(side, side)
+    for line in range(side + 1):
+        axis.plot([0, side], [line, line], "k", lw=2 if line % height == 0 else 0.5)
+        axis.plot([line, line], [0, side], "k", lw=2 if line % width == 0 else 0.5)
+    for row, column in np.ndindex(side, side):
+        digit = grid[row, column]
+        twice = (grid[row] == digit).sum() > 1 or (grid[:, column] == digit).sum() > 1
+        weight = "bold" if given[row * side + column] else "normal"
+        axis.text(column + 0.5, row + 0.5, digit, ha="center", va="center", fontsize=16, weight=weight,
+                  color="tab:red" if twice else "k")  # fmt: skip
+    axis.set(xlim=(0, side), ylim=(side, 0), aspect="equal")
+    axis.axis("off")
+
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5))
+left.hist(np.asarray(hives.error[0]), bins=np.arange(0, int(hives.error.max()) + 2) - 0.5)
+left.set(
+    xlabel="digits that rows and columns miss", ylabel="workers", title=f"a hive after {int(hives.epoch[0])} epochs"
+)
+draw_grid(right, hives.best[0], puzzles[0])
+right.set_title(f"its best grid: {int(hives.least[0])} missing")
+plt.show()
+
+# %% [markdown]
+# ## How errors fall
+#
+# `record` keeps the least error after each step in `Solution.history`. A step of evolution is an epoch, in which
+# every organism looks at one grid; a step of annealing is a sweep, in which each of 32 chains tries every swap.
+
+# %%
+epochs = 200 if SMALL else 5000
+hive_settings = {"organisms": config.organisms, "epochs": epochs, "restarts": 0}
+evolved = js.solve(puzzles, board, solver="evolution", rules="none", record=epochs, **hive_settings)
+annealed = js.solve(puzzles, board, solver="annealing", rules="none", budget=epochs, record=epochs)
+
+figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
+for axis, found, name, step in ((axes[0], evolved, "evolution", "epochs"), (axes[1], annealed, "annealing", "sweeps")):
+    for history in found.history:
+        lived = history[history >= 0]
+        axis.step(np.arange(1, len(lived) + 1), lived, color="tab:blue", alpha=0.3)
+    axis.set(title=name, xlabel=step, xscale="log", ylabel="digits missing")
+plt.show()
+
+# %% [markdown]
+# ## What they solve
+
+# %%
+print(f"{'':12}{'solved':>8}{'grids: mean':>14}{'median':>12}{'error of the others':>22}")
+for name, found in {"evolution": evolved, "annealing": annealed}.items():
+    solved = found.status == js.Status.SOLVED
+    left = found.errors[~solved].mean() if (~solved).any() else 0.0
+    print(
+        f"{name:12}{solved.mean():8.1%}{found.iterations.mean():14,.0f}{np.median(found.iterations):12,.0f}{left:22.1f}"
+    )
+assert all((found.errors == 0).sum() == (found.status == js.Status.SOLVED).sum() for found in (evolved, annealed))
+
+# %% [markdown]
+# Evolution climbs: most hives end at an error of 2, two digits in each other's place, far from the solution in swaps.
+# Annealing at the right temperatures goes on through such grids, and chains at different temperatures that exchange
+# their grids do so on boards of every size.
