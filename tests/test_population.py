@@ -155,8 +155,29 @@ def test_a_rise_is_kept_with_its_probability():
             planes = [every] * lost + [none] * (4 - lost), [every] * won + [none] * (4 - won)
             kept = np.bitwise_count(np.asarray(chains._kept(*planes, jnp.asarray(bits), limits))).sum()
             rise = lost - won
-            chance = np.exp(-rise / temperature) if 0 < rise <= chains._RISES else float(rise <= 0)
-            assert stats.binomtest(int(kept), 32 * words, min(chance, 1)).pvalue > 1e-4, (lost, won)
+            chance = np.exp(-rise / temperature) if rise > 0 else 7 / 8 if rise == 0 else 1
+            assert stats.binomtest(int(kept), 32 * words, chance).pvalue > 1e-4, (lost, won)
+
+
+def test_sweeps_do_not_go_in_circles():
+    """Pairs of cells with digits ab, bc, ca: most swaps change nothing, and six grids of eight are wrong."""
+    board = js.Board.classic()
+    puzzles = np.repeat(reference.pattern(board)[None], 3, axis=0)
+    for number, first in enumerate(range(3)):
+        puzzles[number, [first, first + 3, first + 6, 9 + first, 12 + first, 15 + first]] = 0
+    found = js.solve(puzzles, board, solver="annealing", rules="none", budget=20, slots=3)
+    assert (found.status == Status.SOLVED).all()
+
+
+def test_no_swap_is_ruled_out():
+    """However cold a chain is, the chances of a rise are above 0 and fall; beyond the last they stay."""
+    limits = chains._thresholds(population.AnnealingConfig(coldest=0.01, hottest=3.0))[0]
+    chances = (limits[:, :, None] >> np.arange(32) & 1) << np.arange(chains._DIGITS)[:, None]
+    assert (chances.sum(axis=1) > 0).all() and (np.diff(chances.sum(axis=1), axis=0) <= 0).all()
+    every = jnp.full(8, 0xFFFFFFFF, jnp.uint32)
+    wide = jnp.broadcast_to(jnp.asarray(limits)[..., None], (*limits.shape, 8))
+    low = jnp.full((chains._DIGITS, 8), 0xFFFFFFFF, jnp.uint32)  # the coin that is below any chance
+    assert (chains._kept([every] * 6, [~every] * 6, low, wide) == every).all()
 
 
 def test_neighbours_exchange_their_grids():

@@ -31,11 +31,14 @@ from jaxsudoku.slots import Method, Start, View
 from .boxes import boxes, filled, lines, most_in_a_line, pairs
 from .config import AnnealingConfig
 
-#: Rises of the error that a chain may take in one swap; what rises more is never kept.
-_RISES = 3
+#: Rises of the error that are told apart; a higher one is as likely kept as the last of them.
+_RISES = 4
 
 #: Binary digits of a probability.
-_DIGITS = 12
+_DIGITS = 16
+
+#: Coins of which one has to allow a swap that changes nothing: 7 of 8 are kept.
+_EVEN = 3
 
 _ALL = np.uint32(0xFFFFFFFF)
 
@@ -135,7 +138,8 @@ def _thresholds(config: AnnealingConfig) -> np.ndarray:
     """The binary digits of exp(-rise / temperature), the least first: uint32[period, rises, digits], a bit a chain."""
     temperatures = _ladder(config)[:, None]  # [period, 1, 32]
     rises = np.arange(1, _RISES + 1)[None, :, None]
-    chances = np.rint(2**_DIGITS * np.exp(-rises / temperatures)).astype(np.int64)
+    # never 0: where few cells are free, the way out of a trap may be one swap that takes a line's digits in all of four
+    chances = np.maximum(np.rint(2**_DIGITS * np.exp(-rises / temperatures)), 1).astype(np.int64)
     bits = chances[:, :, None] >> np.arange(_DIGITS)[:, None] & 1
     return (bits << np.arange(GROUP)).sum(axis=-1).astype(np.uint32)
 
@@ -245,14 +249,15 @@ def _kept(lost: list[Array], won: list[Array], thrown: Array, limits: Array) -> 
     """Which chains keep a swap that takes the last of a digit from lines, and brings the first: uint32[W]."""
     level = len(lost)
     total = count_planes([*lost, *(~plane for plane in won)])  # the rise, and the level more
-    kept = ~_at_least(total, level + 1)
+    # were an even swap always kept, sweeps in a fixed order might go in circles and never see the rest
+    kept = ~_at_least(total, level) | (~_at_least(total, level + 1) & any_of(slices(thrown[:_EVEN], 0)))
     below = [jnp.zeros_like(kept)] * _RISES
     for digit in range(_DIGITS):  # a number is below another if its highest differing digit is the lesser
         coin = thrown[digit]
         below = [(limits[k, digit] & coin) | (below[k] & (limits[k, digit] | coin)) for k in range(_RISES)]
-    for rise in range(1, _RISES + 1):  # a coin that allows a rise allows every lesser one
+    for rise in range(1, _RISES):  # a coin that allows a rise allows every lesser one
         kept |= below[rise - 1] & ~_at_least(total, level + rise + 1)
-    return kept
+    return kept | below[_RISES - 1]
 
 
 def _at_least(number: list[Array], bound: int) -> Array:
