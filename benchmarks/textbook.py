@@ -1,8 +1,9 @@
 """The textbook search course work again (IFT3335, on AIMA's search code): its own questions, answered in one run.
 
-Depth-first search in three orders within 10,000 nodes, best-first search by three heuristics, and candidate elimination
-alone and with a search behind it. Told are the puzzles that a solver claims to have solved, those whose grid is right,
-as numpy alone judges it, and the nodes that were explored.
+Depth-first search in three orders within 10,000 nodes, best-first search by three heuristics, candidate elimination
+alone and with a search behind it, and hill climbing. Told are the puzzles that a solver claims to have solved, those
+whose grid is right, as numpy alone judges it, and the nodes that were explored; of hill climbing, where nodes are all
+grids that were looked at, also the conflicts that are left (digits that rows and columns miss) and the steps.
 
     python benchmarks/textbook.py --set ift3335_100,ift3335_1000 --json benchmarks/out/textbook.json
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -34,15 +36,27 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("best-first", {"heuristic": heuristic}) for heuristic in ("most-constrained", "conflicts", "remaining")
     ],
     "elimination": [("elimination", {"then": then}) for then in ("none", "depth-first", "best-first")],
+    "hill-climbing": [
+        ("hill-climbing", options)
+        for options in (
+            {"neighbourhood": "swaps"},
+            {"neighbourhood": "super"},
+            {"restarts": 100},
+            {"sideways": 100},
+            {"sideways": 100, "restarts": 100},
+            {"sideways": 100, "restarts": 100, "rules": "locked"},
+        )
+    ],
 }
 
 #: Of these the course work limits the nodes.
 _BOUNDED = ("depth-first", "best-first")
 
-_COLUMNS = (
-    ("set", 14, "<"),
-    ("solver", 12, "<"),
-    ("settings", 36, "<"),
+#: What is told of a solver on a set.
+COLUMNS = (
+    ("set", 17, "<"),
+    ("solver", 13, "<"),
+    ("settings", 48, "<"),
     ("puzzles", 7, ">"),
     ("claimed", 7, ">"),
     ("valid", 7, ">"),
@@ -50,6 +64,8 @@ _COLUMNS = (
     ("median", 8, ">"),
     ("most", 9, ">"),
     ("seconds", 8, ">"),
+    ("conflicts", 12, ">"),
+    ("steps", 8, ">"),
 )
 
 
@@ -65,10 +81,26 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[s
     seconds = time.perf_counter() - start
     claimed = found.status == js.Status.SOLVED
     valid = claimed & checking.rightly_solved(puzzles, found.grids)
-    return {
+    measured = {
         "claimed": int(claimed.sum()), "valid": int(valid.sum()), "mean": float(found.iterations.mean()),
         "median": float(np.median(found.iterations)), "most": int(found.iterations.max()), "seconds": seconds,
     }  # fmt: skip
+    if found.errors is not None:
+        measured |= {"conflicts": float(found.errors.mean()), "deviation": float(found.errors.std())}
+    if solver == "hill-climbing" and "rules" not in options:  # with rules fewer cells are free than puzzles say
+        around = neighbours(puzzles, options.get("neighbourhood") == "super")
+        measured["steps"] = float(((found.iterations - 1) / np.maximum(around, 1)).mean())
+    return measured
+
+
+def neighbours(puzzles: np.ndarray, threefold: bool) -> np.ndarray:
+    """How many neighbours grids have: swaps of two empty cells of a box, and with ``threefold`` every three boxes."""
+    side = math.isqrt(puzzles.shape[1])
+    rows, columns = checking.box_shape(side)
+    empty = (puzzles == 0).reshape(-1, side // rows, rows, side // columns, columns).sum(axis=(2, 4)).reshape(-1, side)
+    swaps = (empty * (empty - 1) // 2).sum(axis=1)
+    able = (empty > 1).sum(axis=1)
+    return swaps + (able * (able - 1) * (able - 2) // 6 if threefold else 0)
 
 
 def line(row: dict[str, Any]) -> str:
@@ -77,7 +109,9 @@ def line(row: dict[str, Any]) -> str:
     return report.aligned([
         row["set"], row["solver"], settings, f"{row['puzzles']:,}", f"{row['claimed']:,}", f"{row['valid']:,}",
         f"{row['mean']:,.1f}", f"{row['median']:,.0f}", f"{row['most']:,}", f"{row['seconds']:,.2f}",
-    ], _COLUMNS)  # fmt: skip
+        f"{row['conflicts']:.2f} ± {row['deviation']:.2f}" if "conflicts" in row else "",
+        f"{row['steps']:,.1f}" if "steps" in row else "",
+    ], COLUMNS)  # fmt: skip
 
 
 def main() -> int:
@@ -85,7 +119,7 @@ def main() -> int:
     about = machine.describe(machine.keep_to_cores("all"), [])
     print("\n".join(machine.lines(about)))
     print(f"at most {args.bound:,} nodes of {', '.join(_BOUNDED)}\n")
-    print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
+    print(report.aligned([name for name, _, _ in COLUMNS], COLUMNS))
     rows = []
     for name in args.set:
         puzzle_set = sets.load(name, args.data)

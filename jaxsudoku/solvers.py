@@ -176,6 +176,11 @@ SOLVERS: dict[str, Solver] = {
         Solver("evolution", "combinatorial evolution by a hive of workers and explorers",
                population.evolution, population.EvolutionConfig, population.fit_evolution, complete=False,
                graded=True),
+        Solver("hill-climbing", "textbook hill climbing of full grids: the best swap at every step, and restarts",
+               population.hill_climbing, population.HillClimbingConfig, population.fit_climbing, complete=False,
+               graded=True),
+        Solver("evosax", "differential evolution, particle swarm or a genetic algorithm on random keys (extra evosax)",
+               population.evosax, population.EvosaxConfig, population.fit_evosax, complete=False, graded=True),
     )
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib.util
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +36,8 @@ SMALL_SETTINGS = {
     "best-first": {"room": 64},
     "annealing": {"rules": "singles", "budget": 40, "slots": 5},
     "evolution": {"rules": "singles", "organisms": 20, "epochs": 60, "restarts": 1, "lifetime": 20, "slots": 5},
+    "hill-climbing": {"rules": "naked", "neighbourhood": "super", "restarts": 2, "sideways": 2, "slots": 5},
+    "evosax": {"rules": "naked", "population": 8, "generations": 10, "restarts": 1, "slots": 5},
 }
 
 
@@ -74,9 +77,19 @@ def mixed(board):
     return puzzles
 
 
+#: What solvers need that may not be installed.
+EXTRAS = {"evosax": "evosax"}
+
+
+def able(name):
+    """The mark of a solver that needs what is not installed."""
+    absent = name in EXTRAS and importlib.util.find_spec(EXTRAS[name]) is None
+    return [pytest.mark.skip(reason=f"{EXTRAS[name]} is not installed")] if absent else []
+
+
 def marked(name, quick):
-    """The mark of a solver that takes long to compile, where it is not to be tried with every run."""
-    return [pytest.mark.slow] if name in SEARCHES and not quick else []
+    """The marks of a solver that takes long to compile, where it is not to be tried with every run."""
+    return able(name) + [pytest.mark.slow] * (name in SEARCHES and not quick)
 
 
 #: Every solver on every board.
@@ -128,7 +141,9 @@ def test_a_batch_is_its_puzzles(solver):
         np.testing.assert_array_equal(found.grids[both], whole.grids[part][both])
 
 
-@pytest.mark.parametrize("solver", solvers.SOLVERS.values(), ids=solvers.SOLVERS)
+@pytest.mark.parametrize(
+    "solver", [pytest.param(solver, id=name, marks=able(name)) for name, solver in solvers.SOLVERS.items()]
+)
 class TestEverySolver:
     def test_the_judge_finds_no_false_claim(self, solver):
         puzzles = mixed(FOUR)

@@ -194,14 +194,14 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
     }
     recorded = args.command == "solve" and args.history is not None
-    if recorded and not hasattr(chosen.config, "steps"):
+    if recorded and not chosen.graded:
         args.parser.error(f"the solver {solver} has no history; those that do are {solvers.graded()}")
     try:
         args.config = solvers.make_config(chosen, **values)
     except ValueError as error:
         args.parser.error(str(error))
     if recorded and not args.config.record:
-        args.config = dataclasses.replace(args.config, record=min(args.config.steps, RECORDED))
+        args.config = dataclasses.replace(args.config, record=RECORDED)
     return args
 
 

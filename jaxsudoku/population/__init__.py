@@ -17,9 +17,26 @@ from jaxsudoku.settings import LANES
 from jaxsudoku.slots import Method, work_off
 from jaxsudoku.solution import Solution
 
+from .climbing import HillClimbingConfig
+from .climbing import fit as fit_climbing
 from .config import AnnealingConfig, EvolutionConfig
+from .swarms import EvosaxConfig
+from .swarms import fit as fit_evosax
 
-__all__ = ["AnnealingConfig", "EvolutionConfig", "annealing", "evolution", "fit_annealing", "fit_evolution"]
+__all__ = [
+    "AnnealingConfig",
+    "EvolutionConfig",
+    "EvosaxConfig",
+    "HillClimbingConfig",
+    "annealing",
+    "evolution",
+    "evosax",
+    "fit_annealing",
+    "fit_climbing",
+    "fit_evolution",
+    "fit_evosax",
+    "hill_climbing",
+]
 
 #: Words of chains of a 9x9 board that are swept together: few enough for their planes to stay in a CPU's cache.
 _WORDS = {"cpu": 128}
@@ -63,9 +80,34 @@ def evolution(board: Board, puzzles: Array, key: Array, config: EvolutionConfig,
     return _by(hive.method(board, config), board, puzzles, key, config)
 
 
-def _by(
-    method: Method[Any], board: Board, puzzles: Array, key: Array, config: AnnealingConfig | EvolutionConfig
-) -> Solution:
+def hill_climbing(board: Board, puzzles: Array, key: Array, config: HillClimbingConfig, /) -> Solution:
+    """Steepest ascent over swaps, with steps sideways and random restarts; arguments as of ``annealing``.
+
+    Returns:
+      A ``Solution``. ``iterations`` int32[N] are the grids that were looked at, those that climbs begin with and the
+      neighbours of all on their way; ``errors`` int32[N] the digits that the lines of the best local optimum miss.
+    """
+    from . import climbing
+
+    return _by(climbing.method(board, config), board, puzzles, key, config)
+
+
+def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) -> Solution:
+    """Differential evolution, particle swarm or a genetic algorithm on random keys; arguments as of ``annealing``.
+
+    Returns:
+      A ``Solution``. ``iterations`` int32[N] are the grids that were looked at, a member each in every generation;
+      ``errors`` int32[N] the digits that the lines of the best one miss.
+
+    Raises:
+      ImportError: evosax is not installed; the message names the extra.
+    """
+    from . import swarms
+
+    return _by(swarms.method(board, config), board, puzzles, key, config)
+
+
+def _by(method: Method[Any], board: Board, puzzles: Array, key: Array, config: Any) -> Solution:
     return work_off(board, puzzles, key, config.rules, config.slots or 1, method, config.record)
 
 

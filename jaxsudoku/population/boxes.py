@@ -67,62 +67,16 @@ def most_in_a_line(board: Board) -> int:
     return max(len(set(box_of[line].tolist())) for line in lines(board))
 
 
-def missing(board: Board, grids: Array) -> Array:
-    """The digits that each box misses, in their order, then zeros.
-
-    Args:
-      board: the board.
-      grids: uint8[*b, cells], 0 = open, no digit twice in a box.
-
-    Returns:
-      uint8[*b, side, side], box by box.
-    """
-    digits = jnp.arange(1, board.side + 1, dtype=grids.dtype)
-    lacking = ~(grids[..., boxes(board), None] == digits).any(axis=-2)
-    turn = jnp.where(lacking, jnp.cumsum(lacking, axis=-1), 0)
-    place = np.arange(1, board.side + 1)[:, None]
-    return jnp.where(turn[..., None, :] == place, digits, 0).sum(axis=-1, dtype=grids.dtype)
-
-
-def arranged(board: Board, grids: Array, lacking: Array, keys: Array) -> Array:
-    """Full grids: the digits that a box misses go to its open cells in the order of their keys.
-
-    Args:
-      board: the board.
-      grids: uint8[*b, cells], 0 = open.
-      lacking: uint8[*b, side, side], what their boxes miss, as of ``missing``.
-      keys: [*b, cells], numbers of any kind; of equal ones the first cell comes first.
-
-    Returns:
-      uint8[*b, cells].
-    """
-    table = boxes(board)
-    free, key = grids[..., table] == 0, keys[..., table]
-    place = np.arange(board.side)
-    before = (key[..., None, :] < key[..., :, None]) | (
-        (key[..., None, :] == key[..., :, None]) & (place < place[:, None])
-    )
-    rank = (before & free[..., None, :]).sum(axis=-1, dtype=jnp.int32)
-    digits = jnp.where(free, jnp.take_along_axis(lacking, jnp.minimum(rank, board.side - 1), axis=-1), 0)
-    return grids + digits.reshape(*grids.shape[:-1], -1)[..., np.argsort(table.reshape(-1))]
-
-
-def filled(board: Board, grids: Array) -> Array:
-    """Full grids: the digits that a box misses go to its open cells in their order; uint8[*b, cells] to the same."""
-    return arranged(board, grids, missing(board, grids), jnp.zeros_like(grids))
-
-
 def errors(board: Board, grids: Array) -> Array:
     """How many digits the lines miss, summed over all of them: 0 where a grid whose boxes are right is solved.
 
     Args:
       board: the board.
-      grids: uint8[*b, cells].
+      grids: uint8[cells, *b], full.
 
     Returns:
       int32[*b].
     """
-    # a digit is a bit; cells come first, so that a line is an OR of whole slices
-    bits = fence(jnp.uint32(1) << (jnp.moveaxis(grids, -1, 0).astype(jnp.uint32) - 1))
-    held = any_of([bits[column] for column in lines(board).T])
-    return lines(board).size - lax.population_count(held).sum(axis=0, dtype=jnp.uint32).astype(jnp.int32)
+    bits = fence(jnp.uint32(1) << (grids.astype(jnp.uint32) - 1))
+    held = fence(any_of([bits[column] for column in lines(board).T]))
+    return lines(board).size - lax.population_count(held).astype(jnp.int32).sum(axis=0, dtype=jnp.int32)

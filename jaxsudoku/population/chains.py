@@ -28,8 +28,9 @@ from jaxsudoku.branching import mix
 from jaxsudoku.planes import GROUP, add, any_of, count_planes, fence, slices, unpack_lanes
 from jaxsudoku.slots import Method, Start, View
 
-from .boxes import boxes, filled, lines, most_in_a_line, pairs
+from .boxes import boxes, lines, most_in_a_line, pairs
 from .config import AnnealingConfig
+from .random_keys import decoded
 
 #: Rises of the error that are told apart; a higher one is as likely kept as the last of them.
 _RISES = 4
@@ -76,7 +77,7 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
 
     def begin(start: Start) -> Chains:
         given = jnp.repeat(start.grids.T, words, axis=1)
-        grids = jnp.repeat(filled(board, start.grids).T, words, axis=1)
+        grids = jnp.repeat(decoded(board, start.grids.T, jnp.zeros_like(start.grids.T)), words, axis=1)
         width = grids.shape[1]
         digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
         planes = jnp.where(grids[:, None] == digits, _ALL, jnp.uint32(0))

@@ -20,10 +20,12 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.branching import mix
+from jaxsudoku.planes import fence
 from jaxsudoku.slots import Method, Start, View, by_first_axis
 
-from .boxes import arranged, boxes, errors, lines, missing, pairs
+from .boxes import boxes, errors, lines, pairs
 from .config import EvolutionConfig
+from .random_keys import decoded
 
 #: Epochs between two looks for workers that are too old: making grids for all that there may be takes its time.
 _ROUND = 16
@@ -40,7 +42,6 @@ class Hives(NamedTuple):
 
     Attributes:
       given: uint8[K, cells], what is fixed, 0 = free.
-      lacking: uint8[K, side, side], the digits that its boxes miss.
       swaps: int32[K, pairs], the numbers of the pairs of free cells, then zeros.
       choices: int32[K], how many these are.
       seeds: uint32[K].
@@ -54,7 +55,6 @@ class Hives(NamedTuple):
     """
 
     given: Array
-    lacking: Array
     swaps: Array
     choices: Array
     seeds: Array
@@ -81,7 +81,7 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
         swaps = jnp.argsort(~open_pairs, axis=1, stable=True).astype(jnp.int32)
         none, many = jnp.zeros(size, jnp.int32), jnp.zeros((size, workers), jnp.int32)
         return Hives(
-            given=start.grids, lacking=missing(board, start.grids), swaps=swaps,
+            given=start.grids, swaps=swaps,
             choices=open_pairs.sum(axis=1, dtype=jnp.int32), seeds=start.seeds,
             grids=jnp.zeros((size, workers, board.cells), jnp.uint8), error=many, age=many + config.lifetime,
             best=start.grids, least=none + lines(board).size, epoch=none, restart=none,
@@ -119,7 +119,7 @@ def _draw(seeds: Array, stream: int, *shape: int) -> Array:
 
 def _renewed(board: Board, hives: Hives, seeds: Array, due: Array) -> Hives:
     """The hives with random grids where workers bool[K, workers] are due."""
-    grids, error = _random(board, hives, _draw(seeds, _RENEW, due.shape[1], board.cells))
+    grids, error = _random(board, hives, _draw(seeds, _RENEW, board.cells, due.shape[1]))
     return hives._replace(
         grids=jnp.where(due[..., None], grids, hives.grids),
         error=jnp.where(due, error, hives.error),
@@ -128,12 +128,11 @@ def _renewed(board: Board, hives: Hives, seeds: Array, due: Array) -> Hives:
 
 
 def _random(board: Board, hives: Hives, keys: Array) -> tuple[Array, Array]:
-    """Random grids uint8[K, m, cells] by keys [K, m, cells], and their errors."""
-    shape = keys.shape[:2]
-    given = jnp.broadcast_to(hives.given[:, None], keys.shape)
-    lacking = jnp.broadcast_to(hives.lacking[:, None], (*shape, board.side, board.side))
-    grids = arranged(board, given, lacking, keys)
-    return grids, errors(board, grids)
+    """Random grids uint8[K, m, cells] by keys [K, cells, m], and their errors."""
+    size, _, many = keys.shape
+    given = jnp.repeat(hives.given.T, many, axis=1)
+    grids = fence(decoded(board, given, jnp.moveaxis(keys, 0, 1).reshape(board.cells, -1)))
+    return grids.T.reshape(size, many, board.cells), errors(board, grids).reshape(size, many)
 
 
 def _worked(board: Board, hives: Hives, seeds: Array, mistakes: float) -> Hives:
@@ -178,7 +177,7 @@ def _rise(board: Board, grids: Array, number: Array, digits: Array) -> Array:
 
 def _explored(board: Board, hives: Hives, seeds: Array, explorers: int) -> tuple[Array, Array]:
     """The best random grid that an explorer of each hive looks at, uint8[K, cells], and its error, int32[K]."""
-    grids, error = _random(board, hives, _draw(seeds, _EXPLORE, explorers, board.cells))
+    grids, error = _random(board, hives, _draw(seeds, _EXPLORE, board.cells, explorers))
     return _at(grids, _first(error)), error.min(axis=1)
 
 
@@ -206,7 +205,7 @@ def _born(board: Board, hives: Hives, mate: Array, seeds: Array) -> Hives:
     box_of = np.argsort(boxes(board).reshape(-1)) // board.side
     from_mate = (_draw(seeds, _MERGE, board.side) >> 31).astype(bool)[:, box_of]
     child = jnp.where(from_mate, mate, parent)
-    error = errors(board, child)
+    error = errors(board, child.T)
     hives = _remember(hives, child, error)
     worst = jnp.arange(hives.error.shape[1]) == _first(-hives.error)[:, None]
     return hives._replace(

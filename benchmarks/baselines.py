@@ -1,0 +1,61 @@
+"""What general search through real vectors comes to: evosax's methods on random keys, beside hill climbing.
+
+Each looks at about 100,000 grids of a puzzle, with the rules first and without; told is what ``textbook`` tells. Needs
+the extra ``evosax``.
+
+    python benchmarks/baselines.py --set kaggle3m_rated --puzzles 100 --json benchmarks/out/baselines.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import machine
+import report
+import sets
+import textbook
+
+from jaxsudoku.population.swarms import ALGORITHMS
+
+#: What is asked, (solver, options). A climb with steps sideways looks at about 25,000 grids if no rules came first.
+METHODS = [
+    *(("evosax", {"algorithm": algorithm, "generations": 1000, "population": 100}) for algorithm in ALGORITHMS),
+    ("hill-climbing", {"sideways": 100, "restarts": 3}),
+]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    parser.add_argument("--set", required=True, help="a puzzle set by its name")
+    parser.add_argument("--data", help="folder of puzzle sets")
+    parser.add_argument("--puzzles", type=int, help="so many, the first ones; by default all")
+    parser.add_argument(
+        "--rules", type=lambda text: text.split(","), default=["none", "locked"], help="what comes first"
+    )
+    parser.add_argument("--json", type=Path, help="file for all raw figures")
+    args = parser.parse_args()
+    puzzle_set = sets.load(args.set, args.data)
+    if puzzle_set is None:
+        parser.error(f"no set {args.set}")
+    puzzles = puzzle_set.puzzles[: args.puzzles]
+    about = machine.describe(machine.keep_to_cores("all"), [])
+    print("\n".join(machine.lines(about)))
+    print(report.aligned([name for name, _, _ in textbook.COLUMNS], textbook.COLUMNS))
+    rows = []
+    for rules in args.rules:
+        for solver, settings in METHODS:
+            options = settings | {"rules": rules}
+            about_row = {"set": args.set, "solver": solver, "options": options, "puzzles": len(puzzles)}
+            rows.append(about_row | textbook.measure(puzzles, solver, options))
+            print(textbook.line(rows[-1]), flush=True)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    return int(any(row["claimed"] != row["valid"] for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

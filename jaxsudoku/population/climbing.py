@@ -1,0 +1,164 @@
+"""Hill climbing: a full grid goes to its best neighbour, step by step, until none is better.
+
+The textbook's steepest ascent (Russell and Norvig, Artificial Intelligence, section 4.1), with steps sideways and
+random restarts. A step judges all neighbours of a grid at once; ``neighbours`` tells how.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.branching import mix
+from jaxsudoku.propagation import RULES
+from jaxsudoku.settings import at_least, one_of
+from jaxsudoku.slots import Method, Start, View
+
+from .boxes import errors
+from .neighbours import TOGETHER, best_swap, best_triple, better
+from .random_keys import decoded
+
+#: What a grid's neighbours are: those a swap away, or also some that are three swaps away.
+NEIGHBOURHOODS = ("swaps", "super")
+
+#: Puzzles of a 9x9 board that climb together, on a CPU and elsewhere.
+_SLOTS = {"cpu": 512, "accelerator": 32768}
+
+#: An odd number far from any pattern: 2^32 over the golden ratio.
+_GOLDEN = np.uint32(0x9E3779B9)
+
+#: Tells the random numbers of a step's threefold swaps from those of its ties.
+_TRIPLES = np.uint32(0x14057B7E)
+
+
+@dataclasses.dataclass(frozen=True)
+class HillClimbingConfig:
+    """Settings of ``hill-climbing``. As they are by default, it is the textbook's climb.
+
+    Attributes:
+      rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
+      neighbourhood: a grid's neighbours: those with two free cells of a box swapped (swaps), or besides some with three
+        swaps in three boxes (super).
+      triples: how many of these are tried at each step, drawn at random.
+      sideways: steps in a row that may leave the error as it is.
+      restarts: how often a puzzle that has come to a local optimum begins anew, from another random grid.
+      record: steps after which the least error is kept in ``Solution.history``, the first so many.
+      slots: puzzles that climb together; 0 suits the machine.
+    """
+
+    rules: str = "none"
+    neighbourhood: str = "swaps"
+    triples: int = 84
+    sideways: int = 0
+    restarts: int = 0
+    record: int = 0
+    slots: int = 0
+
+    def __post_init__(self) -> None:
+        one_of(self, "rules", RULES)
+        one_of(self, "neighbourhood", NEIGHBOURHOODS)
+        at_least(self, triples=1, sideways=0, restarts=0, record=0, slots=0)
+
+
+def fit(config: HillClimbingConfig, board: Board, platform: str) -> HillClimbingConfig:
+    """The settings with slots that suit a machine, fewer on a wider board."""
+    candidates = _SLOTS["cpu" if platform == "cpu" else "accelerator"] * 9**3
+    return dataclasses.replace(config, slots=config.slots or max(candidates // board.candidates, 1))
+
+
+class Climbs(NamedTuple):
+    """K puzzles that climb.
+
+    Attributes:
+      grids: uint8[cells, K].
+      free: bool[cells, K], where no digit is given.
+      seeds: uint32[K].
+      steps: int32[K], steps done, of all climbs.
+      level: int32[K], steps in a row that left the error as it is.
+      restarts: int32[K], climbs begun but the first.
+      error: int32[K], the grids'.
+      best: int32[K], the least error so far.
+      record: uint8[cells, K], the grids that had it.
+      looked: int32[K], grids looked at in the last step.
+      over: bool[K].
+    """
+
+    grids: Array
+    free: Array
+    seeds: Array
+    steps: Array
+    level: Array
+    restarts: Array
+    error: Array
+    best: Array
+    record: Array
+    looked: Array
+    over: Array
+
+
+def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
+    """Hill climbing as a way to work on puzzles: a step goes to the best neighbour, or begins anew where none is."""
+    threefold = config.neighbourhood == "super" and board.side >= TOGETHER
+
+    def begin(start: Start) -> Climbs:
+        nothing = jnp.zeros(len(start.seeds), jnp.int32)
+        grids = _random_grids(board, start.grids.T, start.seeds, nothing)
+        error = errors(board, grids)
+        free, over = start.grids.T == 0, nothing > 0
+        return Climbs(grids, free, start.seeds, nothing, nothing, nothing, error, error, grids, nothing, over)
+
+    def step(climbs: Climbs) -> Climbs:
+        seeds = mix(mix(climbs.seeds) + climbs.steps.astype(jnp.uint32) * _GOLDEN)
+        best = best_swap(board, climbs.grids, climbs.free, seeds)
+        if threefold:
+            drawn = mix(seeds ^ _TRIPLES)
+            best = better(best, best_triple(board, climbs.grids, climbs.free, drawn, config.triples))
+        wrong = climbs.error > 0  # a grid that is right at once stays
+        level = jnp.where(best.rise == 0, climbs.level + 1, 0)
+        moves = wrong & ((best.rise < 0) | ((best.rise == 0) & (level <= config.sideways)))
+        ended = wrong & ~moves
+        again = ended & (climbs.restarts < config.restarts)
+        now = climbs._replace(
+            grids=jnp.where(moves, best.grids, climbs.grids),
+            steps=climbs.steps + wrong,
+            level=jnp.where(moves, level, 0),
+            restarts=climbs.restarts + again,
+            error=climbs.error + jnp.where(moves, best.rise, 0),
+            looked=jnp.where(wrong, best.looked + again, 0),
+        )
+        if config.restarts:
+            now = lax.cond(again.any(), functools.partial(_begun_anew, board, again), lambda now: now, now)
+        return now._replace(
+            best=jnp.minimum(now.best, now.error),
+            record=jnp.where(now.error < now.best, now.grids, now.record),
+            over=(now.error == 0) | (ended & ~again),
+        )
+
+    def view(climbs: Climbs) -> View:
+        return View(climbs.over, climbs.best, climbs.looked, jnp.zeros_like(climbs.over))
+
+    def merge(chosen: Array, one: Climbs, other: Climbs) -> Climbs:
+        return Climbs(*(jnp.where(chosen, x, y) for x, y in zip(one, other, strict=True)))
+
+    return Method(begin, step, view, lambda climbs: climbs.record.T, merge)
+
+
+def _random_grids(board: Board, givens: Array, seeds: Array, number: Array) -> Array:
+    """Random grids uint8[cells, K] that keep givens of the same shape, other ones for every number int32[K]."""
+    of_climb = mix(seeds + number.astype(jnp.uint32) * _GOLDEN)
+    keys = mix(of_climb + np.arange(board.cells, dtype=np.uint32)[:, None] * _GOLDEN)
+    return decoded(board, givens, keys)
+
+
+def _begun_anew(board: Board, chosen: Array, climbs: Climbs) -> Climbs:
+    """The climbs, those of the chosen bool[K] from another random grid."""
+    givens = jnp.where(climbs.free, 0, climbs.grids)
+    grids = _random_grids(board, givens, climbs.seeds, climbs.restarts)
+    error = jnp.where(chosen, errors(board, grids), climbs.error)
+    return climbs._replace(grids=jnp.where(chosen, grids, climbs.grids), error=error)
