@@ -215,6 +215,7 @@ uncertain = pytest.mark.parametrize(("solver", "board", "givens", "rules"), UNCE
 RESTARTS = {"restarts": 3, "temperature": 1.0}
 
 
+@pytest.mark.slow
 @uncertain
 def test_lanes_change_nothing(solver, board, givens, rules):
     puzzles = reference.solvable(board, SIZE, givens=givens)

@@ -91,6 +91,7 @@ def test_minimal_with_a_number_of_clues():
     assert all(is_minimal(FOUR, puzzle) for puzzle in made.puzzles)
 
 
+@pytest.mark.slow
 def test_clues_in_a_pattern():
     made = generate(0, 40, FOUR, pattern="full")
     check(FOUR, made)
@@ -122,6 +123,7 @@ def test_the_neighbourhood_leads_to_fewer_clues_and_higher_ratings():
     assert all(is_minimal(SIX, puzzle) for puzzle in wished.puzzles)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_ends_with_what_was_found():
     with pytest.raises(js.GenerationError, match=r"^0 of 5 puzzles found: 3 attempts .*\(2 clues on 4x4") as caught:
         generate(0, 5, FOUR, clues=2, attempts=3)

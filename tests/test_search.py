@@ -155,7 +155,7 @@ SEARCHES = {
 }
 
 #: Those whose ways the others go too, most of them.
-SLOW = {*SEARCHES} - {"gumbel", "mcts", "mcgs"}
+SLOW = {*SEARCHES} - {"mcts"}
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,13 @@ def able(name):
     return [pytest.mark.skip(reason=f"{EXTRAS[name]} is not installed")] if absent else []
 
 
+#: Those that are tried on every board, and for every batch, with every run; it takes long to compile them all.
+OFTEN = ("exact", "one-shot", "annealing", "elimination")
+
+
 def marked(name, quick):
-    """The marks of a solver that takes long to compile, where it is not to be tried with every run."""
-    return able(name) + [pytest.mark.slow] * (name in SEARCHES and not quick)
+    """The marks of a solver, which is slow where it is not to be tried with every run."""
+    return able(name) + [pytest.mark.slow] * (name not in OFTEN and not quick)
 
 
 #: Every solver on every board.

@@ -272,6 +272,7 @@ def test_every_architecture_trains(network, mesh, request):
         assert np.abs(average - old).max() < np.abs(new - old).max() + 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
 def test_microbatches_make_the_gradients_of_the_batch():
     config = small("cell_cnn")
