@@ -68,7 +68,7 @@ def stopped(puzzles, out, size, number, cache):
         pytest.param("out.txt", 0, marks=pytest.mark.slow),
         ("out.txt", 1),
         pytest.param("out.csv", 50_000, marks=pytest.mark.slow),
-        ("out.csv.gz", 9000),
+        pytest.param("out.csv.gz", 9000, marks=pytest.mark.slow),
     ],
 )
 def test_killed(puzzles, undisturbed, tmp_path, cache, name, size):

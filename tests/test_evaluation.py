@@ -208,6 +208,7 @@ def test_the_iterative_share_comes_from_the_solver(puzzles, monkeypatch):
     assert filled.network_calls.tolist() == [0, 4, 6]
 
 
+@pytest.mark.slow
 def test_the_iterative_share_of_networks_that_know_and_that_do_not(harder):
     options = {"rules": ["naked"], "positions": 0, "rating": np.zeros(100)}
     knowing = evaluate(oracle(harder.solutions, SIX, trust=36), harder.puzzles, **options).levels["naked"].total

@@ -88,6 +88,7 @@ def test_brute_force_agrees_on_wider_boards(board):
     check(board, puzzles, search(board, puzzles, limit=2, lanes=64), 2)
 
 
+@pytest.mark.slow
 def test_sixteen_by_sixteen():
     board = Board.classic(16)
     puzzles = reference.solvable(board, 32, givens=150)

@@ -228,6 +228,7 @@ def test_lanes_change_nothing(solver, board, givens, rules):
     assert {Status.SOLVED, Status.UNSOLVED} == set(few.status.tolist())
 
 
+@pytest.mark.slow
 @uncertain
 def test_restarts_solve_more(solver, board, givens, rules):
     puzzles = reference.solvable(board, SIZE, givens=givens)
@@ -362,9 +363,9 @@ def test_other_weights_of_the_same_shapes_are_not_compiled_anew():
 
 def test_shapes_are_those_of_the_puzzles():
     found = js.solve(of_the_pattern(6).reshape(3, 2, 16), network=oracle(), **DOOR)
-    assert [x.shape for x in found] == [(3, 2, 16), (3, 2), (3, 2), (3, 2)]
+    assert [x.shape for x in found if x is not None] == [(3, 2, 16), (3, 2), (3, 2), (3, 2)]
     nothing = js.solve(np.zeros((0, 16), int), network=oracle(), **DOOR)
-    assert [x.shape for x in nothing] == [(0, 16), (0,), (0,), (0,)]
+    assert [x.shape for x in nothing if x is not None] == [(0, 16), (0,), (0,), (0,)]
 
 
 def test_a_network_is_for_guided_solvers_alone():

@@ -118,6 +118,7 @@ def _loss(params, apply, seen, digits):
     return digit + optax.sigmoid_binary_cross_entropy(outputs.value, jnp.ones_like(outputs.value)).mean()
 
 
+@pytest.mark.slow
 @every_network
 def test_training_lowers_the_loss(name, request):
     if name in CONVOLUTIONAL:

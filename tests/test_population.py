@@ -238,6 +238,8 @@ QUICK = {
 
 whole_solvers = pytest.mark.parametrize("name", QUICK)
 
+annealing_first = pytest.mark.parametrize("name", ["annealing", pytest.param("evolution", marks=pytest.mark.slow)])
+
 
 def solve(name, puzzles, board=SIX, **options):
     return js.solve(puzzles, board, solver=name, rules="none", **QUICK[name] | options)
@@ -262,7 +264,7 @@ def test_puzzles_are_solved_and_what_is_not_has_its_error(name):
     assert (found.iterations > 0).all()
 
 
-@whole_solvers
+@annealing_first
 def test_a_puzzles_result_is_its_own(name):
     """Two slots or many, any company, the same answers and counts; another seed gives others."""
     puzzles = reference.solvable(SIX, 9, givens=6)
@@ -272,6 +274,7 @@ def test_a_puzzles_result_is_its_own(name):
     assert (solve(name, puzzles, key=1).iterations != one.iterations).any()
 
 
+@pytest.mark.slow
 def test_more_chains_take_fewer_sweeps():
     puzzles = reference.solvable(SIX, 16, givens=4)
     few, many = (solve("annealing", puzzles, chains=chains, record=60).history for chains in (32, 128))

@@ -116,6 +116,7 @@ def planes_of(board, puzzles):
     return propagation.propagate(board, grids_to_planes(board, jnp.asarray(puzzles)).candidates, "naked")
 
 
+@pytest.mark.slow
 def test_a_temperature_draws_among_legal_digits():
     config = search.AlphaSudokuConfig(simulations=1, rules="none", temperature=1.0)
     evaluate = evaluation.by_network(FOUR, config, network(FOUR))
@@ -191,6 +192,7 @@ def test_results_are_the_same_whatever_the_lanes(name, options):
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.slow
 def test_a_spent_budget_leaves_a_puzzle_unsolved():
     puzzles = hard(FOUR, "none")
     whole = run("mcts", FOUR, puzzles, rules="none", simulations=4, lanes=32)

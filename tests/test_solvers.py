@@ -88,7 +88,7 @@ def able(name):
 
 
 #: Those that are tried on every board, and for every batch, with every run; it takes long to compile them all.
-OFTEN = ("exact", "one-shot", "annealing", "elimination")
+OFTEN = ("exact", "elimination")
 
 
 def marked(name, quick):

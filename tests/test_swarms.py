@@ -72,6 +72,7 @@ def run(puzzles, slots, seed=0, **options):
     return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed)))
 
 
+@pytest.mark.slow
 def test_a_puzzle_depends_on_itself_and_its_seed_alone(algorithms):
     puzzles = np.concatenate([reference.unique(FOUR, 6), puzzles_of(FOUR, 6)])
     options = {"rules": "none", "generations": 5, "restarts": 1}
