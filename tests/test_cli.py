@@ -21,6 +21,8 @@ from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
 from jaxsudoku.cli import fields, flags, main
 from jaxsudoku.cli.clash import clashing, describe_clash
+from jaxsudoku.cli.failure import UsageError
+from jaxsudoku.cli.history import HistoryWriter
 from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.report import QUOTED
 
@@ -592,3 +594,14 @@ def test_a_cache_that_can_not_be_made_is_said(capsys, puzzles, tmp_path):
     assert (code, out) == (0, f"{SOLVED}\n")
     assert err.startswith(f"jaxsudoku: warning: {folder}: Not a directory: compiled kernels can't be kept")
     assert err.count("\n") == 1
+
+
+def test_a_history_is_never_written_over_the_input_or_the_output(tmp_path):
+    puzzles = tmp_path / "puzzles.txt"
+    puzzles.write_text("4...")
+    with pytest.raises(UsageError, match="would be written over"):
+        HistoryWriter(str(tmp_path / "." / "puzzles.txt"), True, (str(puzzles), "-"))
+    assert puzzles.read_text() == "4..."
+    with HistoryWriter(str(tmp_path / "errors.csv"), False, (str(puzzles), "-")) as history:
+        history.write(7, np.array([[3, 2, -1], [1, -1, -1]]))
+    assert (tmp_path / "errors.csv").read_text() == "puzzle,step,error\n7,1,3\n7,2,2\n8,1,1\n"

@@ -38,7 +38,7 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
             shared = _networks(args)  # before the output is made, which an unknown network would leave empty
             if args.history is not None and args.resume:
                 raise UsageError("--history begins with the first puzzle: it does not go with --resume")
-            history = HistoryWriter(args.history, args.force)
+            history = HistoryWriter(args.history, args.force, (args.input, args.output))
             sink = open_output(
                 args.output,
                 args.board,
@@ -168,7 +168,7 @@ class Totals:
 
     def __init__(self, first: int, history: HistoryWriter | None) -> None:
         self.sums: collections.Counter[str] = collections.Counter()
-        self._graded = self._unsolved = 0
+        self._unsolved = 0
         self._next, self._history = first, history
 
     def add(self, solution: Solution) -> None:
@@ -177,7 +177,6 @@ class Totals:
             if (numbers := getattr(solution, name)) is not None:
                 self.sums[name] += int(numbers.sum(dtype=np.int64))
         if solution.errors is not None:
-            self._graded += len(solution.errors)
             self._unsolved += int((solution.errors > 0).sum())
         if self._history is not None:
             self._history.write(self._next, solution.history)
@@ -185,7 +184,7 @@ class Totals:
 
     def told(self) -> str:
         """The mean error of the best grids of what is not solved, for the line of progress."""
-        return f"; error {self.sums['errors'] / max(self._unsolved, 1):.1f} where unsolved" if self._graded else ""
+        return f"; error {self.sums['errors'] / self._unsolved:.1f} where unsolved" if self._unsolved else ""
 
 
 def _solved(chunk: Chunk, solution: Solution, _: Board, totals: Totals) -> tuple[dict[str, int], np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from types import TracebackType
 
 import numpy as np
@@ -20,16 +21,20 @@ class HistoryWriter:
     Args:
       target: a path; None writes nothing.
       force: whether an existing file may be replaced.
+      others: the input and the output, which are never written over.
 
     Raises:
-      UsageError: the file exists.
+      UsageError: the file exists, or is one of the others.
       OSError: it can't be written.
     """
 
-    def __init__(self, target: str | None, force: bool) -> None:
+    def __init__(self, target: str | None, force: bool, others: Sequence[str] = ()) -> None:
         self._file = None
         if target is None:
             return
+        for other in others:
+            if os.path.realpath(other) == os.path.realpath(target):
+                raise UsageError(f"{target}: the history would be written over {other}")
         if os.path.isfile(target) and not force:
             raise UsageError(f"{target}: the history exists: replace it with --force")
         self._name = target

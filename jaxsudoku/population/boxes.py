@@ -26,6 +26,14 @@ def boxes(board: Board) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=32)
+def box_of(board: Board) -> np.ndarray:
+    """The number of each cell's box or region, int32[cells]."""
+    numbers = np.empty(board.cells, np.int32)
+    numbers[boxes(board)] = np.arange(board.side)[:, None]
+    return numbers
+
+
+@functools.lru_cache(maxsize=32)
 def lines(board: Board) -> np.ndarray:
     """The cells of each house that is no box: rows, columns, extra houses; int32[lines, side]."""
     regions = set(board.region_houses)
@@ -62,9 +70,7 @@ def pairs(board: Board) -> Pairs:
 @functools.lru_cache(maxsize=32)
 def most_in_a_line(board: Board) -> int:
     """How often a line may hold a digit where every box holds it once: how many boxes it meets, at most."""
-    box_of = np.empty(board.cells, np.int32)
-    box_of[boxes(board)] = np.arange(board.side)[:, None]
-    return max(len(set(box_of[line].tolist())) for line in lines(board))
+    return max(len(set(box_of(board)[line].tolist())) for line in lines(board))
 
 
 def errors(board: Board, grids: Array) -> Array:

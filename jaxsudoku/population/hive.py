@@ -23,7 +23,7 @@ from jaxsudoku.branching import mix
 from jaxsudoku.planes import fence
 from jaxsudoku.slots import Method, Start, View, by_first_axis
 
-from .boxes import boxes, errors, lines, pairs
+from .boxes import box_of, errors, lines, pairs
 from .config import EvolutionConfig
 from .random_keys import decoded
 
@@ -202,8 +202,7 @@ def _born(board: Board, hives: Hives, mate: Array, seeds: Array) -> Hives:
     """The hives whose best worker and the grid uint8[K, cells] have given birth to one in the worst worker's place."""
     parent = _at(hives.grids, _first(hives.error))
     hives = _remember(hives, parent, hives.error.min(axis=1))
-    box_of = np.argsort(boxes(board).reshape(-1)) // board.side
-    from_mate = (_draw(seeds, _MERGE, board.side) >> 31).astype(bool)[:, box_of]
+    from_mate = (_draw(seeds, _MERGE, board.side) >> 31).astype(bool)[:, box_of(board)]
     child = jnp.where(from_mate, mate, parent)
     error = errors(board, child.T)
     hives = _remember(hives, child, error)

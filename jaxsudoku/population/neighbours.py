@@ -21,7 +21,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.branching import mix
 from jaxsudoku.planes import any_of, fence, ones_and_twos, slices
 
-from .boxes import boxes, lines, pairs
+from .boxes import box_of, boxes, lines, pairs
 
 #: Swaps that are made together.
 TOGETHER = 3
@@ -114,7 +114,7 @@ def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes:
     rise = functools.reduce(jnp.add, (lost[of_line] for of_line in parts.of_threes[: len(threes)].T))
     allowed = able[threes].all(axis=1)
     number, rise = _least(board, rise, allowed, mix(seeds ^ _TIES))
-    chosen = (jnp.asarray(threes)[number] == _box_of(board)[:, None, None]).any(axis=-1)
+    chosen = (jnp.asarray(threes)[number] == box_of(board)[:, None, None]).any(axis=-1)
     return Best(jnp.where(chosen, swapped, grids), rise, allowed.sum(axis=0, dtype=jnp.int32))
 
 
@@ -183,10 +183,10 @@ class Parts(NamedTuple):
 @functools.lru_cache(maxsize=32)
 def _parts(board: Board) -> Parts:
     """The parts of a board's lines."""
-    box_of = _box_of(board)
-    met = [sorted(set(box_of[line].tolist())) for line in lines(board)]
+    numbers = box_of(board)
+    met = [sorted(set(numbers[line].tolist())) for line in lines(board)]
     shared = {
-        (number, box): line[box_of[line] == box] for number, line in enumerate(lines(board)) for box in met[number]
+        (number, box): line[numbers[line] == box] for number, line in enumerate(lines(board)) for box in met[number]
     }
     most, widest = max(map(len, met)), max(map(len, shared.values()))
     meetings = np.full((len(met), most, widest), board.cells, np.int32)
@@ -201,14 +201,6 @@ def _parts(board: Board) -> Parts:
     for part, (number, those) in enumerate(parts):
         moved[part, [met[number].index(box) for box in those]] = True
     return Parts(meetings, np.array([number for number, _ in parts]), moved, np.array(of_threes))
-
-
-@functools.lru_cache(maxsize=32)
-def _box_of(board: Board) -> np.ndarray:
-    """The box of each cell, int32[cells]."""
-    numbers = np.empty(board.cells, np.int32)
-    numbers[boxes(board)] = np.arange(board.side)[:, None]
-    return numbers
 
 
 @functools.lru_cache(maxsize=32)
