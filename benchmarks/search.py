@@ -128,7 +128,7 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
 
     import jaxsudoku as js
     from jaxsudoku import env, solvers
-    from jaxsudoku.branching import mix
+    from jaxsudoku.mixing import mix
     from jaxsudoku.search import evaluation, policies
 
     board = js.Board.classic()

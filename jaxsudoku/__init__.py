@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.networks import load_network, make_network, save_network
+    from jaxsudoku.pictures import plot_history
     from jaxsudoku.propagation import outcome, propagate
     from jaxsudoku.rating import rate, weakest_rules
     from jaxsudoku.shipped import load
@@ -46,6 +47,7 @@ _HOME = {
     "make_network": "networks",
     "outcome": "propagation",
     "parse": "io",
+    "plot_history": "pictures",
     "propagate": "propagation",
     "rate": "rating",
     "read_puzzles": "io",
@@ -93,6 +95,7 @@ __all__ = [
     "make_network",
     "outcome",
     "parse",
+    "plot_history",
     "propagate",
     "rate",
     "read_puzzles",

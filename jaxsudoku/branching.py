@@ -9,6 +9,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import GROUP, any_of, count_planes, fence, first_of, pack_lanes, slices, where, words_to_planes
 
 #: Names the literal to branch on: (board, planes uint32[side, side, side, W], the lanes that branch uint32[W]) to
@@ -58,16 +59,9 @@ def _pick(options: Array, preferred: Array | None, kind: int) -> Array:
     return fence(first_of(options))
 
 
-def mix(x: Array) -> Array:
-    """A 32-bit mixing function (multiply and shift; constants of Wellons' lowbias32)."""
-    x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
-    x = (x ^ (x >> 15)) * np.uint32(0x846CA68B)
-    return x ^ (x >> 16)
-
-
 def random_planes(board: Board, seed: Array) -> Array:
     """Random planes uint32[3, side, W] from each lane's seed uint32[B]."""
     words = -(-3 * board.side // GROUP)
-    bits = jnp.stack([mix(seed ^ np.uint32(0x9E3779B9 * (number + 1) & 0xFFFFFFFF)) for number in range(words)])
+    bits = mix(seed ^ (np.arange(1, words + 1, dtype=np.uint32) * APART)[:, None])
     fixed = pack_lanes(seed == 0)  # where everything is preferred, nothing is
     return (words_to_planes(bits)[: 3 * board.side] | fixed).reshape(3, board.side, -1)

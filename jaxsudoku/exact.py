@@ -27,7 +27,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import Branch, choose, mix, random_planes
+from jaxsudoku.branching import Branch, choose, random_planes
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import (
     GROUP,
     any_of,
@@ -227,9 +228,7 @@ def _search_with_restarts(
         before, pending, number = state
         doubled = jnp.where(number < 31 - restart.bit_length(), restart << jnp.minimum(number, 30), most)
         allowance = jnp.minimum(doubled, most - before.iterations).astype(jnp.int32)
-        again = mix(
-            first_seeds + number.astype(jnp.uint32) * np.uint32(0x9E3779B9) + jnp.arange(size, dtype=jnp.uint32)
-        )
+        again = mix(first_seeds + number.astype(jnp.uint32) * APART + jnp.arange(size, dtype=jnp.uint32))
         order = jnp.where(number == 0, first_seeds, again)
         after, spent = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, allowance)
         iterations = before.iterations + jnp.where(pending, after.iterations, 0)

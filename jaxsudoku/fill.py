@@ -12,8 +12,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import choose, mix, random_planes
+from jaxsudoku.branching import choose, random_planes
 from jaxsudoku.exact import CPU_LANES
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import GROUP, any_of, fence, pack_lanes, planes_to_grids, slices, unpack_lanes, where
 from jaxsudoku.propagation import outcome, sweep
 
@@ -73,7 +74,7 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
     def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         planes, number, _ = state
         turn = number.astype(jnp.uint32)
-        seed = mix(seeds[:, 0] + turn * np.uint32(0x9E3779B9)) ^ mix(seeds[:, 1] + turn * np.uint32(0x85EBCA6B))
+        seed = mix(seeds[:, 0] + turn * APART) ^ mix(seeds[:, 1] + turn * np.uint32(0x85EBCA6B))
         for _ in range(_ROUNDS - 1):
             planes = sweep(board, planes, _RULES)
         settled = sweep(board, planes, _RULES)

@@ -22,7 +22,7 @@ from jax import Array, lax
 from jaxsudoku import exact
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
 
@@ -116,7 +116,7 @@ def branch_nodes(
     identity = _hash(board, puzzles, seed)
 
     def one(number: Array, total: Array) -> Array:
-        seeds = mix(identity + (number.astype(jnp.uint32) + 1) * np.uint32(0x9E3779B9)) | np.uint32(1)
+        seeds = mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
         found = exact.search(board, puzzles, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
         # every branch node has two children, so a tree of n nodes has (n - 1) / 2
         branches = ((found.iterations - 1) // 2).astype(jnp.float32)

@@ -1,8 +1,9 @@
 """Puzzles worked off in slots that never idle: one whose puzzle has come to its end takes the next of the queue.
 
 A method that works on a puzzle step by step says how it begins, what a step is, and what it has come to; here it is
-applied to any number of puzzles, K at a time. What becomes of a puzzle depends on it and on its own seed alone, so
-results are the same however many slots there are, and in whatever company.
+applied to any number of puzzles, K at a time. Behind the end of the queue, when few puzzles are left, they move
+together into fewer slots, so that the hardest don't cost what all of them did. What becomes of a puzzle depends on it
+and on its own seed alone, so results are the same however many slots there are, and in whatever company.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import mix
 from jaxsudoku.planes import GROUP, nodes_to_planes, ones_and_twos, planes_to_grids, slices
 from jaxsudoku.roots import Roots, make_roots
 from jaxsudoku.solution import Solution, Status
@@ -25,6 +26,9 @@ State = TypeVar("State")
 
 #: What stands for more grids than an int32 counts.
 _MANY = 2**31 - 1
+
+#: How many times fewer slots there are for the last puzzles. A second program is compiled for them.
+_NARROWER = 8
 
 
 class Start(NamedTuple):
@@ -65,7 +69,8 @@ class Method(NamedTuple, Generic[State]):
       step: a step of all of them.
       view: what they have come to.
       grids: their best grids, uint8[K, cells]; those with an error of 0 are solutions.
-      merge: the one state where bool[K], else the other; by default lane by lane along every leaf's first axis.
+      merge: the one state where bool[K], else the other: ``by_first_axis`` where puzzles lie along that of every leaf.
+      take: the state of the puzzles int32[k] alone: ``of_first_axis`` likewise.
     """
 
     begin: Callable[[Start], State]
@@ -73,6 +78,7 @@ class Method(NamedTuple, Generic[State]):
     view: Callable[[State], View]
     grids: Callable[[State], Array]
     merge: Callable[[Array, State, State], State]
+    take: Callable[[Array, State], State]
 
 
 def by_first_axis(chosen: Array, one: State, other: State) -> State:
@@ -82,6 +88,21 @@ def by_first_axis(chosen: Array, one: State, other: State) -> State:
         return jnp.where(chosen.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
 
     return jax.tree.map(merged, one, other)
+
+
+def of_first_axis(lanes: Array, state: State) -> State:
+    """What a pytree holds at places int32[k] of the first axis of every leaf."""
+    return jax.tree.map(lambda leaf: leaf[lanes], state)
+
+
+def by_last_axis(chosen: Array, one: State, other: State) -> State:
+    """As ``by_first_axis``, along the last."""
+    return jax.tree.map(lambda x, y: jnp.where(chosen, x, y), one, other)
+
+
+def of_last_axis(lanes: Array, state: State) -> State:
+    """As ``of_first_axis``, of the last."""
+    return jax.tree.map(lambda leaf: leaf[..., lanes], state)
 
 
 def work_off(
@@ -128,9 +149,17 @@ def work_off(
     nobody = jnp.full(width, size, jnp.int32)
     shapes = jax.eval_shape(lambda: method.begin(queue.at(nobody)))
     state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    first = _Work(state, method.view(state), nobody, nobody, jnp.ones(width, bool), jnp.int32(0), found)
+    now = _Work(state, method.view(state), nobody, nobody, jnp.ones(width, bool), jnp.int32(0), found)
     waiting = (roots.waiting < size).sum(dtype=jnp.int32)
-    return lax.while_loop(lambda now: (now.puzzle < size).any() | (now.taken < waiting), work, first).found
+    few = -(-width // _NARROWER) if width > _NARROWER else 0
+
+    def many(now: _Work) -> Array:
+        return ((now.puzzle < size).sum() > few) | (now.taken < waiting)
+
+    now = lax.while_loop(many, work, now)
+    if few:
+        now = lax.while_loop(lambda now: (now.puzzle < size).any(), work, _narrowed(size, few, method, now))
+    return now.found
 
 
 class _Work(NamedTuple):
@@ -195,3 +224,18 @@ def _follow(queue: _Queue, method: Method[Any], now: _Work) -> _Work:
     puzzle = jnp.where(ended, queue.numbers(places), now.puzzle)
     steps = jnp.where(ended, 0, now.steps)
     return _Work(state, view, puzzle, steps, jnp.zeros_like(ended), now.taken + turn[-1], found)
+
+
+def _narrowed(size: int, width: int, method: Method[Any], now: _Work) -> _Work:
+    """The slots whose puzzles are at work, and idle ones up to the width."""
+    (lanes,) = jnp.nonzero(now.puzzle < size, size=width, fill_value=0)
+    there = jnp.arange(width) < (now.puzzle < size).sum()
+    return _Work(
+        state=method.take(lanes, now.state),
+        view=jax.tree.map(lambda leaf: leaf[lanes], now.view),
+        puzzle=jnp.where(there, now.puzzle[lanes], size),
+        steps=now.steps[lanes],
+        ended=now.ended[lanes] & there,
+        taken=now.taken,
+        found=now.found,
+    )

@@ -600,8 +600,20 @@ def test_a_history_is_never_written_over_the_input_or_the_output(tmp_path):
     puzzles = tmp_path / "puzzles.txt"
     puzzles.write_text("4...")
     with pytest.raises(UsageError, match="would be written over"):
-        HistoryWriter(str(tmp_path / "." / "puzzles.txt"), True, (str(puzzles), "-"))
+        HistoryWriter([str(tmp_path / "." / "puzzles.txt")], True, (str(puzzles), "-"))
     assert puzzles.read_text() == "4..."
-    with HistoryWriter(str(tmp_path / "errors.csv"), False, (str(puzzles), "-")) as history:
+    targets = [str(tmp_path / name) for name in ("errors.csv", "errors.png")]
+    with pytest.raises(UsageError, match="would be written over"):
+        HistoryWriter([*targets, targets[0]], False)
+    with HistoryWriter(targets, False, (str(puzzles), "-")) as history:
         history.write(7, np.array([[3, 2, -1], [1, -1, -1]]))
     assert (tmp_path / "errors.csv").read_text() == "puzzle,step,error\n7,1,3\n7,2,2\n8,1,1\n"
+    assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match="the history exists"):
+        HistoryWriter(targets, False)
+
+
+def test_a_history_is_a_table_or_a_picture(tmp_path):
+    with pytest.raises(UsageError, match=r"errors.txt: no history: its suffix must be .csv, or .* .png"):
+        HistoryWriter([str(tmp_path / "errors.csv"), str(tmp_path / "errors.txt")], False)
+    assert not list(tmp_path.iterdir())

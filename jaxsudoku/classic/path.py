@@ -21,14 +21,11 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
-from jaxsudoku.slots import Method, Start, View, by_first_axis
+from jaxsudoku.mixing import APART, mix
+from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
 
 from .config import DepthFirstConfig
 from .nodes import Look, first_cell, first_placement, grids, in_cell, literal, look, place, unpacked
-
-#: Puts the numbers of nodes far apart, before they are mixed: 2**32 by the golden ratio.
-_APART = np.uint32(0x9E3779B9)
 
 #: What stands for more nodes than an int32 counts.
 _MANY = 2**31 - 1
@@ -93,7 +90,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         known = jnp.zeros_like(seen.dead)
         if path.banned is not None:  # what a dead node is filled with means nothing
             known = ~seen.dead & (seen.filled & path.banned).any(axis=1)
-        noise = mix(path.seeds ^ path.steps.astype(jnp.uint32) * _APART)
+        noise = mix(path.seeds ^ path.steps.astype(jnp.uint32) * APART)
         pending = _children(board, config, path, seen, noise)
         deeper = ~(seen.dead | known) & pending.any(axis=1)
         lane = jnp.arange(len(noise))
@@ -136,7 +133,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         merged = by_first_axis(chosen, one._replace(frames=None), other._replace(frames=None))
         return merged._replace(frames=other.frames)
 
-    return Method(begin, step, view, answers, merge)
+    return Method(begin, step, view, answers, merge, of_first_axis)
 
 
 def _children(board: Board, config: DepthFirstConfig, path: Path, seen: Look, noise: Array) -> Array:
@@ -164,5 +161,5 @@ def _first_child(board: Board, config: DepthFirstConfig, frame: Frame, noise: Ar
 
 def _drawn(noise: Array, shape: tuple[int, ...]) -> Array:
     """Random numbers of each node, from its noise uint32[K]: uint32[K, *shape]."""
-    number = np.arange(1, np.prod(shape) + 1, dtype=np.uint32).reshape(shape) * _APART
+    number = np.arange(1, np.prod(shape) + 1, dtype=np.uint32).reshape(shape) * APART
     return mix(noise.reshape(-1, *(1,) * len(shape)) ^ number)

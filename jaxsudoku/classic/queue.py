@@ -19,7 +19,7 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.grid import conflicts
-from jaxsudoku.slots import Method, Start, View, by_first_axis
+from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
 
 from .config import BestFirstConfig
 from .nodes import Look, digits_in, first_cell, grids, look, place, unpacked
@@ -124,7 +124,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         merged = by_first_axis(chosen, one._replace(entries=None), other._replace(entries=None))
         return merged._replace(entries=other.entries)
 
-    return Method(begin, step, view, answers, merge)
+    return Method(begin, step, view, answers, merge, of_first_axis)
 
 
 def _pop(queue: Queue) -> tuple[Array, Entry]:

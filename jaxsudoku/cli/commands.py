@@ -36,7 +36,7 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
     with open_input(args.input) as source:
         with as_usage():
             shared = _networks(args)  # before the output is made, which an unknown network would leave empty
-            if args.history is not None and args.resume:
+            if args.history and args.resume:
                 raise UsageError("--history begins with the first puzzle: it does not go with --resume")
             history = HistoryWriter(args.history, args.force, (args.input, args.output))
             sink = open_output(

@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from jaxsudoku import pictures
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, LineError, PuzzleFileError, read_chunks, read_grid_column
 
@@ -44,7 +45,7 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         with as_usage():
             rules = evaluation.checked_rules(args.rules or evaluation.DEFAULT_RULES)
             if args.plot:
-                evaluation.check_suffix(args.plot)
+                pictures.check_suffix(args.plot)
             overrides = {name: getattr(args, name) for name in _OVERRIDES if getattr(args, name) is not None}
             network = networks.load_network(args.network, args.board, **overrides)
         bad = BadLines(screen, named(args.input), args.board)

@@ -193,7 +193,7 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
     values = {
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
     }
-    recorded = args.command == "solve" and args.history is not None
+    recorded = args.command == "solve" and bool(args.history)
     if recorded and not chosen.graded:
         args.parser.error(f"the solver {solver} has no history; those that do are {solvers.graded()}")
     try:
@@ -220,7 +220,12 @@ def build_parser(solver: str | None = None) -> Parser:
     _add_running(solve)
     solve.add_argument("--format", choices=("text", "csv", "parquet"), help="default: by the output's suffix")
     solve.add_argument(
-        "--history", metavar="FILE", help="CSV of how the errors fell, of solvers that work on full grids"
+        "--history",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="how the errors fell, of solvers that work on full grids: a .csv, or a picture such as errors.png (needs "
+        "the extra plot); may be repeated",
     )
     existing = solve.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="keep what an earlier run wrote, and go on after it")

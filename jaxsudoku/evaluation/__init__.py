@@ -4,7 +4,7 @@
 by ``plot`` (extra ``plot``).
 """
 
-from .plot import check_suffix, plot
+from .plot import plot
 from .report import Bin, Calibration, Level, Report, Score
 from .run import DEFAULT_RULES, checked_rules, evaluate
 
@@ -15,7 +15,6 @@ __all__ = [
     "Level",
     "Report",
     "Score",
-    "check_suffix",
     "checked_rules",
     "evaluate",
     "plot",

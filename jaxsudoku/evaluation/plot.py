@@ -1,25 +1,14 @@
-"""Reports as pictures. Needs matplotlib, the extra ``plot``, imported when first used; no display is needed."""
+"""Reports as pictures."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
+from jaxsudoku.pictures import PANEL, check_suffix, import_figure
+
 from .report import Calibration, Report, Score
-
-#: Inches of one of the panels that stand beside each other.
-_PANEL = (4.5, 3.4)
-
-
-def import_figure() -> ModuleType:
-    """The module matplotlib.figure; raises ImportError that names the extra to install."""
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'jaxsudoku[plot]'") from error
-    return matplotlib.figure
 
 
 def plot(report: Report, path: str | os.PathLike[str]) -> None:
@@ -38,7 +27,7 @@ def plot(report: Report, path: str | os.PathLike[str]) -> None:
     check_suffix(path)
     splits = list(dict.fromkeys(by for level in report.levels.values() for by in level.splits))
     rows, columns = len(report.levels), len(splits) + 1
-    figure = figures.Figure(figsize=(_PANEL[0] * columns, _PANEL[1] * rows), layout="constrained")
+    figure = figures.Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for row, (rules, level) in zip(axes, report.levels.items(), strict=True):
         for panel, by in zip(row, splits, strict=False):
@@ -49,14 +38,6 @@ def plot(report: Report, path: str | os.PathLike[str]) -> None:
         row[-1].set_title(f"value, rules: {rules}")
     figure.suptitle(f"{report.network}, {report.parameters:,} parameters, {report.puzzles:,} puzzles on {report.board}")
     figure.savefig(path, dpi=120)
-
-
-def check_suffix(path: str | os.PathLike[str]) -> None:
-    """Raises ValueError where a file's suffix tells no format of pictures, ImportError where matplotlib is missing."""
-    formats = import_figure().Figure().canvas.get_supported_filetypes()
-    suffix = os.path.splitext(path)[1].removeprefix(".").lower()
-    if suffix not in formats:
-        raise ValueError(f"{os.fspath(path)}: no picture: its suffix must be one of .{', .'.join(sorted(formats))}")
 
 
 def _draw_scores(panel: Any, scores: Mapping[str, Score]) -> None:

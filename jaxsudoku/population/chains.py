@@ -24,9 +24,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import GROUP, add, any_of, count_planes, fence, slices, unpack_lanes
-from jaxsudoku.slots import Method, Start, View
+from jaxsudoku.slots import Method, Start, View, by_last_axis, of_last_axis
 
 from .boxes import boxes, lines, most_in_a_line, pairs
 from .config import AnnealingConfig
@@ -42,9 +42,6 @@ _DIGITS = 16
 _EVEN = 3
 
 _ALL = np.uint32(0xFFFFFFFF)
-
-#: An odd number far from any pattern: 2^32 over the golden ratio.
-_GOLDEN = np.uint32(0x9E3779B9)
 
 
 class Chains(NamedTuple):
@@ -82,17 +79,17 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
         digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
         planes = jnp.where(grids[:, None] == digits, _ALL, jnp.uint32(0))
         number = jnp.arange(width, dtype=jnp.uint32) % words
-        seeds = mix(jnp.repeat(start.seeds, words) + number * _GOLDEN)
+        seeds = mix(jnp.repeat(start.seeds, words) + number * APART)
         nothing = jnp.zeros((GROUP, width), jnp.int32)
         most = jnp.full(width, lines(board).size, jnp.int32)
         free = jnp.where(given == 0, _ALL, jnp.uint32(0))
         return Chains(planes, _counted(board, planes), free, seeds, nothing[0], nothing, most)
 
     def step(chains: Chains) -> Chains:
-        seeds = mix(chains.seeds + chains.age.astype(jnp.uint32) * _GOLDEN)
+        seeds = mix(chains.seeds + chains.age.astype(jnp.uint32) * APART)
         now = chains
         if inverse is not None:
-            swapped = _exchanging(chains.cost, inverse, chains.age, mix(seeds ^ _GOLDEN), config.temperatures)
+            swapped = _exchanging(chains.cost, inverse, chains.age, mix(seeds ^ APART), config.temperatures)
             now = now._replace(planes=_moved(now.planes, swapped), counts=_moved(now.counts, swapped))
         limits = fence(jnp.moveaxis(jnp.asarray(table)[chains.age % len(table)], 0, -1))
         shuffled = jnp.where(chains.age == 0, _ALL, jnp.uint32(0))
@@ -118,10 +115,12 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
         return jnp.take_along_axis(each, word[None, :, None], axis=2)[..., 0].T
 
     def merge(chosen: Array, one: Chains, other: Chains) -> Chains:
-        wide = jnp.repeat(chosen, words)
-        return Chains(*(jnp.where(wide, x, y) for x, y in zip(one, other, strict=True)))
+        return by_last_axis(jnp.repeat(chosen, words), one, other)
 
-    return Method(begin, step, view, grids, merge)
+    def take(lanes: Array, chains: Chains) -> Chains:
+        return of_last_axis((lanes[:, None] * words + np.arange(words)).reshape(-1), chains)
+
+    return Method(begin, step, view, grids, merge, take)
 
 
 # ---------------------------------------------------------------------- temperatures
@@ -157,7 +156,7 @@ def _exchanging(cost: Array, inverse: np.ndarray, age: Array, seeds: Array, temp
     bit = np.arange(GROUP - 1, dtype=np.uint32)[:, None]
     neighbours = (bit + 1) % temperatures != 0
     gain = (inverse[:-1] - inverse[1:])[:, None] * (cost[:-1] - cost[1:]).astype(jnp.float32)
-    coin = (mix(seeds ^ (bit + 1) * _GOLDEN) >> 8).astype(jnp.float32) / 2**24
+    coin = (mix(seeds ^ (bit + 1) * APART) >> 8).astype(jnp.float32) / 2**24
     swapped = (coin < jnp.exp(gain)) & neighbours & (bit % 2 == age.astype(jnp.uint32) % 2)
     return fence((swapped.astype(jnp.uint32) << bit).sum(axis=0, dtype=jnp.uint32))
 
@@ -229,7 +228,7 @@ def _swap(
     lost, won = fence((lost, won))
 
     counter = number.astype(jnp.uint32) * np.uint32(_DIGITS) + np.arange(_DIGITS, dtype=np.uint32)
-    thrown = fence(mix(coins.seeds + (counter * _GOLDEN)[:, None]))
+    thrown = fence(mix(coins.seeds + (counter * APART)[:, None]))
     kept = _kept(lost, won, thrown, coins.limits) | (coins.shuffled & thrown[0])
     swapped = fence(kept & at(free, pair[0]) & at(free, pair[1]))
 

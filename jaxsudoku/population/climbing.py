@@ -15,10 +15,10 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.propagation import RULES
 from jaxsudoku.settings import at_least, one_of
-from jaxsudoku.slots import Method, Start, View
+from jaxsudoku.slots import Method, Start, View, by_last_axis, of_last_axis
 
 from .boxes import errors
 from .neighbours import TOGETHER, best_swap, best_triple, better
@@ -29,9 +29,6 @@ NEIGHBOURHOODS = ("swaps", "super")
 
 #: Puzzles of a 9x9 board that climb together, on a CPU and elsewhere.
 _SLOTS = {"cpu": 512, "accelerator": 32768}
-
-#: An odd number far from any pattern: 2^32 over the golden ratio.
-_GOLDEN = np.uint32(0x9E3779B9)
 
 #: Tells the random numbers of a step's threefold swaps from those of its ties.
 _TRIPLES = np.uint32(0x14057B7E)
@@ -114,7 +111,7 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
         return Climbs(grids, free, start.seeds, nothing, nothing, nothing, error, error, grids, nothing, over)
 
     def step(climbs: Climbs) -> Climbs:
-        seeds = mix(mix(climbs.seeds) + climbs.steps.astype(jnp.uint32) * _GOLDEN)
+        seeds = mix(mix(climbs.seeds) + climbs.steps.astype(jnp.uint32) * APART)
         best = best_swap(board, climbs.grids, climbs.free, seeds)
         if threefold:
             drawn = mix(seeds ^ _TRIPLES)
@@ -143,16 +140,13 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
     def view(climbs: Climbs) -> View:
         return View(climbs.over, climbs.best, climbs.looked, jnp.zeros_like(climbs.over))
 
-    def merge(chosen: Array, one: Climbs, other: Climbs) -> Climbs:
-        return Climbs(*(jnp.where(chosen, x, y) for x, y in zip(one, other, strict=True)))
-
-    return Method(begin, step, view, lambda climbs: climbs.record.T, merge)
+    return Method(begin, step, view, lambda climbs: climbs.record.T, by_last_axis, of_last_axis)
 
 
 def _random_grids(board: Board, givens: Array, seeds: Array, number: Array) -> Array:
     """Random grids uint8[cells, K] that keep givens of the same shape, other ones for every number int32[K]."""
-    of_climb = mix(seeds + number.astype(jnp.uint32) * _GOLDEN)
-    keys = mix(of_climb + np.arange(board.cells, dtype=np.uint32)[:, None] * _GOLDEN)
+    of_climb = mix(seeds + number.astype(jnp.uint32) * APART)
+    keys = mix(of_climb + np.arange(board.cells, dtype=np.uint32)[:, None] * APART)
     return decoded(board, givens, keys)
 
 

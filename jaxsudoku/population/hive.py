@@ -19,9 +19,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence
-from jaxsudoku.slots import Method, Start, View, by_first_axis
+from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
 
 from .boxes import box_of, errors, lines, pairs
 from .config import EvolutionConfig
@@ -29,9 +29,6 @@ from .random_keys import decoded
 
 #: Epochs between two looks for workers that are too old: making grids for all that there may be takes its time.
 _ROUND = 16
-
-#: An odd number far from any pattern: 2^32 over the golden ratio.
-_GOLDEN = np.uint32(0x9E3779B9)
 
 #: What random numbers are for; each has a stream of its own.
 _SWAP, _TAKE, _EXPLORE, _MERGE, _RENEW = range(1, 6)
@@ -88,7 +85,7 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
         )  # fmt: skip
 
     def step(hives: Hives) -> Hives:
-        seeds = mix(hives.seeds + (hives.epoch + hives.restart * config.epochs).astype(jnp.uint32) * _GOLDEN)
+        seeds = mix(hives.seeds + (hives.epoch + hives.restart * config.epochs).astype(jnp.uint32) * APART)
         due = (hives.epoch % _ROUND == 0)[:, None] & (hives.age >= config.lifetime)
         hives = lax.cond(due.any(), lambda: _renewed(board, hives, seeds, due), lambda: hives)
         hives = _worked(board, hives, seeds, config.mistakes)
@@ -108,12 +105,12 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
         looked = jnp.full(hives.least.shape, config.organisms + 1, jnp.int32)
         return View(over, hives.least, looked, jnp.zeros_like(over))
 
-    return Method(begin, step, view, lambda hives: hives.best, by_first_axis)
+    return Method(begin, step, view, lambda hives: hives.best, by_first_axis, of_first_axis)
 
 
 def _draw(seeds: Array, stream: int, *shape: int) -> Array:
     """Random numbers of each hive's epoch, uint32[K, *shape]."""
-    number = np.arange(1, np.prod(shape, dtype=int) + 1, dtype=np.uint32).reshape(shape) * _GOLDEN
+    number = np.arange(1, np.prod(shape, dtype=int) + 1, dtype=np.uint32).reshape(shape) * APART
     return mix(mix(seeds + np.uint32(stream)).reshape(-1, *(1,) * len(shape)) ^ number)
 
 

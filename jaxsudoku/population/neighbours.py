@@ -18,16 +18,13 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import any_of, fence, ones_and_twos, slices
 
 from .boxes import box_of, boxes, lines, pairs
 
 #: Swaps that are made together.
 TOGETHER = 3
-
-#: An odd number far from any pattern: 2^32 over the golden ratio.
-_GOLDEN = np.uint32(0x9E3779B9)
 
 #: Tells the random numbers that break ties from those that draw swaps.
 _TIES = np.uint32(0x5851F42D)
@@ -91,7 +88,7 @@ def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int
     threes = _threes(board.side)
     draws = []
     for start in range(0, size, len(threes)):
-        seeds = mix(seeds + _GOLDEN)
+        seeds = mix(seeds + APART)
         draws.append(_best_of_draw(board, grids, free, seeds, threes[: size - start]))
     return functools.reduce(better, draws)
 
@@ -129,7 +126,7 @@ def _drawn(board: Board, grids: Array, free: Array, seeds: Array) -> tuple[Array
     table = boxes(board)
     low = np.uint32((1 << board.side.bit_length()) - 1)  # so that no two cells of a box draw the same lot
     place = np.arange(1, board.side + 1, dtype=np.uint32)[:, None]
-    lots = (mix(seeds + table[..., None].astype(np.uint32) * _GOLDEN) & ~low) | place
+    lots = (mix(seeds + table[..., None].astype(np.uint32) * APART) & ~low) | place
     lots = jnp.where(free[table], lots, 0)
     highest = lots.max(axis=1, keepdims=True)
     next_highest = jnp.where(lots == highest, 0, lots).max(axis=1, keepdims=True)
@@ -150,7 +147,7 @@ def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Arr
     low = np.uint32((1 << len(rise).bit_length()) - 1)
     rise = fence(jnp.where(allowed, rise, jnp.iinfo(rise.dtype).max))
     least = rise.min(axis=0)
-    lots = (mix(seeds + number * _GOLDEN) & ~low) | number
+    lots = (mix(seeds + number * APART) & ~low) | number
     lot = jnp.where(rise == least, lots, _ALL).min(axis=0) & low
     none = least == jnp.iinfo(rise.dtype).max
     return jnp.where(none, 0, lot).astype(jnp.int32), jnp.where(none, lines(board).size, least.astype(jnp.int32))

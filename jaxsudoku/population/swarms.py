@@ -21,7 +21,7 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.propagation import RULES
 from jaxsudoku.settings import at_least, one_of
-from jaxsudoku.slots import Method, Start, View, by_first_axis
+from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
 
 from .boxes import errors
 from .random_keys import decoded
@@ -147,7 +147,7 @@ def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
     def view(now: Swarms) -> View:
         return View(now.over, now.best, now.looked, jnp.zeros_like(now.over))
 
-    return Method(begin, step, view, lambda now: now.record, by_first_axis)
+    return Method(begin, step, view, lambda now: now.record, by_first_axis, of_first_axis)
 
 
 def _keys(now: Swarms, stream: int) -> Array:

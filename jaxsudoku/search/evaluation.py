@@ -16,7 +16,7 @@ from jax import Array, lax
 
 from jaxsudoku import env
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import mix
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT, Outputs
 

@@ -26,7 +26,7 @@ from jax import Array, lax
 
 from jaxsudoku import env, symmetry
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import mix
 from jaxsudoku.planes import GROUP
 from jaxsudoku.roots import Roots, make_roots
 from jaxsudoku.solution import Solution, Status

@@ -17,7 +17,7 @@ from jax import Array
 
 from jaxsudoku import env
 from jaxsudoku.board import Board
-from jaxsudoku.branching import mix
+from jaxsudoku.mixing import mix
 from jaxsudoku.networks.base import ABSENT
 
 from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig

@@ -1,0 +1,121 @@
+"""Pictures. They need matplotlib, the extra ``plot``, imported when first used; no display is needed."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+
+import numpy as np
+
+#: Inches of one of the panels that stand beside each other.
+PANEL = (4.5, 3.4)
+
+
+def import_figure() -> ModuleType:
+    """The module matplotlib.figure; raises ImportError that names the extra to install."""
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'jaxsudoku[plot]'") from error
+    return matplotlib.figure
+
+
+def formats() -> list[str]:
+    """The suffixes, such as "png", that stand for formats; raises ImportError where matplotlib is missing."""
+    return sorted(import_figure().Figure().canvas.get_supported_filetypes())
+
+
+def suffix(path: str | os.PathLike[str]) -> str:
+    """A file's suffix in lower case, without its dot."""
+    return os.path.splitext(path)[1].removeprefix(".").lower()
+
+
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """Raises ValueError where a file's suffix tells no format of pictures, ImportError where matplotlib is missing."""
+    if suffix(path) not in formats():
+        raise ValueError(f"{os.fspath(path)}: no picture: its suffix must be one of .{', .'.join(formats())}")
+
+
+class Course:
+    """How the errors of puzzles fell, step by step: how many puzzles have each error after each step.
+
+    Puzzles of any number of histories are added up, so that a picture of millions takes no room.
+
+    Attributes:
+      counts: int64[steps, errors], of the puzzles that took a step; one that has come to its end keeps its error.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((0, 1), np.int64)
+
+    def add(self, history: np.ndarray) -> None:
+        """Adds puzzles by their ``Solution.history``, int32[n, steps], -1 = no step; without a step it says nothing."""
+        history = history[(history >= 0).any(axis=1)]
+        steps = int((history >= 0).sum(axis=1).max(initial=0))
+        most = int(history.max(initial=0)) + 1
+        before = self.counts.shape
+        # what lies behind the last step of all, or above the greatest error, is new
+        grown = np.zeros((max(before[0], steps), max(before[1], most)), np.int64)
+        grown[: before[0], : before[1]] = self.counts
+        if before[0]:
+            grown[before[0] :, : before[1]] = self.counts[-1]
+        least = np.minimum.accumulate(np.where(history < 0, most, history)[:, :steps], axis=1)
+        for step in range(len(grown)):
+            if len(least):
+                grown[step] += np.bincount(least[:, min(step, steps - 1)], minlength=grown.shape[1])
+        self.counts = grown
+
+    def mean(self) -> np.ndarray:
+        """The mean error after each step, float64[steps]."""
+        return self.counts @ np.arange(self.counts.shape[1]) / self.counts.sum(axis=1)
+
+    def quantile(self, share: float) -> np.ndarray:
+        """The least error that at least this share of the puzzles does not exceed, int64[steps]."""
+        below = np.cumsum(self.counts, axis=1)
+        return np.argmax(below >= share * below[:, -1:], axis=1)
+
+    def solved(self) -> np.ndarray:
+        """The share of the puzzles that are solved after each step, float64[steps]."""
+        return self.counts[:, 0] / self.counts.sum(axis=1)
+
+    def draw(self, path: str | os.PathLike[str]) -> None:
+        """Draws the errors and the share of puzzles solved, step by step, into a file; raises as ``plot_history``."""
+        figures = import_figure()
+        check_suffix(path)
+        steps = np.arange(1, len(self.counts) + 1)
+        figure = figures.Figure(figsize=(2 * PANEL[0], PANEL[1]), layout="constrained")
+        errors, solved = figure.subplots(1, 2)
+        if len(steps):
+            errors.fill_between(steps, self.quantile(0.25), self.quantile(0.75), alpha=0.3, label="the middle half")
+            errors.plot(steps, self.quantile(0.5), label="median")
+            errors.plot(steps, self.mean(), label="mean")
+            errors.legend()
+            solved.plot(steps, self.solved())
+        errors.set_ylabel("digits that the best grid misses")
+        errors.set_ylim(bottom=0)
+        solved.set_ylabel("share of puzzles solved")
+        solved.set_ylim(-0.02, 1.02)
+        for panel in (errors, solved):
+            panel.set_xscale("log")
+            panel.set_xlabel("steps")
+            panel.grid(alpha=0.3)
+        puzzles = int(self.counts[-1].sum()) if len(steps) else 0
+        figure.suptitle(f"{puzzles:,} puzzles that the rules left open")
+        figure.savefig(path, dpi=120)
+
+
+def plot_history(history: np.ndarray, path: str | os.PathLike[str]) -> None:
+    """Draws how the errors of puzzles fell, step by step, and how many were solved, into a file.
+
+    Args:
+      history: ``Solution.history``, int32[N, steps], the least error of each puzzle after each step, -1 = no step.
+      path: the file, replaced if it exists; its suffix, such as .png, tells the format.
+
+    Raises:
+      ImportError: matplotlib is missing.
+      ValueError: a suffix that stands for no format.
+      OSError: the file can't be written.
+    """
+    course = Course()
+    course.add(np.asarray(history))
+    course.draw(path)
