@@ -47,6 +47,9 @@ class Kernel(Hashable, Protocol):
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
         """The shape and dtype (unsigned) of an item. Batches are padded with items of the largest values."""
 
+    def bytes_beside(self, board: Board) -> int:
+        """What an item's results take beside a puzzle's, in bytes."""
+
     def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
         """Arrays with leading axis B of items [B, ...]; ``number``, uint32, differs between batches and devices.
 
@@ -60,6 +63,10 @@ class TakesPuzzles:
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
         """A puzzle, uint8[cells]."""
         return jax.ShapeDtypeStruct((board.cells,), np.uint8)
+
+    def bytes_beside(self, board: Board) -> int:
+        """Nothing."""
+        return 0
 
 
 class Engine:
@@ -92,7 +99,7 @@ class Engine:
             raise ValueError("devices is empty; name at least one, or leave it out for all")
         self.board = board
         self.kernel = kernel.fit(board, self.devices[0].platform)
-        self.batch_size = batch_size or default_batch_size(board, self.devices)
+        self.batch_size = batch_size or default_batch_size(board, self.devices, kernel.bytes_beside(board))
         self.shared = jax.device_put(shared, NamedSharding(_mesh(self.devices), PartitionSpec()))
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
         # otherwise one batch computes while the other travels
@@ -191,11 +198,17 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def default_batch_size(board: Board, devices: Sequence[jax.Device]) -> int:
-    """Items in a batch: what fits the bytes set aside, a power of two for each device."""
+def default_batch_size(board: Board, devices: Sequence[jax.Device], beside: int = 0) -> int:
+    """Items in a batch: what fits the bytes set aside, a power of two for each device.
+
+    Args:
+      board: the board.
+      devices: the devices.
+      beside: bytes that an item takes beside a puzzle's.
+    """
     platform = devices[0].platform
     # a puzzle's root node, its grid in and out, and what is known of it
-    bytes_each = 4 * board.words + 4 * board.cells + 64
+    bytes_each = 4 * board.words + 4 * board.cells + 64 + beside
     each = max(_BATCH_BYTES.get(platform, 1 << 28) // bytes_each, 64)
     return (1 << (each.bit_length() - 1)) * len(devices)
 

@@ -48,7 +48,8 @@ def solve(
 
     Returns:
       A ``Solution`` of numpy arrays: grids uint8[*b, cells], status int8[*b], iterations int32[*b], and network_calls
-      int32[*b] of a guided solver, else None.
+      int32[*b] of a guided solver, errors int32[*b] and history int32[*b, steps] of one that works on full grids, else
+      None.
 
     Raises:
       ValueError: puzzles that do not fit the board, an unknown solver or option, a network that is none of this board,
@@ -133,6 +134,10 @@ class PuzzleKernel(TakesPuzzles):
     def fit(self, board: Board, platform: str) -> PuzzleKernel:
         """The kernel with the settings that suit a machine."""
         return dataclasses.replace(self, config=solvers.get(self.solver).fit(self.config, board, platform))
+
+    def bytes_beside(self, board: Board) -> int:
+        """What a puzzle's history takes, where one is recorded."""
+        return 4 * getattr(self.config, "record", 0)
 
     def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
         key = jax.random.fold_in(key, number)

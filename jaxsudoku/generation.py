@@ -306,6 +306,9 @@ class _Attempt:
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((len(_Row._fields),), np.uint32)
 
+    def bytes_beside(self, board: Board) -> int:
+        return 0
+
     def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
         row = _Row(*rows.T)
         keys = jax.vmap(functools.partial(_keys, key))(row.number, row.attempt)

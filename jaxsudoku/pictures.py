@@ -108,14 +108,16 @@ def plot_history(history: np.ndarray, path: str | os.PathLike[str]) -> None:
     """Draws how the errors of puzzles fell, step by step, and how many were solved, into a file.
 
     Args:
-      history: ``Solution.history``, int32[N, steps], the least error of each puzzle after each step, -1 = no step.
+      history: ``Solution.history``, int32[*b, steps], the least error of each puzzle after each step, -1 = no step.
       path: the file, replaced if it exists; its suffix, such as .png, tells the format.
 
     Raises:
       ImportError: matplotlib is missing.
-      ValueError: a suffix that stands for no format.
+      ValueError: no history, or a suffix that stands for no format.
       OSError: the file can't be written.
     """
+    if history is None or not np.ndim(history):
+        raise ValueError("no history: solve with record=N, the number of steps that it is to have")
     course = Course()
-    course.add(np.asarray(history))
+    course.add(np.reshape(history, (-1, np.shape(history)[-1])))
     course.draw(path)

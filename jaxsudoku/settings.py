@@ -6,6 +6,9 @@ import math
 
 from jaxsudoku.board import Board
 
+#: The most that an integer setting may be: kernels count in int32.
+MOST = 2**31 - 1
+
 #: Lanes of a kernel come in multiples of this: the bits of a word.
 LANES = 32
 
@@ -21,10 +24,10 @@ def one_of(config: object, name: str, options: tuple[str, ...]) -> None:
 
 
 def at_least(config: object, **lowest: float) -> None:
-    """Checks the named settings, finite numbers with a lowest value.
+    """Checks the named settings, finite numbers with a lowest value, and what an int32 holds if they are integers.
 
     Raises:
-      ValueError: one is below, or not finite; the message names it.
+      ValueError: one is below, not finite or too large; the message names it.
     """
     for name, bound in lowest.items():
         value = getattr(config, name)
@@ -32,6 +35,8 @@ def at_least(config: object, **lowest: float) -> None:
             raise ValueError(f"{name} must be at least {bound}, not {value}")
         if not math.isfinite(value):
             raise ValueError(f"{name} must be finite, not {value}")
+        if isinstance(value, int) and value > MOST:
+            raise ValueError(f"{name} must be at most {MOST}, not {value}")
 
 
 def whole_words(config: object) -> None:

@@ -131,10 +131,11 @@ def work_off(
     queue = _Queue(board, roots, jax.random.bits(key, (size,), jnp.uint32))
     width = min(width, size)
     looked = (roots.status != Status.INVALID).astype(jnp.int32)
-    found = Solution(roots.grids, roots.status, looked, errors=jnp.zeros(size, jnp.int32), history=history)
+    errors = jnp.where(roots.status == Status.SOLVED, 0, -1)
+    found = Solution(roots.grids, roots.status, looked, errors=errors.astype(jnp.int32), history=history)
 
-    def work(now: _Work) -> _Work:
-        now = lax.cond(now.ended.any(), functools.partial(_follow, queue, method), lambda now: now, now)
+    def work(follow: Callable[[_Work], _Work], now: _Work) -> _Work:
+        now = lax.cond(now.ended.any(), follow, lambda now: now, now)
         state = method.step(now.state)
         view = method.view(state)
         looked = now.found.iterations.at[now.puzzle].get(mode="fill", fill_value=0)
@@ -156,9 +157,14 @@ def work_off(
     def many(now: _Work) -> Array:
         return ((now.puzzle < size).sum() > few) | (now.taken < waiting)
 
-    now = lax.while_loop(many, work, now)
-    if few:
-        now = lax.while_loop(lambda now: (now.puzzle < size).any(), work, _narrowed(size, few, method, now))
+    def follow(now: _Work) -> _Work:
+        return _begun(queue, method, _put_away(size, method, now))
+
+    now = lax.while_loop(many, functools.partial(work, follow), now)
+    if few:  # nothing is begun any more
+        left = _narrowed(size, few, method, now)
+        end = functools.partial(work, functools.partial(_put_away, size, method))
+        now = lax.while_loop(lambda now: (now.puzzle < size).any(), end, left)
     return now.found
 
 
@@ -171,7 +177,7 @@ class _Work(NamedTuple):
       puzzle: int32[K], whose the slots are; N for an idle one.
       steps: int32[K], how many the puzzle has had.
       ended: bool[K], whether a slot takes the next puzzle.
-      taken: how many of the queue were taken, and more when it is at its end.
+      taken: how many of the queue were taken.
       found: the answers so far.
     """
 
@@ -205,9 +211,9 @@ class _Queue:
         return Start(grids, nodes, mix(self.seeds[puzzle]))
 
 
-def _follow(queue: _Queue, method: Method[Any], now: _Work) -> _Work:
-    """Puts the answers of ended puzzles away, and begins the next ones in their slots."""
-    size, ended, view = len(queue.seeds), now.ended, now.view
+def _put_away(size: int, method: Method[Any], now: _Work) -> _Work:
+    """Puts the answers of ended puzzles away; their slots are idle then."""
+    ended, view = now.ended, now.view
     mine = jnp.where(ended, now.puzzle, size)
     solved = view.error == 0
     known = [jnp.int8(status) for status in (Status.SOLVED, Status.UNSATISFIABLE)]
@@ -218,12 +224,24 @@ def _follow(queue: _Queue, method: Method[Any], now: _Work) -> _Work:
         status=now.found.status.at[mine].set(status, mode="drop"),
         errors=now.found.errors.at[mine].set(view.error, mode="drop"),
     )
-    turn = jnp.cumsum(ended, dtype=jnp.int32)
-    places = jnp.where(ended, now.taken + turn - 1, size)
-    state = method.merge(ended, method.begin(queue.at(places)), now.state)
-    puzzle = jnp.where(ended, queue.numbers(places), now.puzzle)
-    steps = jnp.where(ended, 0, now.steps)
-    return _Work(state, view, puzzle, steps, jnp.zeros_like(ended), now.taken + turn[-1], found)
+    return now._replace(puzzle=jnp.where(ended, size, now.puzzle), ended=jnp.zeros_like(ended), found=found)
+
+
+def _begun(queue: _Queue, method: Method[Any], now: _Work) -> _Work:
+    """Begins the next puzzles of the queue in idle slots, as long as there are any."""
+    size = len(queue.seeds)
+    idle = now.puzzle == size
+    turn = jnp.cumsum(idle, dtype=jnp.int32)
+    places = jnp.where(idle, now.taken + turn - 1, size)
+    puzzle = jnp.where(idle, queue.numbers(places), now.puzzle)
+    begins = idle & (puzzle < size)
+    state = method.merge(begins, method.begin(queue.at(places)), now.state)
+    return now._replace(
+        state=state,
+        puzzle=puzzle,
+        steps=jnp.where(begins, 0, now.steps),
+        taken=now.taken + begins.sum(dtype=jnp.int32),
+    )
 
 
 def _narrowed(size: int, width: int, method: Method[Any], now: _Work) -> _Work:

@@ -23,8 +23,8 @@ class Solution(NamedTuple):
       status: int8[*b], one of ``Status``.
       iterations: int32[*b], grids looked at (nodes of the search tree).
       network_calls: int32[*b], positions that a network looked at; None, which is no leaf, of a solver without one.
-      errors: int32[*b], what is wrong with the best grid found, 0 where a puzzle is solved; None of a solver that does
-        not work on full grids.
+      errors: int32[*b], what is wrong with the best grid found, 0 where a puzzle is solved, -1 where no grid was looked
+        at, as the givens clash or the rules refute them; None of a solver that does not work on full grids.
       history: int32[*b, steps], the least error after each step, -1 after the last one; None unless it was asked for.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import sys
@@ -48,9 +49,9 @@ def dropped_programs() -> Iterator[None]:
         jax.clear_caches()
 
 
-@pytest.fixture
-def optimised() -> Iterator[None]:
-    """Compiles as users do: unoptimised gradients of convolutions come out as NaN on a CPU.
+@contextlib.contextmanager
+def optimising() -> Iterator[None]:
+    """Compiles as users do, here and in processes that are started.
 
     A program that this process has compiled already stays as it is.
     """
@@ -59,8 +60,24 @@ def optimised() -> Iterator[None]:
     name = "jax_disable_most_optimizations"
     before = jax.config.read(name)
     jax.config.update(name, False)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "0")
+        yield
     jax.config.update(name, before)
+
+
+@pytest.fixture
+def optimised() -> Iterator[None]:
+    """Compiles as users do: unoptimised gradients of convolutions come out as NaN on a CPU."""
+    with optimising():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_optimised() -> Iterator[None]:
+    """Compiles as users do, for a module whose programs run longer than it takes to compile them."""
+    with optimising():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import reference
 import jaxsudoku
 from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
-from jaxsudoku.cli import fields, flags, main
+from jaxsudoku.cli import commands, fields, flags, main
 from jaxsudoku.cli.clash import clashing, describe_clash
 from jaxsudoku.cli.failure import UsageError
 from jaxsudoku.cli.history import HistoryWriter
@@ -605,7 +605,9 @@ def test_a_history_is_never_written_over_the_input_or_the_output(tmp_path):
     targets = [str(tmp_path / name) for name in ("errors.csv", "errors.png")]
     with pytest.raises(UsageError, match="would be written over"):
         HistoryWriter([*targets, targets[0]], False)
-    with HistoryWriter(targets, False, (str(puzzles), "-")) as history:
+    history = HistoryWriter(targets, False, (str(puzzles), "-"))
+    assert [path.name for path in tmp_path.iterdir()] == ["puzzles.txt"], "nothing is made before it is entered"
+    with history:
         history.write(7, np.array([[3, 2, -1], [1, -1, -1]]))
     assert (tmp_path / "errors.csv").read_text() == "puzzle,step,error\n7,1,3\n7,2,2\n8,1,1\n"
     assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
@@ -616,4 +618,11 @@ def test_a_history_is_never_written_over_the_input_or_the_output(tmp_path):
 def test_a_history_is_a_table_or_a_picture(tmp_path):
     with pytest.raises(UsageError, match=r"errors.txt: no history: its suffix must be .csv, or .* .png"):
         HistoryWriter([str(tmp_path / "errors.csv"), str(tmp_path / "errors.txt")], False)
+    with pytest.raises(UsageError, match=r"none/errors.csv: .*none is no folder"):
+        HistoryWriter([str(tmp_path / "none" / "errors.csv")], False)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_said_of_resuming_leaves_out_what_does_not_go_with_it():
+    argv = ["solve", "in.txt", "--history", "h.csv", "--force", "--history=h.png", "--output", "out.csv"]
+    assert commands._again(argv) == ["solve", "in.txt", "--output", "out.csv"]

@@ -12,7 +12,7 @@ import pytest
 
 from jaxsudoku.cli import main
 
-pytestmark = pytest.mark.usefixtures("cache")
+pytestmark = pytest.mark.usefixtures("all_optimised", "cache")
 
 SOLVED = "1234341221434321"
 #: Small batches slow the run down; a random order shows whether every batch gets the key that it would have had.

@@ -21,7 +21,7 @@ from jaxsudoku.datasets.exclude import excluded_hashes
 from jaxsudoku.files import write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 
-pytestmark = pytest.mark.usefixtures("cache")
+pytestmark = pytest.mark.usefixtures("all_optimised", "cache")
 
 BOARD, NINE = Board.classic(4), Board.classic()
 #: Batches of a prime size, so that one kernel is compiled for all that is made here.

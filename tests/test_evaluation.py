@@ -540,7 +540,7 @@ def test_an_input_that_ends_too_soon_is_evaluated_up_to_there(command, puzzles, 
         (("FILE", "--dtype", "int3"), "no weights named 'knowing' with {'dtype': 'int3'}"),
         (("FILE", "--limit", "0"), "must be at least 1, not 0"),
         (("FILE", "--json", "/nowhere/report.json"), "/nowhere/report.json: /nowhere is no folder"),
-        (("FILE", "--json", "FILE"), "the output is the input"),
+        (("FILE", "--json", "FILE"), "the output would be written over"),
         (("FILE", "--plot", "report.txt"), "report.txt: no picture"),
     ],
 )

@@ -43,3 +43,6 @@ def test_a_history_is_drawn(tmp_path) -> None:
     assert (tmp_path / "nothing.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"errors.txt: no picture: its suffix must be one of .*\.png"):
         js.plot_history(HISTORY, tmp_path / "errors.txt")
+    with pytest.raises(ValueError, match="no history: solve with record=N"):
+        js.plot_history(None, tmp_path / "errors.png")
+    js.plot_history(HISTORY[0], tmp_path / "one.png")

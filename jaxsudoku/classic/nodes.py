@@ -98,7 +98,7 @@ def digits_in(board: Board, placements: Array, cell: Array) -> Array:
 def grids(board: Board, filled: Array) -> Array:
     """The digits of placements, at most one a cell, packed as uint32[K, words]: uint8[K, cells], 0 = none."""
     digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
-    return (unpacked(board, filled) * digits).sum(axis=1, dtype=jnp.uint8)
+    return jnp.where(unpacked(board, filled), digits, np.uint8(0)).sum(axis=1, dtype=jnp.uint8)
 
 
 def literal(board: Board, digit: Array, cell: Array) -> Array:

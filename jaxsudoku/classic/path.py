@@ -106,10 +106,10 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         frames = jax.tree.map(
             lambda leaf, value: leaf.at[lane, to].set(value, mode="drop"), path.frames, frame._replace(pending=left)
         )
-        explored = path.explored + (~known & (path.explored < _MANY))
+        explored = path.explored + (~known & (path.explored < _MANY)).astype(jnp.int32)
         return Path(
             frames=frames,
-            depth=jnp.maximum(at + more, 0),
+            depth=jnp.maximum(at + more.astype(jnp.int32), 0),
             nodes=jnp.where(seen.solved[:, None], seen.nodes, place(board, frame.nodes, digit, cell)),
             banned=None if frame.legal is None else frame.legal & ~frame.pending,
             seeds=path.seeds,

@@ -88,7 +88,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         begun = queue.born > 0
         hole, best = _pop(queue)
         popped = begun & (queue.size > 0)
-        explored = queue.explored + popped
+        explored = queue.explored + popped.astype(jnp.int32)
         nodes = jnp.where(begun[:, None], best.nodes, queue.nodes)
         children, there = _children(board, begun, best._replace(nodes=nodes))
         seen = look(board, children.reshape(-1, board.words), config.rules)
@@ -97,7 +97,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         turn = jnp.cumsum(enter, axis=1, dtype=jnp.int32)
         born = jax.tree.map(lambda leaf: leaf.reshape(*there.shape, *leaf.shape[1:]), born)
         born = born._replace(age=queue.born[:, None] + turn - 1)
-        left = queue.size - popped
+        left = queue.size - popped.astype(jnp.int32)
         size = left + turn[:, -1]
         return Queue(
             entries=_push(queue, popped, hole, left, born, enter, turn),

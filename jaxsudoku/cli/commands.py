@@ -9,6 +9,7 @@ import functools
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,20 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
                 return _answer(args, source, sink, signals, began, shared, history)
         except Stop as stop:
             if args.output != "-":
-                again = [part for part in args.argv if part not in ("--force", "--resume")]
-                go_on = shlex.join(["jaxsudoku", *again, "--resume"])
+                go_on = shlex.join(["jaxsudoku", *_again(args.argv), "--resume"])
                 stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on}"
             raise
+
+
+def _again(argv: Sequence[str]) -> list[str]:
+    """The arguments without those that do not go with --resume."""
+    parts, rest = [], iter(argv)
+    for part in rest:
+        if part == "--history":
+            next(rest)  # its file
+        elif part not in ("--force", "--resume") and not part.startswith("--history="):
+            parts.append(part)
+    return parts
 
 
 def count(args: argparse.Namespace, signals: Signals, began: float) -> int:
@@ -175,7 +186,7 @@ class Totals:
         """Adds the solutions of the next puzzles, and writes their history."""
         for name in NUMBERS:
             if (numbers := getattr(solution, name)) is not None:
-                self.sums[name] += int(numbers.sum(dtype=np.int64))
+                self.sums[name] += int(np.maximum(numbers, 0).sum(dtype=np.int64))
         if solution.errors is not None:
             self._unsolved += int((solution.errors > 0).sum())
         if self._history is not None:

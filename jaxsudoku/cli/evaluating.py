@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -18,8 +17,8 @@ from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, LineError, PuzzleFileError, read_chunks, read_grid_column
 
 from .clash import clashing, describe_unsolved, unsolved
-from .failure import UsageError, as_usage, described
-from .files import named, open_input, put
+from .failure import as_usage, described
+from .files import check_output, named, open_input, put
 from .progress import started
 from .report import BadLines, counted, device_of, versions
 from .stop import Signals
@@ -35,7 +34,7 @@ _SOLUTIONS = ("solution", "solutions")
 def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Evaluates; the exit status."""
     for path in filter(None, (args.json, args.plot)):
-        _check_output(path, args.input, args.force)
+        check_output("output", path, [args.input], args.force)
     with open_input(args.input) as source:
         screen = started(args.quiet)
         import jax
@@ -95,16 +94,6 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     if table.failure is not None:
         screen.say(f"jaxsudoku: error: {table.failure}")
     return 1 if table.failure is not None or bad.count else 0
-
-
-def _check_output(path: str, source: str, force: bool) -> None:
-    """Raises UsageError where a file can't be made or mustn't be replaced: before the work, not after it."""
-    if os.path.exists(source) and os.path.exists(path) and os.path.samefile(source, path):
-        raise UsageError(f"{path}: the output is the input")
-    if os.path.exists(path) and not force:
-        raise UsageError(f"{path}: the output exists: replace it with --force")
-    if not os.path.isdir(folder := os.path.dirname(path) or "."):
-        raise UsageError(f"{path}: {folder} is no folder")
 
 
 # ---------------------------------------------------------------------- the table

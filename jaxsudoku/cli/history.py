@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Sequence
 from types import TracebackType
 from typing import BinaryIO, Protocol
@@ -13,10 +12,13 @@ import numpy as np
 from jaxsudoku import pictures
 
 from .failure import UsageError
-from .files import put
+from .files import check_output, put
 
 #: Steps of a puzzle that are recorded unless the solver's flag --record says how many.
 RECORDED = 5000
+
+#: Puzzles whose rows are put together.
+_ROWS = 256
 
 
 class _Target(Protocol):
@@ -30,7 +32,7 @@ class _Target(Protocol):
 
 
 class HistoryWriter:
-    """Writes histories into files, by their suffixes; a context manager.
+    """Writes histories into files, by their suffixes; a context manager, which opens them.
 
     A ``.csv`` has a row a puzzle (its number in the input, from 1) and step, with the error then; any other file is a
     picture of all of them (``pictures.Course``), drawn at the end.
@@ -41,31 +43,21 @@ class HistoryWriter:
       others: the input and the output, which are never written over.
 
     Raises:
-      UsageError: a file exists, is one of the others or named twice, or its suffix tells no format of pictures.
+      UsageError: a file exists, can't be made, is one of the others or named twice, or its suffix tells no format of
+        pictures.
       ImportError: matplotlib, which pictures need, is missing.
-      OSError: a file can't be written.
     """
 
     def __init__(self, targets: Sequence[str], force: bool, others: Sequence[str] = ()) -> None:
-        taken = list(others)
-        for target in targets:
-            for other in taken:
-                if os.path.realpath(other) == os.path.realpath(target):
-                    raise UsageError(f"{target}: the history would be written over {other}")
-            if os.path.isfile(target) and not force:
-                raise UsageError(f"{target}: the history exists: replace it with --force")
+        for number, target in enumerate(targets):
+            check_output("history", target, [*others, *targets[:number]], force)
             if not _is_table(target) and pictures.suffix(target) not in pictures.formats():
                 raise UsageError(
                     f"{target}: no history: its suffix must be .csv, or that of a picture: "
                     f".{', .'.join(pictures.formats())}"
                 )
-            taken.append(target)
-        with contextlib.ExitStack() as opened:
-            self._targets: list[_Target] = []
-            for target in targets:
-                file = opened.enter_context(open(target, "wb", buffering=0))
-                self._targets.append((_Table if _is_table(target) else _Picture)(file, target))
-            self._files = opened.pop_all()
+        self._names = targets
+        self._targets: list[_Target] = []
 
     def write(self, first: int, history: np.ndarray | None) -> None:
         """Writes the history int32[n, steps] of the puzzles from a number on; -1 is no step."""
@@ -74,12 +66,21 @@ class HistoryWriter:
                 target.write(first, history)
 
     def __enter__(self) -> HistoryWriter:
+        with contextlib.ExitStack() as opened:
+            for name in self._names:
+                file = opened.enter_context(open(name, "wb", buffering=0))
+                self._targets.append((_Table if _is_table(name) else _Picture)(file, name))
+            self._files = opened.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with self._files:
             for target in self._targets:
-                target.close()
+                try:
+                    target.close()
+                except OSError:
+                    if error is None:  # else that came first, and is told
+                        raise
 
 
 def _is_table(target: str) -> bool:
@@ -95,9 +96,13 @@ class _Table:
 
     def write(self, first: int, history: np.ndarray) -> None:
         """Appends rows."""
-        rows, steps = np.nonzero(history >= 0)
-        numbers = zip((rows + first).tolist(), (steps + 1).tolist(), history[rows, steps].tolist(), strict=True)
-        put(self._file, "".join(f"{puzzle},{step},{error}\n" for puzzle, step, error in numbers), self._name)
+        for start in range(0, len(history), _ROWS):
+            part = history[start : start + _ROWS]
+            rows, steps = np.nonzero(part >= 0)
+            numbers = zip(
+                (rows + start + first).tolist(), (steps + 1).tolist(), part[rows, steps].tolist(), strict=True
+            )
+            put(self._file, "".join(f"{puzzle},{step},{error}\n" for puzzle, step, error in numbers), self._name)
 
     def close(self) -> None:
         """All rows are written."""

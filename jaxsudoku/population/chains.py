@@ -139,9 +139,9 @@ def _thresholds(config: AnnealingConfig) -> np.ndarray:
     temperatures = _ladder(config)[:, None]  # [period, 1, 32]
     rises = np.arange(1, _RISES + 1)[None, :, None]
     # never 0: where few cells are free, the way out of a trap may be one swap that takes a line's digits in all of four
-    chances = np.maximum(np.rint(2**_DIGITS * np.exp(-rises / temperatures)), 1).astype(np.int64)
-    bits = chances[:, :, None] >> np.arange(_DIGITS)[:, None] & 1
-    return (bits << np.arange(GROUP)).sum(axis=-1).astype(np.uint32)
+    chances = np.clip(np.rint(2**_DIGITS * np.exp(-rises / temperatures)), 1, 2**_DIGITS - 1).astype(np.int64)
+    digits = [((chances >> digit & 1) << np.arange(GROUP)).sum(axis=-1) for digit in range(_DIGITS)]
+    return np.stack(digits, axis=-1).astype(np.uint32)
 
 
 def _inverse_temperatures(config: AnnealingConfig) -> np.ndarray | None:

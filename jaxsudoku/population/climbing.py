@@ -30,8 +30,8 @@ NEIGHBOURHOODS = ("swaps", "super")
 #: Puzzles of a 9x9 board that climb together, on a CPU and elsewhere.
 _SLOTS = {"cpu": 512, "accelerator": 32768}
 
-#: Tells the random numbers of a step's threefold swaps from those of its ties.
-_TRIPLES = np.uint32(0x14057B7E)
+#: Tells the random numbers of a step's threefold swaps from those of its ties, and those of first grids from steps'.
+_TRIPLES, _GRIDS = np.uint32(0x14057B7E), np.uint32(0x2545F491)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,8 @@ class HillClimbingConfig:
       rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
       neighbourhood: a grid's neighbours: those with two free cells of a box swapped (swaps), or besides some with three
         swaps in three boxes (super).
-      triples: how many of these are tried at each step, drawn at random.
+      triples: how many of these are tried at each step, with swaps drawn at random; three boxes at a time, in a fixed,
+        mixed order that begins anew when every three were tried.
       sideways: steps in a row that may leave the error as it is.
       restarts: how often a puzzle that has come to a local optimum begins anew, from another random grid.
       record: steps after which the least error is kept in ``Solution.history``, the first so many.
@@ -123,11 +124,11 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
         again = ended & (climbs.restarts < config.restarts)
         now = climbs._replace(
             grids=jnp.where(moves, best.grids, climbs.grids),
-            steps=climbs.steps + wrong,
+            steps=climbs.steps + wrong.astype(jnp.int32),
             level=jnp.where(moves, level, 0),
-            restarts=climbs.restarts + again,
+            restarts=climbs.restarts + again.astype(jnp.int32),
             error=climbs.error + jnp.where(moves, best.rise, 0),
-            looked=jnp.where(wrong, best.looked + again, 0),
+            looked=jnp.where(wrong, best.looked + again.astype(jnp.int32), 0),
         )
         if config.restarts:
             now = lax.cond(again.any(), functools.partial(_begun_anew, board, again), lambda now: now, now)
@@ -145,7 +146,7 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
 
 def _random_grids(board: Board, givens: Array, seeds: Array, number: Array) -> Array:
     """Random grids uint8[cells, K] that keep givens of the same shape, other ones for every number int32[K]."""
-    of_climb = mix(seeds + number.astype(jnp.uint32) * APART)
+    of_climb = mix(mix(seeds ^ _GRIDS) + number.astype(jnp.uint32) * APART)
     keys = mix(of_climb + np.arange(board.cells, dtype=np.uint32)[:, None] * APART)
     return decoded(board, givens, keys)
 

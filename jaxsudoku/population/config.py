@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from jaxsudoku.propagation import RULES
 from jaxsudoku.settings import LANES, at_least, one_of
@@ -10,6 +11,9 @@ from jaxsudoku.settings import LANES, at_least, one_of
 #: How chains come by their temperatures: each has one of its own and swaps its grid with its neighbours', or all cool
 #: down together.
 SCHEDULES = ("exchange", "cooling")
+
+#: Sweeps of a period, each of which has its own table of chances.
+_LONGEST = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,15 +47,17 @@ class AnnealingConfig:
     def __post_init__(self) -> None:
         one_of(self, "rules", RULES)
         one_of(self, "schedule", SCHEDULES)
-        at_least(self, chains=1, temperatures=1, period=1, budget=1, record=0, slots=0)
+        at_least(self, chains=1, temperatures=1, period=2, budget=1, record=0, slots=0)
         if self.chains % LANES:
             raise ValueError(f"chains must be a multiple of {LANES}, not {self.chains}")
         if LANES % self.temperatures:
             raise ValueError(f"temperatures must divide {LANES}, not be {self.temperatures}")
-        if not 0 < self.coldest <= self.hottest:
+        if not 0 < self.coldest <= self.hottest < math.inf:
             raise ValueError(
-                f"temperatures must be positive and rise: coldest is {self.coldest} and hottest {self.hottest}"
+                f"temperatures must be positive, finite and rise: coldest is {self.coldest} and hottest {self.hottest}"
             )
+        if self.period > _LONGEST:
+            raise ValueError(f"period must be at most {_LONGEST}, not {self.period}")
 
     @property
     def steps(self) -> int:
@@ -67,7 +73,8 @@ class EvolutionConfig:
       rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
       organisms: grids in a hive.
       worker_share: the share of them that are workers; the others are explorers.
-      lifetime: epochs without a better neighbour after which a worker makes way for a random grid.
+      lifetime: epochs without a better neighbour after which a worker makes way for a random grid; who is due is looked
+        for every 16 epochs.
       mistakes: how likely a worker takes a neighbour that is not better.
       epochs: epochs of a hive.
       restarts: hives that follow the first one while a puzzle is not solved.
@@ -90,7 +97,7 @@ class EvolutionConfig:
         at_least(self, organisms=2, lifetime=1, mistakes=0, epochs=1, restarts=0, record=0, slots=0)
         if self.mistakes > 1:
             raise ValueError(f"mistakes must be at most 1, not {self.mistakes}")
-        if not 1 <= self.workers < self.organisms:
+        if not (0 < self.worker_share < 1 and 1 <= self.workers < self.organisms):
             raise ValueError(
                 f"worker_share must leave one worker and one explorer at least of {self.organisms} organisms, "
                 f"not be {self.worker_share}"

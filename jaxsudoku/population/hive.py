@@ -39,7 +39,7 @@ class Hives(NamedTuple):
 
     Attributes:
       given: uint8[K, cells], what is fixed, 0 = free.
-      swaps: int32[K, pairs], the numbers of the pairs of free cells, then zeros.
+      swaps: int32[K, pairs], the numbers of the pairs of free cells, then of the others.
       choices: int32[K], how many these are.
       seeds: uint32[K].
       grids: uint8[K, workers, cells].
@@ -136,9 +136,9 @@ def _worked(board: Board, hives: Hives, seeds: Array, mistakes: float) -> Hives:
     """The hives after every worker has looked at a neighbour."""
     table = pairs(board)
     workers = hives.error.shape[1]
-    # a number below n, by the upper half of a product
-    drawn = _draw(seeds, _SWAP, workers) >> 16
-    chosen = (drawn * hives.choices[:, None].astype(jnp.uint32)) >> 16
+    # a number below n, by the upper half of a product of 32 bits with the few of n
+    drawn, choices = _draw(seeds, _SWAP, workers), hives.choices[:, None].astype(jnp.uint32)
+    chosen = ((drawn >> 16) * choices + ((drawn & 0xFFFF) * choices >> 16)) >> 16
     number = jnp.take_along_axis(hives.swaps, chosen.astype(jnp.int32), axis=1)
     cells = jnp.asarray(table.cells)[number]
     digits = jnp.take_along_axis(hives.grids, cells, axis=2)

@@ -26,8 +26,8 @@ from .boxes import box_of, boxes, lines, pairs
 #: Swaps that are made together.
 TOGETHER = 3
 
-#: Tells the random numbers that break ties from those that draw swaps.
-_TIES = np.uint32(0x5851F42D)
+#: Tells the random numbers that break ties from those that draw swaps, and draws from each other.
+_TIES, _DRAWS = np.uint32(0x5851F42D), np.uint32(0x9C8D4C57)
 
 _ALL = np.uint32(0xFFFFFFFF)
 
@@ -88,7 +88,7 @@ def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int
     threes = _threes(board.side)
     draws = []
     for start in range(0, size, len(threes)):
-        seeds = mix(seeds + APART)
+        seeds = mix(seeds ^ _DRAWS)
         draws.append(_best_of_draw(board, grids, free, seeds, threes[: size - start]))
     return functools.reduce(better, draws)
 

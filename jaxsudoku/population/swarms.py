@@ -135,7 +135,8 @@ def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
         best, record, fitness = judged(now.givens, members)
         state, _ = jax.vmap(lambda *of: algorithm.tell(*of, params))(_keys(now, _TELL), members, fitness, state)
         # a population that has just begun was looked at too
-        looked = jnp.where(now.age % (config.generations + 1) == 1, 2 * config.population, config.population)
+        fresh = (now.age % (config.generations + 1) == 1).astype(jnp.int32)
+        looked = config.population * (1 + fresh)
         now = _noted(now._replace(state=state, age=now.age + 1), best, record, looked)
         ended = (now.best > 0) & (now.age % (config.generations + 1) == 0)
         again = ended & (now.restarts < config.restarts)
