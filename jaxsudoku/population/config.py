@@ -40,7 +40,7 @@ class AnnealingConfig:
     coldest: float = 0.2
     hottest: float = 0.38
     period: int = 500
-    budget: int = 20_000
+    budget: int = 50_000
     record: int = 0
     slots: int = 0
 
