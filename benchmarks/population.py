@@ -47,13 +47,18 @@ _HIVES, _EPOCHS = 64, 200
 _BY_NUMPY = 4000
 
 
+def most_steps(config: Any) -> int:
+    """How many steps a puzzle takes at most."""
+    return config.budget if hasattr(config, "budget") else config.epochs * (1 + config.restarts)
+
+
 def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
     """What a solver makes of the puzzles; compiled before the clock starts."""
     import jaxsudoku as js
 
     config = js.SOLVERS[solver].config(**options)
     half = max(-(-len(puzzles) // 2), 1)  # so that two threads share them
-    settings = {"solver": solver, "key": seed, "batch_size": half, "record": config.steps} | options
+    settings = {"solver": solver, "key": seed, "batch_size": half, "record": most_steps(config)} | options
     js.solve(np.full_like(puzzles, 255), **settings)  # of the same shapes, so the same program; and over at once
     start = time.perf_counter()
     found = js.solve(puzzles, **settings)

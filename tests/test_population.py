@@ -15,6 +15,8 @@ from scipy import stats
 
 import jaxsudoku as js
 from jaxsudoku import population, solvers
+from jaxsudoku.batches import Engine
+from jaxsudoku.driver import solve_kernel
 from jaxsudoku.population import boxes, chains, hive
 from jaxsudoku.population.random_keys import decoded
 from jaxsudoku.slots import Start
@@ -273,6 +275,15 @@ def test_a_puzzles_result_is_its_own(name):
     for x, y in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         np.testing.assert_array_equal(x, y)
     assert (solve(name, puzzles, slots=2, key=1, **wide).iterations != one.iterations).any()
+
+
+def test_batches_leave_room_for_histories():
+    def batch_size(record):
+        return Engine(
+            solve_kernel("annealing", population.AnnealingConfig(record=record)), js.Board.classic()
+        ).batch_size
+
+    assert 4 * 5000 * batch_size(5000) <= 2**26 < 4 * 5000 * batch_size(0)
 
 
 @pytest.mark.slow

@@ -155,13 +155,9 @@ SEARCHES = {
     "mcgs, without transpositions": ("mcgs", {"transpositions": False, "placements": 1}),
 }
 
-#: Those whose ways the others go too, most of them.
-SLOW = {*SEARCHES} - {"mcts"}
 
-
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in SEARCHES]
-)
+@pytest.mark.slow  # what every solver is tried with goes most of these ways
+@pytest.mark.parametrize("kind", SEARCHES)
 def test_every_puzzle_is_decided(kind):
     name, options = SEARCHES[kind]
     rules = options.get("rules", "naked")

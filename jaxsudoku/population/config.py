@@ -59,11 +59,6 @@ class AnnealingConfig:
         if self.period > _LONGEST:
             raise ValueError(f"period must be at most {_LONGEST}, not {self.period}")
 
-    @property
-    def steps(self) -> int:
-        """How many sweeps there are for a puzzle at most."""
-        return self.budget
-
 
 @dataclasses.dataclass(frozen=True)
 class EvolutionConfig:
@@ -102,11 +97,6 @@ class EvolutionConfig:
                 f"worker_share must leave one worker and one explorer at least of {self.organisms} organisms, "
                 f"not be {self.worker_share}"
             )
-
-    @property
-    def steps(self) -> int:
-        """How many epochs there are for a puzzle at most."""
-        return self.epochs * (1 + self.restarts)
 
     @property
     def workers(self) -> int:
