@@ -626,3 +626,21 @@ def test_a_history_is_a_table_or_a_picture(tmp_path):
 def test_what_is_said_of_resuming_leaves_out_what_does_not_go_with_it():
     argv = ["solve", "in.txt", "--history", "h.csv", "--force", "--history=h.png", "--output", "out.csv"]
     assert commands._again(argv) == ["solve", "in.txt", "--output", "out.csv"]
+
+
+def test_histories_of_a_run(capsys, tmp_path):
+    name = tmp_path / "puzzles.txt"
+    name.write_text(f"{'.' * 16}\n{SOLVED}\n{CLASH}\n")
+    targets = [tmp_path / "errors.csv", tmp_path / "errors.png"]
+    asked = [part for target in targets for part in ("--history", str(target))]
+    argv = ("solve", str(name), *FOUR, "--solver", "annealing", "--rules", "none", "--slots", "2", *asked)
+    code, out, _ = run(capsys, *argv, "--output", str(tmp_path / "none" / "out.csv"))
+    assert code == 2 and not any(target.exists() for target in targets), "no output, no history"
+    code, out, _ = run(capsys, *argv, "--format", "csv")
+    assert code == 1  # the givens of the last one clash
+    answers = list(csv.DictReader(io.StringIO(out)))
+    assert [row["errors"] for row in answers] == ["0", "0", "-1"]
+    rows = list(csv.DictReader(io.StringIO(targets[0].read_text())))
+    assert {row["puzzle"] for row in rows} == {"1"} and rows[-1]["error"] == "0"
+    assert [int(row["step"]) for row in rows] == list(range(1, len(rows) + 1))
+    assert targets[1].read_bytes().startswith(b"\x89PNG")

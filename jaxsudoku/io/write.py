@@ -68,12 +68,13 @@ class SolutionWriter(abc.ABC):
         Args:
           chunk: n puzzles, the next ones that the output lacks. Malformed ones are answered as such.
           solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and the numbers
-            int32[n] that the output was opened for.
+            int32[n] that the output was opened for. A history has no place in the output.
 
         Raises:
           ValueError: the shapes don't fit, or the chunk is not the next one.
           OSError: writing failed (a full disk); the whole lines written before stay. BrokenPipeError comes as it is.
         """
+        solution = solution._replace(history=None)
         shapes = [np.shape(part) for part in solution if part is not None]
         if shapes != [(len(chunk), self._side**2), *[(len(chunk),)] * (len(self._columns) - 2)]:
             raise ValueError(
