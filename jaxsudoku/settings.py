@@ -6,7 +6,7 @@ import math
 
 from jaxsudoku.board import Board
 
-#: The most that an integer setting may be: kernels count in int32.
+#: The most that an integer setting may be, and where counts of grids and nodes stop: kernels count in int32.
 MOST = 2**31 - 1
 
 #: Lanes of a kernel come in multiples of this: the bits of a word.

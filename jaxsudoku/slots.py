@@ -20,12 +20,10 @@ from jaxsudoku.board import Board
 from jaxsudoku.mixing import mix
 from jaxsudoku.planes import GROUP, nodes_to_planes, ones_and_twos, planes_to_grids, slices
 from jaxsudoku.roots import Roots, make_roots
+from jaxsudoku.settings import MOST
 from jaxsudoku.solution import Solution, Status
 
 State = TypeVar("State")
-
-#: What stands for more grids than an int32 counts.
-_MANY = 2**31 - 1
 
 #: How many times fewer slots there are for the last puzzles. A second program is compiled for them.
 _NARROWER = 8
@@ -70,7 +68,7 @@ class Method(NamedTuple, Generic[State]):
       view: what they have come to.
       grids: their best grids, uint8[K, cells]; those with an error of 0 are solutions.
       merge: the one state where bool[K], else the other: ``by_first_axis`` where puzzles lie along that of every leaf.
-      take: the state of the puzzles int32[k] alone: ``of_first_axis`` likewise.
+      take: the state of the puzzles at places int32[k] among the K alone: ``of_first_axis`` likewise.
     """
 
     begin: Callable[[Start], State]
@@ -139,7 +137,7 @@ def work_off(
         state = method.step(now.state)
         view = method.view(state)
         looked = now.found.iterations.at[now.puzzle].get(mode="fill", fill_value=0)
-        looked = looked + jnp.minimum(view.looked, _MANY - looked)
+        looked = looked + jnp.minimum(view.looked, MOST - looked)
         found = now.found._replace(iterations=now.found.iterations.at[now.puzzle].set(looked, mode="drop"))
         if found.history is not None:
             noted = found.history.at[now.puzzle, now.steps].set(view.error, mode="drop")
@@ -176,7 +174,7 @@ class _Work(NamedTuple):
       view: what it has come to.
       puzzle: int32[K], whose the slots are; N for an idle one.
       steps: int32[K], how many the puzzle has had.
-      ended: bool[K], whether a slot takes the next puzzle.
+      ended: bool[K], whether their puzzles have come to their end, with answers that are not put away yet.
       taken: how many of the queue were taken.
       found: the answers so far.
     """
@@ -246,8 +244,9 @@ def _begun(queue: _Queue, method: Method[Any], now: _Work) -> _Work:
 
 def _narrowed(size: int, width: int, method: Method[Any], now: _Work) -> _Work:
     """The slots whose puzzles are at work, and idle ones up to the width."""
-    (lanes,) = jnp.nonzero(now.puzzle < size, size=width, fill_value=0)
-    there = jnp.arange(width) < (now.puzzle < size).sum()
+    busy = now.puzzle < size
+    (lanes,) = jnp.nonzero(busy, size=width, fill_value=0)
+    there = jnp.arange(width) < busy.sum()
     return _Work(
         state=method.take(lanes, now.state),
         view=jax.tree.map(lambda leaf: leaf[lanes], now.view),

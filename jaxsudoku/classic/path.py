@@ -22,13 +22,11 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import APART, mix
+from jaxsudoku.settings import MOST
 from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
 
 from .config import DepthFirstConfig
 from .nodes import Look, first_cell, first_placement, grids, in_cell, literal, look, place, unpacked
-
-#: What stands for more nodes than an int32 counts.
-_MANY = 2**31 - 1
 
 
 class Frame(NamedTuple):
@@ -106,7 +104,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         frames = jax.tree.map(
             lambda leaf, value: leaf.at[lane, to].set(value, mode="drop"), path.frames, frame._replace(pending=left)
         )
-        explored = path.explored + (~known & (path.explored < _MANY)).astype(jnp.int32)
+        explored = path.explored + (~known & (path.explored < MOST)).astype(jnp.int32)
         return Path(
             frames=frames,
             depth=jnp.maximum(at + more.astype(jnp.int32), 0),
