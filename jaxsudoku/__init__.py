@@ -65,6 +65,7 @@ _MODULES = (
     "generation",
     "grid",
     "io",
+    "mastermind",
     "networks",
     "planes",
     "rating",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 from jaxsudoku.board import Board
 
@@ -11,6 +13,23 @@ MOST = 2**31 - 1
 
 #: Lanes of a kernel come in multiples of this: the bits of a word.
 LANES = 32
+
+
+def settings_of(config: type, whose: str, **options: Any) -> Any:
+    """Settings with the named options.
+
+    Args:
+      config: a dataclass, all of whose fields have defaults.
+      whose: whose settings they are, for messages, such as "solver exact".
+      **options: some of its fields.
+
+    Raises:
+      ValueError: an option that there is not, or a value out of its range.
+    """
+    names = [field.name for field in dataclasses.fields(config)]
+    if unknown := sorted(set(options) - set(names)):
+        raise ValueError(f"the {whose} has no option {', '.join(unknown)}; it has {', '.join(names) or 'none'}")
+    return config(**options)
 
 
 def one_of(config: object, name: str, options: tuple[str, ...]) -> None:

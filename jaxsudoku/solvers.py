@@ -25,7 +25,7 @@ from jax import Array, lax
 from jaxsudoku import classic, exact, filling, population, search
 from jaxsudoku.board import Board
 from jaxsudoku.grid import is_solved
-from jaxsudoku.settings import at_least, one_of, whole_words
+from jaxsudoku.settings import at_least, one_of, settings_of, whole_words
 from jaxsudoku.solution import Solution, Status
 
 #: Puzzles that the judge looks at together: few enough for their houses to stay in a CPU's cache.
@@ -212,7 +212,4 @@ def make_config(solver: Solver, **options: Any) -> Any:
     Raises:
       ValueError: an option that the solver does not have, or a value out of its range.
     """
-    names = [field.name for field in dataclasses.fields(solver.config)]
-    if unknown := sorted(set(options) - set(names)):
-        raise ValueError(f"the solver {solver.name} has no option {', '.join(unknown)}; it has {', '.join(names)}")
-    return solver.config(**options)
+    return settings_of(solver.config, f"solver {solver.name}", **options)

@@ -1,4 +1,7 @@
-"""The command line: ``jaxsudoku solve``, ``count``, ``show``, ``generate``, ``rate``, ``build`` and ``evaluate``."""
+"""The command line.
+
+``jaxsudoku solve``, ``count``, ``show``, ``generate``, ``rate``, ``build``, ``evaluate`` and ``mastermind``.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +66,11 @@ def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
         from .show import show
 
         return show(args)
+    if args.command == "mastermind":
+        from . import guessing, strategies
+
+        act = {"play": guessing.play, "evaluate": strategies.evaluate, "show": strategies.show}[args.action]
+        return act(args, signals, began)
     from . import commands, evaluating, making
 
     command = {

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
 
+from . import mastermind_flags
 from .fields import add_config
 from .history import RECORDED
 from .report import QUOTED
@@ -29,6 +30,7 @@ examples:
   jaxsudoku rate puzzles.txt --output rated.csv
   jaxsudoku build 1000000 --clues 24:34 --output train
   jaxsudoku evaluate --network cube --puzzles rated.csv
+  jaxsudoku mastermind evaluate --pegs 4 --colours 6 --player entropy
 
 `jaxsudoku COMMAND --help` tells all about a command.
 """
@@ -168,6 +170,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     Raises:
       SystemExit: 0 after --help or --version, 2 after a usage error, which has been reported.
     """
+    if argv and argv[0] == "mastermind":
+        player = mastermind_flags.player_in(argv)
+        return mastermind_flags.with_config(build_parser(player=player).parse_args(argv), player)
     # Without a solver's flags first: most errors are found, and most commands understood, before JAX is loaded.
     if not {"-h", "--help"} & set(argv) or argv[0] not in ("solve", "count"):
         args, unknown = build_parser().parse_known_args(argv)
@@ -205,8 +210,8 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
     return args
 
 
-def build_parser(solver: str | None = None) -> Parser:
-    """The parser, with the flags of a solver's config if one is named."""
+def build_parser(solver: str | None = None, player: str | None = None) -> Parser:
+    """The parser, with the flags of a solver's config if one is named, and those of a player of Mastermind likewise."""
     parser = Parser(
         prog="jaxsudoku", description="Sudoku-like puzzles solved by the batch, on all cores or on accelerators.",
         epilog=_EPILOG,
@@ -265,6 +270,8 @@ def build_parser(solver: str | None = None) -> Parser:
 
     evaluate = _command(commands, "evaluate", "measure how good a network is", _EVALUATE_EPILOG, named=True)
     _add_evaluation(evaluate)
+
+    mastermind_flags.add(commands, player, _at_least, _add_seed)
 
     if solver is not None:
         from jaxsudoku import solvers

@@ -1,0 +1,107 @@
+"""``mastermind play``: a game in the terminal, or over a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from .failure import UsageError, as_usage
+from .progress import started
+from .stop import Signals
+
+
+def play(args: argparse.Namespace, signals: Signals, began: float) -> int:
+    """Plays a game; the exit status, 1 if the input ended before it."""
+    del signals, began
+    screen = started(quiet=False)
+    from jaxsudoku import mastermind
+    from jaxsudoku.mastermind.rules import check_size
+
+    with as_usage():
+        check_size(args.game)
+        tree = mastermind.load_tree(args.tree) if args.tree else None
+        if tree is not None:
+            if tree.game != args.game:
+                raise UsageError(f"{args.tree}: a strategy for {tree.game}, where the game is {args.game}")
+            _ = tree.attempts  # it must find every code
+    screen.clear()
+    if args.you == "guess":
+        return _you_guess(args)
+    return _you_hold(args, tree)
+
+
+def _lines(prompt: str) -> Iterator[str]:
+    """What is typed, line by line, until the input ends."""
+    while True:
+        print(prompt, end="", flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print()
+            return
+        yield line.strip()
+
+
+def _you_hold(args: argparse.Namespace, tree) -> int:
+    """The secret is typed by nobody: its feedbacks are."""
+    from jaxsudoku import mastermind
+    from jaxsudoku.mastermind import players
+
+    game = args.game
+    ((name, config),) = args.players.items()
+    print(f"{game}: think of a code. After each guess type two numbers: pegs that are right, colours elsewhere.")
+    player = tree if tree is not None else players.get(name).make(game, config, lambda text: None)
+    breaker = mastermind.CodeBreaker(game, player, args.seed)
+    while True:
+        guess = breaker.guess()
+        left = len(breaker.possible)
+        print(f"guess {len(breaker.answers) + 1}: {mastermind.code_text(game, guess)}  ({left:,} possible)")
+        for line in _lines("> "):
+            if line == "quit":
+                return 0
+            try:
+                if line == "undo":
+                    breaker.undo()
+                else:
+                    breaker.hear(guess, mastermind.parse_feedback(game, line))
+                break
+            except IndexError:
+                print("there is no answer to take back")
+            except (mastermind.CodeError, mastermind.InconsistentError) as error:
+                print(f"{error}{'; undo takes the last answer back' * bool(breaker.answers)}")
+        else:
+            return 1
+        if breaker.over:
+            made = len(breaker.answers)
+            print(f"found in {made} guess{'es' * (made != 1)}")
+            return 0
+
+
+def _you_guess(args: argparse.Namespace) -> int:
+    """A random secret is held, and guesses are answered."""
+    import jax
+
+    from jaxsudoku import mastermind
+
+    game = args.game
+    secret = int(jax.random.randint(jax.random.key(args.seed), (), 0, game.size))
+    maker = mastermind.CodeMaker(game, secret)
+    print(f"{game}: guess the code. The answer is two numbers: pegs that are right, colours elsewhere.")
+    for line in _lines("> "):
+        if line == "quit":
+            print(f"it was {mastermind.code_text(game, secret)}")
+            return 0
+        try:
+            if line.startswith("fits "):
+                fits = maker.fits(mastermind.parse_code(game, line.removeprefix("fits ")))
+                print("it may be the secret" if fits else "it can't be the secret")
+                continue
+            heard = maker.answer(mastermind.parse_code(game, line))
+        except mastermind.CodeError as error:
+            print(error)
+            continue
+        if heard == game.win:
+            print(f"found in {maker.asked} guess{'es' * (maker.asked != 1)}")
+            return 0
+        print(f"{mastermind.feedback_text(game, heard)}  ({len(maker.possible):,} possible)")
+    return 1

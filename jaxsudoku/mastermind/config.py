@@ -1,0 +1,111 @@
+"""Settings of the players."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxsudoku.settings import at_least
+
+
+@dataclasses.dataclass(frozen=True)
+class RandomConfig:
+    """Settings of ``random``: none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GreedyConfig:
+    """Settings of players that look one guess ahead.
+
+    Attributes:
+      consistent: guess nothing but codes that may be the secret.
+      openings: first guesses, of those that differ by more than names, that are played out to the end; the one with the
+        fewest guesses in the mean is kept. With 1 it is the one that pleases best, as everywhere else.
+    """
+
+    consistent: bool = False
+    openings: int = 1
+
+    def __post_init__(self) -> None:
+        at_least(self, openings=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class EntropyConfig(GreedyConfig):
+    """Settings of ``entropy``.
+
+    Attributes:
+      openings: first guesses, of those that differ by more than names, that are played out to the end; the one with the
+        fewest guesses in the mean is kept. With 1 it is the one of most entropy, which in the classic game, four
+        colours, begins less well than the next one.
+    """
+
+    openings: int = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class LookaheadConfig:
+    """Settings of ``lookahead``.
+
+    Attributes:
+      plies: guesses that are looked ahead; what the last of them leaves is estimated.
+      width: guesses that are looked into at each ply but the last, the best by that estimate.
+    """
+
+    plies: int = 2
+    width: int = 20
+
+    def __post_init__(self) -> None:
+        at_least(self, plies=1, width=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimalConfig:
+    """Settings of ``optimal``.
+
+    Attributes:
+      positions: positions known at which the search ends with an error, so that a game too large ends at all; 0 for no
+        limit. Each takes about 300 bytes.
+    """
+
+    positions: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, positions=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class MctsConfig:
+    """Settings of ``mcts``.
+
+    Attributes:
+      simulations: games that a search plays for each guess.
+      width: guesses that a position has in the tree: those that part it most, of as good ones those that may be the
+        secret; 0 for all.
+      exploration: how much a guess gains, in guesses, by having been tried little.
+    """
+
+    simulations: int = 1000
+    width: int = 20
+    exploration: float = 0.5
+
+    def __post_init__(self) -> None:
+        at_least(self, simulations=1, width=0, exploration=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class StochasticMuZeroConfig:
+    """Settings of ``stochastic-muzero``.
+
+    Attributes:
+      simulations: nodes that a search adds to its tree, guesses and feedbacks.
+      width: guesses that a position has in the tree: those that part it most, of as good ones those that may be the
+        secret.
+      exploration: how much a guess gains by having been tried little (pb_c_init of the PUCT formula).
+    """
+
+    simulations: int = 256
+    width: int = 8
+    exploration: float = 1.25
+
+    def __post_init__(self) -> None:
+        at_least(self, simulations=1, width=1, exploration=0)

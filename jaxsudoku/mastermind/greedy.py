@@ -1,0 +1,119 @@
+"""Players that look one guess ahead: at the parts that a guess leaves, and no further."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import jax
+import numpy as np
+from jax import Array
+
+from .config import GreedyConfig, RandomConfig
+from .positions import Positions
+from .rules import Game
+from .scoring import Worth, scorer
+from .symmetry import first_of_kind
+from .trees import Player, grow
+
+#: The worth of a whole game, in steps of two, is below this, so that sums of parts' worth fit in an int32.
+_MOST = 1 << 30
+
+
+def random_player(game: Game, config: RandomConfig) -> Player:
+    """A random code that may be the secret."""
+    del config, game
+
+    def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+        del history
+        share = np.asarray(jax.random.uniform(key, (len(positions),)), np.float64)
+        places = np.minimum((share * positions.sizes).astype(np.int64), positions.sizes - 1)
+        return positions.codes[positions.bounds[:-1] + places]
+
+    return choose
+
+
+def largest_part(sizes: np.ndarray) -> np.ndarray:
+    """The size itself: with ``largest``, the worst case counts (Knuth 1976, The computer as Master Mind)."""
+    return sizes
+
+
+def expected_size(sizes: np.ndarray) -> np.ndarray:
+    """Pairs of codes that stay together, which is what the expected size comes to (Irving 1979)."""
+    return sizes * (sizes - 1) // 2
+
+
+def lost_information(sizes: np.ndarray) -> np.ndarray:
+    """n log2 n: summed up, it falls as the entropy of the feedback rises (Neuwirth 1982).
+
+    The logarithms of primes are rounded, and all others are their sums, so that what is equal comes out equal.
+    """
+    most = len(sizes) - 1
+    scale = _MOST / 2 / max(most * math.log2(max(most, 2)), 1)
+    logs = np.zeros(len(sizes), np.int64)
+    for prime in range(2, len(sizes)):
+        if logs[prime] == 0:  # no prime before divides it
+            power = prime
+            while power < len(sizes):
+                logs[power::power] += round(math.log2(prime) * scale)
+                power *= prime
+    return sizes * logs
+
+
+def missing_parts(sizes: np.ndarray) -> np.ndarray:
+    """Less for each part that there is (Kooi 2005, Yet another Mastermind strategy)."""
+    return -np.minimum(sizes, 1)
+
+
+#: What greedy players count, and whether the largest part alone counts.
+COUNTED: Mapping[str, tuple[Callable[[np.ndarray], np.ndarray], bool]] = {
+    "minimax": (largest_part, True),
+    "expected-size": (expected_size, False),
+    "entropy": (lost_information, False),
+    "most-parts": (missing_parts, False),
+}
+
+
+def worth(game: Game, name: str) -> Worth:
+    """What a greedy player sums up; of guesses that are as good, one that may be the secret comes first."""
+    counted, largest = COUNTED[name]
+    values = counted(np.arange(game.size + 1, dtype=np.int64))
+    values = values // (int(np.abs(values).max()) // _MOST + 1)
+    return Worth((2 * values).astype(np.int32), 1, largest)
+
+
+def greedy_player(name: str) -> Callable[[Game, GreedyConfig], Player]:
+    """The maker of a player that takes the guess with the least score, by what it counts."""
+
+    def make(game: Game, config: GreedyConfig) -> Player:
+        score, value = scorer(game), worth(game, name)
+
+        def follow(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+            del history, key
+            return score.best(positions, value, config.consistent)[0]
+
+        def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+            if history.shape[1] or config.openings == 1:
+                return follow(positions, history, key)
+            return np.full(len(positions), opening, np.int32) if len(positions) else np.zeros(0, np.int32)
+
+        opening = _best_opening(game, follow, value, config) if config.openings > 1 else -1
+        return choose
+
+    return make
+
+
+def _best_opening(game: Game, follow: Player, value: Worth, config: GreedyConfig) -> int:
+    """The first guess, of the few with the best scores, after which following a player takes the fewest guesses."""
+    whole = Positions.of([np.arange(game.size)])
+    ((_, scores),) = scorer(game).scores(whole, value)
+    kinds = first_of_kind(game, ())
+    tried = kinds[np.argsort(scores[0, kinds], kind="stable")[: config.openings]]
+    totals = []
+    for first in tried.tolist():
+
+        def opened(positions: Positions, history: np.ndarray, key: Array, first: int = first) -> np.ndarray:
+            return follow(positions, history, key) if history.shape[1] else np.full(len(positions), first, np.int32)
+
+        totals.append(int(grow(game, opened)[0].attempts.sum()))
+    return int(tried[np.argmin(totals)])

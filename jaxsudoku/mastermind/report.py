@@ -1,0 +1,214 @@
+"""How good players are, over all secrets: numbers, a table, a picture."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jax import Array
+
+from jaxsudoku.pictures import PANEL, check_suffix, import_figure
+
+from . import players
+from .rules import Game, code_text
+from .trees import Tree, grow
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a player takes to find the secrets of a game, every secret as often as any other.
+
+    Attributes:
+      player: its name.
+      settings: as they were.
+      pegs, colours, repeats: the game.
+      codes: how many secrets there are.
+      trees: strategies that were grown, each played against all of them.
+      opening: the first guess, of the first tree.
+      total: guesses of all these games.
+      mean: guesses that a game takes.
+      max: guesses that a game takes at most.
+      histogram: games by the guesses they take.
+      seconds: growing and replaying, compilation included.
+      about: anything else, such as the device.
+    """
+
+    player: str
+    settings: Mapping[str, Any]
+    pegs: int
+    colours: int
+    repeats: bool
+    codes: int
+    trees: int
+    opening: str
+    total: int
+    mean: float
+    max: int
+    histogram: Mapping[int, int]
+    seconds: float
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], player: str, settings: Any = None, seconds: float = 0.0) -> Report:
+        """The report on strategies of a game, which are replayed.
+
+        Raises:
+          TreeError: one does not find every code.
+        """
+        game = trees[0].game
+        histogram: collections.Counter[int] = collections.Counter()
+        for tree in trees:
+            histogram.update(tree.histogram)
+        total = sum(number * games for number, games in histogram.items())
+        return cls(
+            player=player,
+            settings={} if settings is None else dataclasses.asdict(settings),
+            pegs=game.pegs,
+            colours=game.colours,
+            repeats=game.repeats,
+            codes=game.size,
+            trees=len(trees),
+            opening=code_text(game, int(trees[0].guesses[0])),
+            total=total,
+            mean=total / histogram.total(),
+            max=max(histogram),
+            histogram=dict(sorted(histogram.items())),
+            seconds=seconds,
+        )
+
+    def to_json(self) -> str:
+        """The report as a JSON object in one line, the fields under their names."""
+        return json.dumps(dataclasses.asdict(self), allow_nan=False)
+
+    def __str__(self) -> str:
+        return table([self])
+
+
+def build(
+    game: Game,
+    player: str = "entropy",
+    key: Array | int = 0,
+    progress: Callable[[str], None] = lambda text: None,
+    **options: Any,
+) -> Tree:
+    """A player's whole strategy.
+
+    Args:
+      game: the game.
+      player: a name in ``PLAYERS``.
+      key: a JAX key or a seed, for players that are random.
+      progress: told in words how far it is.
+      **options: fields of the player's config.
+
+    Raises:
+      ValueError: no such player, option or value; as GameError, a game whose table of feedbacks takes too much memory.
+    """
+    config = players.make_config(player, **options)
+    return _grown(game, player, config, key, 1, progress)[0]
+
+
+def evaluate(
+    game: Game,
+    player: str = "entropy",
+    key: Array | int = 0,
+    trees: int = 1,
+    progress: Callable[[str], None] = lambda text: None,
+    **options: Any,
+) -> Report:
+    """Plays all secrets of a game against a player.
+
+    Args:
+      game: the game.
+      player: a name in ``PLAYERS``.
+      key: a JAX key or a seed, for players that are random.
+      trees: strategies to grow, all together, and to play; more than one makes sense for players that are random.
+      progress: told in words how far it is.
+      **options: fields of the player's config.
+
+    Raises:
+      ValueError: no such player, option or value; as GameError, a game whose table of feedbacks takes too much memory.
+    """
+    return evaluated(game, player, players.make_config(player, **options), key, trees, progress)[0]
+
+
+def evaluated(
+    game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Callable[[str], None]
+) -> tuple[Report, list[Tree]]:
+    """As ``evaluate``, with the settings as they are and the strategies besides."""
+    if trees < 1:
+        raise ValueError(f"trees must be at least 1, not {trees}")
+    clock = time.perf_counter()
+    grown = _grown(game, player, config, key, trees, progress)
+    report = Report.of(grown, player, config)
+    return dataclasses.replace(report, seconds=round(time.perf_counter() - clock, 6)), grown
+
+
+def _grown(
+    game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Callable[[str], None]
+) -> list[Tree]:
+    choose = players.get(player).make(game, config, progress)
+    return grow(game, choose, key, trees, player, progress)
+
+
+# ---------------------------------------------------------------------- to look at
+
+
+def table(reports: Sequence[Report]) -> str:
+    """Reports as a table, a player a line."""
+    most = max(report.max for report in reports)
+    heads = ["player", "opening", "mean", "max", "total", *map(str, range(1, most + 1)), "seconds"]
+    rows = [heads]
+    for report in reports:
+        numbers = [f"{report.histogram.get(number, 0):,}" for number in range(1, most + 1)]
+        mean = f"{report.mean:.4f}"
+        total = f"{report.total:,}"
+        rows.append([report.player, report.opening, mean, str(report.max), total, *numbers, f"{report.seconds:.1f}"])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *others in rows:
+        right = (f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join([f"{first:<{widths[0]}}", *right]))
+    return "\n".join(lines)
+
+
+def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
+    """Draws how many guesses games take, by player, into a file.
+
+    Args:
+      reports: of players of one game.
+      path: the file, replaced if it exists; its suffix, such as .png, tells the format.
+
+    Raises:
+      ImportError: matplotlib is missing.
+      ValueError: a suffix that stands for no format.
+      OSError: the file can't be written.
+    """
+    figures = import_figure()
+    check_suffix(path)
+    figure = figures.Figure(figsize=(2 * PANEL[0], PANEL[1]), layout="constrained")
+    shares, means = figure.subplots(1, 2)
+    guesses = np.arange(1, max(report.max for report in reports) + 1)
+    width = 0.8 / len(reports)
+    for place, report in enumerate(reports):
+        games = np.array([report.histogram.get(number, 0) for number in guesses.tolist()])
+        at = guesses + width * (place - (len(reports) - 1) / 2)
+        shares.bar(at, games / games.sum(), width, label=report.player)
+    shares.set_xticks(guesses)
+    shares.set_xlabel("guesses")
+    shares.set_ylabel("share of games")
+    shares.legend()
+    means.barh([report.player for report in reports], [report.mean for report in reports])
+    for place, report in enumerate(reports):
+        means.text(report.mean, place, f" {report.mean:.4f}", va="center")
+    means.set_xlim(0, 1.2 * max(report.mean for report in reports))
+    means.invert_yaxis()
+    means.set_xlabel("guesses in the mean")
+    first = reports[0]
+    figure.suptitle(f"{Game(first.pegs, first.colours, first.repeats)}: {first.codes:,} codes")
+    figure.savefig(path, dpi=120)

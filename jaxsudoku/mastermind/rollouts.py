@@ -1,0 +1,141 @@
+"""What tree searches share: the guesses worth trying, and random games to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jax.typing import ArrayLike
+
+from jaxsudoku.mixing import APART, mix
+
+from .greedy import worth
+from .positions import Positions
+from .rules import Game
+from .scoring import Scorer, each, part_numbers, scorer
+from .symmetry import first_of_kind
+from .trees import Player
+
+#: Positions that are searched together, and how large they are, as far as compiled shapes go.
+LANES = (1, 16, 64)
+_ROOMS = (64,)
+
+#: A compiled search: the feedbacks and the feedbacks as bits, positions int32[B, room] and their sizes int32[B], the
+#: guesses to choose from int32[B, width], a key; to the guesses int32[B].
+Search = Callable[[tuple[Array, Array], ArrayLike, ArrayLike, ArrayLike, Array], Array]
+
+
+def search_player(game: Game, width: int, compiled: Callable[[int, str], Search]) -> Player:
+    """A player that searches many positions together.
+
+    Args:
+      game: the game.
+      width: guesses to choose from.
+      compiled: gives the search for positions of so many codes at most on a platform.
+    """
+    score = scorer(game)
+
+    def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+        guesses = np.zeros(len(positions), np.int32)
+        order = np.argsort(positions.sizes, kind="stable")  # what is searched together takes about as long
+        for number, start in enumerate(range(0, len(order), LANES[-1])):
+            some = order[start : start + LANES[-1]]
+            lanes = next(lanes for lanes in LANES if lanes >= len(some))
+            rows = np.resize(some, lanes)  # lanes that are left over search again
+            looked = positions.take(rows)
+            room = next((room for room in _ROOMS if room >= looked.sizes.max()), game.size)
+            found = compiled(room, score.platform)(
+                (score.table, score.one_hot),
+                looked.padded(room),
+                looked.sizes.astype(np.int32),
+                promising(score, looked, history[rows], width),
+                jax.random.fold_in(key, number),
+            )
+            guesses[some] = np.asarray(found)[: len(some)]
+        return guesses
+
+    return choose
+
+
+def promising(score: Scorer, positions: Positions, history: np.ndarray, width: int) -> np.ndarray:
+    """The guesses that part each position most, the best first, int32[n, width], -1 where there are no more.
+
+    No two of them are alike after the guesses before, int32[n, made], and each of them tells something.
+    """
+    parts = worth(score.game, "most-parts")
+    guesses = np.full((len(positions), width), -1, np.int32)
+    for chosen, scores in score.scores(positions, parts):
+        for index, row in zip(chosen.tolist(), scores, strict=True):
+            kinds = first_of_kind(score.game, tuple(history[index].tolist()))
+            found = kinds[np.argsort(row[kinds], kind="stable")[:width]]
+            found = found[row[found] < parts.of_size[1]]
+            guesses[index, : len(found)] = found
+    return guesses
+
+
+def dividing(hot: Array, possible: Array, wanted: Array, room: int, width: int, together: int) -> Array:
+    """The guesses that part positions most, on the device; as ``promising``, but for what is alike.
+
+    Args:
+      hot: the feedbacks as bits, as a ``Scorer`` has them.
+      possible: bool[B, size], the positions.
+      wanted: bool[B], whether a position's guesses are asked for; it gets none otherwise.
+      room: codes that a position has at most.
+      width: guesses of a position.
+      together: positions that are looked at together.
+
+    Returns:
+      int32[B, width], -1 = none.
+    """
+
+    def looked_at(position: tuple[Array, Array]) -> Array:
+        possible, wanted = position
+
+        def ranked() -> Array:
+            (codes,) = jnp.nonzero(possible, size=-(-room // 8) * 8, fill_value=0)
+            parts = part_numbers(hot, codes.astype(jnp.int32), possible.sum(dtype=jnp.int32)).astype(jnp.int32)
+            best, guesses = lax.top_k(2 * parts + possible.astype(jnp.int32), width)
+            return jnp.where(best > 2, guesses, -1).astype(jnp.int32)
+
+        return lax.cond(wanted, ranked, lambda: jnp.full(width, -1, jnp.int32))
+
+    return each(looked_at, (possible, wanted), np.int32(len(possible)), together)
+
+
+def random_game(game: Game, table: Array, possible: Array, secrets: Array, seeds: Array, on: Array) -> Array:
+    """Plays on with random codes that may be the secret.
+
+    Args:
+      game: the game.
+      table: uint8[size, size], the feedbacks.
+      possible: bool[B, size], the codes that may be the secret.
+      secrets: int32[B], numbers of codes.
+      seeds: uint32[B].
+      on: bool[B], games that are played; others take no guess.
+
+    Returns:
+      float32[B], guesses until the secret is found.
+    """
+    every = jnp.arange(len(secrets))
+
+    def guess(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        possible, on, made, seeds = state
+        seeds = mix(seeds + APART)
+        drawn = mix(seeds[:, None] + np.arange(game.size, dtype=np.uint32) * APART) | np.uint32(1)
+        rows = table[jnp.argmax(jnp.where(possible, drawn, np.uint32(0)), axis=-1)]
+        heard = rows[every, secrets]
+        possible = possible & (rows == heard[:, None])
+        return possible, on & (heard != game.win), made + on.astype(jnp.int32), seeds
+
+    state = possible, on, jnp.zeros(len(secrets), jnp.int32), seeds
+    return lax.while_loop(lambda state: state[1].any(), guess, state)[2].astype(jnp.float32)
+
+
+def as_sets(game: Game, codes: Array, sizes: Array) -> Array:
+    """Positions int32[B, room], of which the first ``sizes`` int32[B] codes count, as sets bool[B, size]."""
+    lanes, room = codes.shape
+    places = jnp.where(jnp.arange(room) < sizes[:, None], codes, game.size)
+    return jnp.zeros((lanes, game.size), bool).at[jnp.arange(lanes)[:, None], places].set(True, mode="drop")

@@ -1,0 +1,461 @@
+"""Players of Mastermind and their trees: what they guess is checked against plain Python, and known averages."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import jax
+import mastermind_reference as reference
+import numpy as np
+import pytest
+
+import jaxsudoku.mastermind as mm
+from jaxsudoku.mastermind import players, report
+from jaxsudoku.mastermind.greedy import lost_information
+from jaxsudoku.mastermind.lookahead import estimate
+from jaxsudoku.mastermind.optimal import Search, fewest
+from jaxsudoku.mastermind.positions import Positions
+
+SMALL = mm.Game(2, 3)
+
+#: Settings with which a player is quick.
+QUICK = {"mcts": {"simulations": 16, "width": 4}, "stochastic-muzero": {"simulations": 8, "width": 4}}
+
+each_player = pytest.mark.parametrize("player", mm.PLAYERS)
+
+
+def attempts_by_hand(tree: mm.Tree) -> list[int]:
+    """The guesses that each code takes, by walking the tree in plain Python."""
+    every = reference.codes(tree.game)
+    taken = []
+    for secret in every:
+        node, made = 0, 1
+        while (heard := reference.feedback(every[tree.guesses[node]], secret)) != (tree.game.pegs, 0):
+            (node,) = (
+                child
+                for child in range(len(tree))
+                if tree.parents[child] == node and tree.game.pairs[tree.feedbacks[child]] == heard
+            )
+            made += 1
+        taken.append(made)
+    return taken
+
+
+# ---------------------------------------------------------------------- all players
+
+
+@each_player
+def test_a_player_finds_every_code(player):
+    tree = mm.build(SMALL, player, key=3, **QUICK.get(player, {}))
+    assert tree.player == player
+    assert tree.attempts.tolist() == attempts_by_hand(tree)
+    assert tree.attempts.sum() >= reference.fewest_guesses(SMALL)
+    assert sum(tree.histogram.values()) == SMALL.size
+    assert (tree.parents[1:] < np.arange(1, len(tree))).all()
+
+
+@each_player
+def test_a_player_plays_without_repeats_too(player):
+    if player in QUICK and player != "mcts":
+        pytest.skip("the search is the same as with repeats, and compiling it takes long")
+    game = mm.Game(2, 4, repeats=False)
+    tree = mm.build(game, player, **QUICK.get(player, {}))
+    assert tree.attempts.tolist() == attempts_by_hand(tree)
+
+
+@each_player
+def test_positions_do_not_depend_on_their_company(player):
+    """What a player chooses for a position is the same beside others, but for players that are random."""
+    kind = mm.PLAYERS[player]
+    if kind.random:
+        pytest.skip("a random player's guesses depend on its key")
+    game = mm.Game(3, 3)
+    choose = kind.make(game, players.make_config(player), lambda text: None)
+    rng = np.random.default_rng(5)
+    positions = Positions.of(np.sort(rng.choice(27, size, replace=False)) for size in (3, 20, 7, 12, 4))
+    # guesses that leave no symmetry, so that any positions are such as may come
+    history = np.repeat(np.array([[1, 5]], np.int32), 5, axis=0)
+    together = choose(positions, history, jax.random.key(0))
+    alone = [choose(positions.take(np.array([one])), history[:1], jax.random.key(0))[0] for one in range(5)]
+    assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("player", ["random", "mcts"])
+def test_the_same_key_gives_the_same_strategy(player):
+    options = QUICK.get(player, {})
+    trees = [mm.build(mm.Game(3, 2), player, key=key, **options) for key in (1, 1)]
+    assert trees[0].guesses.tolist() == trees[1].guesses.tolist()
+
+
+def test_random_guesses_may_all_be_the_secret():
+    game = mm.Game(3, 3)
+    choose = players.get("random").make(game, players.make_config("random"), lambda text: None)
+    positions = Positions.of([np.array([2, 5, 9])] * 300)
+    guesses = choose(positions, np.zeros((300, 0), np.int32), jax.random.key(0))
+    times = np.bincount(guesses, minlength=27)
+    assert set(np.flatnonzero(times).tolist()) == {2, 5, 9}
+    assert times.max() < 160
+
+
+def test_many_trees_of_a_random_player_differ():
+    found = mm.evaluate(SMALL, "random", trees=50)
+    assert found.trees == 50
+    assert sum(found.histogram.values()) == 50 * SMALL.size
+    assert found.mean == pytest.approx(found.total / (50 * SMALL.size))
+    choose = players.get("random").make(SMALL, players.make_config("random"), lambda text: None)
+    trees = mm.grow(SMALL, choose, copies=50)
+    assert len({tuple(tree.guesses.tolist()) for tree in trees}) > 5
+
+
+@pytest.mark.parametrize(
+    ("player", "options", "cause"),
+    [
+        ("knuth", {}, "unknown player 'knuth': choose one of random, minimax"),
+        ("minimax", {"plies": 3}, "the player minimax has no option plies; it has consistent, openings"),
+        ("random", {"plies": 3}, "the player random has no option plies; it has none"),
+        ("entropy", {"openings": 0}, "openings must be at least 1, not 0"),
+        ("lookahead", {"width": 0}, "width must be at least 1"),
+        ("mcts", {"simulations": 0}, "simulations must be at least 1"),
+        ("stochastic-muzero", {"exploration": math.nan}, "exploration must be at least 0"),
+        ("optimal", {"positions": -1}, "positions must be at least 0"),
+    ],
+)
+def test_players_and_options_that_there_are_not(player, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        mm.build(SMALL, player, **options)
+    with pytest.raises(ValueError, match="trees must be at least 1"):
+        mm.evaluate(SMALL, "random", trees=0)
+
+
+# ---------------------------------------------------------------------- greedy players
+
+
+def best_by_hand(game: mm.Game, player: str, position: tuple, consistent: bool) -> tuple[int, ...]:
+    """The guess that a greedy player takes, from its definition."""
+    scores = {
+        "minimax": lambda sizes: max(sizes),
+        "expected-size": lambda sizes: sum(size * size for size in sizes),
+        "entropy": lambda sizes: round(sum(size * math.log2(size) for size in sizes), 9),
+        "most-parts": lambda sizes: -len(sizes),
+    }
+    tried = position if consistent else reference.codes(game)
+
+    def score(guess):
+        sizes = [len(part) for part in reference.parts(guess, position).values()]
+        return scores[player](sizes), guess not in position
+
+    return min(tried, key=score)  # of equals the first
+
+
+@pytest.mark.parametrize("player", ["minimax", "expected-size", "entropy", "most-parts"])
+@pytest.mark.parametrize("consistent", [False, True])
+def test_greedy_guesses_are_those_of_the_definition(player, consistent):
+    game = mm.Game(3, 4)
+    every = reference.codes(game)
+    config = players.make_config(player, consistent=consistent, openings=1)
+    choose = players.get(player).make(game, config, lambda text: None)
+    rng = np.random.default_rng(7)
+    sets = [np.arange(64), *(np.sort(rng.choice(64, size, replace=False)) for size in (3, 4, 6, 10, 20, 33))]
+    guesses = choose(Positions.of(sets), np.zeros((7, 0), np.int32), jax.random.key(0))
+    expected = [best_by_hand(game, player, tuple(every[code] for code in codes), consistent) for codes in sets]
+    assert [every[guess] for guess in guesses] == expected
+
+
+def test_equal_entropies_come_out_equal():
+    worth = lost_information(np.arange(1297))
+    assert worth[6] == 6 * (worth[2] // 2 + worth[3] // 3)
+    assert worth[4] == 4 * worth[2]
+    assert worth[12] == 12 * (2 * (worth[2] // 2) + worth[3] // 3)
+    sizes = np.arange(2, 1297)
+    np.testing.assert_allclose(worth[2:] / worth[2], sizes * np.log2(sizes) / 2, rtol=1e-3)
+
+
+def test_the_best_of_several_openings_is_kept():
+    game = mm.Game(3, 5)
+    own = mm.build(game, "minimax")
+    best = mm.build(game, "minimax", openings=3)
+    assert mm.code_text(game, int(own.guesses[0])) == "123"
+    assert mm.code_text(game, int(best.guesses[0])) == "112"
+    assert best.attempts.sum() < own.attempts.sum()
+
+
+# ---------------------------------------------------------------------- looking ahead, to the end
+
+
+OPTIMA = [mm.Game(2, 2), mm.Game(2, 3), mm.Game(3, 2), mm.Game(2, 4), mm.Game(1, 4), mm.Game(2, 4, repeats=False)]
+
+
+@pytest.mark.parametrize("game", OPTIMA, ids=str)
+def test_the_optimum_is_that_of_trying_everything(game):
+    assert mm.build(game, "optimal").attempts.sum() == reference.fewest_guesses(game)
+
+
+@pytest.mark.parametrize(
+    ("game", "total"),
+    # Koyama and Lai 1993, Ville 2013 and others; by the sum over all codes
+    [(mm.Game(3, 4), 206), (mm.Game(4, 4), 905)],
+    ids=str,
+)
+def test_known_optima(game, total):
+    assert mm.build(game, "optimal").attempts.sum() == total
+
+
+def test_looking_far_enough_into_everything_is_optimal():
+    game = mm.Game(2, 4)
+    assert mm.build(game, "lookahead", plies=5, width=16).attempts.sum() == reference.fewest_guesses(game)
+    assert mm.build(mm.Game(3, 4), "lookahead").attempts.sum() == 206
+
+
+def test_a_ply_is_a_greedy_guess_by_the_estimate():
+    game = mm.Game(2, 4)
+    every = reference.codes(game)
+    worth = estimate(game)
+    choose = players.get("lookahead").make(game, players.make_config("lookahead", plies=1), lambda text: None)
+    (guess,) = choose(Positions.of([np.arange(16)]), np.zeros((1, 0), np.int32), jax.random.key(0))
+
+    def score(code):
+        left = reference.parts(code, tuple(every))
+        return sum(worth.of_size[len(part)] for heard, part in left.items() if heard != (2, 0))
+
+    assert every[guess] == min(every, key=score)
+
+
+def test_the_bound_by_feedbacks_alone():
+    takes = fewest(mm.Game(4, 6))
+    # one code by the first guess, 13 by the second, the others by the third
+    assert takes[[0, 1, 2, 14, 15, 183]].tolist() == [0, 1, 3, 27, 30, 1 + 2 * 13 + 3 * 169]
+    for game in OPTIMA:
+        assert fewest(game)[-1] <= reference.fewest_guesses(game)
+
+
+def test_positions_are_solved_beside_each_other():
+    game = mm.Game(3, 3)
+    positions = Positions.of([np.arange(27), np.arange(0, 27, 2), np.arange(5)])
+    guesses, totals = Search(game).solve(positions, np.array([[1], [1], [1]], np.int32)[:, :0])
+    for one in range(3):
+        _, alone = Search(game).solve(positions.take(np.array([one])), np.zeros((1, 0), np.int32))
+        assert totals[one] == alone[0]
+    assert totals[0] == mm.build(game, "optimal").attempts.sum()
+    assert guesses.shape == (3,)
+
+
+def test_a_search_that_may_not_know_enough_says_so():
+    with pytest.raises(mm.SearchLimitError, match="3 pegs, 4 colours: more than 10 positions; no proof"):
+        mm.build(mm.Game(3, 4), "optimal", positions=10)
+
+
+def test_progress_is_told():
+    told = []
+    mm.build(mm.Game(3, 3), "optimal", progress=told.append)
+    assert told[0] == "guess 1: 1 positions of 27 codes"
+    assert any(text.endswith(" positions") for text in told)
+
+
+# ---------------------------------------------------------------------- trees
+
+
+def small_tree() -> mm.Tree:
+    return mm.build(SMALL, "optimal")
+
+
+def test_a_guess_that_tells_nothing_ends_the_growing():
+    def stubborn(positions, history, key):
+        return np.zeros(len(positions), np.int32)
+
+    with pytest.raises(mm.TreeError, match="the player guesses 11, which tells nothing there"):
+        mm.grow(mm.Game(2, 4), stubborn)
+
+
+def test_a_tree_that_loses_a_code_says_which():
+    tree = small_tree()
+    cut = mm.Tree(SMALL, tree.guesses[:1], tree.parents[:1], tree.feedbacks[:1])
+    with pytest.raises(mm.TreeError, match=r"the tree does not find 1\d: nothing follows \d \d to 12"):
+        _ = cut.mean
+    attempts, nodes = mm.replay(cut, SMALL.codes)
+    assert attempts.tolist().count(1) == 1
+    assert attempts.tolist().count(0) == 8
+    assert nodes.tolist() == [0] * 9
+
+
+def test_a_tree_is_saved_and_read(tmp_path):
+    tree = small_tree()
+    mm.save_tree(tree, tmp_path / "tree.json")
+    again = mm.load_tree(tmp_path / "tree.json")
+    assert (again.game, again.player) == (SMALL, "optimal")
+    for name in ("guesses", "parents", "feedbacks"):
+        assert getattr(again, name).tolist() == getattr(tree, name).tolist()
+    assert again.mean == tree.mean == 21 / 9
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"format": "a tree"}, "no tree of a strategy"),
+        ({"version": 2}, "a tree of version 2, where 1 is known"),
+        ({"game": {"pegs": 2, "colours": 3}}, "the game needs pegs and colours"),
+        ({"game": {"pegs": True, "colours": 3, "repeats": True}}, "the game needs pegs and colours"),
+        ({"game": {"pegs": 0, "colours": 3, "repeats": True}}, "pegs must be at least 1"),
+        ({"guesses": []}, "lists of one length"),
+        ({"guesses": [], "parents": [], "feedbacks": []}, "there is no guess"),
+        ({"guesses": 7}, "lists of one length"),
+        ({1: ("guesses", "14")}, "guess 1: '14': '4' is no colour"),
+        ({1: ("parents", 1)}, "guess 1: its parent must be a number from 0 to 0, of a guess before it, not 1"),
+        ({1: ("parents", "0")}, "guess 1: its parent must be a number from 0 to 0"),
+        ({0: ("parents", 0)}, "guess 0: its parent must be -1, as it is the first guess"),
+        ({1: ("feedbacks", "1 1")}, "guess 1: '1 1': with all pegs right but one"),
+        ({1: ("feedbacks", "2 0")}, "guess 1: nothing follows on '2 0', which ends the game"),
+        ({2: ("feedbacks", "first")}, "guess 2: 'first': feedback is two numbers"),
+    ],
+)
+def test_a_file_that_holds_no_tree(tmp_path, change, cause):
+    path = tmp_path / "tree.json"
+    mm.save_tree(small_tree(), path)
+    fields = json.loads(path.read_text())
+    for key, value in change.items():
+        if isinstance(key, int):
+            fields[value[0]][key] = value[1]
+        else:
+            fields[key] = value
+    path.write_text(json.dumps(fields))
+    with pytest.raises(mm.TreeError, match=cause) as error:
+        mm.load_tree(path)
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_two_guesses_after_the_same_feedback(tmp_path):
+    path = tmp_path / "tree.json"
+    mm.save_tree(small_tree(), path)
+    fields = json.loads(path.read_text())
+    for name in ("guesses", "parents", "feedbacks"):
+        fields[name].append(fields[name][1])
+    path.write_text(json.dumps(fields))
+    with pytest.raises(mm.TreeError, match=r"another one follows on '\d \d' to guess 0"):
+        mm.load_tree(path)
+
+
+def test_files_that_are_none(tmp_path):
+    (tmp_path / "tree.json").write_text("no json")
+    with pytest.raises(mm.TreeError, match=r"tree.json: no JSON \("):
+        mm.load_tree(tmp_path / "tree.json")
+    with pytest.raises(FileNotFoundError):
+        mm.load_tree(tmp_path / "missing.json")
+
+
+def test_a_tree_drawn():
+    game = mm.Game(2, 2)
+    guesses, parents, feedbacks = [0, 1, 3, 2], [-1, 0, 0, 1], [-1, 3, 0, 2]
+    tree = mm.Tree(game, *(np.array(each, np.int32) for each in (guesses, parents, feedbacks)))
+    assert mm.draw_tree(tree, guesses=3).splitlines() == [
+        "11  (4 codes, 2.000)",
+        "├─ 0 0: 22",
+        "└─ 1 0: 12  (2 codes, 1.500)",
+        "   └─ 0 2: 21",
+    ]
+    assert mm.draw_tree(tree, guesses=1) == "11  (4 codes, 2.000)"
+
+
+# ---------------------------------------------------------------------- reports
+
+
+def test_a_report_in_numbers_and_words(tmp_path):
+    found = mm.evaluate(SMALL, "minimax", consistent=True)
+    fields = json.loads(found.to_json())
+    assert fields["mean"] == found.mean == found.total / 9
+    assert fields["max"] == max(found.histogram)
+    assert {int(number): games for number, games in fields["histogram"].items()} == dict(found.histogram)
+    assert fields["settings"] == {"consistent": True, "openings": 1}
+    other = mm.evaluate(SMALL, "random", trees=3)
+    lines = mm.table([found, other]).splitlines()
+    assert lines[0].split()[:5] == ["player", "opening", "mean", "max", "total"]
+    assert lines[1].split()[:3] == ["minimax", found.opening, f"{found.mean:.4f}"]
+    assert len({len(line) for line in lines}) == 1
+    mm.plot([found, other], tmp_path / "players.png")
+    assert (tmp_path / "players.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="its suffix must be one of"):
+        mm.plot([found], tmp_path / "players.xyz")
+    assert report.table([found]) == str(found)
+
+
+# ---------------------------------------------------------------------- one game
+
+
+@pytest.mark.parametrize("by", ["tree", "player"])
+def test_a_code_breaker_finds_every_code(by):
+    kind = players.get("most-parts")
+    player = kind.make(SMALL, players.make_config("most-parts"), lambda text: None)
+    if by == "tree":
+        player = mm.grow(SMALL, player)[0]
+    for secret in range(SMALL.size):
+        maker, breaker = mm.CodeMaker(SMALL, secret), mm.CodeBreaker(SMALL, player)
+        while not breaker.over:
+            guess = breaker.guess()
+            breaker.hear(guess, maker.answer(guess))
+            assert secret in breaker.possible
+        assert maker.asked == len(breaker.answers) <= 5
+        assert maker.fits(secret)
+        assert breaker.possible.tolist() == maker.possible.tolist() == [secret]
+
+
+def test_answers_that_no_code_fits_are_told_and_taken_back():
+    game = mm.Game(3, 4)
+    breaker = mm.CodeBreaker(game, players.get("random").make(game, players.make_config("random"), lambda text: None))
+    code, heard = (lambda text: mm.parse_code(game, text)), (lambda text: mm.parse_feedback(game, text))
+    breaker.hear(code("111"), heard("1 0"))
+    breaker.hear(code("222"), heard("2 0"))
+    left = breaker.possible.tolist()
+    with pytest.raises(
+        mm.InconsistentError, match="no code fits 1 0 to 111, 2 0 to 222, 1 0 to 333; one of these must"
+    ):
+        breaker.hear(code("333"), heard("1 0"))
+    assert breaker.possible.tolist() == left  # nothing is lost
+    breaker.undo()
+    assert len(breaker.answers) == 1
+    breaker.hear(code("333"), heard("1 0"))
+    assert len(breaker.possible) == 6 * 2
+    with pytest.raises(mm.InconsistentError, match="no code fits 0 3 to 111$"):
+        mm.CodeBreaker(game, small_tree()).hear(code("111"), heard("0 3"))
+    with pytest.raises(IndexError):
+        mm.CodeBreaker(game, small_tree()).undo()
+
+
+def test_a_tree_that_has_no_guess_for_a_game():
+    tree = small_tree()
+    cut = mm.Tree(SMALL, tree.guesses[:1], tree.parents[:1], tree.feedbacks[:1])
+    breaker = mm.CodeBreaker(SMALL, cut)
+    breaker.hear(breaker.guess(), mm.parse_feedback(SMALL, "0 0"))
+    with pytest.raises(mm.TreeError, match="the tree has no guess after 0 0 to 12"):
+        breaker.guess()
+
+
+# ---------------------------------------------------------------------- known averages of whole games
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("player", "options", "total"),
+    [
+        ("minimax", {}, 5801),
+        ("expected-size", {}, 5696),
+        ("entropy", {"openings": 1}, 5722),
+        ("entropy", {}, 5680),
+        ("most-parts", {}, 5668),
+        ("most-parts", {"consistent": True}, 5701),
+        ("lookahead", {}, 5625),
+        ("optimal", {}, 5625),
+    ],
+)
+def test_the_classic_game(player, options, total, optimised):
+    tree = mm.build(mm.Game(4, 6), player, **options)
+    assert tree.attempts.sum() == total
+
+
+@pytest.mark.slow
+def test_tree_search_in_the_classic_game(optimised):
+    assert mm.evaluate(mm.Game(4, 6), "mcts").mean <= 4.40
+    assert mm.evaluate(mm.Game(4, 6), "random", trees=200).mean == pytest.approx(4.64, abs=0.02)
+
+
+@pytest.mark.slow
+def test_the_optimum_of_seven_colours(optimised):
+    assert mm.build(mm.Game(4, 7), "optimal").attempts.sum() == 11228

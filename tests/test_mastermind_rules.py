@@ -1,0 +1,280 @@
+"""The rules of Mastermind, positions, what guesses make of them, and which codes are alike, against plain Python."""
+
+from __future__ import annotations
+
+import itertools
+
+import hypothesis
+import hypothesis.strategies as st
+import mastermind_reference as reference
+import numpy as np
+import pytest
+
+from jaxsudoku.mastermind import rules
+from jaxsudoku.mastermind.positions import Positions, distinct, split
+from jaxsudoku.mastermind.rules import CodeError, Game, GameError
+from jaxsudoku.mastermind.scoring import Worth, scorer
+from jaxsudoku.mastermind.symmetry import canonical, first_of_kind
+
+GAMES = [Game(1, 1), Game(1, 5), Game(2, 3), Game(3, 4), Game(4, 4), Game(3, 5, repeats=False), Game(5, 2)]
+games = pytest.mark.parametrize("game", GAMES, ids=str)
+
+
+# ---------------------------------------------------------------------- rules
+
+
+@games
+def test_codes_are_all_there_in_order(game):
+    assert [tuple(code) for code in game.codes.tolist()] == reference.codes(game)
+    assert game.size == len(game.codes)
+
+
+@games
+def test_the_table_is_the_feedback_of_all_pairs(game):
+    table = np.asarray(rules.feedback_table(game))
+    assert table.dtype == np.uint8
+    expected = [
+        [game.pairs.index(reference.feedback(guess, secret)) for secret in reference.codes(game)]
+        for guess in reference.codes(game)
+    ]
+    np.testing.assert_array_equal(table, expected)
+
+
+@hypothesis.given(st.data())
+@hypothesis.settings(max_examples=40)
+def test_feedback_of_any_codes(data):
+    game = Game(4, 6)
+    pegs = st.lists(st.integers(0, 5), min_size=4, max_size=4)
+    pairs = data.draw(st.lists(st.tuples(pegs, pegs), min_size=8, max_size=8))
+    guesses, secrets = np.array(pairs, np.uint8).swapaxes(0, 1)
+    heard = np.asarray(rules.feedback(game, guesses, secrets)).tolist()
+    assert [game.pairs[number] for number in heard] == [
+        reference.feedback(tuple(guess), tuple(secret)) for guess, secret in pairs
+    ]
+
+
+@games
+def test_feedbacks_are_numbered_and_the_last_one_wins(game):
+    assert len(set(game.pairs)) == len(game.pairs) == game.feedbacks
+    assert game.pairs[game.win] == (game.pegs, 0)
+    assert game.pairs == sorted(game.pairs)
+
+
+@hypothesis.given(st.lists(st.booleans(), min_size=64, max_size=64))
+@hypothesis.settings(max_examples=20)
+def test_sets_as_bits_come_back(chosen):
+    game = Game(3, 4)
+    bits = rules.pack(np.array([chosen, [not each for each in chosen]]))
+    assert bits.shape == (2, rules.words(game))
+    assert bits.dtype == np.uint32
+    np.testing.assert_array_equal(rules.unpack(game, bits)[0], chosen)
+    np.testing.assert_array_equal(rules.unpack(game, bits)[1], ~np.array(chosen))
+
+
+def test_consistent_codes_are_those_that_would_have_said_so():
+    game = Game(3, 3)  # 27 codes, which do not fill a word
+    every = reference.codes(game)
+    guesses = np.arange(27)
+    heard = np.arange(27, dtype=np.uint8) % game.feedbacks
+    found = rules.unpack(game, rules.consistent(rules.feedback_table(game), guesses, heard))
+    expected = [
+        [reference.feedback(every[guess], secret) == game.pairs[number] for secret in every]
+        for guess, number in zip(guesses, heard, strict=True)
+    ]
+    np.testing.assert_array_equal(found, expected)
+
+
+@games
+def test_texts_come_back(game):
+    for code in range(game.size):
+        assert rules.parse_code(game, rules.code_text(game, code)) == code
+    for number in range(game.feedbacks):
+        assert rules.parse_feedback(game, rules.feedback_text(game, number)) == number
+
+
+def test_texts_of_many_colours():
+    game = Game(2, 12)
+    assert rules.code_text(game, rules.parse_code(game, "12, 3")) == "12 3"
+    assert rules.parse_feedback(Game(4, 6), " 21 ") == rules.parse_feedback(Game(4, 6), "2,1")
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("112", "a code has 4 pegs, not 3"),
+        ("", "a code has 4 pegs, not 0"),
+        ("1127", "'7' is no colour; colours are 1 to 6"),
+        ("0112", "'0' is no colour"),
+        ("1a12", "'a' is no colour"),
+        ("11２2", "is no colour"),
+    ],
+)
+def test_a_text_that_is_no_code(text, cause):
+    with pytest.raises(CodeError, match=cause):
+        rules.parse_code(Game(4, 6), text)
+
+
+def test_a_code_with_a_colour_twice_where_it_must_not():
+    with pytest.raises(CodeError, match="'112': a code has no colour twice in this game"):
+        rules.parse_code(Game(3, 4, repeats=False), "112")
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("2", "feedback is two numbers"),
+        ("1 2 3", "feedback is two numbers"),
+        ("a 1", "feedback is two numbers"),
+        ("-1 1", "feedback is two numbers"),
+        ("3 2", "5 pegs in all, where a code has 4"),
+        ("3 1", "with all pegs right but one"),
+    ],
+)
+def test_a_text_that_is_no_feedback(text, cause):
+    with pytest.raises(CodeError, match=cause):
+        rules.parse_feedback(Game(4, 6), text)
+
+
+@pytest.mark.parametrize(
+    ("game", "cause"),
+    [
+        ((0, 6), "pegs must be at least 1, not 0"),
+        ((4, 0), "colours must be between 1 and 255, not 0"),
+        ((4, 256), "colours must be between 1 and 255, not 256"),
+        ((4, 3, False), "a code of 4 pegs needs as many colours, and there are 3"),
+        ((22, 2), "22 pegs have 275 feedbacks, more than 255"),
+    ],
+)
+def test_an_impossible_game(game, cause):
+    with pytest.raises(GameError, match=cause):
+        Game(*game)
+
+
+def test_a_game_beyond_memory_says_how_many_bytes():
+    with pytest.raises(GameError, match="a table of feedbacks takes|table of feedbacks takes 1,000,000,000,000,000,0"):
+        rules.feedback_table(Game(9, 10))
+
+
+# ---------------------------------------------------------------------- positions
+
+
+def _some_positions(game: Game, seed: int, count: int) -> Positions:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, game.size + 1, count)
+    return Positions.of(np.sort(rng.choice(game.size, size, replace=False)) for size in sizes)
+
+
+def test_positions_are_kept_and_taken():
+    sets = [np.array([3]), np.array([0, 5, 7]), np.array([1, 2])]
+    positions = Positions.of(sets)
+    assert positions.sizes.tolist() == [1, 3, 2]
+    assert [row.tolist() for row in positions.take(np.array([2, 0, 2]))] == [[1, 2], [3], [1, 2]]
+    assert positions.padded(4).tolist() == [[3, 0, 0, 0], [0, 5, 7, 0], [1, 2, 0, 0]]
+    assert len(Positions.of([])) == 0
+    assert len(positions.take(np.zeros(0, np.int64))) == 0
+
+
+@games
+def test_split_by_feedback(game):
+    positions = _some_positions(game, 1, 6)
+    guesses = np.random.default_rng(2).integers(game.size, size=6)
+    found = split(np.asarray(rules.feedback_table(game)), game.feedbacks, positions, guesses)
+    every = reference.codes(game)
+    expected = []
+    for owner, (codes, guess) in enumerate(zip(positions, guesses, strict=True)):
+        left = reference.parts(every[guess], tuple(every[code] for code in codes))
+        for pair in sorted(left):
+            expected.append((owner, game.pairs.index(pair), [every.index(code) for code in left[pair]]))
+    parts = zip(found.owner.tolist(), found.feedback.tolist(), (part.tolist() for part in found.parts), strict=True)
+    assert list(parts) == expected
+
+
+def test_distinct_positions():
+    positions = Positions.of([np.array(each) for each in ([1, 2], [3], [1, 2], [1], [3])])
+    firsts, kinds = distinct(positions)
+    assert firsts.tolist() == [0, 1, 3]
+    assert kinds.tolist() == [0, 1, 0, 2, 1]
+
+
+# ---------------------------------------------------------------------- scores
+
+SIZES = np.arange(257)
+WORTHS = {
+    "squares": Worth((SIZES**2).astype(np.int32), 1),
+    "largest": Worth((2 * SIZES).astype(np.int32), 1, largest=True),
+    "parts": Worth(-2 * np.minimum(SIZES, 1).astype(np.int32), 1),
+    "a line": Worth(np.maximum(2 * SIZES - 1, 0).astype(np.int32), 7),
+    "a line with a bend": Worth(np.maximum(2 * SIZES - 1, SIZES * SIZES // 8).astype(np.int32), 1),
+}
+
+
+@pytest.mark.parametrize("name", WORTHS)
+def test_scores_are_what_plain_counting_gives(name):
+    game, worth = Game(4, 4), WORTHS[name]
+    # sizes on both sides of every width
+    rng = np.random.default_rng(0)
+    sizes = [1, 2, 3, 5, 8, 9, 64, 65, 100, 248, 249, 256]
+    positions = Positions.of(np.sort(rng.choice(256, size, replace=False)) for size in sizes)
+    table = np.asarray(rules.feedback_table(game))
+    expected = np.zeros((len(sizes), 256), np.int64)
+    for row, codes in zip(expected, positions, strict=True):
+        counts = (table[:, codes, None] == np.arange(game.feedbacks)).sum(axis=1)
+        worths = worth.of_size[counts]
+        row[:] = worths.max(axis=1) if worth.largest else worths.sum(axis=1)
+        row[codes] -= worth.bonus
+    score = scorer(game)
+    seen = np.zeros(len(sizes), bool)
+    for chosen, scores in score.scores(positions, worth):
+        np.testing.assert_array_equal(scores, expected[chosen])
+        seen[chosen] = True
+    assert seen.all()
+    guesses, scores = score.best(positions, worth)
+    np.testing.assert_array_equal(guesses, expected.argmin(axis=1))
+    np.testing.assert_array_equal(scores, expected.min(axis=1))
+    guesses, scores = score.best(positions, worth, consistent=True)
+    for codes, row, guess, least in zip(positions, expected, guesses, scores, strict=True):
+        assert guess == codes[row[codes].argmin()]
+        assert least == row[guess]
+
+
+def test_up_to_where_parts_alone_count():
+    evens = [WORTHS[name].even for name in ("squares", "largest", "parts", "a line", "a line with a bend")]
+    assert evens == [2, 0, 256, 256, 15]
+    assert WORTHS["a line"].line == (2, -1)
+    assert WORTHS["parts"].line == (0, -2)
+
+
+def test_feedbacks_that_fill_more_than_a_word():
+    game = Game(7, 2)  # 35 feedbacks
+    worth = Worth(-np.minimum(np.arange(129), 1).astype(np.int32), 0)
+    ((_, scores),) = scorer(game).scores(Positions.of([np.arange(128)]), worth)
+    table = np.asarray(rules.feedback_table(game))
+    assert (-scores[0]).tolist() == [len(set(row)) for row in table.tolist()]
+
+
+# ---------------------------------------------------------------------- symmetry
+
+
+def _alike(game: Game, guesses: tuple[int, ...]) -> list[int]:
+    """For each code the first that it is like, by trying all exchanges."""
+    every = reference.codes(game)
+    numbers = {code: number for number, code in enumerate(every)}
+    least = list(range(len(every)))
+    for order in itertools.permutations(range(game.pegs)):
+        for colours in itertools.permutations(range(game.colours)):
+            images = [numbers[tuple(colours[code[peg]] for peg in order)] for code in every]
+            if all(images[guess] == guess for guess in guesses):
+                least = [min(pair) for pair in zip(least, images, strict=True)]
+    return least
+
+
+@pytest.mark.parametrize("game", [Game(2, 3), Game(3, 3), Game(2, 4, repeats=False), Game(1, 3)], ids=str)
+def test_codes_alike_are_those_that_some_exchange_joins(game):
+    for guesses in [(), (0,), (1,), (game.size - 1,), (0, 1), (1, 2), (0, 1, 2)]:
+        assert canonical(game, guesses).tolist() == _alike(game, guesses)
+
+
+def test_first_guesses_of_the_classic_game():
+    game = Game(4, 6)
+    texts = [rules.code_text(game, code) for code in first_of_kind(game, ()).tolist()]
+    assert texts == ["1111", "1112", "1122", "1123", "1234"]
