@@ -5,26 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .failure import UsageError, as_usage
 from .progress import started
 from .stop import Signals
+from .strategies import loaded
+
+if TYPE_CHECKING:
+    from jaxsudoku.mastermind import Tree
 
 
 def play(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Plays a game; the exit status, 1 if the input ended before it."""
     del signals, began
     screen = started(quiet=False)
-    from jaxsudoku import mastermind
     from jaxsudoku.mastermind.rules import check_size
 
     with as_usage():
         check_size(args.game)
-        tree = mastermind.load_tree(args.tree) if args.tree else None
-        if tree is not None:
-            if tree.game != args.game:
-                raise UsageError(f"{args.tree}: a strategy for {tree.game}, where the game is {args.game}")
-            _ = tree.attempts  # it must find every code
+    tree = loaded(args.tree) if args.tree else None
+    if tree is not None and tree.game != args.game:
+        raise UsageError(f"{args.tree}: a strategy for {tree.game}, where the game is {args.game}")
     screen.clear()
     if args.you == "guess":
         return _you_guess(args)
@@ -42,7 +44,7 @@ def _lines(prompt: str) -> Iterator[str]:
         yield line.strip()
 
 
-def _you_hold(args: argparse.Namespace, tree) -> int:
+def _you_hold(args: argparse.Namespace, tree: Tree | None) -> int:
     """The secret is typed by nobody: its feedbacks are."""
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind import players

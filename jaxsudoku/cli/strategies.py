@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from jaxsudoku import pictures
 
@@ -14,6 +15,9 @@ from .files import check_output, put
 from .progress import started
 from .report import device_of, versions
 from .stop import Signals
+
+if TYPE_CHECKING:
+    from jaxsudoku.mastermind import Tree
 
 
 def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
@@ -77,9 +81,21 @@ def show(args: argparse.Namespace, signals: Signals, began: float) -> int:
     del signals, began
     from jaxsudoku import mastermind
 
-    with as_usage():
-        tree = mastermind.load_tree(args.tree)
-        report = mastermind.Report.of([tree], tree.player or "?")
-        text = report.to_json() if args.json else f"{tree.game}\n{report}\n\n{mastermind.draw_tree(tree, args.guesses)}"
+    tree = loaded(args.tree)
+    report = mastermind.Report.of([tree], tree.player or "?")
+    text = report.to_json() if args.json else f"{tree.game}\n{report}\n\n{mastermind.draw_tree(tree, args.guesses)}"
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return 0
+
+
+def loaded(path: str) -> Tree:
+    """A strategy that finds every code, from a file; raises UsageError that names it."""
+    from jaxsudoku import mastermind
+
+    with as_usage():
+        tree = mastermind.load_tree(path)
+        try:
+            _ = tree.attempts
+        except mastermind.TreeError as error:
+            raise UsageError(f"{path}: {error}") from error
+    return tree

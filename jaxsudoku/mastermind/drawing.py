@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from .rules import code_text, feedback_text
-from .trees import Tree, replay
+from .trees import Tree
 
 
 def draw_tree(tree: Tree, guesses: int = 2) -> str:
@@ -23,22 +21,11 @@ def draw_tree(tree: Tree, guesses: int = 2) -> str:
     Raises:
       TreeError: some code is not found.
     """
-    attempts = tree.attempts
-    _, nodes = replay(tree, tree.game.codes)
-    codes = np.bincount(nodes, minlength=len(tree))
-    depth = np.zeros(len(tree), np.int64)
-    for node in range(1, len(tree)):
-        depth[node] = depth[tree.parents[node]] + 1
-    taken = np.bincount(nodes, attempts, len(tree))
-    for node in range(len(tree) - 1, 0, -1):  # children come after their parents
-        codes[tree.parents[node]] += codes[node]
-        taken[tree.parents[node]] += taken[node]
-    mean = taken / codes - depth
 
     def lines(node: int, before: str) -> Iterator[str]:
-        yield f"{code_text(tree.game, int(tree.guesses[node]))}{_codes(int(codes[node]), mean[node])}"
+        yield f"{code_text(tree.game, int(tree.guesses[node]))}{_codes(int(tree.codes[node]), tree.left[node])}"
         children = [(int(child), heard) for heard, child in enumerate(tree.children[node]) if child >= 0]
-        if depth[node] + 1 >= guesses:
+        if tree.depths[node] + 1 >= guesses:
             return
         for place, (child, heard) in enumerate(children):
             last = place == len(children) - 1

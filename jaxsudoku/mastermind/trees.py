@@ -54,18 +54,48 @@ class Tree:
         children[self.parents[1:], self.feedbacks[1:]] = np.arange(1, len(self))
         return children
 
-    @functools.cached_property
+    @property
     def attempts(self) -> np.ndarray:
         """How many guesses each code takes, int32[size], found by replaying all games.
 
         Raises:
           TreeError: some code is not found; the message names one and says how far the tree goes.
         """
+        return self._replayed[0]
+
+    @functools.cached_property
+    def depths(self) -> np.ndarray:
+        """The guesses before each node's, int64[nodes]."""
+        depths = np.zeros(len(self), np.int64)
+        for node, parent in enumerate(self.parents[1:].tolist(), 1):
+            depths[node] = depths[parent] + 1
+        return depths
+
+    @functools.cached_property
+    def codes(self) -> np.ndarray:
+        """How many codes come to each node, int64[nodes]; raises as ``attempts``."""
+        return self._up(np.ones(self.game.size))
+
+    @functools.cached_property
+    def left(self) -> np.ndarray:
+        """The guesses that these codes take in the mean from there, that of the node included, float64[nodes]."""
+        return self._up(self.attempts) / self.codes - self.depths
+
+    def _up(self, of_codes: np.ndarray) -> np.ndarray:
+        """Numbers of codes [size] summed up at each node that they come to, int64[nodes]."""
+        sums = np.bincount(self._replayed[1], of_codes, len(self)).astype(np.int64)
+        for node in range(len(self) - 1, 0, -1):  # children come after their parents
+            sums[self.parents[node]] += sums[node]
+        return sums
+
+    @functools.cached_property
+    def _replayed(self) -> tuple[np.ndarray, np.ndarray]:
+        """What ``replay`` gives for all codes of the game; raises as ``attempts``."""
         attempts, nodes = replay(self, self.game.codes)
         lost = np.flatnonzero(attempts == 0)
         if len(lost):
             raise TreeError(_why_lost(self, int(lost[0]), int(nodes[lost[0]])))
-        return attempts
+        return attempts, nodes
 
     @property
     def mean(self) -> float:

@@ -1,0 +1,200 @@
+"""``jaxsudoku mastermind``: evaluating players, showing strategies, and playing."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+import jaxsudoku.mastermind as mm
+from jaxsudoku.cli import main
+
+GAME = ("--pegs", "2", "--colours", "3")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    """Compiled code is kept where the tests keep all else."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp()))
+
+
+def run(capsys, *argv):
+    """Exit status, standard output and standard error of an action."""
+    try:
+        code = main(["mastermind", *argv])
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def typed(monkeypatch, *lines):
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
+# ---------------------------------------------------------------------- evaluate
+
+
+def test_a_table_of_players(capsys, tmp_path):
+    picture = tmp_path / "players.png"
+    code, out, err = run(
+        capsys, "evaluate", *GAME, "--player", "random", "--player", "minimax", "--plot", str(picture), "--trees", "3"
+    )
+    assert (code, err) == (0, "")
+    head, columns, *rows = out.splitlines()
+    assert head == "2 pegs, 3 colours: 9 codes"
+    assert columns.split()[:4] == ["player", "opening", "mean", "max"]
+    assert [row.split()[0] for row in rows] == ["random", "minimax"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_has_the_figures(capsys):
+    code, out, err = run(capsys, "evaluate", *GAME, "--player", "entropy", "--json", "--consistent", "--seed", "3")
+    fields = json.loads(out)
+    assert (code, err) == (0, "")
+    assert fields["mean"] == fields["total"] / 9
+    assert fields["max"] == 3
+    assert sum(fields["histogram"].values()) == fields["codes"] == 9
+    assert fields["settings"] == {"consistent": True, "openings": 2}
+    assert fields["about"]["seed"] == 3
+    assert {"jax", "python", "jaxsudoku"} == set(fields["about"]["versions"])
+    code, out, _ = run(capsys, "evaluate", *GAME, "--player", "minimax", "--player", "most-parts", "--json")
+    assert [json.loads(line)["player"] for line in out.splitlines()] == ["minimax", "most-parts"]
+
+
+def test_a_strategy_is_kept_and_shown(capsys, tmp_path):
+    path = str(tmp_path / "tree.json")
+    assert run(capsys, "evaluate", *GAME, "--player", "optimal", "--save", path)[0] == 0
+    tree = mm.load_tree(path)
+    assert tree.attempts.sum() == 21
+    code, out, err = run(capsys, "show", path, "--guesses", "3")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "2 pegs, 3 colours"
+    assert out.rstrip().endswith(mm.draw_tree(tree, 3))
+    assert json.loads(run(capsys, "show", path, "--json")[1])["mean"] == 21 / 9
+    assert run(capsys, "evaluate", *GAME, "--save", path) == (
+        2, "", f"jaxsudoku: error: {path}: the output exists: replace it with --force\n"
+    )  # fmt: skip
+    assert run(capsys, "evaluate", *GAME, "--save", path, "--force")[0] == 0
+    assert mm.load_tree(path).player == "entropy"
+
+
+def test_a_search_that_gives_up_leaves_the_others(capsys):
+    arguments = ("evaluate", "--pegs", "3", "--colours", "4", "--player", "optimal", "--positions", "5")
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("jaxsudoku: error: optimal: 3 pegs, 4 colours: more than 5 positions")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["--pegs", "0"], "argument --pegs: must be at least 1, not 0"),
+        (["--pegs", "x"], "argument --pegs: 'x' is no whole number"),
+        (["--colours", "300"], "colours must be between 1 and 255, not 300"),
+        (["--no-repeats", "--colours", "3"], "a code of 4 pegs needs as many colours, and there are 3"),
+        (["--pegs", "8", "--colours", "9"], "takes 1,853,020,188,851,841 bytes"),
+        (["--player", "knuth"], "unknown player 'knuth': choose one of random"),
+        (["--player", "minimax", "--player", "knuth"], "unknown player 'knuth'"),
+        (["--player", "minimax", "--plies", "2"], "unrecognized arguments: --plies 2"),
+        (["--player", "minimax", "--player", "lookahead", "--plies", "2"], "unrecognized arguments: --plies 2"),
+        (["--player", "lookahead", "--plies", "0"], "plies must be at least 1, not 0"),
+        (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save keeps the strategy of one player"),
+        (["--plot", "x.abc"], "x.abc: no picture"),
+        (["--plot", "missing/x.png"], "missing is no folder"),
+    ],
+)
+def test_what_can_not_be_evaluated(capsys, arguments, cause):
+    code, out, err = run(capsys, "evaluate", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("jaxsudoku: error: ")
+    assert cause in err
+    assert err.count("\n") == 1
+
+
+def test_what_is_no_strategy(capsys, tmp_path):
+    path = tmp_path / "tree.json"
+    assert run(capsys, "show", str(path)) == (2, "", f"jaxsudoku: error: {path}: No such file or directory\n")
+    path.write_text("{}")
+    code, _, err = run(capsys, "show", str(path))
+    assert (code, err.startswith(f"jaxsudoku: error: {path}: no tree of a strategy")) == (2, True)
+    tree = mm.build(mm.Game(2, 3), "minimax")
+    mm.save_tree(mm.Tree(tree.game, tree.guesses[:2], tree.parents[:2], tree.feedbacks[:2]), path)
+    code, _, err = run(capsys, "show", str(path))
+    assert (code, "the tree does not find" in err, str(path) in err) == (2, True, True)
+
+
+def test_help_tells_of_players_and_their_flags(capsys):
+    code, out, _ = run(capsys, "evaluate", "--help")
+    assert code == 0
+    assert all(player in out for player in mm.PLAYERS)
+    assert "--openings" in out
+    assert "--simulations" in run(capsys, "play", "--player", "mcts", "--help")[1]
+    assert run(capsys)[0] == 2
+
+
+# ---------------------------------------------------------------------- play
+
+
+def test_the_secret_is_found_by_answers(capsys, monkeypatch):
+    # the secret is 31; what is no answer, or fits no code, is told
+    game = mm.Game(2, 3)
+    tree = mm.build(game, "minimax")
+    lines, node, secret = ["nonsense", "1 1"], 0, mm.parse_code(game, "31")
+    while True:
+        heard = int(mm.feedback_table(game)[tree.guesses[node], secret])
+        lines.append(mm.feedback_text(game, heard))
+        if heard == game.win:
+            break
+        node = tree.children[node, heard]
+    typed(monkeypatch, *lines)
+    code, out, _ = run(capsys, "play", *GAME, "--player", "minimax")
+    assert code == 0
+    assert "'nonsense': feedback is two numbers" in out
+    assert "with all pegs right but one" in out
+    assert f"found in {tree.attempts[secret]} guess" in out
+
+
+def test_answers_that_do_not_go_together(capsys, monkeypatch, tmp_path):
+    path = str(tmp_path / "tree.json")
+    run(capsys, "evaluate", "--pegs", "2", "--colours", "2", "--player", "optimal", "--save", path)
+    first = mm.code_text(mm.Game(2, 2), int(mm.load_tree(path).guesses[0]))
+    typed(monkeypatch, "0 0", "0 0", "undo", "undo", "2 0")
+    code, out, _ = run(capsys, "play", "--pegs", "2", "--colours", "2", "--tree", path)
+    assert code == 0
+    assert "no code fits" in out
+    assert "undo takes the last answer back" in out
+    assert "there is no answer to take back" in out
+    assert out.count(f"guess 1: {first}  (4 possible)") == 2
+    assert out.rstrip().endswith("found in 1 guess")
+
+
+def test_an_input_that_ends_early(capsys, monkeypatch):
+    typed(monkeypatch, "0 1")
+    assert run(capsys, "play", *GAME)[0] == 1
+    typed(monkeypatch, "quit")
+    assert run(capsys, "play", *GAME)[0] == 0
+    typed(monkeypatch, "11")
+    assert run(capsys, "play", *GAME, "--you", "guess", "--seed", "1")[0] == 1
+
+
+def test_guessing_a_secret_that_is_held(capsys, monkeypatch):
+    typed(monkeypatch, "4", "fits 99", *(f"{one}{other}" for one in "123" for other in "123"))
+    code, out, _ = run(capsys, "play", *GAME, "--you", "guess")
+    assert code == 0
+    assert "'4': a code has 2 pegs, not 1" in out
+    assert "'9' is no colour" in out
+    assert "found in " in out
+    typed(monkeypatch, "fits 11", "11", "fits 11", "quit")
+    code, out, _ = run(capsys, "play", *GAME, "--you", "guess", "--seed", "2")
+    assert code == 0
+    assert "it may be the secret" in out
+    assert "it was " in out or "found in 1 guess" in out
+
+
+def test_a_strategy_for_another_game(capsys, tmp_path):
+    path = tmp_path / "tree.json"
+    mm.save_tree(mm.build(mm.Game(2, 2), "minimax"), path)
+    code, _, err = run(capsys, "play", *GAME, "--tree", str(path))
+    assert (code, f"{path}: a strategy for 2 pegs, 2 colours, where the game is 2 pegs, 3 colours" in err) == (2, True)
