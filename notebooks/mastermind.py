@@ -88,7 +88,7 @@ assert (attempts == best.attempts).all()
 # more of them.
 
 # %%
-budgets = [8, 16] if SMALL else [50, 100, 200, 500, 1000, 2000]
+budgets = [8, 16] if SMALL else [60, 125, 250, 500, 1000, 2000, 4000]
 width = 4 if SMALL else 10
 means = [mm.evaluate(game, "mcts", simulations=budget, width=width).mean for budget in budgets]
 random = mm.evaluate(game, "random", trees=20)

@@ -84,9 +84,9 @@ class MctsConfig:
       exploration: how much a guess gains, in guesses, by having been tried little.
     """
 
-    simulations: int = 1000
-    width: int = 20
-    exploration: float = 0.5
+    simulations: int = 4000
+    width: int = 10
+    exploration: float = 1.0
 
     def __post_init__(self) -> None:
         at_least(self, simulations=1, width=0, exploration=0)
