@@ -30,8 +30,11 @@ def parts(guess: tuple[int, ...], position: tuple[tuple[int, ...], ...]) -> dict
     return found
 
 
-def fewest_guesses(game: Game) -> int:
-    """The guesses that the best strategy takes for all codes together, by trying everything."""
+def fewest_guesses(game: Game, position: list[tuple[int, ...]] | None = None) -> int:
+    """The guesses that the best strategy takes for all codes of a position together, by trying everything.
+
+    Without a position it is the whole game.
+    """
     everything = codes(game)
 
     @functools.cache
@@ -46,4 +49,4 @@ def fewest_guesses(game: Game) -> int:
                 best = min(best, len(position) + sum(map(takes, rest)))
         return best
 
-    return int(takes(tuple(everything)))
+    return int(takes(tuple(everything if position is None else position)))

@@ -100,7 +100,7 @@ def test_a_search_that_gives_up_leaves_the_others(capsys):
         (["--player", "minimax", "--plies", "2"], "unrecognized arguments: --plies 2"),
         (["--player", "minimax", "--player", "lookahead", "--plies", "2"], "unrecognized arguments: --plies 2"),
         (["--player", "lookahead", "--plies", "0"], "plies must be at least 1, not 0"),
-        (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save keeps the strategy of one player"),
+        (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save keeps one strategy"),
         (["--plot", "x.abc"], "x.abc: no picture"),
         (["--plot", "missing/x.png"], "missing is no folder"),
     ],
@@ -191,6 +191,25 @@ def test_guessing_a_secret_that_is_held(capsys, monkeypatch):
     assert code == 0
     assert "it may be the secret" in out
     assert "it was " in out or "found in 1 guess" in out
+
+
+def test_a_search_that_gives_up_in_a_game(capsys, monkeypatch):
+    typed(monkeypatch, "0 0")
+    code, out, err = run(capsys, "play", "--pegs", "3", "--colours", "4", "--player", "optimal", "--positions", "5")
+    assert (code, err.startswith("jaxsudoku: error: optimal: 3 pegs, 4 colours: more than 5 positions")) == (1, True)
+    assert out.startswith("3 pegs, 4 colours: think of a code.")
+
+
+def test_secrets_differ(capsys, monkeypatch):
+    told = set()
+    for _ in range(12):
+        typed(monkeypatch, "quit")
+        told.add(run(capsys, "play", "--you", "guess", "--pegs", "3", "--colours", "6")[1].splitlines()[-1])
+    assert len(told) > 4
+    typed(monkeypatch, "quit")
+    first = run(capsys, "play", "--you", "guess", "--seed", "5")[1]
+    typed(monkeypatch, "quit")
+    assert run(capsys, "play", "--you", "guess", "--seed", "5")[1] == first
 
 
 def test_a_strategy_for_another_game(capsys, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxsudoku.mastermind as mm
-from jaxsudoku.mastermind import players, report
+from jaxsudoku.mastermind import greedy, players, report
 from jaxsudoku.mastermind.greedy import lost_information
 from jaxsudoku.mastermind.lookahead import estimate
 from jaxsudoku.mastermind.optimal import Search, fewest
@@ -183,7 +183,7 @@ def test_the_best_of_several_openings_is_kept():
 # ---------------------------------------------------------------------- looking ahead, to the end
 
 
-OPTIMA = [mm.Game(2, 2), mm.Game(2, 3), mm.Game(3, 2), mm.Game(2, 4), mm.Game(1, 4), mm.Game(2, 4, repeats=False)]
+OPTIMA = [mm.Game(2, 2), mm.Game(2, 3), mm.Game(3, 2), mm.Game(2, 4), mm.Game(1, 8), mm.Game(2, 4, repeats=False)]
 
 
 @pytest.mark.parametrize("game", OPTIMA, ids=str)
@@ -194,7 +194,14 @@ def test_the_optimum_is_that_of_trying_everything(game):
 @pytest.mark.parametrize(
     ("game", "total"),
     # Koyama and Lai 1993, Ville 2013 and others; by the sum over all codes
-    [(mm.Game(3, 4), 206), (mm.Game(4, 4), 905)],
+    [
+        (mm.Game(3, 4), 206),
+        (mm.Game(4, 4), 905),
+        (mm.Game(2, 6), 132),
+        (mm.Game(5, 2), 97),
+        (mm.Game(3, 4, repeats=False), 72),
+        (mm.Game(1, 120), 120 * 121 // 2),  # a code after the other, to a depth of 119
+    ],
     ids=str,
 )
 def test_known_optima(game, total):
@@ -230,14 +237,13 @@ def test_the_bound_by_feedbacks_alone():
 
 
 def test_positions_are_solved_beside_each_other():
-    game = mm.Game(3, 3)
-    positions = Positions.of([np.arange(27), np.arange(0, 27, 2), np.arange(5)])
-    guesses, totals = Search(game).solve(positions, np.array([[1], [1], [1]], np.int32)[:, :0])
-    for one in range(3):
-        _, alone = Search(game).solve(positions.take(np.array([one])), np.zeros((1, 0), np.int32))
-        assert totals[one] == alone[0]
-    assert totals[0] == mm.build(game, "optimal").attempts.sum()
-    assert guesses.shape == (3,)
+    game = mm.Game(2, 4)
+    sets = [np.arange(16), np.arange(0, 16, 2), np.arange(5), np.array([0, 5, 10, 11, 15])]
+    # so many guesses leave no symmetry to count on, so any positions will do
+    guesses, totals = Search(game).solve(Positions.of(sets), np.zeros((4, 3), np.int32))
+    every = reference.codes(game)
+    assert totals.tolist() == [reference.fewest_guesses(game, [every[code] for code in codes]) for codes in sets]
+    assert len(set(guesses.tolist()) - set(range(16))) == 0
 
 
 def test_a_search_that_may_not_know_enough_says_so():
@@ -250,6 +256,31 @@ def test_progress_is_told():
     mm.build(mm.Game(3, 3), "optimal", progress=told.append)
     assert told[0] == "guess 1: 1 positions of 27 codes"
     assert any(text.endswith(" positions") for text in told)
+
+
+def test_tree_search_finds_good_guesses():
+    """In a small game simulations come close to the best strategy, and far from random guesses."""
+    game, best = mm.Game(2, 6), 132
+    random = mm.evaluate(game, "random", trees=200)
+    assert random.total / 200 > best + 7
+    assert mm.build(game, "mcts", simulations=400, width=16).attempts.sum() <= best + 1
+    # mctx's search dwells on few guesses in so small a game, unless it is made to look around
+    assert mm.build(game, "stochastic-muzero", simulations=200, width=8, exploration=5.0).attempts.sum() <= best + 1
+
+
+@pytest.mark.parametrize("player", ["mcts", "stochastic-muzero"])
+def test_a_search_beyond_memory_says_how_many_bytes(player):
+    with pytest.raises(mm.GameError, match=r"3 colours: the tree of a search takes [\d,]+ bytes, more than half"):
+        mm.build(SMALL, player, simulations=10**9)
+
+
+def test_sizes_beyond_what_an_int32_holds():
+    game = mm.Game(6, 6)  # 46,656 codes, whose pairs are more than that
+    assert greedy.exact_size(game, "expected-size") == 46341
+    assert greedy.worth(game, "expected-size").of_size[:6].tolist() == [0, 0, 2, 6, 12, 20]
+    coarse = greedy.coarse_worth(game, "expected-size").of_size
+    assert 0 < coarse[-1] < 2**31 - 1
+    assert greedy.exact_size(mm.Game(4, 6), "expected-size") == 1296
 
 
 # ---------------------------------------------------------------------- trees
@@ -375,6 +406,12 @@ def test_a_report_in_numbers_and_words(tmp_path):
     with pytest.raises(ValueError, match="its suffix must be one of"):
         mm.plot([found], tmp_path / "players.xyz")
     assert report.table([found]) == str(found)
+    with pytest.raises(ValueError, match="a picture is of one game, and the reports are of 2"):
+        mm.plot([found, mm.evaluate(mm.Game(2, 2), "minimax")], tmp_path / "games.png")
+    same = [found, mm.evaluate(SMALL, "minimax")]
+    assert report._labels([*same, other]) == [
+        "minimax\nconsistent=True, openings=1", "minimax\nconsistent=False, openings=1", "random"
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------- one game
@@ -413,10 +450,13 @@ def test_answers_that_no_code_fits_are_told_and_taken_back():
     assert len(breaker.answers) == 1
     breaker.hear(code("333"), heard("1 0"))
     assert len(breaker.possible) == 6 * 2
+    tree = mm.build(game, "random")
     with pytest.raises(mm.InconsistentError, match="no code fits 0 3 to 111$"):
-        mm.CodeBreaker(game, small_tree()).hear(code("111"), heard("0 3"))
+        mm.CodeBreaker(game, tree).hear(code("111"), heard("0 3"))
     with pytest.raises(IndexError):
-        mm.CodeBreaker(game, small_tree()).undo()
+        mm.CodeBreaker(game, tree).undo()
+    with pytest.raises(ValueError, match="the tree is for 2 pegs, 3 colours, where the game is 3 pegs, 4 colours"):
+        mm.CodeBreaker(game, small_tree())
 
 
 def test_a_tree_that_has_no_guess_for_a_game():

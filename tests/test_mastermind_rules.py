@@ -126,6 +126,7 @@ def test_a_code_with_a_colour_twice_where_it_must_not():
         ("1 2 3", "feedback is two numbers"),
         ("a 1", "feedback is two numbers"),
         ("-1 1", "feedback is two numbers"),
+        ("1" * 5000 + " 1", "feedback is two numbers"),
         ("3 2", "5 pegs in all, where a code has 4"),
         ("3 1", "with all pegs right but one"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -20,17 +21,26 @@ def play(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Plays a game; the exit status, 1 if the input ended before it."""
     del signals, began
     screen = started(quiet=False)
+    from jaxsudoku.mastermind import SearchLimitError
     from jaxsudoku.mastermind.rules import check_size
 
+    tree = loaded(args.tree) if args.tree else None
+    if tree is not None:
+        if args.game_named and tree.game != args.game:
+            raise UsageError(f"{args.tree}: a strategy for {tree.game}, where the game is {args.game}")
+        args.game = tree.game
     with as_usage():
         check_size(args.game)
-    tree = loaded(args.tree) if args.tree else None
-    if tree is not None and tree.game != args.game:
-        raise UsageError(f"{args.tree}: a strategy for {tree.game}, where the game is {args.game}")
+    if args.seed is None:
+        args.seed = secrets.randbits(32)
     screen.clear()
     if args.you == "guess":
         return _you_guess(args)
-    return _you_hold(args, tree)
+    try:
+        return _you_hold(args, tree)
+    except SearchLimitError as error:
+        print(f"jaxsudoku: error: {args.player}: {error}", file=sys.stderr)
+        return 1
 
 
 def _lines(prompt: str) -> Iterator[str]:
@@ -45,7 +55,7 @@ def _lines(prompt: str) -> Iterator[str]:
 
 
 def _you_hold(args: argparse.Namespace, tree: Tree | None) -> int:
-    """The secret is typed by nobody: its feedbacks are."""
+    """Guesses are told, and their feedbacks are typed."""
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind import players
 

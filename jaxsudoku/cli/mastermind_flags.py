@@ -70,8 +70,9 @@ def add(
     play.add_argument("--you", choices=("hold", "guess"), default="hold",
                       help="hold the secret and answer, or guess one that is held (default: hold)")  # fmt: skip
     play.add_argument("--player", default="entropy", metavar="NAME", help=_player_help(player))
-    play.add_argument("--tree", metavar="FILE", help="a strategy to guess by, instead of a player's search")
-    add_seed(play)
+    play.add_argument("--tree", metavar="FILE", help="a strategy to guess by, instead of a player; it tells the game")
+    play.add_argument("--seed", type=at_least(0, below=2**32), metavar="N",
+                      help="seed of all that is random, the secret too (default: another every time)")  # fmt: skip
 
     evaluate = _action(actions, "evaluate", "play all secrets of a game against players", _EVALUATE_EPILOG)
     _add_game(evaluate, at_least)
@@ -121,7 +122,10 @@ def with_config(args: argparse.Namespace, player: str | None) -> argparse.Namesp
     from jaxsudoku.mastermind import Game, players
 
     try:
-        args.game = Game(args.pegs, args.colours, args.repeats)
+        named = {
+            name: getattr(args, name) for name in ("pegs", "colours", "repeats") if getattr(args, name) is not None
+        }
+        args.game, args.game_named = Game(**named), bool(named)
         if args.action == "play":
             names = [args.player]
         else:
@@ -144,10 +148,10 @@ def _action(actions: Any, name: str, what: str, epilog: str) -> Any:
 
 
 def _add_game(parser: argparse.ArgumentParser, at_least: Callable[..., Any]) -> None:
-    parser.add_argument("--pegs", type=at_least(1), default=4, metavar="N", help="pegs of a code (default: 4)")
-    parser.add_argument("--colours", type=at_least(1), default=6, metavar="N",
+    parser.add_argument("--pegs", type=at_least(1), metavar="N", help="pegs of a code (default: 4)")
+    parser.add_argument("--colours", type=at_least(1), metavar="N",
                         help="colours that a peg may have (default: 6)")  # fmt: skip
-    parser.add_argument("--repeats", action=argparse.BooleanOptionalAction, default=True,
+    parser.add_argument("--repeats", action=argparse.BooleanOptionalAction,
                         help="a code may have a colour more than once (default: it may)")  # fmt: skip
 
 

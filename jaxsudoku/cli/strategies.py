@@ -26,8 +26,8 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         check_output("output", path, [], args.force)
     if args.plot and args.save:
         check_output("output", args.save, [args.plot], args.force)
-    if args.save and len(args.players) > 1:
-        raise UsageError("--save keeps the strategy of one player: name one")
+    if args.save and (len(args.players) > 1 or args.trees > 1):
+        raise UsageError("--save keeps one strategy: name one player, and leave --trees out")
     with as_usage():
         if args.plot:
             pictures.check_suffix(args.plot)
@@ -69,10 +69,10 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     with signals.held():
         if reports and not args.json:
             put(sys.stdout.buffer, f"{args.game}: {args.game.size:,} codes\n{mastermind.table(reports)}\n", "<stdout>")
-        if reports and args.plot:
-            mastermind.plot(reports, args.plot)
         if reports and args.save:
             mastermind.save_tree(trees[0], args.save)
+        if reports and args.plot:
+            mastermind.plot(reports, args.plot)
     return 0 if len(reports) == len(args.players) else 1
 
 

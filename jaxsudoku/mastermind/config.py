@@ -103,8 +103,8 @@ class StochasticMuZeroConfig:
       exploration: how much a guess gains by having been tried little (pb_c_init of the PUCT formula).
     """
 
-    simulations: int = 256
-    width: int = 8
+    simulations: int = 512
+    width: int = 10
     exploration: float = 1.25
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import numpy as np
 
 from .rules import code_text, feedback_text
 from .trees import Tree
@@ -22,19 +22,20 @@ def draw_tree(tree: Tree, guesses: int = 2) -> str:
       TreeError: some code is not found.
     """
 
-    def lines(node: int, before: str) -> Iterator[str]:
-        yield f"{code_text(tree.game, int(tree.guesses[node]))}{_codes(int(tree.codes[node]), tree.left[node])}"
-        children = [(int(child), heard) for heard, child in enumerate(tree.children[node]) if child >= 0]
+    lines = []
+    stack = [(0, "", "")]  # nodes to draw, the last one first: with what stands before, and before what is below
+    while stack:
+        node, before, below = stack.pop()
+        guess = code_text(tree.game, int(tree.guesses[node]))
+        lines.append(f"{before}{guess}{_codes(int(tree.codes[node]), tree.left[node])}")
         if tree.depths[node] + 1 >= guesses:
-            return
-        for place, (child, heard) in enumerate(children):
-            last = place == len(children) - 1
-            branch, under = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            first, *others = lines(child, before + under)
-            yield f"{before}{branch}{feedback_text(tree.game, heard)}: {first}"
-            yield from others
-
-    return "\n".join(lines(0, ""))
+            continue
+        (heard,) = np.nonzero(tree.children[node] >= 0)
+        for number in heard[::-1].tolist():
+            last = number == heard[-1]
+            told = f"{below}{'└─ ' if last else '├─ '}{feedback_text(tree.game, number)}: "
+            stack.append((int(tree.children[node, number]), told, f"{below}{'   ' if last else '│  '}"))
+    return "\n".join(lines)
 
 
 def _codes(count: int, mean: float) -> str:

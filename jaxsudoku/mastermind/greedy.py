@@ -75,29 +75,53 @@ COUNTED: Mapping[str, tuple[Callable[[np.ndarray], np.ndarray], bool]] = {
 
 
 def worth(game: Game, name: str) -> Worth:
-    """What a greedy player sums up; of guesses that are as good, one that may be the secret comes first."""
-    counted, largest = COUNTED[name]
-    values = counted(np.arange(game.size + 1, dtype=np.int64))
-    values = values // (int(np.abs(values).max()) // _MOST + 1)
-    return Worth((2 * values).astype(np.int32), 1, largest)
+    """What a greedy player sums up for positions of up to ``exact_size`` codes.
+
+    Of guesses that are as good, one that may be the secret comes first.
+    """
+    return _worth(_counts(game, name), COUNTED[name][1])
+
+
+def coarse_worth(game: Game, name: str) -> Worth:
+    """The same for larger positions, in steps that are as wide as an int32 needs them for the whole game."""
+    values = _counts(game, name)
+    return _worth(values // (int(np.abs(values).max()) // _MOST + 1), COUNTED[name][1])
+
+
+def exact_size(game: Game, name: str) -> int:
+    """The codes of the largest positions whose scores an int32 holds as they are; in most games that is all."""
+    return int(np.searchsorted(np.abs(_counts(game, name)), _MOST)) - 1
+
+
+def _counts(game: Game, name: str) -> np.ndarray:
+    return COUNTED[name][0](np.arange(game.size + 1, dtype=np.int64))
+
+
+def _worth(values: np.ndarray, largest: bool) -> Worth:
+    return Worth((2 * np.clip(values, -_MOST, _MOST - 1)).astype(np.int32), 1, largest)
 
 
 def greedy_player(name: str) -> Callable[[Game, GreedyConfig], Player]:
     """The maker of a player that takes the guess with the least score, by what it counts."""
 
     def make(game: Game, config: GreedyConfig) -> Player:
-        score, value = scorer(game), worth(game, name)
+        score, value, coarse, exact = scorer(game), worth(game, name), coarse_worth(game, name), exact_size(game, name)
 
         def follow(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
             del history, key
-            return score.best(positions, value, config.consistent)[0]
+            guesses = np.zeros(len(positions), np.int32)
+            large = positions.sizes > exact
+            for chosen, summed in ((large, coarse), (~large, value)):
+                (some,) = np.nonzero(chosen)
+                guesses[some] = score.best(positions.take(some), summed, config.consistent)[0]
+            return guesses
 
         def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
             if history.shape[1] or config.openings == 1:
                 return follow(positions, history, key)
             return np.full(len(positions), opening, np.int32) if len(positions) else np.zeros(0, np.int32)
 
-        opening = _best_opening(game, follow, value, config) if config.openings > 1 else -1
+        opening = _best_opening(game, follow, coarse, config) if config.openings > 1 else -1
         return choose
 
     return make

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.batches import compiler_options
@@ -45,9 +46,10 @@ class Forest(NamedTuple):
 
 
 def mcts_player(game: Game, config: MctsConfig) -> Player:
-    """The guess that most simulations make."""
+    """The guess that is best even at the far end of its confidence interval (the secure child, Chaslot et al. 2008)."""
     width = min(config.width or game.size, game.size)
-    return search_player(game, width, functools.partial(_compiled, game, config, width))
+    tree = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
+    return search_player(game, width, tree, functools.partial(_compiled, game, config, width))
 
 
 # ---------------------------------------------------------------------- on the device
@@ -89,7 +91,7 @@ def _search(
     config: MctsConfig,
     width: int,
     together: int,
-    tables: tuple[Array, Array],
+    table: Array,
     codes: Array,
     sizes: Array,
     first: Array,
@@ -98,15 +100,14 @@ def _search(
     """The guesses int32[B] for positions.
 
     Args:
-      tables: the feedbacks uint8[size, size], and the same as bits.
+      table: uint8[size, size], the feedbacks.
       codes: int32[B, room], the first ``sizes`` int32[B] of them count.
       first: int32[B, width], the guesses to choose from, -1 = none.
       key: a JAX key.
     """
-    table, hot = tables
     lanes, room = codes.shape
     nodes = config.simulations + 1
-    every = jnp.arange(lanes)
+    every = np.arange(lanes)
     forest = Forest(
         jnp.full((lanes, nodes, width), -1, jnp.int32).at[:, 0].set(first),
         jnp.zeros((lanes, nodes, width), jnp.int32),
@@ -116,12 +117,16 @@ def _search(
     )
     possible = as_sets(game, codes, sizes)
 
+    def confidence(visits: Array, totals: Array) -> tuple[Array, Array]:
+        """The mean of each guess of [B, width], and how far off it may be."""
+        tried = jnp.maximum(visits, 1).astype(jnp.float32)
+        everything = jnp.log(jnp.maximum(visits.sum(-1, keepdims=True), 1).astype(jnp.float32))
+        return totals / tried, config.exploration * jnp.sqrt(everything / tried)
+
     def select(visits: Array, totals: Array, guesses: Array) -> Array:
         """The place of the guess to make, of [B, width]: of untried ones the first, else by the confidence bound."""
-        tried = visits.astype(jnp.float32)
-        every_visit = jnp.log(jnp.maximum(tried.sum(-1, keepdims=True), 1))
-        bound = totals / tried - config.exploration * jnp.sqrt(every_visit / tried)
-        bound = jnp.where(visits > 0, bound, -jnp.inf)
+        means, doubts = confidence(visits, totals)
+        bound = jnp.where(visits > 0, means - doubts, -jnp.inf)
         return jnp.argmin(jnp.where(guesses < 0, jnp.inf, bound), axis=-1).astype(jnp.int32)
 
     def down(forest: Forest, secrets: Array, at: _Game) -> _Game:
@@ -154,7 +159,7 @@ def _search(
         secrets = codes[every, (bits[0] % sizes.astype(jnp.uint32)).astype(jnp.int32)]
         nothing, yes = jnp.zeros(lanes, jnp.int32), jnp.ones(lanes, bool)
         path = jnp.zeros((lanes, min(_DEPTH, nodes), 2), jnp.int32)
-        at = _Game(nothing, possible, path, nothing, jnp.zeros(lanes), yes, ~yes, nothing)
+        at = _Game(nothing, possible, path, nothing, jnp.zeros(lanes, jnp.float32), yes, ~yes, nothing)
         at = lax.while_loop(lambda at: at.on.any(), functools.partial(down, forest, secrets), at)
         open_ = at.rest < 0
         total = at.made.astype(jnp.float32) + jnp.where(
@@ -163,20 +168,21 @@ def _search(
         # the new node
         where = jnp.where(at.new, forest.nodes, nodes)
         last = at.path[every, at.made - 1]
-        guesses = dividing(hot, at.possible, at.new, room, width, together)
+        guesses = dividing(game, table, at.possible, at.new, room, width, together)
         children = forest.children.at[every, jnp.where(at.new, last[:, 0], nodes), last[:, 1], at.heard]
         # what the game took, from each of its guesses on
-        depth = jnp.arange(path.shape[1])
+        depth = np.arange(path.shape[1], dtype=np.int32)
         passed = jnp.where(depth < at.made[:, None], at.path[..., 0], nodes)
         place = every[:, None], passed, at.path[..., 1]
         return Forest(
             forest.guesses.at[every, where].set(guesses, mode="drop"),
             forest.visits.at[place].add(1, mode="drop"),
-            forest.totals.at[place].add(total[:, None] - depth.astype(jnp.float32), mode="drop"),
+            forest.totals.at[place].add(total[:, None] - depth.astype(np.float32), mode="drop"),
             children.set(forest.nodes, mode="drop"),
             forest.nodes + at.new.astype(jnp.int32),
         )
 
     forest = lax.fori_loop(0, config.simulations, simulate, forest)
-    visits = jnp.where(first >= 0, forest.visits[:, 0], -1)
-    return first[every, jnp.argmax(visits, axis=-1)]
+    means, doubts = confidence(forest.visits[:, 0], forest.totals[:, 0])
+    safest = jnp.where(forest.visits[:, 0] > 0, means + doubts, jnp.inf)
+    return first[every, jnp.argmin(safest, axis=-1)]

@@ -20,7 +20,7 @@ from jaxsudoku.batches import compiler_options
 
 from .config import StochasticMuZeroConfig
 from .rollouts import LANES, Search, as_sets, dividing, random_game, search_player
-from .rules import Game, pack, unpack
+from .rules import Game, pack, unpack, words
 from .trees import Player
 
 #: The logit of what can't be.
@@ -30,7 +30,9 @@ _ABSENT = np.finfo(np.float32).min
 def stochastic_muzero_player(game: Game, config: StochasticMuZeroConfig) -> Player:
     """The guess that the search visits most."""
     width = min(config.width, game.size)
-    return search_player(game, width, functools.partial(_compiled, game, config, width))
+    # mctx keeps seven numbers for each move, guesses and feedbacks, and what stands at each node
+    tree = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
+    return search_player(game, width, tree, functools.partial(_compiled, game, config, width))
 
 
 @functools.lru_cache(maxsize=64)
@@ -65,16 +67,15 @@ class _Afterstate(NamedTuple):
 
 
 class _Model:
-    """The rules as a model; its parameters are the tables of feedbacks."""
+    """The rules as a model; its parameters are the table of feedbacks."""
 
     def __init__(self, game: Game, width: int, room: int, together: int) -> None:
         self._game, self._width, self._room, self._together = game, width, room, together
 
     def guess(
-        self, tables: tuple[Array, Array], key: Array, place: Array, state: _State
+        self, table: Array, key: Array, place: Array, state: _State
     ) -> tuple[mctx.DecisionRecurrentFnOutput, _Afterstate]:
         """Makes guesses: how likely each feedback is, and a random game with it."""
-        table, _ = tables
         # mctx asks for chance nodes too, and throws away what it hears
         place = jnp.clip(place, 0, self._width - 1)
         guess = jnp.maximum(jnp.take_along_axis(state.guesses, place[:, None], axis=1)[:, 0], 0)
@@ -90,16 +91,15 @@ class _Model:
         return output, _Afterstate(state.possible, guess)
 
     def hear(
-        self, tables: tuple[Array, Array], key: Array, heard: Array, after: _Afterstate
+        self, table: Array, key: Array, heard: Array, after: _Afterstate
     ) -> tuple[mctx.ChanceRecurrentFnOutput, _State]:
         """Hears feedbacks: what is still possible then, and a random game from there."""
-        table, hot = tables
         heard = jnp.clip(heard, 0, self._game.feedbacks - 1)
         possible = unpack(self._game, after.possible) & (table[after.guess] == heard[:, None].astype(jnp.uint8))
         sizes = possible.sum(-1, dtype=jnp.int32)
         rest = self._rest(table, key, possible, _drawn(key, possible), heard)
         known = (heard == self._game.win) | (sizes <= 2)
-        guesses = dividing(hot, possible, ~known & (sizes > 0), self._room, self._width, self._together)
+        guesses = dividing(self._game, table, possible, ~known & (sizes > 0), self._room, self._width, self._together)
         output = mctx.ChanceRecurrentFnOutput(
             action_logits=self.logits(guesses),
             value=jnp.where(known, 0.0, -rest),
@@ -133,7 +133,7 @@ def _search(
     game: Game,
     config: StochasticMuZeroConfig,
     model: _Model,
-    tables: tuple[Array, Array],
+    table: Array,
     codes: Array,
     sizes: Array,
     first: Array,
@@ -144,11 +144,11 @@ def _search(
     of_root, of_search = jax.random.split(key)
     secrets = _drawn(of_root, possible)
     seeds = jax.random.bits(jax.random.fold_in(of_root, 1), secrets.shape, jnp.uint32)
-    played = random_game(game, tables[0], possible, secrets, seeds, jnp.ones(len(codes), bool))
+    played = random_game(game, table, possible, secrets, seeds, jnp.ones(len(codes), bool))
     root = mctx.RootFnOutput(prior_logits=model.logits(first), value=-played, embedding=_State(pack(possible), first))
     with jax.numpy_dtype_promotion("standard"):
         found: Any = mctx.stochastic_muzero_policy(
-            tables,
+            table,
             of_search,
             root,
             model.guess,

@@ -11,10 +11,12 @@ colours makes of each other, one is tried (symmetry.py).
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +35,23 @@ _WIDTH = 12
 #: Positions that are open together, and that are first looked at together.
 _OPEN, _LOOKED = 2048, 8192
 
-#: Up to this size a guess's bound is by the number of its parts, which is quick; beyond by their sizes.
+#: Up to this size a guess's bound is by the number of its parts at most, which is quick; beyond by their sizes.
 _SMALL = 28
+
+
+#: Calls within each other for a guess of a game, and for all of them.
+_CALLS, _MOST_CALLS = 4, 10_000
+
+
+@contextlib.contextmanager
+def _room_for_calls(more: int) -> Iterator[None]:
+    """Lets calls be nested so much deeper: with few feedbacks a game may take as many guesses as there are codes."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + min(more, _MOST_CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class SearchLimitError(RuntimeError):
@@ -79,6 +96,8 @@ class Search:
         by_size, by_parts = fewest(game), np.maximum(2 * np.arange(game.size + 1) - 1, 0)
         # one that is found by this very guess takes no further one
         self._by_size, self._by_parts = (Worth(worth.astype(np.int32), 1) for worth in (by_size, by_parts))
+        # by the number of parts a bound is as good where parts are no larger than there are feedbacks
+        self._small = min(_SMALL, 2 * self._by_size.even)
         self._numbers: dict[bytes, int] = {}
         self._codes: list[bytes] = []
         self._dtype = np.uint16 if game.size <= 1 << 16 else np.uint32
@@ -95,7 +114,8 @@ class Search:
 
         Args:
           positions: n positions.
-          history: int32[n, made], the guesses before.
+          history: int32[n, made], the guesses before, whose feedbacks left these positions and nothing else: by them it
+            knows which pegs and colours may be exchanged.
 
         Returns:
           (guesses int32[n], int64[n] for all codes together).
@@ -104,7 +124,8 @@ class Search:
           SearchLimitError: more positions would have to be known than the limit allows.
         """
         numbers = self._look(positions)
-        self._prove(numbers, [math.inf] * len(numbers), [tuple(made) for made in history.tolist()])
+        with _room_for_calls(_CALLS * int(positions.sizes.max(initial=0))):
+            self._prove(numbers, [math.inf] * len(numbers), [tuple(made) for made in history.tolist()])
         return self._guess[numbers], self._bound[numbers]
 
     # ------------------------------------------------------------------ what is known
@@ -131,7 +152,7 @@ class Search:
         for start in range(0, len(new), _LOOKED):
             some = np.array(new[start : start + _LOOKED])
             here, looked = numbers[some], positions.take(some)
-            small = looked.sizes <= _SMALL
+            small = looked.sizes <= self._small
             for chosen, worth in ((small, self._by_parts), (~small, self._by_size)):
                 (which,) = np.nonzero(chosen)
                 guesses, scores = self._scorer.best(looked.take(which), worth)
@@ -195,7 +216,7 @@ class Search:
 
     def _queue_guesses(self, opened: list[_Open], positions: Positions) -> None:
         """Fills the queues of positions with all guesses, by bounds from their parts' numbers or sizes."""
-        small = positions.sizes <= _SMALL
+        small = positions.sizes <= self._small
         for chosen, worth in ((small, self._by_parts), (~small, self._by_size)):
             (which,) = np.nonzero(chosen)
             for some, scores in self._scorer.scores(positions.take(which), worth):
@@ -217,7 +238,11 @@ class Search:
         (large,) = np.nonzero(sizes > 2)
         numbers = self._look(parts.parts.take(large))
         cuts = np.searchsorted(parts.owner[large], np.arange(len(pairs) + 1))
+        useless = np.zeros(len(pairs), bool)
+        useless[parts.owner] = sizes == positions.sizes[owner[parts.owner]]  # which leave the position whole
         for pair, (index, guess) in enumerate(pairs):
+            if useless[pair]:
+                continue
             mine = numbers[cuts[pair] : cuts[pair + 1]]
             self._judge(opened[index], _Waiting(0, guess, int(fixed[pair]), mine))
 

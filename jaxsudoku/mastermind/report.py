@@ -161,7 +161,7 @@ def _grown(
 
 def table(reports: Sequence[Report]) -> str:
     """Reports as a table, a player a line."""
-    most = max(report.max for report in reports)
+    most = max((report.max for report in reports), default=0)
     heads = ["player", "opening", "mean", "max", "total", *map(str, range(1, most + 1)), "seconds"]
     rows = [heads]
     for report in reports:
@@ -186,29 +186,40 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
 
     Raises:
       ImportError: matplotlib is missing.
-      ValueError: a suffix that stands for no format.
+      ValueError: no reports, or of several games, or a suffix that stands for no format.
       OSError: the file can't be written.
     """
+    games = {Game(report.pegs, report.colours, report.repeats) for report in reports}
+    if len(games) != 1:
+        raise ValueError(f"a picture is of one game, and the reports are of {len(games)}")
     figures = import_figure()
     check_suffix(path)
+    labels = _labels(reports)
     figure = figures.Figure(figsize=(2 * PANEL[0], PANEL[1]), layout="constrained")
     shares, means = figure.subplots(1, 2)
     guesses = np.arange(1, max(report.max for report in reports) + 1)
     width = 0.8 / len(reports)
     for place, report in enumerate(reports):
-        games = np.array([report.histogram.get(number, 0) for number in guesses.tolist()])
+        counts = np.array([report.histogram.get(number, 0) for number in guesses.tolist()])
         at = guesses + width * (place - (len(reports) - 1) / 2)
-        shares.bar(at, games / games.sum(), width, label=report.player)
+        shares.bar(at, counts / counts.sum(), width, label=labels[place])
     shares.set_xticks(guesses)
     shares.set_xlabel("guesses")
     shares.set_ylabel("share of games")
     shares.legend()
-    means.barh([report.player for report in reports], [report.mean for report in reports])
+    means.barh(range(len(reports)), [report.mean for report in reports])
+    means.set_yticks(range(len(reports)), labels)
     for place, report in enumerate(reports):
         means.text(report.mean, place, f" {report.mean:.4f}", va="center")
     means.set_xlim(0, 1.2 * max(report.mean for report in reports))
     means.invert_yaxis()
     means.set_xlabel("guesses in the mean")
-    first = reports[0]
-    figure.suptitle(f"{Game(first.pegs, first.colours, first.repeats)}: {first.codes:,} codes")
+    figure.suptitle(f"{games.pop()}: {reports[0].codes:,} codes")
     figure.savefig(path, dpi=120)
+
+
+def _labels(reports: Sequence[Report]) -> list[str]:
+    """The players' names, with their settings where a name comes more than once."""
+    names = [report.player for report in reports]
+    told = [", ".join(f"{name}={value}" for name, value in report.settings.items()) for report in reports]
+    return [f"{name}\n{rest}" if names.count(name) > 1 else name for name, rest in zip(names, told, strict=True)]

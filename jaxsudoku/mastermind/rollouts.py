@@ -14,7 +14,7 @@ from jaxsudoku.mixing import APART, mix
 
 from .greedy import worth
 from .positions import Positions
-from .rules import Game
+from .rules import Game, check_memory
 from .scoring import Scorer, each, part_numbers, scorer
 from .symmetry import first_of_kind
 from .trees import Player
@@ -23,32 +23,41 @@ from .trees import Player
 LANES = (1, 16, 64)
 _ROOMS = (64,)
 
-#: A compiled search: the feedbacks and the feedbacks as bits, positions int32[B, room] and their sizes int32[B], the
-#: guesses to choose from int32[B, width], a key; to the guesses int32[B].
-Search = Callable[[tuple[Array, Array], ArrayLike, ArrayLike, ArrayLike, Array], Array]
+#: Bytes that the trees of positions that are searched together may take.
+_TREES = 1 << 30
+
+#: A compiled search: the feedbacks uint8[size, size], positions int32[B, room] and their sizes int32[B], the guesses to
+#: choose from int32[B, width], a key; to the guesses int32[B].
+Search = Callable[[Array, ArrayLike, ArrayLike, ArrayLike, Array], Array]
 
 
-def search_player(game: Game, width: int, compiled: Callable[[int, str], Search]) -> Player:
+def search_player(game: Game, width: int, tree_bytes: int, compiled: Callable[[int, str], Search]) -> Player:
     """A player that searches many positions together.
 
     Args:
       game: the game.
       width: guesses to choose from.
+      tree_bytes: what a position's tree takes.
       compiled: gives the search for positions of so many codes at most on a platform.
+
+    Raises:
+      GameError: a tree takes more than half of the memory.
     """
+    check_memory(tree_bytes, f"{game}: the tree of a search")
+    together = max(lanes for lanes in LANES if lanes == 1 or lanes * tree_bytes <= _TREES)
     score = scorer(game)
 
     def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         guesses = np.zeros(len(positions), np.int32)
         order = np.argsort(positions.sizes, kind="stable")  # what is searched together takes about as long
-        for number, start in enumerate(range(0, len(order), LANES[-1])):
-            some = order[start : start + LANES[-1]]
+        for number, start in enumerate(range(0, len(order), together)):
+            some = order[start : start + together]
             lanes = next(lanes for lanes in LANES if lanes >= len(some))
             rows = np.resize(some, lanes)  # lanes that are left over search again
             looked = positions.take(rows)
             room = next((room for room in _ROOMS if room >= looked.sizes.max()), game.size)
             found = compiled(room, score.platform)(
-                (score.table, score.one_hot),
+                score.table,
                 looked.padded(room),
                 looked.sizes.astype(np.int32),
                 promising(score, looked, history[rows], width),
@@ -76,11 +85,12 @@ def promising(score: Scorer, positions: Positions, history: np.ndarray, width: i
     return guesses
 
 
-def dividing(hot: Array, possible: Array, wanted: Array, room: int, width: int, together: int) -> Array:
+def dividing(game: Game, table: Array, possible: Array, wanted: Array, room: int, width: int, together: int) -> Array:
     """The guesses that part positions most, on the device; as ``promising``, but for what is alike.
 
     Args:
-      hot: the feedbacks as bits, as a ``Scorer`` has them.
+      game: the game.
+      table: uint8[size, size], the feedbacks.
       possible: bool[B, size], the positions.
       wanted: bool[B], whether a position's guesses are asked for; it gets none otherwise.
       room: codes that a position has at most.
@@ -96,7 +106,8 @@ def dividing(hot: Array, possible: Array, wanted: Array, room: int, width: int, 
 
         def ranked() -> Array:
             (codes,) = jnp.nonzero(possible, size=-(-room // 8) * 8, fill_value=0)
-            parts = part_numbers(hot, codes.astype(jnp.int32), possible.sum(dtype=jnp.int32)).astype(jnp.int32)
+            size = possible.sum(dtype=jnp.int32)
+            parts = part_numbers(table, game.feedbacks, codes.astype(jnp.int32), size).astype(jnp.int32)
             best, guesses = lax.top_k(2 * parts + possible.astype(jnp.int32), width)
             return jnp.where(best > 2, guesses, -1).astype(jnp.int32)
 
@@ -119,7 +130,7 @@ def random_game(game: Game, table: Array, possible: Array, secrets: Array, seeds
     Returns:
       float32[B], guesses until the secret is found.
     """
-    every = jnp.arange(len(secrets))
+    every = np.arange(len(secrets))
 
     def guess(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         possible, on, made, seeds = state
@@ -137,5 +148,5 @@ def random_game(game: Game, table: Array, possible: Array, secrets: Array, seeds
 def as_sets(game: Game, codes: Array, sizes: Array) -> Array:
     """Positions int32[B, room], of which the first ``sizes`` int32[B] codes count, as sets bool[B, size]."""
     lanes, room = codes.shape
-    places = jnp.where(jnp.arange(room) < sizes[:, None], codes, game.size)
-    return jnp.zeros((lanes, game.size), bool).at[jnp.arange(lanes)[:, None], places].set(True, mode="drop")
+    places = jnp.where(np.arange(room, dtype=np.int32) < sizes[:, None], codes, np.int32(game.size))
+    return jnp.zeros((lanes, game.size), bool).at[np.arange(lanes)[:, None], places].set(True, mode="drop")

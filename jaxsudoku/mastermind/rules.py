@@ -103,12 +103,14 @@ def table_bytes(game: Game) -> int:
 
 def check_size(game: Game) -> None:
     """Raises GameError where the table of feedbacks takes more than half of the memory that the device has."""
+    check_memory(table_bytes(game), f"{game}: {game.size:,} codes, whose table of feedbacks")
+
+
+def check_memory(size: int, what: str) -> None:
+    """Raises GameError that says what takes so many bytes, where that is more than half of the device's memory."""
     memory = _memory()
-    if 2 * table_bytes(game) > memory:
-        raise GameError(
-            f"{game}: {game.size:,} codes, whose table of feedbacks takes {table_bytes(game):,} bytes, more than half "
-            f"of the {memory:,} that there are"
-        )
+    if 2 * size > memory:
+        raise GameError(f"{what} takes {size:,} bytes, more than half of the {memory:,} that there are")
 
 
 def _memory() -> int:
@@ -175,7 +177,7 @@ def _numbered(game: Game, exact: Array, common: Array) -> Array:
     return number
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=1)
 def feedback_table(game: Game) -> Array:
     """The feedback of every guess with every secret, uint8[size, size], symmetric; made on the device, in blocks.
 
@@ -248,7 +250,7 @@ def parse_code(game: Game, text: str) -> int:
     if len(parts) != game.pegs:
         raise CodeError(f"{text.strip()!r}: a code has {game.pegs} pegs, not {len(parts)}")
     for part in parts:
-        if not part.isascii() or not part.isdecimal() or not 1 <= int(part) <= game.colours:
+        if not _is_number(part) or not 1 <= int(part) <= game.colours:
             raise CodeError(f"{text.strip()!r}: {part!r} is no colour; colours are 1 to {game.colours}")
     code = np.array([int(part) - 1 for part in parts], np.uint8)
     found = int(index_of(game, code))
@@ -264,7 +266,7 @@ def parse_feedback(game: Game, text: str) -> int:
       CodeError: it is no feedback of the game; the message says why.
     """
     parts = _parts(text, digits=game.pegs < 10)
-    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
+    if len(parts) != 2 or not all(map(_is_number, parts)):
         raise CodeError(f"{text.strip()!r}: feedback is two numbers, of pegs that are right and of colours elsewhere")
     pair = int(parts[0]), int(parts[1])
     if sum(pair) > game.pegs:
@@ -277,6 +279,11 @@ def parse_feedback(game: Game, text: str) -> int:
 def _parts(text: str, digits: bool) -> list[str]:
     parts = [part for part in re.split(r"[\s,]+", text.strip()) if part]
     return list(parts[0]) if len(parts) == 1 and digits else parts
+
+
+def _is_number(part: str) -> bool:
+    """Whether it is a number of a few digits, as those of colours and pegs are."""
+    return part.isascii() and part.isdecimal() and len(part) <= 3
 
 
 def code_text(game: Game, code: int) -> str:

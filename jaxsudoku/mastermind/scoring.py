@@ -31,6 +31,9 @@ _UNROLLED = 8
 #: Widths of rows of codes: what fits a row is counted in bytes, what does not in 32 bits. One more is the whole game.
 _WIDTHS = (64, 248)
 
+#: Guesses from which on rows of them are fenced, or XLA gathers them anew for each feedback.
+_FENCED = 64
+
 #: Bytes of scores that one call gives.
 _CALL_BYTES = 1 << 25
 
@@ -112,11 +115,6 @@ class Scorer:
         """The score of every guess: yields (numbers of some positions int64[k], their scores int32[k, size])."""
         return self._answers(positions, worth, _Kind(False, False))
 
-    @functools.cached_property
-    def one_hot(self) -> Array:
-        """The feedbacks as bits, uint16 or uint32[words, size, size], on the device."""
-        return jax.jit(_one_hot, static_argnums=1)(self.table, self.game.feedbacks)
-
     def _answers(self, positions: Positions, worth: Worth, kind: _Kind) -> Iterator[tuple[np.ndarray, Any]]:
         """Calls compiled functions for positions of about one size at a time, on all cores of a CPU."""
         size, sizes = self.game.size, positions.sizes
@@ -144,7 +142,7 @@ class Scorer:
             else:
                 run = _compiled(_united, kind, self.game.feedbacks, worth.largest, self.platform)
                 line = np.array(worth.line, np.int32)
-                found = run(self.one_hot, line, np.int32(worth.bonus), rows, counts, np.int32(len(chosen)))
+                found = run(self.table, line, np.int32(worth.bonus), rows, counts, np.int32(len(chosen)))
             return chosen, jax.tree.map(lambda array: np.asarray(array)[: len(chosen)], found)
 
         workers = usable_cores() if self.platform == "cpu" else 2
@@ -165,7 +163,7 @@ def _ahead(answer: Callable[..., Any], jobs: list[Any], workers: int) -> Iterato
             yield future.result()
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=1)
 def scorer(game: Game) -> Scorer:
     """The scorer of a game, made once. Raises GameError where its table takes more than half of the memory."""
     return Scorer(game)
@@ -193,43 +191,38 @@ def part_sizes(table: Array, feedbacks: int, codes: Array, size: Array) -> Array
         first = chunk * _UNROLLED
         rows = table[lax.dynamic_slice(codes, (first,), (_UNROLLED,))]
         within = first + np.arange(_UNROLLED, dtype=np.int32) < size
-        rows = fence(jnp.where(within[:, None], rows, np.uint8(255)))  # which is no feedback
+        rows = _fenced(jnp.where(within[:, None], rows, np.uint8(255)))  # which is no feedback
         # a few bytes are added up before they are widened
         return counts + functools.reduce(jnp.add, [(row == numbers).astype(jnp.uint8) for row in rows]).astype(dtype)
 
     counts = jnp.zeros((feedbacks, table.shape[1]), dtype)
-    return fence(lax.fori_loop(0, -(-size // _UNROLLED), counted, counts))
+    return _fenced(lax.fori_loop(0, -(-size // _UNROLLED), counted, counts))
 
 
-def part_numbers(one_hot: Array, codes: Array, size: Array) -> Array:
-    """How many different feedbacks the codes of a position get, for every guess.
-
-    Args:
-      one_hot: uint16 or uint32[words, codes, guesses], the feedbacks as bits.
-      codes: int32[width], the first ``size`` of them count; the width is a multiple of 8.
-      size: int32[].
-
-    Returns:
-      uint8[guesses].
-    """
-    codes = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, codes[0])
-
-    def united(chunk: Array, seen: Array) -> Array:
-        rows = one_hot[:, lax.dynamic_slice(codes, (chunk * _UNROLLED,), (_UNROLLED,))]
-        return functools.reduce(jnp.bitwise_or, [rows[:, row] for row in range(_UNROLLED)], seen)
-
-    seen = jnp.zeros((one_hot.shape[0], one_hot.shape[2]), one_hot.dtype)
-    seen = lax.fori_loop(0, -(-size // _UNROLLED), united, seen)
-    return lax.population_count(seen).astype(jnp.uint8).sum(0, dtype=jnp.uint8)
-
-
-def _one_hot(table: Array, feedbacks: int) -> Array:
-    """The feedbacks as bits, uint16 or uint32[words, size, size]."""
+def part_numbers(table: Array, feedbacks: int, codes: Array, size: Array) -> Array:
+    """How many different feedbacks the codes of a position get, for every guess; as ``part_sizes``, uint8[guesses]."""
     dtype = jnp.uint16 if feedbacks <= 16 else jnp.uint32
     bits = jnp.iinfo(dtype).bits
-    places = [table - np.uint8(start) for start in range(0, feedbacks, bits)]  # what is below wraps around
-    one, none = jnp.ones((), dtype), jnp.zeros((), dtype)
-    return jnp.stack([jnp.where(place < bits, one << place.astype(dtype), none) for place in places])
+    codes = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, codes[0])
+    number = jnp.zeros(table.shape[1], jnp.uint8)
+    for start in range(0, feedbacks, bits):
+
+        def united(chunk: Array, seen: Array, start: int = start) -> Array:
+            rows = _fenced(table[lax.dynamic_slice(codes, (chunk * _UNROLLED,), (_UNROLLED,))])
+            for row in rows:
+                place = row - np.uint8(start)  # what is below wraps around
+                bit = jnp.ones((), dtype) << place.astype(dtype)
+                seen = seen | (bit if feedbacks <= bits else jnp.where(place < bits, bit, jnp.zeros((), dtype)))
+            return seen
+
+        seen = lax.fori_loop(0, -(-size // _UNROLLED), united, jnp.zeros(table.shape[1], dtype))
+        number = number + lax.population_count(seen).astype(jnp.uint8)
+    return number
+
+
+def _fenced(array: Array) -> Array:
+    """The array of rows of guesses behind a fence; jax 0.10 can't compile fences of a few bytes, which need none."""
+    return fence(array) if array.shape[-1] >= _FENCED else array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -267,12 +260,12 @@ def _counted(kind: _Kind, feedbacks: int, largest: bool, together: int) -> Calla
 
 def _united(kind: _Kind, feedbacks: int, largest: bool, together: int) -> Callable[..., Any]:
     """Scores by the number of parts, which says all where a part's worth is a line over its size."""
-    del feedbacks, largest
+    del largest
 
-    def run(one_hot: Array, line: Array, bonus: Array, codes: Array, sizes: Array, count: Array) -> Any:
+    def run(table: Array, line: Array, bonus: Array, codes: Array, sizes: Array, count: Array) -> Any:
         def answer(position: tuple[Array, Array]) -> Any:
             slope, start = line
-            score = slope * position[1] + start * part_numbers(one_hot, *position).astype(jnp.int32)
+            score = slope * position[1] + start * part_numbers(table, feedbacks, *position).astype(jnp.int32)
             return kind.answer(score, bonus, *position)
 
         return each(answer, (codes, sizes), count, together)

@@ -28,7 +28,9 @@ class CodeBreaker:
     """
 
     def __init__(self, game: Game, player: Player | Tree, key: Array | int = 0) -> None:
-        """Begins a game, with a player or a tree to choose the guesses."""
+        """Begins a game, with a player or a tree to choose the guesses; ValueError if the tree is of another game."""
+        if isinstance(player, Tree) and player.game != game:
+            raise ValueError(f"the tree is for {player.game}, where the game is {game}")
         self.game = game
         self.answers: list[tuple[int, int]] = []
         self._player, self._key, self._scorer = player, as_key(key), scorer(game)

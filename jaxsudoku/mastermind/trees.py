@@ -78,8 +78,12 @@ class Tree:
 
     @functools.cached_property
     def left(self) -> np.ndarray:
-        """The guesses that these codes take in the mean from there, that of the node included, float64[nodes]."""
-        return self._up(self.attempts) / self.codes - self.depths
+        """The guesses that these codes take in the mean from there, that of the node included, float64[nodes].
+
+        It is NaN where no code comes.
+        """
+        means = self._up(self.attempts) / np.maximum(self.codes, 1) - self.depths
+        return np.where(self.codes > 0, means, np.nan)
 
     def _up(self, of_codes: np.ndarray) -> np.ndarray:
         """Numbers of codes [size] summed up at each node that they come to, int64[nodes]."""
