@@ -66,7 +66,8 @@ class Game:
             )
 
     def __str__(self) -> str:
-        return f"{self.pegs} pegs, {self.colours} colours{'' if self.repeats else ', no colour twice'}"
+        pegs, colours = f"{self.pegs} peg{'s' * (self.pegs != 1)}", f"{self.colours} colour{'s' * (self.colours != 1)}"
+        return f"{pegs}, {colours}{'' if self.repeats else ', no colour twice'}"
 
     @property
     def size(self) -> int:
