@@ -57,7 +57,7 @@ def test_a_player_finds_every_code(player):
 
 @each_player
 def test_a_player_plays_without_repeats_too(player):
-    if player in QUICK and player != "mcts":
+    if player in QUICK:
         pytest.skip("the search is the same as with repeats, and compiling it takes long")
     game = mm.Game(2, 4, repeats=False)
     tree = mm.build(game, player, **QUICK.get(player, {}))
@@ -264,8 +264,13 @@ def test_tree_search_finds_good_guesses():
     random = mm.evaluate(game, "random", trees=200)
     assert random.total / 200 > best + 7
     assert mm.build(game, "mcts", simulations=400, width=16).attempts.sum() <= best + 1
-    # mctx's search dwells on few guesses in so small a game, unless it is made to look around
-    assert mm.build(game, "stochastic-muzero", simulations=200, width=8, exploration=5.0).attempts.sum() <= best + 1
+
+
+@pytest.mark.slow
+def test_the_search_of_mctx_finds_good_guesses():
+    # it dwells on few guesses in so small a game, unless it is made to look around
+    tree = mm.build(mm.Game(2, 6), "stochastic-muzero", simulations=200, width=8, exploration=5.0)
+    assert tree.attempts.sum() <= 133
 
 
 @pytest.mark.parametrize("player", ["mcts", "stochastic-muzero"])

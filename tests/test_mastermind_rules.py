@@ -13,7 +13,7 @@ import pytest
 from jaxsudoku.mastermind import rules
 from jaxsudoku.mastermind.positions import Positions, distinct, split
 from jaxsudoku.mastermind.rules import CodeError, Game, GameError
-from jaxsudoku.mastermind.scoring import Worth, scorer
+from jaxsudoku.mastermind.scoring import Scorer, Worth, scorer
 from jaxsudoku.mastermind.symmetry import canonical, first_of_kind
 
 GAMES = [Game(1, 1), Game(1, 5), Game(2, 3), Game(3, 4), Game(4, 4), Game(3, 5, repeats=False), Game(5, 2)]
@@ -236,6 +236,21 @@ def test_scores_are_what_plain_counting_gives(name):
     for codes, row, guess, least in zip(positions, expected, guesses, scores, strict=True):
         assert guess == codes[row[codes].argmin()]
         assert least == row[guess]
+
+
+@pytest.mark.parametrize("name", ["squares", "parts"])
+def test_scores_of_positions_side_by_side(name):
+    """An accelerator takes many positions at a time; what it gives is the same."""
+    game, worth = Game(3, 4), WORTHS[name]
+    positions = _some_positions(game, 3, 20)
+    score = Scorer(game)
+    alone = score.best(positions, worth)
+    score.platform = "gpu"  # as far as the way of working goes
+    together = score.best(positions, worth)
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+    ((chosen, scores),) = score.scores(positions, worth)
+    np.testing.assert_array_equal(scores.min(axis=1), alone[1][chosen])
 
 
 def test_up_to_where_parts_alone_count():
