@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from jaxsudoku import __version__
@@ -17,6 +17,7 @@ from . import mastermind_flags
 from .fields import add_config
 from .history import RECORDED
 from .report import QUOTED
+from .values import add_seed, at_least, board, bounds
 
 _EPILOG = """\
 examples:
@@ -237,13 +238,13 @@ def build_parser(solver: str | None = None, player: str | None = None) -> Parser
     existing.add_argument("--force", action="store_true", help="replace an existing output")
 
     count = _command(commands, "count", "count solutions up to a limit", _COUNT_EPILOG)
-    count.add_argument("--limit", type=_at_least(1), default=2, metavar="N",
+    count.add_argument("--limit", type=at_least(1), default=2, metavar="N",
                        help="solutions of a puzzle to stop at; 2 tells if it is proper (default: 2)")  # fmt: skip
     _add_running(count)
     count.add_argument("--force", action="store_true", help="replace an existing output")
 
     show = _command(commands, "show", "draw one puzzle", f"{_INPUT}\nColours are left out if NO_COLOR is set.\n")
-    show.add_argument("--index", type=_at_least(1), default=1, metavar="N",
+    show.add_argument("--index", type=at_least(1), default=1, metavar="N",
                       help="which puzzle of the input, counted from 1 (default: 1)")  # fmt: skip
     show.add_argument("--solve", action="store_true", help="draw its solution, with the givens set apart")
 
@@ -256,14 +257,14 @@ def build_parser(solver: str | None = None, player: str | None = None) -> Parser
     _add_wishes(build)
     _add_running(build, folder=True)
     build.add_argument("--format", choices=("npz", "parquet"), help="of the shards (default: npz)")
-    build.add_argument("--shard-size", type=_at_least(1), default=65536, metavar="N",
+    build.add_argument("--shard-size", type=at_least(1), default=65536, metavar="N",
                        help="puzzles in a shard (default: 65536)")  # fmt: skip
     clear_of = "puzzles whose solutions must not occur, up to symmetry (9x9); may be repeated"
     build.add_argument("--exclude", metavar="FILE", action="append", default=[], help=clear_of)
     build.add_argument("--resume", action="store_true", help="go on with an interrupted build")
 
     rate = _command(commands, "rate", "tell how hard puzzles are", _RATE_EPILOG)
-    rate.add_argument("--searches", type=_at_least(1), default=8, metavar="N",
+    rate.add_argument("--searches", type=at_least(1), default=8, metavar="N",
                       help="searches whose branch nodes are averaged (default: 8)")  # fmt: skip
     _add_running(rate)
     _add_writing(rate, "default: by the output's suffix, csv on the standard output")
@@ -271,7 +272,7 @@ def build_parser(solver: str | None = None, player: str | None = None) -> Parser
     evaluate = _command(commands, "evaluate", "measure how good a network is", _EVALUATE_EPILOG, named=True)
     _add_evaluation(evaluate)
 
-    mastermind_flags.add(commands, player, _at_least, _add_seed)
+    mastermind_flags.add(commands, player)
 
     if solver is not None:
         from jaxsudoku import solvers
@@ -315,8 +316,8 @@ def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = 
     elif reads:
         parser.add_argument("input", metavar="INPUT", help="file of puzzles, - for the standard input")
     else:
-        parser.add_argument("count", metavar="COUNT", type=_at_least(1), help="how many puzzles")
-    parser.add_argument("--board", type=_board, default=Board.classic(9), metavar="BOARD",
+        parser.add_argument("count", metavar="COUNT", type=at_least(1), help="how many puzzles")
+    parser.add_argument("--board", type=board, default=Board.classic(9), metavar="BOARD",
                         help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), or jigsaw: and a "
                              "label for each cell, rows parted by / (default: 9)")  # fmt: skip
     parser.set_defaults(parser=parser, config=None, guided=False, numbers=())
@@ -324,21 +325,21 @@ def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = 
 
 
 def _add_wishes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--clues", type=_range(int), metavar="N|A:B",
+    parser.add_argument("--clues", type=bounds(int), metavar="N|A:B",
                         help="number of clues, or a range with either end left out, of which a number is drawn for "
                              "each puzzle; one that becomes minimal before has more (default: whatever a minimal "
                              "puzzle has)")  # fmt: skip
     parser.add_argument("--minimal", action="store_true",
                         help="no clue may be superfluous; always so without --clues")  # fmt: skip
-    parser.add_argument("--rating", type=_range(float), metavar="A:B",
+    parser.add_argument("--rating", type=bounds(float), metavar="A:B",
                         help="range of ratings, see `jaxsudoku rate`, with either end left out")  # fmt: skip
     parser.add_argument("--pattern", default="none", metavar="NAME",
                         help="symmetry of the places of clues: half-turn, quarter-turn, left-right, top-bottom, "
                              "diagonal, antidiagonal or full (default: none)")  # fmt: skip
-    parser.add_argument("--steps", type=_at_least(0), metavar="N",
+    parser.add_argument("--steps", type=at_least(0), metavar="N",
                         help="steps of a search in each puzzle's neighbourhood towards fewer clues or a higher rating "
                              "(default: 256 where the rating is bounded from below, else 0)")  # fmt: skip
-    parser.add_argument("--attempts", type=_at_least(1), default=200, metavar="N",
+    parser.add_argument("--attempts", type=at_least(1), default=200, metavar="N",
                         help="attempts at a puzzle before giving up (default: 200)")  # fmt: skip
 
 
@@ -351,48 +352,26 @@ def _add_evaluation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iterative", action=argparse.BooleanOptionalAction, default=True,
                         help="also solve by filling the surest cell, then the rules, and so on, which takes by far the "
                              "most time (default: do)")  # fmt: skip
-    parser.add_argument("--positions", type=_at_least(0), default=10_000, metavar="N",
+    parser.add_argument("--positions", type=at_least(0), default=10_000, metavar="N",
                         help="positions on which the value is judged, puzzles filled in part, rightly or not "
                              "(default: 10000)")  # fmt: skip
-    parser.add_argument("--iterations", type=_at_least(1), metavar="N",
+    parser.add_argument("--iterations", type=at_least(1), metavar="N",
                         help="iterations of the network, if it has any (default: as in training)")  # fmt: skip
     parser.add_argument("--dtype", metavar="NAME",
                         help="what the network computes in, such as bfloat16 (default: as in training)")  # fmt: skip
-    parser.add_argument("--limit", type=_at_least(1), metavar="N", help="puzzles from the beginning (default: all)")
+    parser.add_argument("--limit", type=at_least(1), metavar="N", help="puzzles from the beginning (default: all)")
     parser.add_argument("--json", metavar="FILE", help="file for the figures, as a JSON object")
     parser.add_argument("--plot", metavar="FILE", help="file for a picture, such as report.png (needs the extra plot)")
     parser.add_argument("--force", action="store_true", help="replace existing outputs")
-    parser.add_argument("--batch-size", type=_at_least(1), metavar="N",
+    parser.add_argument("--batch-size", type=at_least(1), metavar="N",
                         help="positions in a forward pass (default: by the machine)")  # fmt: skip
-    _add_seed(parser)
+    add_seed(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
-
-
-def _add_seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=_at_least(0, below=2**32), default=0, metavar="N",
-                        help="seed of whatever is random (default: 0)")  # fmt: skip
 
 
 def _add_writing(parser: argparse.ArgumentParser, kinds: str) -> None:
     parser.add_argument("--format", choices=("text", "csv", "parquet"), help=kinds)
     parser.add_argument("--force", action="store_true", help="replace an existing output")
-
-
-def _range(kind: type) -> Callable[[str], Any]:
-    """A range "A:B" as a pair, None for an end that is left out; one number as itself."""
-
-    def convert(text: str) -> Any:
-        try:
-            ends = [kind(end) if end else None for end in text.split(":")]
-        except ValueError:
-            ends = []
-        if len(ends) == 2 and text != ":":
-            return tuple(ends)
-        if len(ends) == 1 and ends[0] is not None:
-            return ends[0] if kind is int else (ends[0], ends[0])
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor a range such as 20:30, 20: or :30")
-
-    return convert
 
 
 def _add_running(parser: argparse.ArgumentParser, folder: bool = False) -> None:
@@ -402,32 +381,11 @@ def _add_running(parser: argparse.ArgumentParser, folder: bool = False) -> None:
         parser.add_argument(
             "--output", default="-", metavar="FILE", help="file of answers (default: the standard output)"
         )
-    parser.add_argument("--batch-size", type=_at_least(1), metavar="N",
+    parser.add_argument("--batch-size", type=at_least(1), metavar="N",
                         help="puzzles read, solved and written at a time; fewer of hard ones shows progress and saves "
                              "work sooner (default: by the machine)")  # fmt: skip
-    _add_seed(parser)
+    add_seed(parser)
     parser.add_argument("--json", action="store_true",
                         help="summary as a JSON object, on the standard output unless the answers go there; then on "
                              "the standard error")  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="neither progress nor summary; errors are still reported")
-
-
-def _board(name: str) -> Board:
-    try:
-        return Board.named(name)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
-    def convert(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
-        if number < lowest or (below is not None and number >= below):
-            limits = f"at least {lowest}" if below is None else f"between {lowest} and {below - 1}"
-            raise argparse.ArgumentTypeError(f"must be {limits}, not {number}")
-        return number
-
-    return convert

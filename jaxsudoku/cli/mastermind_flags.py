@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .fields import add_config
+from .values import add_seed, at_least
 
 _EPILOG = """\
 examples:
@@ -57,16 +58,14 @@ The strategy is replayed against every code, without any search.
 """
 
 
-def add(
-    commands: Any, player: str | None, at_least: Callable[..., Any], add_seed: Callable[[argparse.ArgumentParser], None]
-) -> None:
+def add(commands: Any, player: str | None) -> None:
     """Adds the command, with the flags of a player's config if one is named."""
     what = "play Mastermind, and measure those who do"
     parser = commands.add_parser("mastermind", help=what, description=f"{what.capitalize()}.", epilog=_EPILOG)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     play = _action(actions, "play", "play a game against a player", _PLAY_EPILOG)
-    _add_game(play, at_least)
+    _add_game(play)
     play.add_argument("--you", choices=("hold", "guess"), default="hold",
                       help="hold the secret and answer, or guess one that is held (default: hold)")  # fmt: skip
     play.add_argument("--player", default="entropy", metavar="NAME", help=_player_help(player))
@@ -75,7 +74,7 @@ def add(
                       help="seed of all that is random, the secret too (default: another every time)")  # fmt: skip
 
     evaluate = _action(actions, "evaluate", "play all secrets of a game against players", _EVALUATE_EPILOG)
-    _add_game(evaluate, at_least)
+    _add_game(evaluate)
     evaluate.add_argument("--player", action="append", metavar="NAME",
                           help=f"{_player_help(player)}; may be repeated; all for all of them")  # fmt: skip
     evaluate.add_argument("--trees", type=at_least(1), default=1, metavar="N",
@@ -147,7 +146,7 @@ def _action(actions: Any, name: str, what: str, epilog: str) -> Any:
     return parser
 
 
-def _add_game(parser: argparse.ArgumentParser, at_least: Callable[..., Any]) -> None:
+def _add_game(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pegs", type=at_least(1), metavar="N", help="pegs of a code (default: 4)")
     parser.add_argument("--colours", type=at_least(1), metavar="N",
                         help="colours that a peg may have (default: 6)")  # fmt: skip

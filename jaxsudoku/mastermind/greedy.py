@@ -119,7 +119,7 @@ def greedy_player(name: str) -> Callable[[Game, GreedyConfig], Player]:
         def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
             if history.shape[1] or config.openings == 1:
                 return follow(positions, history, key)
-            return np.full(len(positions), opening, np.int32) if len(positions) else np.zeros(0, np.int32)
+            return np.full(len(positions), opening, np.int32)
 
         opening = _best_opening(game, follow, coarse, config) if config.openings > 1 else -1
         return choose

@@ -16,10 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.batches import compiler_options
-
 from .config import MctsConfig
-from .rollouts import LANES, Search, as_sets, dividing, random_game, search_player
+from .rollouts import as_sets, dividing, ending, random_game, search_player
 from .rules import Game
 from .trees import Player
 
@@ -49,17 +47,10 @@ def mcts_player(game: Game, config: MctsConfig) -> Player:
     """The guess that is best even at the far end of its confidence interval (the secure child, Chaslot et al. 2008)."""
     width = min(config.width or game.size, game.size)
     tree = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
-    return search_player(game, width, tree, functools.partial(_compiled, game, config, width))
+    return search_player(game, config, width, tree, _search)
 
 
 # ---------------------------------------------------------------------- on the device
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(game: Game, config: MctsConfig, width: int, room: int, platform: str) -> Search:
-    del room  # the shape of positions tells
-    search = functools.partial(_search, game, config, width, 1 if platform == "cpu" else LANES[-1])
-    return jax.jit(search, compiler_options=compiler_options(platform))
 
 
 class _Game(NamedTuple):
@@ -89,7 +80,6 @@ class _Game(NamedTuple):
 def _search(
     game: Game,
     config: MctsConfig,
-    width: int,
     together: int,
     table: Array,
     codes: Array,
@@ -97,15 +87,9 @@ def _search(
     first: Array,
     key: Array,
 ) -> Array:
-    """The guesses int32[B] for positions.
-
-    Args:
-      table: uint8[size, size], the feedbacks.
-      codes: int32[B, room], the first ``sizes`` int32[B] of them count.
-      first: int32[B, width], the guesses to choose from, -1 = none.
-      key: a JAX key.
-    """
+    """The guesses for positions, as ``rollouts.Search`` has it."""
     lanes, room = codes.shape
+    width = first.shape[1]
     nodes = config.simulations + 1
     every = np.arange(lanes)
     forest = Forest(
@@ -137,9 +121,7 @@ def _search(
         size = possible.sum(-1, dtype=jnp.int32)
         heard = heard.astype(jnp.int32)
         child = forest.children[every, at.node, place, heard]
-        known = (size <= 2) | (heard == game.win)
-        # of two codes the first guess is right every other time
-        rest = jnp.where(heard == game.win, 0.0, jnp.where(size == 1, 1.0, 1.5))
+        known, rest = ending(game, heard, size)
         path = at.path.at[every, at.made].set(jnp.stack([at.node, place], axis=-1))
         deep = at.made + 1 >= path.shape[1]
         after = _Game(
@@ -147,7 +129,7 @@ def _search(
             possible=possible,
             path=path,
             made=at.made + 1,
-            rest=jnp.where(known, rest, -1.0).astype(jnp.float32),
+            rest=jnp.where(known, rest, -1.0),
             on=~known & (child >= 0) & ~deep,
             new=~known & (child < 0) & ~deep,
             heard=heard,

@@ -7,7 +7,6 @@ known. What a position is worth beyond that is what a random game from it takes.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -16,10 +15,8 @@ import mctx
 import numpy as np
 from jax import Array
 
-from jaxsudoku.batches import compiler_options
-
 from .config import StochasticMuZeroConfig
-from .rollouts import LANES, Search, as_sets, dividing, random_game, search_player
+from .rollouts import as_sets, dividing, ending, random_game, search_player
 from .rules import Game, pack, unpack, words
 from .trees import Player
 
@@ -32,14 +29,7 @@ def stochastic_muzero_player(game: Game, config: StochasticMuZeroConfig) -> Play
     width = min(config.width, game.size)
     # mctx keeps seven numbers for each move, guesses and feedbacks, and what stands at each node
     tree = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
-    return search_player(game, width, tree, functools.partial(_compiled, game, config, width))
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(game: Game, config: StochasticMuZeroConfig, width: int, room: int, platform: str) -> Search:
-    together = 1 if platform == "cpu" else LANES[-1]
-    search = functools.partial(_search, game, config, _Model(game, width, room, together))
-    return jax.jit(search, compiler_options=compiler_options(platform))
+    return search_player(game, config, width, tree, _search)
 
 
 class _State(NamedTuple):
@@ -98,7 +88,7 @@ class _Model:
         possible = unpack(self._game, after.possible) & (table[after.guess] == heard[:, None].astype(jnp.uint8))
         sizes = possible.sum(-1, dtype=jnp.int32)
         rest = self._rest(table, key, possible, _drawn(key, possible), heard)
-        known = (heard == self._game.win) | (sizes <= 2)
+        known, _ = ending(self._game, heard, sizes)
         guesses = dividing(self._game, table, possible, ~known & (sizes > 0), self._room, self._width, self._together)
         output = mctx.ChanceRecurrentFnOutput(
             action_logits=self.logits(guesses),
@@ -116,11 +106,9 @@ class _Model:
     def _rest(self, table: Array, key: Array, possible: Array, secrets: Array, heard: Array) -> Array:
         """Guesses float32[B] that follow: in the mean where no more than two codes are left, else in a random game."""
         sizes = possible.sum(-1, dtype=jnp.int32)
-        on = (heard != self._game.win) & (sizes > 2)
+        known, rest = ending(self._game, heard, sizes)
         seeds = jax.random.bits(jax.random.fold_in(key, 1), secrets.shape, jnp.uint32)
-        played = random_game(self._game, table, possible, secrets, seeds, on)
-        few = jnp.where(sizes == 1, 1.0, 1.5).astype(jnp.float32)
-        return jnp.where(on, played, jnp.where(heard == self._game.win, 0.0, few))
+        return jnp.where(known, rest, random_game(self._game, table, possible, secrets, seeds, ~known))
 
 
 def _drawn(key: Array, possible: Array) -> Array:
@@ -132,14 +120,15 @@ def _drawn(key: Array, possible: Array) -> Array:
 def _search(
     game: Game,
     config: StochasticMuZeroConfig,
-    model: _Model,
+    together: int,
     table: Array,
     codes: Array,
     sizes: Array,
     first: Array,
     key: Array,
 ) -> Array:
-    """The guesses int32[B] for positions, as in ``mcts``."""
+    """The guesses for positions, as ``rollouts.Search`` has it."""
+    model = _Model(game, first.shape[1], codes.shape[1], together)
     possible = as_sets(game, codes, sizes)
     of_root, of_search = jax.random.split(key)
     secrets = _drawn(of_root, possible)

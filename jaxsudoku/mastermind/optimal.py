@@ -38,7 +38,6 @@ _OPEN, _LOOKED = 2048, 8192
 #: Up to this size a guess's bound is by the number of its parts at most, which is quick; beyond by their sizes.
 _SMALL = 28
 
-
 #: Calls within each other for a guess of a game, and for all of them.
 _CALLS, _MOST_CALLS = 4, 10_000
 

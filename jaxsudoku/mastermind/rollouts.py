@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.typing import ArrayLike
 
+from jaxsudoku.batches import compiler_options
 from jaxsudoku.mixing import APART, mix
 
 from .greedy import worth
@@ -26,19 +28,27 @@ _ROOMS = (64,)
 #: Bytes that the trees of positions that are searched together may take.
 _TREES = 1 << 30
 
-#: A compiled search: the feedbacks uint8[size, size], positions int32[B, room] and their sizes int32[B], the guesses to
-#: choose from int32[B, width], a key; to the guesses int32[B].
-Search = Callable[[Array, ArrayLike, ArrayLike, ArrayLike, Array], Array]
+#: A search on the device: a game, a player's settings, how many positions are looked at together; the feedbacks
+#: uint8[size, size], positions int32[B, room], of which the first ``sizes`` int32[B] codes count, the guesses to choose
+#: from int32[B, width], -1 = none, and a key; to the guesses int32[B].
+Search = Callable[[Game, Any, int, Array, Array, Array, Array, Array], Array]
 
 
-def search_player(game: Game, width: int, tree_bytes: int, compiled: Callable[[int, str], Search]) -> Player:
+@functools.lru_cache(maxsize=64)
+def _compiled(search: Search, game: Game, config: Any, platform: str) -> Callable[..., Array]:
+    together = 1 if platform == "cpu" else LANES[-1]
+    return jax.jit(functools.partial(search, game, config, together), compiler_options=compiler_options(platform))
+
+
+def search_player(game: Game, config: Any, width: int, tree_bytes: int, search: Search) -> Player:
     """A player that searches many positions together.
 
     Args:
       game: the game.
+      config: the search's settings, hashable.
       width: guesses to choose from.
       tree_bytes: what a position's tree takes.
-      compiled: gives the search for positions of so many codes at most on a platform.
+      search: the search.
 
     Raises:
       GameError: a tree takes more than half of the memory.
@@ -56,7 +66,7 @@ def search_player(game: Game, width: int, tree_bytes: int, compiled: Callable[[i
             rows = np.resize(some, lanes)  # lanes that are left over search again
             looked = positions.take(rows)
             room = next((room for room in _ROOMS if room >= looked.sizes.max()), game.size)
-            found = compiled(room, score.platform)(
+            found = _compiled(search, game, config, score.platform)(
                 score.table,
                 looked.padded(room),
                 looked.sizes.astype(np.int32),
@@ -143,6 +153,23 @@ def random_game(game: Game, table: Array, possible: Array, secrets: Array, seeds
 
     state = possible, on, jnp.zeros(len(secrets), jnp.int32), seeds
     return lax.while_loop(lambda state: state[1].any(), guess, state)[2].astype(jnp.float32)
+
+
+def ending(game: Game, heard: Array, sizes: Array) -> tuple[Array, Array]:
+    """How games go on where no more than two codes are left.
+
+    Args:
+      game: the game.
+      heard: int[B], the last feedbacks.
+      sizes: int32[B], the codes that they left.
+
+    Returns:
+      (known bool[B], whether that is all that is left or the secret is found; if so, the guesses to come float32[B], of
+      two codes in the mean, as the first is right every other time).
+    """
+    won = heard == game.win
+    rest = jnp.where(won, 0.0, jnp.where(sizes == 1, 1.0, 1.5)).astype(jnp.float32)
+    return won | (sizes <= 2), rest
 
 
 def as_sets(game: Game, codes: Array, sizes: Array) -> Array:

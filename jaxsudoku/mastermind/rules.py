@@ -97,14 +97,9 @@ class Game:
         return _codes(self)
 
 
-def table_bytes(game: Game) -> int:
-    """The bytes of the table of feedbacks."""
-    return game.size**2
-
-
 def check_size(game: Game) -> None:
     """Raises GameError where the table of feedbacks takes more than half of the memory that the device has."""
-    check_memory(table_bytes(game), f"{game}: {game.size:,} codes, whose table of feedbacks")
+    check_memory(game.size**2, f"{game}: {game.size:,} codes, whose table of feedbacks")
 
 
 def check_memory(size: int, what: str) -> None:

@@ -131,7 +131,7 @@ class Scorer:
         def answer(job: tuple[bool, int, np.ndarray]) -> tuple[np.ndarray, Any]:
             counted, width, chosen = job
             some = positions.take(chosen)
-            room = min(most, *(room for room in _ROOMS if room >= len(chosen)), most)
+            room = min([most, *(room for room in _ROOMS if room >= len(chosen))])
             rows = np.zeros((room, -(-width // _UNROLLED) * _UNROLLED), np.int32)
             rows[: len(chosen)] = some.padded(rows.shape[1])
             counts = np.zeros(room, np.int32)

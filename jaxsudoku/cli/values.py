@@ -1,0 +1,56 @@
+"""What the values of flags may be, and a flag that many commands have."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from jaxsudoku.board import Board
+
+
+def board(name: str) -> Board:
+    """A board by its name."""
+    try:
+        return Board.named(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
+    """A whole number from ``lowest`` on, and less than ``below`` if that is named."""
+
+    def convert(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        if number < lowest or (below is not None and number >= below):
+            limits = f"at least {lowest}" if below is None else f"between {lowest} and {below - 1}"
+            raise argparse.ArgumentTypeError(f"must be {limits}, not {number}")
+        return number
+
+    return convert
+
+
+def bounds(kind: type) -> Callable[[str], Any]:
+    """A range "A:B" as a pair, None for an end that is left out; one number as itself."""
+
+    def convert(text: str) -> Any:
+        try:
+            ends = [kind(end) if end else None for end in text.split(":")]
+        except ValueError:
+            ends = []
+        if len(ends) == 2 and text != ":":
+            return tuple(ends)
+        if len(ends) == 1 and ends[0] is not None:
+            return ends[0] if kind is int else (ends[0], ends[0])
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor a range such as 20:30, 20: or :30")
+
+    return convert
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """The flag of the seed, 0 by default."""
+    parser.add_argument("--seed", type=at_least(0, below=2**32), default=0, metavar="N",
+                        help="seed of whatever is random (default: 0)")  # fmt: skip
