@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array, lax
 
 from .config import MctsConfig
-from .rollouts import as_sets, dividing, ending, random_game, search_player
+from .rollouts import as_sets, dividing, doubts, ending, random_game, safest, search_player
 from .rules import Game
 from .trees import Player
 
@@ -44,7 +44,7 @@ class Forest(NamedTuple):
 
 
 def mcts_player(game: Game, config: MctsConfig) -> Player:
-    """The guess that is best even at the far end of its confidence interval (the secure child, Chaslot et al. 2008)."""
+    """The guess that a search finds safest."""
     width = min(config.width or game.size, game.size)
     tree = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
     return search_player(game, config, width, tree, _search)
@@ -101,16 +101,13 @@ def _search(
     )
     possible = as_sets(game, codes, sizes)
 
-    def confidence(visits: Array, totals: Array) -> tuple[Array, Array]:
-        """The mean of each guess of [B, width], and how far off it may be."""
-        tried = jnp.maximum(visits, 1).astype(jnp.float32)
-        everything = jnp.log(jnp.maximum(visits.sum(-1, keepdims=True), 1).astype(jnp.float32))
-        return totals / tried, config.exploration * jnp.sqrt(everything / tried)
+    def means(visits: Array, totals: Array) -> Array:
+        """The mean of each guess of [B, width]."""
+        return totals / jnp.maximum(visits, 1).astype(jnp.float32)
 
     def select(visits: Array, totals: Array, guesses: Array) -> Array:
         """The place of the guess to make, of [B, width]: of untried ones the first, else by the confidence bound."""
-        means, doubts = confidence(visits, totals)
-        bound = jnp.where(visits > 0, means - doubts, -jnp.inf)
+        bound = jnp.where(visits > 0, means(visits, totals) - config.exploration * doubts(visits), -jnp.inf)
         return jnp.argmin(jnp.where(guesses < 0, jnp.inf, bound), axis=-1).astype(jnp.int32)
 
     def down(forest: Forest, secrets: Array, at: _Game) -> _Game:
@@ -165,6 +162,5 @@ def _search(
         )
 
     forest = lax.fori_loop(0, config.simulations, simulate, forest)
-    means, doubts = confidence(forest.visits[:, 0], forest.totals[:, 0])
-    safest = jnp.where(forest.visits[:, 0] > 0, means + doubts, jnp.inf)
-    return first[every, jnp.argmin(safest, axis=-1)]
+    visits, totals = forest.visits[:, 0], forest.totals[:, 0]
+    return safest(first, visits, means(visits, totals), config.exploration)

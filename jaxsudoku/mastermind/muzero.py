@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from .config import StochasticMuZeroConfig
-from .rollouts import as_sets, dividing, ending, random_game, search_player
+from .rollouts import as_sets, dividing, ending, random_game, safest, search_player
 from .rules import Game, pack, unpack, words
 from .trees import Player
 
@@ -25,7 +25,7 @@ _ABSENT = np.finfo(np.float32).min
 
 
 def stochastic_muzero_player(game: Game, config: StochasticMuZeroConfig) -> Player:
-    """The guess that the search visits most."""
+    """The guess that a search finds safest."""
     width = min(config.width, game.size)
     # mctx keeps seven numbers for each move, guesses and feedbacks, and what stands at each node
     tree = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
@@ -147,5 +147,6 @@ def _search(
             dirichlet_fraction=0.0,
             pb_c_init=config.exploration,
         )
-    weights = jnp.where(first >= 0, found.action_weights[:, : first.shape[1]], -1.0)
-    return jnp.take_along_axis(first, jnp.argmax(weights, axis=-1)[:, None], axis=1)[:, 0]
+    root = found.search_tree.summary()
+    guesses = slice(first.shape[1])  # of all moves; the rest are feedbacks
+    return safest(first, root.visit_counts[:, guesses], -root.qvalues[:, guesses], 1.0)

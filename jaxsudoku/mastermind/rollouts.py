@@ -1,4 +1,4 @@
-"""What tree searches share: the guesses worth trying, and random games to the end."""
+"""What tree searches share: the guesses worth trying, random games to the end, and the choice after the search."""
 
 from __future__ import annotations
 
@@ -170,6 +170,35 @@ def ending(game: Game, heard: Array, sizes: Array) -> tuple[Array, Array]:
     won = heard == game.win
     rest = jnp.where(won, 0.0, jnp.where(sizes == 1, 1.0, 1.5)).astype(jnp.float32)
     return won | (sizes <= 2), rest
+
+
+def doubts(visits: Array) -> Array:
+    """How far off, in guesses, the means of games may be: half of the confidence interval of UCB1 (Auer et al. 2002).
+
+    Args:
+      visits: int32[B, width], the games of each guess; of one without any, as if it had one.
+
+    Returns:
+      float32[B, width].
+    """
+    together = jnp.maximum(visits.sum(-1, keepdims=True), 1)
+    return jnp.sqrt(jnp.log(together.astype(jnp.float32)) / jnp.maximum(visits, 1).astype(jnp.float32))
+
+
+def safest(guesses: Array, visits: Array, means: Array, doubt: float) -> Array:
+    """The guess that is best even at the far end of its confidence interval (the secure child, Chaslot et al. 2008).
+
+    Args:
+      guesses: int32[B, width], numbers of codes.
+      visits: int32[B, width], the games of each guess; one without any is not chosen.
+      means: float32[B, width], the guesses that these took.
+      doubt: how wide the interval is, times ``doubts``.
+
+    Returns:
+      int32[B], numbers of codes.
+    """
+    worst = jnp.where(visits > 0, means + doubt * doubts(visits), jnp.inf)
+    return jnp.take_along_axis(guesses, jnp.argmin(worst, axis=-1)[:, None], axis=1)[:, 0]
 
 
 def as_sets(game: Game, codes: Array, sizes: Array) -> Array:
