@@ -2,7 +2,8 @@
 
 A guess leads to an afterstate, whose chance outcomes are the feedbacks, as likely as there are codes that would give
 them; an outcome leads to the next position. A guess costs one; where at most two codes are left the rest of the game is
-known. What a position is worth beyond that is what a random game from it takes.
+known. What a position is worth beyond that is what a random game from it takes, and a guess is the likelier beforehand
+the more it parts a position.
 """
 
 from __future__ import annotations
@@ -99,9 +100,10 @@ class _Model:
         return output, _State(pack(possible), guesses)
 
     def logits(self, guesses: Array) -> Array:
-        """The same for all guesses int32[B, width] that there are; where there are none, for all places."""
+        """Of guesses int32[B, width] the k-th is 1/k times as likely as the first; without any, of places."""
         there = (guesses >= 0) | (guesses < 0).all(-1, keepdims=True)
-        return jnp.where(there, 0.0, _ABSENT).astype(jnp.float32)
+        ranks = np.arange(1, guesses.shape[-1] + 1, dtype=np.float32)
+        return jnp.where(there, -np.log(ranks), _ABSENT).astype(jnp.float32)
 
     def _rest(self, table: Array, key: Array, possible: Array, secrets: Array, heard: Array) -> Array:
         """Guesses float32[B] that follow: in the mean where no more than two codes are left, else in a random game."""
