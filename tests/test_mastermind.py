@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxsudoku.mastermind as mm
-from jaxsudoku.mastermind import greedy, players, report
+from jaxsudoku.mastermind import greedy, players, report, rollouts
 from jaxsudoku.mastermind.greedy import lost_information
 from jaxsudoku.mastermind.lookahead import estimate
 from jaxsudoku.mastermind.optimal import Search, fewest
@@ -266,6 +266,16 @@ def test_tree_search_finds_good_guesses():
     assert mm.build(game, "mcts", simulations=400, width=16).attempts.sum() <= best + 1
 
 
+def test_a_search_trusts_few_games_little():
+    guesses = np.array([[7, 3, 5, -1], [7, 3, 5, 8]], np.int32)
+    visits = np.array([[50, 2, 40, 0], [1, 1, 0, 0]], np.int32)
+    means = np.array([[3.0, 2.5, 2.9, 0.0], [3.0, 2.5, 0.0, 0.0]], np.float32)
+    assert rollouts.safest(guesses, visits, means, 1.0).tolist() == [5, 3]
+    assert rollouts.safest(guesses, visits, means, 0.0).tolist() == [3, 3]
+    intervals = np.sqrt(np.log([[92], [2]]) / np.maximum(visits, 1))
+    np.testing.assert_allclose(rollouts.doubts(visits), intervals, rtol=1e-6)
+
+
 @pytest.mark.slow
 def test_the_search_of_mctx_finds_good_guesses():
     # it dwells on few guesses in so small a game, unless it is made to look around
@@ -458,6 +468,10 @@ def test_answers_that_no_code_fits_are_told_and_taken_back():
     tree = mm.build(game, "random")
     with pytest.raises(mm.InconsistentError, match="no code fits 0 3 to 111$"):
         mm.CodeBreaker(game, tree).hear(code("111"), heard("0 3"))
+    with pytest.raises(mm.CodeError, match=r"a feedback is a number from 0 to \d+, not \(0, 3\)"):
+        mm.CodeBreaker(game, tree).hear(code("111"), (0, 3))
+    with pytest.raises(mm.CodeError, match=rf"a code is a number from 0 to {game.size - 1}, not {game.size}"):
+        mm.CodeBreaker(game, tree).hear(game.size, 0)
     with pytest.raises(IndexError):
         mm.CodeBreaker(game, tree).undo()
     with pytest.raises(ValueError, match="the tree is for 2 pegs, 3 colours, where the game is 3 pegs, 4 colours"):

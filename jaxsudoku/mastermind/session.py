@@ -9,7 +9,7 @@ from jax import Array
 from jaxsudoku.batches import as_key
 
 from .positions import Positions
-from .rules import Game, code_text, feedback_text
+from .rules import CodeError, Game, code_text, feedback_text
 from .scoring import scorer
 from .trees import Player, Tree, TreeError
 
@@ -61,12 +61,16 @@ class CodeBreaker:
         return int(tree.guesses[node])
 
     def hear(self, guess: int, feedback: int) -> None:
-        """Takes the answer to a guess.
+        """Takes the answer to a guess, both as numbers; ``parse_code`` and ``parse_feedback`` make them of texts.
 
         Raises:
+          CodeError: there is no such code or feedback.
           InconsistentError: no code fits all answers; the message says which of them may be wrong. The game stays as it
             was.
         """
+        for what, number, size in (("code", guess, self.game.size), ("feedback", feedback, self.game.feedbacks)):
+            if number not in range(size):
+                raise CodeError(f"{self.game}: a {what} is a number from 0 to {size - 1}, not {number!r}")
         possible = self.possible[self._scorer.host[guess, self.possible] == feedback]
         if not len(possible):
             raise InconsistentError(self._contradiction([*self.answers, (guess, feedback)]))
