@@ -2,8 +2,9 @@
 
 The rules run on planes for the whole batch first, and puzzles that they solve cost no call of the network. The others
 queue up for a block of lanes, all of which the network looks at in every step; a lane whose puzzle has come to its end
-takes the next one at once. What a lane does depends on its puzzle and on that puzzle's own key alone, so results are
-the same whatever the number of lanes, up to the rounding of the network's sums.
+takes the next one at once. Behind the end of the queue, when few lanes are at work, it looks at these alone, so that
+the puzzles that take longest don't cost what all of them did. What a lane does depends on its puzzle and on that
+puzzle's own key alone, so results are the same whatever the number of lanes, up to the rounding of the network's sums.
 
 A network that works by iterations thinks on about a position in which nothing is sure enough: what it has come to so
 far stays with the lane, and the lanes that are sure go on to their next positions meanwhile.
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 
 #: Lanes of a 9x9 board on an accelerator.
 _ACCELERATOR_LANES = 4096
+
+#: How many times fewer lanes than all are few.
+_NARROWER = 8
 
 #: Which candidates to fill in: (open candidates, their probabilities, their scores), all [K, side, cells], to bool
 #: [K, side, cells], at most one a cell.
@@ -218,10 +222,20 @@ def _fill(
     def begin(puzzle: Array) -> Array:
         return nodes_to_planes(board, roots.nodes.at[:, puzzle].get(mode="clip"))
 
+    def choice(lanes: _Lanes, cubes: Array) -> tuple[Array, Any]:
+        """What to fill in of the candidates ``cubes``, and what the network carries on, as ``_choice`` has it."""
+        # the same for all looks at a position
+        keys = jax.vmap(lambda puzzle, filled: jax.random.fold_in(jax.random.fold_in(key, puzzle), filled))(
+            lanes.puzzle, lanes.filled
+        )
+        seen = _Seen(cubes, keys, lanes.attempt > 0, lanes.looks)
+        look = functools.partial(_choice, board, config, network, choose)
+        return _where_at_work(lanes.puzzle < size, min(size, -(-width // _NARROWER)), look, seen, lanes.carried)
+
     def step(state: tuple[_Lanes, Array, Solution]) -> tuple[_Lanes, Array, Solution]:
         lanes, taken, found = state
         cubes = planes_to_cubes(board, lanes.planes)
-        chosen, carried = _choice(board, config, network, choose, key, lanes, cubes)
+        chosen, carried = choice(lanes, cubes)
         kept = cubes & (chosen | ~chosen.any(axis=1, keepdims=True))
         planes, dead, solved = settle(board, fence(cubes_to_planes(board, kept)), rules)
         dead, solved = unpack_lanes(dead), unpack_lanes(solved)
@@ -262,30 +276,61 @@ def _fill(
     return lax.while_loop(lambda state: (state[0].puzzle < size).any(), step, start)[2]
 
 
+class _Seen(NamedTuple):
+    """The positions of K lanes.
+
+    Attributes:
+      cubes: bool[K, side, cells], the candidates.
+      keys: K keys, the positions' own.
+      again: bool[K], whether it is not the first attempt.
+      looks: int32[K], how often the network looked at them.
+    """
+
+    cubes: Array
+    keys: Array
+    again: Array
+    looks: Array
+
+
+def _where_at_work(
+    busy: Array, few: int, look: Callable[[_Seen, Any], tuple[Array, Any]], seen: _Seen, carried: Any
+) -> tuple[Array, Any]:
+    """What ``_choice`` makes of the lanes that are at work, bool[K], in little time where they are but few."""
+
+    def at_few() -> tuple[Array, Any]:
+        (places,) = jnp.nonzero(busy, size=few, fill_value=len(busy))
+        there = jnp.minimum(places, len(busy) - 1)
+        chosen, after = look(
+            jax.tree.map(lambda leaf: leaf[there], seen), jax.tree.map(lambda leaf: leaf[..., there, :], carried)
+        )
+        return (
+            jnp.zeros_like(seen.cubes).at[places].set(chosen, mode="drop"),
+            jax.tree.map(lambda leaf, new: leaf.at[..., places, :].set(new, mode="drop"), carried, after),
+        )
+
+    return lax.cond(busy.sum() <= few, at_few, lambda: look(seen, carried))
+
+
 def _choice(
     board: Board,
     config: IterativeConfig | OneShotConfig,
     network: Network,
     choose: Choose,
-    key: Array,
-    lanes: _Lanes,
-    cubes: Array,
+    seen: _Seen,
+    carried: Any,
 ) -> tuple[Array, Any]:
-    """What to fill in, bool[K, side, cells], of the lanes' candidates ``cubes``, and what the network carries on.
+    """What to fill in, bool[K, side, cells], of the candidates that are seen, and what the network carries on.
 
     Nothing is filled in where the network is to think on.
     """
-    # the same for all looks at a position
-    keys = jax.vmap(lambda puzzle, filled: jax.random.fold_in(jax.random.fold_in(key, puzzle), filled))(
-        lanes.puzzle, lanes.filled
-    )
-    again, fresh = lanes.attempt > 0, lanes.looks == 0
+    cubes, keys, again, looks = seen
+    fresh = looks == 0
     if config.votes == 1 and not config.restarts:
-        alone = jax.tree.map(lambda leaf: leaf[0], lanes.carried)
+        alone = jax.tree.map(lambda leaf: leaf[0], carried)
         probabilities, carried = _probabilities(network, cubes, alone, fresh)
         carried = jax.tree.map(lambda leaf: leaf[None], carried)
     else:
-        probabilities, carried = _voted(board, network, cubes, keys, config.votes, again, lanes.carried, fresh)
+        probabilities, carried = _voted(board, network, cubes, keys, config.votes, again, carried, fresh)
     candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
     scores = jnp.log(probabilities)
     if config.restarts and config.temperature:
@@ -294,7 +339,7 @@ def _choice(
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
     if config.patience > 1 and jax.tree.leaves(carried):  # else the network would say the same again
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
-        chosen &= ((least >= config.confident) | (lanes.looks + 1 >= config.patience))[:, None, None]
+        chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
     return chosen, carried
 
 

@@ -310,6 +310,33 @@ def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
 # ---------------------------------------------------------------------- settings
 
 
+@pytest.mark.parametrize("busy", [[], [4], [0, 6], [0, 1, 6], list(range(8))])
+def test_few_lanes_at_work_are_looked_at_alone(busy):
+    lanes, few = 8, 2
+    widths = []
+
+    def look(seen, carried):
+        widths.append(len(seen.cubes))
+        return seen.cubes & (seen.looks % 2 == 0)[:, None, None], carried + seen.looks[:, None]
+
+    there = np.isin(np.arange(lanes), busy)
+    looks = np.arange(lanes, dtype=np.int32)
+    keys = jax.random.split(jax.random.key(0), lanes)
+    seen = filling._Seen(jnp.ones((lanes, 4, 16), bool), keys, jnp.zeros(lanes, bool), jnp.asarray(looks))
+    carried = jnp.zeros((1, 3, lanes, 5), jnp.int32)
+    chosen, after = filling._where_at_work(jnp.asarray(there), few, look, seen, carried)
+    assert sorted(widths) == [few, lanes]
+    np.testing.assert_array_equal(
+        chosen[there], np.broadcast_to((looks % 2 == 0)[there, None, None], (len(busy), 4, 16))
+    )
+    np.testing.assert_array_equal(
+        after[:, :, there], np.broadcast_to(looks[there, None], (1, 3, len(busy), 5)).astype(np.int32)
+    )
+    if len(busy) <= few:  # what is idle is left as it is
+        assert not chosen[~there].any()
+        assert not after[:, :, ~there].any()
+
+
 @pytest.mark.parametrize("solver", ["iterative", "one-shot"])
 @pytest.mark.parametrize(
     ("options", "cause"),
