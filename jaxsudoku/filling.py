@@ -39,7 +39,7 @@ from jaxsudoku.planes import (
 )
 from jaxsudoku.propagation import RULES, settle
 from jaxsudoku.roots import make_roots
-from jaxsudoku.settings import at_least, fitting_lanes, one_of, whole_words
+from jaxsudoku.settings import NARROWER, at_least, fitting_lanes, one_of, whole_words
 from jaxsudoku.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 #: Lanes of a 9x9 board on an accelerator.
 _ACCELERATOR_LANES = 4096
-
-#: How many times fewer lanes than all are few.
-_NARROWER = 8
 
 #: Which candidates to fill in: (open candidates, their probabilities, their scores), all [K, side, cells], to bool
 #: [K, side, cells], at most one a cell.
@@ -230,7 +227,7 @@ def _fill(
         )
         seen = _Seen(cubes, keys, lanes.attempt > 0, lanes.looks)
         look = functools.partial(_choice, board, config, network, choose)
-        return _where_at_work(lanes.puzzle < size, min(size, -(-width // _NARROWER)), look, seen, lanes.carried)
+        return _where_at_work(lanes.puzzle < size, min(size, -(-width // NARROWER)), look, seen, lanes.carried)
 
     def step(state: tuple[_Lanes, Array, Solution]) -> tuple[_Lanes, Array, Solution]:
         lanes, taken, found = state

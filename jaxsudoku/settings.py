@@ -1,4 +1,4 @@
-"""What solvers' settings have in common: checks of their values, and how many lanes suit a machine."""
+"""What solvers' settings have in common: checks of their values, and how many lanes there are."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ MOST = 2**31 - 1
 
 #: Lanes of a kernel come in multiples of this: the bits of a word.
 LANES = 32
+
+#: How many times fewer lanes the last puzzles of a queue have. A second program is compiled for them.
+NARROWER = 8
 
 
 def settings_of(config: type, whose: str, **options: Any) -> Any:

@@ -20,13 +20,10 @@ from jaxsudoku.board import Board
 from jaxsudoku.mixing import mix
 from jaxsudoku.planes import GROUP, nodes_to_planes, ones_and_twos, planes_to_grids, slices
 from jaxsudoku.roots import Roots, make_roots
-from jaxsudoku.settings import MOST
+from jaxsudoku.settings import MOST, NARROWER
 from jaxsudoku.solution import Solution, Status
 
 State = TypeVar("State")
-
-#: How many times fewer slots there are for the last puzzles. A second program is compiled for them.
-_NARROWER = 8
 
 
 class Start(NamedTuple):
@@ -150,7 +147,7 @@ def work_off(
     state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     now = _Work(state, method.view(state), nobody, nobody, jnp.ones(width, bool), jnp.int32(0), found)
     waiting = (roots.waiting < size).sum(dtype=jnp.int32)
-    few = -(-width // _NARROWER) if width > _NARROWER else 0
+    few = -(-width // NARROWER) if width > NARROWER else 0
 
     def many(now: _Work) -> Array:
         return ((now.puzzle < size).sum() > few) | (now.taken < waiting)

@@ -307,9 +307,6 @@ def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
                                rtol=1e-5)  # fmt: skip
 
 
-# ---------------------------------------------------------------------- settings
-
-
 @pytest.mark.parametrize("busy", [[], [4], [0, 6], [0, 1, 6], list(range(8))])
 def test_few_lanes_at_work_are_looked_at_alone(busy):
     lanes, few = 8, 2
@@ -335,6 +332,9 @@ def test_few_lanes_at_work_are_looked_at_alone(busy):
     if len(busy) <= few:  # what is idle is left as it is
         assert not chosen[~there].any()
         assert not after[:, :, ~there].any()
+
+
+# ---------------------------------------------------------------------- settings
 
 
 @pytest.mark.parametrize("solver", ["iterative", "one-shot"])

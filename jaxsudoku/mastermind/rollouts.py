@@ -173,7 +173,7 @@ def ending(game: Game, heard: Array, sizes: Array) -> tuple[Array, Array]:
 
 
 def doubts(visits: Array) -> Array:
-    """How far off, in guesses, the means of games may be: half of the confidence interval of UCB1 (Auer et al. 2002).
+    """How far off the means of games may be, as in UCB1 (Auer et al. 2002), but for the scale: sqrt(log all / own).
 
     Args:
       visits: int32[B, width], the games of each guess; of one without any, as if it had one.
@@ -192,7 +192,7 @@ def safest(guesses: Array, visits: Array, means: Array, doubt: float) -> Array:
       guesses: int32[B, width], numbers of codes.
       visits: int32[B, width], the games of each guess; one without any is not chosen.
       means: float32[B, width], the guesses that these took.
-      doubt: how wide the interval is, times ``doubts``.
+      doubt: guesses by which ``doubts`` are scaled, the half width of the interval.
 
     Returns:
       int32[B], numbers of codes.
