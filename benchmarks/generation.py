@@ -42,7 +42,7 @@ def measure(wish: str, puzzles: int, repeat: int) -> dict[str, Any]:
         began = time.perf_counter()
         made = generator.make(run * puzzles, puzzles)
         seconds.append(time.perf_counter() - began)
-        proper = js.count_solutions(made.puzzles, 2, board) == 1
+        proper = js.count_solutions(made.puzzles, board, limit=2) == 1
         solved = (js.solve(made.puzzles, board).grids == made.solutions).all(axis=1)
         assert proper.all() and solved.all(), f"{(~(proper & solved)).sum()} of {puzzles} puzzles are wrong"
         clues.append(float(made.clues.mean()))

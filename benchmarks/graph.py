@@ -60,9 +60,9 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
         found = grown.state.solved.any(axis=1)
         answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
         placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
-        stepped = env.place(board, state, placement, config.rules)
+        stepped = env.place(state, placement, board, config.rules)
         after = env.where(found, answer, stepped)
-        return after, found, placement, grown.size, grown.again, env.grids(board, after)
+        return after, found, placement, grown.size, grown.again, env.grids(after, board)
 
     return move
 
@@ -75,9 +75,9 @@ def play(board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarra
     import jaxsudoku as js
     from jaxsudoku import env
 
-    root = jax.jit(functools.partial(env.root, board, rules=rules), compiler_options=js.compiler_options())
+    root = jax.jit(functools.partial(env.root, board=board, rules=rules), compiler_options=js.compiler_options())
     state = root(puzzles)
-    before = np.asarray(jax.jit(functools.partial(env.grids, board))(state))
+    before = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state))
     rows = np.arange(len(puzzles))
     playing = ~np.asarray(state.solved | state.dead)
     right = np.where(playing, (before > 0).sum(axis=1), board.cells)

@@ -189,7 +189,9 @@ def _called(
 
     board = js.Board.classic(puzzle_set.side)
     if limit:
-        return lambda puzzles: js.count_solutions(puzzles, limit, board, batch_size=batch, devices=devices, **options)
+        return lambda puzzles: js.count_solutions(
+            puzzles, board, limit=limit, batch_size=batch, devices=devices, **options
+        )
     return lambda puzzles: js.solve(puzzles, board, solver=name, batch_size=batch, devices=devices, **options)
 
 

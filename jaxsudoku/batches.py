@@ -20,7 +20,9 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.io import parse
+from jaxsudoku.keys import as_key
 
 #: Bytes that a batch may take on a device by default.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
@@ -262,47 +264,65 @@ def _compile(
         in_shardings=tuple(NamedSharding(mesh, spec) for spec in specs),
         compiler_options=compiler_options(devices[0].platform),
     )
-    key = jax.eval_shape(lambda: jax.random.key(0))
+    key = jax.eval_shape(lambda: as_key(0))
     number = jax.ShapeDtypeStruct((), np.uint32)
     row = kernel.row(board)
     return jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared).compile()
 
 
-def as_key(key: Any) -> jax.Array:
-    """A JAX key from a seed or a key, typed or legacy.
-
-    Raises:
-      ValueError: neither.
-    """
-    if isinstance(key, int | np.integer):
-        return jax.random.key(int(key))
-    if isinstance(key, jax.Array) and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) and not key.ndim:
-        return key
-    if isinstance(key, jax.Array | np.ndarray) and key.dtype == np.uint32 and key.ndim == 1:
-        return jax.random.wrap_key_data(jax.numpy.asarray(key))
-    raise ValueError(f"{key!r} is neither a seed nor one JAX key")
-
-
 def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     """Puzzles as uint8[*b, cells], and their board: the classic one of their size if none is named.
 
+    Args:
+      puzzles: integers[*b, cells] or [*b, side, side] (arrays or nested lists), 0 = empty; a text, or a sequence of
+        texts, each of one puzzle in any form that ``io.parse`` takes.
+      board: the board, or None.
+
     Raises:
-      ValueError: no integers, values outside 0..side (in uint8 they pass, and make a puzzle INVALID), or a last axis
-        that is not the board's number of cells.
+      ValueError: neither integers nor texts, values outside 0..side (in uint8 they pass, and make a puzzle INVALID), a
+        shape that does not fit the board or is ambiguous, or a text that is no puzzle; the message names the first one.
+      TypeError: a traced array, or a board that is none.
     """
-    array = np.asarray(puzzles)
+    if isinstance(puzzles, jax.core.Tracer):
+        raise TypeError(
+            "puzzles are traced, but this function runs on the host: it can't be jitted, vmapped or exported. Inside "
+            "jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge; see docs/jax.md"
+        )
+    if isinstance(puzzles, str):
+        array = parse(puzzles, board)
+    elif _are_texts(puzzles):
+        array = _parsed(puzzles, board)
+    else:
+        try:
+            array = np.asarray(puzzles)
+        except ValueError as error:  # ragged lists
+            raise ValueError(f"puzzles must be an array, a nested list of one length, or texts: {error}") from error
     if array.dtype.kind not in "iu":
         raise ValueError(f"puzzles of dtype {array.dtype}; they must be integers, 0 for an empty cell")
-    if not array.ndim:
-        raise ValueError("puzzles must have at least one axis, the cells")
-    cells = array.shape[-1]
-    if board is None:
-        side = round(cells**0.5)
-        if side * side != cells:
-            raise ValueError(f"puzzles of {cells} cells, which is not the square of a side")
-        board = Board.classic(side)
-    if cells != board.cells:
-        raise ValueError(f"puzzles of {cells} cells; a board of {board} has {board.cells}")
+    board, batch = board_of_grids(array.shape, board)
     if array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > board.side):
         raise ValueError(f"puzzles hold values outside 0..{board.side}")
-    return array.astype(np.uint8, copy=False), board
+    return array.astype(np.uint8, copy=False).reshape(*batch, board.cells), board
+
+
+def _are_texts(puzzles: Any) -> bool:
+    if isinstance(puzzles, np.ndarray):
+        return puzzles.dtype.kind in "UT" or (
+            puzzles.dtype.kind == "O" and all(isinstance(p, str) for p in puzzles.flat)
+        )
+    return isinstance(puzzles, list | tuple) and len(puzzles) > 0 and all(isinstance(part, str) for part in puzzles)
+
+
+def _parsed(texts: Any, board: Board | None) -> np.ndarray:
+    """Puzzles uint8[*b, cells] from texts of one size."""
+    shape, flat = np.shape(texts), np.ravel(np.asarray(texts, object)).tolist()
+    grids: list[np.ndarray] = []
+    for number, text in enumerate(flat):
+        try:
+            grids.append(parse(text, board))
+        except ValueError as error:
+            raise ValueError(f"puzzle {number}: {error}") from error
+        if grids[-1].size != grids[0].size:
+            raise ValueError(f"puzzle {number} has {grids[-1].size} cells, puzzle 0 has {grids[0].size}")
+    cells = grids[0].size if grids else (board or Board.classic()).cells
+    return np.reshape(np.asarray(grids, np.uint8), (*shape, cells))

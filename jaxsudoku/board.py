@@ -194,6 +194,129 @@ class Board:
         return f"{self.side}x{self.side} with {shape}{extra}"
 
 
+# ---------------------------------------------------------------------- the board of an array
+
+
+def board_of_grids(shape: Sequence[int], board: Board | None = None) -> tuple[Board, tuple[int, ...]]:
+    """The board of grids and their batch axes, from a shape [*b, cells] or [*b, side, side].
+
+    Args:
+      shape: the shape of the grids.
+      board: their board; None for the classic one of their size.
+
+    Returns:
+      the board, and the batch axes *b.
+
+    Raises:
+      ValueError: the shape does not fit the board, fits no classic board, or fits two.
+      TypeError: ``board`` is no ``Board``.
+    """
+    shape = tuple(shape)
+    last = shape[-1] if shape else 0
+    square = len(shape) > 1 and shape[-2] == last
+    if board is not None:
+        check_board(board)
+        if last == board.cells:
+            return board, shape[:-1]
+        if square and last == board.side:
+            return board, shape[:-2]
+        raise ValueError(
+            f"grids of shape {shape}; a board of {board} takes [..., {board.cells}] or "
+            f"[..., {board.side}, {board.side}]"
+        )
+    side = math.isqrt(last)
+    flat = _classic_or_none(side) if side * side == last else None
+    whole = _classic_or_none(last) if square else None
+    if flat is not None and whole is not None:
+        raise ValueError(
+            f"grids of shape {shape} are ambiguous: name the board, or reshape to {(*shape[:-2], last**2)} for grids "
+            f"of {last}x{last} cells, to {(*shape[:-1], side, side)} for grids of {side}x{side}"
+        )
+    if flat is not None:
+        return flat, shape[:-1]
+    if whole is not None:
+        return whole, shape[:-2]
+    raise ValueError(
+        f"grids of shape {shape}; the last axis must be the cells of a classic board (16, 36, 64, 81 ...), or the last "
+        "two axes its side; for any other board name the board"
+    )
+
+
+def board_of_planes(shape: Sequence[int], board: Board | None = None) -> Board:
+    """The board of planes [side, side, side, W]; None for the classic one of that side.
+
+    Raises:
+      ValueError: the shape is another. TypeError: ``board`` is no ``Board``.
+    """
+    shape = tuple(shape)
+    if len(shape) != 4 or len(set(shape[:3])) != 1 or (board is not None and shape[0] != check_board(board).side):
+        side = "side" if board is None else board.side
+        raise ValueError(f"planes of shape {shape}; they must be [{side}, {side}, {side}, W]")
+    return Board.classic(shape[0]) if board is None else board
+
+
+def board_of_cubes(shape: Sequence[int], board: Board | None = None) -> Board:
+    """The board of candidates [*b, side, cells]; None for the classic one of that side.
+
+    Raises:
+      ValueError: the shape is another. TypeError: ``board`` is no ``Board``.
+    """
+    shape = tuple(shape)
+    side = shape[-2] if len(shape) > 1 else 0
+    if len(shape) < 2 or shape[-1] != side**2 or (board is not None and side != check_board(board).side):
+        wanted = "side, cells" if board is None else f"{board.side}, {board.cells}"
+        raise ValueError(f"candidates of shape {shape}; they must be [..., {wanted}]")
+    return Board.classic(side) if board is None else board
+
+
+def board_of_words(words: int, board: Board | None = None, cells_per_word: int = 0) -> Board:
+    """The board of packed candidates; None for the classic one whose candidates fill that many words of 32 bits.
+
+    Args:
+      words: words of a node, or of a grid.
+      board: the board, or None.
+      cells_per_word: cells of a grid that share a word; 0 for the candidates of a node.
+
+    Raises:
+      ValueError: no classic board, or not this one, has as many. TypeError: ``board`` is no ``Board``.
+    """
+
+    def wanted(board: Board) -> int:
+        return -(-board.cells // cells_per_word) if cells_per_word else board.words
+
+    if board is not None:
+        if words != wanted(check_board(board)):
+            raise ValueError(f"{words} words; a board of {board} has {wanted(board)}")
+        return board
+    for side in range(2, MAX_SIDE + 1):
+        classic = _classic_or_none(side)
+        if classic is not None and wanted(classic) == words:
+            return classic
+    raise ValueError(f"{words} words, which no classic board has: name the board")
+
+
+def check_board(board: Board) -> Board:
+    """The board itself.
+
+    Raises:
+      TypeError: it is none, as when the arguments are in another order.
+    """
+    if not isinstance(board, Board):
+        raise TypeError(f"board must be a Board, not {type(board).__name__}; the data come first and the board second")
+    return board
+
+
+def _classic_or_none(side: int) -> Board | None:
+    return Board.classic(side) if side <= MAX_SIDE and _has_boxes(side) else None
+
+
+def _has_boxes(side: int) -> bool:
+    return any(side % rows == 0 for rows in range(2, math.isqrt(max(side, 0)) + 1))
+
+
+# ---------------------------------------------------------------------- checks
+
+
 def _squarest_box(side: int) -> tuple[int, int]:
     rows = max((r for r in range(2, math.isqrt(max(side, 0)) + 1) if side % r == 0), default=None)
     if rows is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_grids, check_board
 
 #: Box-drawing characters by the arms they have: 1 up, 2 down, 4 left, 8 right.
 _CORNERS = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
@@ -18,7 +18,7 @@ _CORNERS = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
-def draw(grid: ArrayLike, board: Board, givens: ArrayLike | None = None, *, color: bool = False) -> str:
+def draw(grid: ArrayLike, board: Board | None = None, givens: ArrayLike | None = None, *, color: bool = False) -> str:
     """Draws a grid with a border around every region.
 
     Digits over 9 are written as numbers, right-aligned; an empty cell is a dot. Extra houses are not drawn. With
@@ -28,7 +28,7 @@ def draw(grid: ArrayLike, board: Board, givens: ArrayLike | None = None, *, colo
 
     Args:
       grid: integers[cells] or integers[side, side] in 0..side, 0 = empty.
-      board: the board.
+      board: the board; None for the classic one of the grid's size.
       givens: the puzzle that the grid answers, like ``grid``.
       color: whether to emphasise with ANSI escape sequences.
 
@@ -38,7 +38,9 @@ def draw(grid: ArrayLike, board: Board, givens: ArrayLike | None = None, *, colo
     Raises:
       ValueError: ``grid`` or ``givens`` has another shape, is not of integers, or holds a value outside 0..side.
     """
-    digits = _checked(grid, board, "grid")
+    if board is None:
+        board, _ = board_of_grids(np.shape(grid))
+    digits = _checked(grid, check_board(board), "grid")
     given = np.zeros_like(digits, bool)
     if givens is not None:
         puzzle = _checked(givens, board, "givens")

@@ -36,7 +36,8 @@ def solve(
     """Solves puzzles on all devices, and on a CPU on all cores.
 
     Args:
-      puzzles: uint8[*b, cells] (or any integers), 0 = empty; one puzzle [cells] too.
+      puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
+        text or a sequence of texts, each a puzzle in any form that ``io.parse`` takes.
       board: the board; by default the classic one of the puzzles' size.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
       network: for a guided solver, the network: a ``networks.Network``, or the name or path of one's weights; "cube" by
@@ -47,17 +48,22 @@ def solve(
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
-      A ``Solution`` of numpy arrays: grids uint8[*b, cells], status int8[*b], iterations int32[*b], and network_calls
-      int32[*b] of a guided solver, errors int32[*b] and history int32[*b, steps] of one that works on full grids, else
-      None.
+      A ``Solution`` of numpy arrays: grids uint8 of the puzzles' shape ([*b, cells] for texts), status int8[*b],
+      iterations int32[*b], and network_calls int32[*b] of a guided solver, errors int32[*b] and history
+      int32[*b, steps] of one that works on full grids, else None.
 
     Raises:
-      ValueError: puzzles that do not fit the board, an unknown solver or option, a network that is none of this board,
-        or one for a solver that takes none.
+      ValueError: puzzles that do not fit the board or may be of two sizes, such as [16, 16]; an unknown solver or
+        option; a network of another board, or one for a solver that takes none.
+      TypeError: traced puzzles, or a board that is no ``Board``.
     """
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
     array, board = as_puzzles(puzzles, board)
-    return _run_array(kernel, array, board, key, batch_size, devices, networks_for(solver, network, board))
+    engine = Engine(kernel, board, key, batch_size, devices, networks_for(solver, network, board))
+    solution = _run(engine, array)
+    if not isinstance(puzzles, str) and np.shape(puzzles)[-2:] == (board.side, board.side):
+        solution = solution._replace(grids=solution.grids.reshape(np.shape(puzzles)))
+    return solution
 
 
 def networks_for(
@@ -86,9 +92,9 @@ def networks_for(
 
 def count_solutions(
     puzzles: Any,
-    limit: int = 2,
     board: Board | None = None,
     *,
+    limit: int = 2,
     key: jax.Array | int = 0,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -97,9 +103,9 @@ def count_solutions(
     """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
 
     Args:
-      puzzles: uint8[*b, cells], 0 = empty.
+      puzzles, board: as in ``solve``.
       limit: stop at this many solutions of a puzzle.
-      board, key, batch_size, devices: as in ``solve``.
+      key, batch_size, devices: as in ``solve``.
       **options: fields of ``ExactConfig`` but ``budget``.
 
     Returns:
@@ -108,7 +114,9 @@ def count_solutions(
     Raises:
       ValueError: as in ``solve``; a limit below 1, or a budget, with which a count would be none.
     """
-    return _run_array(count_kernel(limit, **options), puzzles, board, key, batch_size, devices)
+    kernel = count_kernel(limit, **options)
+    array, board = as_puzzles(puzzles, board)
+    return _run(Engine(kernel, board, key, batch_size, devices), array)
 
 
 # ---------------------------------------------------------------------- kernels
@@ -161,23 +169,15 @@ def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
 def _solve_and_judge(
     board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, *network: Network
 ) -> Solution:
-    return solvers.judge(board, puzzles, solvers.get(solver).run(board, puzzles, key, config, *network))
+    return solvers.judge(puzzles, solvers.get(solver).run(board, puzzles, key, config, *network), board)
 
 
 def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int) -> jax.Array:
     return solvers.exact_search(board, puzzles, key, config, limit).counts
 
 
-def _run_array(
-    kernel: PuzzleKernel,
-    puzzles: Any,
-    board: Board | None,
-    key: jax.Array | int,
-    batch_size: int | None,
-    devices: Sequence[jax.Device] | None,
-    shared: tuple[Any, ...] = (),
-) -> Any:
-    array, board = as_puzzles(puzzles, board)
-    flat = array.reshape(-1, board.cells)
-    whole = Engine(kernel, board, key, batch_size, devices, shared).run(flat)
-    return jax.tree.map(lambda result: result.reshape(array.shape[:-1] + result.shape[1:]), whole)
+def _run(engine: Engine, puzzles: np.ndarray) -> Any:
+    """The kernel's results for puzzles uint8[*b, cells], with the batch axes *b in front."""
+    batch, cells = puzzles.shape[:-1], puzzles.shape[-1]
+    flat = engine.run(puzzles.reshape(-1, cells))
+    return jax.tree.map(lambda result: result.reshape(batch + result.shape[1:]), flat)

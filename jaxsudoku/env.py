@@ -1,6 +1,7 @@
 """The game that a search plays: positions of puzzles, and what taking a digit in the named cell makes of them.
 
-All functions are pure, work on batches of any size and may be jitted with ``board`` and ``rules`` static. A position is
+All functions are pure, work on batches of any size and may be jitted with ``board`` and ``rules`` static. They take the
+data first, then the board; without one it is the classic board of the data's size. A position is
 what a solver knows of a puzzle: the candidates that are left after the rules, one packed row of bits, so a tree of
 positions stays small. An action takes a digit in the one cell that the position names: the first with fewest
 choices, until whoever searches names another (``State._replace(cell=...)``). Searches that place digits in any order
@@ -19,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_words
 from jaxsudoku.branching import fewest
 from jaxsudoku.planes import (
     GROUP,
@@ -58,37 +59,48 @@ class State(NamedTuple):
     solved: Array
 
 
-def root(board: Board, puzzles: Array, rules: str = "singles") -> State:
+def root(puzzles: Array, board: Board | None = None, rules: str = "singles") -> State:
     """The positions of puzzles uint8[B, cells], 0 = empty; those with clashing or foreign givens are dead."""
-    givens = grids_to_planes(board, _padded(puzzles))
+    board, batch = board_of_grids(puzzles.shape, board)
+    if len(batch) != 1 or puzzles.ndim != 2:
+        raise ValueError(f"puzzles of shape {puzzles.shape}; they must be [B, {board.cells}]")
+    givens = grids_to_planes(_padded(puzzles), board)
     return _first(_settled(board, fence(givens.candidates), rules), len(puzzles))
 
 
-def settled(board: Board, nodes: Array, rules: str = "singles") -> State:
+def settled(nodes: Array, board: Board | None = None, rules: str = "singles") -> State:
     """The positions that the rules make of candidates, packed as uint32[B, words]."""
+    board = _board_of_nodes(nodes, board)
     return _first(_settled(board, _planes(board, nodes), rules), len(nodes))
 
 
-def step(board: Board, state: State, action: Array, rules: str = "singles") -> State:
+def step(state: State, action: Array, board: Board | None = None, rules: str = "singles") -> State:
     """Takes a digit in the named cell, then applies the rules to the end.
 
     Args:
-      board: the board.
       state: positions.
       action: int32[B], the digits, counted from 0. One that is not legal makes a dead position.
+      board: the board; None for the classic one of the state's size.
       rules: one of ``propagation.RULES``.
 
     Returns:
       the positions after. Of one that was dead or solved, the same.
+
+    Raises:
+      ValueError: the state or the action has no batch axis, or fits the board not.
     """
-    return place(board, state, action * board.cells + state.cell, rules)
+    board = _board_of_state(state, board)
+    _check_batch(state, "action", action)
+    return place(state, action * board.cells + state.cell, board, rules)
 
 
-def place(board: Board, state: State, placement: Array, rules: str = "singles") -> State:
+def place(state: State, placement: Array, board: Board | None = None, rules: str = "singles") -> State:
     """Takes the candidate ``placement`` int32[B] = digit * cells + cell, counted from 0; otherwise as ``step``."""
+    board = _board_of_state(state, board)
+    _check_batch(state, "placement", placement)
     named = state._replace(cell=placement % board.cells)
     others = jnp.arange(board.side) != (placement // board.cells)[:, None]
-    after = settled(board, without(board, named, others), rules)
+    after = settled(without(named, others, board), board, rules)
     over = state.dead | state.solved
     return where(over, state, after)
 
@@ -102,8 +114,10 @@ def where(condition: Array, first: _Tree, second: _Tree) -> _Tree:
     return jax.tree.map(chosen, first, second)
 
 
-def without(board: Board, state: State, digits: Array) -> Array:
+def without(state: State, digits: Array, board: Board | None = None) -> Array:
     """The packed candidates but for some digits, bool[B, side], of the named cell; no rule runs: uint32[B, words]."""
+    board = _board_of_state(state, board)
+    _check_batch(state, "digits", digits, board.side)
     nodes = state.nodes
     for digit in range(board.side):
         gone = _literals(board, digit * board.cells + state.cell)
@@ -111,37 +125,68 @@ def without(board: Board, state: State, digits: Array) -> Array:
     return nodes
 
 
-def legal(board: Board, state: State) -> Array:
+def legal(state: State, board: Board | None = None) -> Array:
     """The digits that may be taken in the named cell: bool[B, side]."""
-    return jnp.take_along_axis(placements(board, state), state.cell[:, None, None], axis=2)[:, :, 0]
+    board = _board_of_state(state, board)
+    return jnp.take_along_axis(placements(state, board), state.cell[:, None, None], axis=2)[:, :, 0]
 
 
-def placements(board: Board, state: State) -> Array:
+def placements(state: State, board: Board | None = None) -> Array:
     """The candidates of open cells that do not clash with a filled one, bool[B, side, cells]."""
+    board = _board_of_state(state, board)
     planes = _planes(board, state.nodes)
-    return planes_to_cubes(board, _choices(board, planes))[: len(state.cell)]
+    return planes_to_cubes(_choices(board, planes), board)[: len(state.cell)]
 
 
-def observe(board: Board, state: State) -> Array:
+def observe(state: State, board: Board | None = None) -> Array:
     """What a network sees: the candidates, bool[B, side, cells]."""
-    return cubes(board, state.nodes)
+    board = _board_of_state(state, board)
+    return cubes(state.nodes, board)
 
 
-def cubes(board: Board, nodes: Array) -> Array:
+def cubes(nodes: Array, board: Board | None = None) -> Array:
     """Packed candidates uint32[B, words] as bool[B, side, cells]."""
-    return planes_to_cubes(board, _planes(board, nodes))[: len(nodes)]
+    board = _board_of_nodes(nodes, board)
+    return planes_to_cubes(_planes(board, nodes), board)[: len(nodes)]
 
 
-def packed(board: Board, cubes: Array) -> Array:
+def packed(cubes: Array, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells], packed: uint32[B, words]; B is a multiple of 32."""
-    return planes_to_nodes(board, fence(cubes_to_planes(board, cubes))).T
+    board = board_of_cubes(cubes.shape, board)
+    return planes_to_nodes(fence(cubes_to_planes(cubes, board)), board).T
 
 
-def grids(board: Board, state: State) -> Array:
+def grids(state: State, board: Board | None = None) -> Array:
     """The digits of the filled cells, 0 elsewhere: uint8[B, cells]."""
+    board = _board_of_state(state, board)
     planes = _planes(board, state.nodes)
     filled = fence(exactly_one(slices(planes, 0)))
-    return planes_to_grids(board, fence(planes & filled[None]))[: len(state.cell)]
+    return planes_to_grids(fence(planes & filled[None]), board)[: len(state.cell)]
+
+
+def _board_of_state(state: State, board: Board | None) -> Board:
+    """The board of positions; raises ValueError where they have no batch axis, or are none of the board."""
+    board = _board_of_nodes(state.nodes, board)
+    _check_batch(state, "cell", state.cell)
+    return board
+
+
+def _board_of_nodes(nodes: Array, board: Board | None) -> Board:
+    board = board_of_words(nodes.shape[-1] if nodes.ndim else 0, board)
+    if nodes.ndim != 2:
+        raise ValueError(
+            f"nodes of shape {tuple(nodes.shape)}; they must be [B, {board.words}]: a single position needs a batch "
+            "axis, as jax.tree.map(lambda leaf: leaf[None], state) gives it"
+        )
+    return board
+
+
+def _check_batch(state: State, name: str, values: Array, *axes: int) -> None:
+    wanted = (state.nodes.shape[0], *axes)
+    if np.shape(values) != wanted:
+        raise ValueError(
+            f"{name} of shape {np.shape(values)}; it must be {list(wanted)}, as the state has {wanted[0]} rows"
+        )
 
 
 # ---------------------------------------------------------------------- on planes
@@ -149,13 +194,13 @@ def grids(board: Board, state: State) -> Array:
 
 def _settled(board: Board, planes: Array, rules: str) -> State:
     """The state that the rules make of candidates uint32[side, side, side, W]."""
-    planes, dead, solved = settle(board, planes, rules)
+    planes, dead, solved = settle(planes, board, rules)
     # A cell or a house may have no choice left though it has candidates: with rules "none" those are untouched, with
     # others a cell that two digits must take keeps both, even where they clash with filled cells.
-    free = fence(singles(board, planes, hidden=False))
-    dead |= outcome(board, free)[0]
+    free = fence(singles(planes, board, hidden=False))
+    dead |= outcome(free, board)[0]
     return State(
-        planes_to_nodes(board, planes).T,
+        planes_to_nodes(planes, board).T,
         _fewest(board, _of_open_cells(planes, free)),
         unpack_lanes(dead),
         unpack_lanes(solved & ~dead),
@@ -164,7 +209,7 @@ def _settled(board: Board, planes: Array, rules: str) -> State:
 
 def _choices(board: Board, planes: Array) -> Array:
     """The candidates of open cells that do not clash with a filled one."""
-    return _of_open_cells(planes, singles(board, planes, hidden=False))
+    return _of_open_cells(planes, singles(planes, board, hidden=False))
 
 
 def _of_open_cells(planes: Array, free: Array) -> Array:
@@ -194,7 +239,7 @@ def _literals(board: Board, placement: Array) -> Array:
 
 def _planes(board: Board, nodes: Array) -> Array:
     """Nodes uint32[B, words] as planes, filled up with empty lanes."""
-    return nodes_to_planes(board, _padded(nodes).T)
+    return nodes_to_planes(_padded(nodes).T, board)
 
 
 def _padded(rows: Array) -> Array:

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.branching import Branch, choose, random_planes
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import (
@@ -161,8 +161,8 @@ class _Roots(NamedTuple):
 
 
 def search(
-    board: Board,
     puzzles: Array,
+    board: Board | None = None,
     seeds: Array | None = None,
     excluded: Array | None = None,
     *,
@@ -181,8 +181,8 @@ def search(
     it ``iterations``, may depend on how many lanes the other puzzles leave free.
 
     Args:
-      board: the board.
       puzzles: uint8[N, cells], 0 = empty.
+      board: the board; None for the classic one of the puzzles' size.
       seeds: uint32[N], each puzzle's randomness, for a random order of branching, 0 for the fixed order; None for the
         fixed order of all.
       excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all. To exclude
@@ -202,6 +202,7 @@ def search(
     Raises:
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
     """
+    board, _ = board_of_grids(puzzles.shape, board)
     plan = _Plan(board, limit, rules, rounds, lanes, branch)
     _check(plan, puzzles, seeds, excluded)
     for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
@@ -325,11 +326,11 @@ def _make_roots(
 
     def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         rows, invalid = state
-        givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, number * lanes, lanes))
-        wrong = givens.foreign | duplicated_givens(board, givens.digits)
+        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, number * lanes, lanes), board)
+        wrong = givens.foreign | duplicated_givens(givens.digits, board)
         candidates = givens.candidates
         if excluded is not None:
-            barred = grids_to_planes(board, lax.dynamic_slice_in_dim(excluded, number * lanes, lanes))
+            barred = grids_to_planes(lax.dynamic_slice_in_dim(excluded, number * lanes, lanes), board)
             candidates = candidates & ~(barred.digits & givens.empty[None])
         literal = jnp.zeros((3 * board.side + 1, lanes // GROUP), jnp.uint32)
         nodes = _make_rows(board, fence(candidates), literal)
@@ -355,7 +356,7 @@ def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
         place = lax.dynamic_slice(found.place, (start,), (plan.lanes,))
         has_solution = lax.dynamic_slice(found.seen, (start,), (plan.lanes,)) > 0
         nodes = _take_lanes(found.solved, place)
-        part = planes_to_grids(plan.board, nodes_to_planes(plan.board, nodes))
+        part = planes_to_grids(nodes_to_planes(nodes, plan.board), plan.board)
         return lax.dynamic_update_slice_in_dim(grids, jnp.where(has_solution[:, None], part, 0), start, axis=0)
 
     grids = jnp.zeros((found.place.shape[0], plan.board.cells), jnp.uint8)
@@ -434,7 +435,7 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
 
     planes = _read_rows(board, lax.dynamic_slice_in_dim(stack.rows, base, lanes, axis=1))
     planes, changed = _settle(plan, planes)
-    dead, solved = outcome(board, planes)
+    dead, solved = outcome(planes, board)
     live_plane = pack_lanes(live)
     solved = live_plane & solved
     unfinished, branching = fence((live_plane & ~dead & ~solved, live_plane & ~dead & ~solved & ~changed))
@@ -483,12 +484,12 @@ def _settle(plan: _Plan, planes: Array) -> tuple[Array, Array]:
     lighter = "singles" if plan.rules == "locked" else plan.rules
 
     def two_rounds(_: int, planes: Array) -> Array:
-        return sweep(plan.board, sweep(plan.board, planes, plan.rules), lighter)
+        return sweep(sweep(planes, plan.board, plan.rules), plan.board, lighter)
 
     if plan.rounds % 2 == 0:
-        planes = sweep(plan.board, planes, lighter)
+        planes = sweep(planes, plan.board, lighter)
     planes = lax.fori_loop(0, (plan.rounds - 1) // 2, two_rounds, planes)
-    settled = sweep(plan.board, planes, plan.rules)
+    settled = sweep(planes, plan.board, plan.rules)
     by_cell = fence(any_of(slices(settled ^ planes, 0)))
     return settled, any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
 

@@ -76,11 +76,11 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
         turn = number.astype(jnp.uint32)
         seed = mix(seeds[:, 0] + turn * APART) ^ mix(seeds[:, 1] + turn * np.uint32(0x85EBCA6B))
         for _ in range(_ROUNDS - 1):
-            planes = sweep(board, planes, _RULES)
-        settled = sweep(board, planes, _RULES)
+            planes = sweep(planes, board, _RULES)
+        settled = sweep(planes, board, _RULES)
         by_cell = fence(any_of(slices(settled ^ planes, 0)))
         changed = any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
-        dead, solved = fence(outcome(board, settled))
+        dead, solved = fence(outcome(settled, board))
         literal = choose(board, settled, random_planes(board, seed)).reshape(3, side, -1)
         cell = fence(literal[1][:, None] & literal[2][None])
         others = cell[None] & ~literal[0][:, None, None] & fence(~dead & ~solved & ~changed)
@@ -95,4 +95,4 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
 
     start = (blank, jnp.int32(0), jnp.zeros(lanes // GROUP, jnp.uint32))
     planes, _, solved = lax.while_loop(going, step, start)
-    return planes_to_grids(board, planes), unpack_lanes(solved)
+    return planes_to_grids(planes, board), unpack_lanes(solved)

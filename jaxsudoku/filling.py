@@ -217,7 +217,7 @@ def _fill(
     roots = make_roots(board, puzzles, config.rules, width)
 
     def begin(puzzle: Array) -> Array:
-        return nodes_to_planes(board, roots.nodes.at[:, puzzle].get(mode="clip"))
+        return nodes_to_planes(roots.nodes.at[:, puzzle].get(mode="clip"), board)
 
     def choice(lanes: _Lanes, cubes: Array) -> tuple[Array, Any]:
         """What to fill in of the candidates ``cubes``, and what the network carries on, as ``_choice`` has it."""
@@ -231,10 +231,10 @@ def _fill(
 
     def step(state: tuple[_Lanes, Array, Solution]) -> tuple[_Lanes, Array, Solution]:
         lanes, taken, found = state
-        cubes = planes_to_cubes(board, lanes.planes)
+        cubes = planes_to_cubes(lanes.planes, board)
         chosen, carried = choice(lanes, cubes)
         kept = cubes & (chosen | ~chosen.any(axis=1, keepdims=True))
-        planes, dead, solved = settle(board, fence(cubes_to_planes(board, kept)), rules)
+        planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
         dead, solved = unpack_lanes(dead), unpack_lanes(solved)
         filled = lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32)
         passes = lanes.passes + 1
@@ -242,7 +242,7 @@ def _fill(
         ended = solved | (dead & (lanes.attempt == config.restarts))
         target = jnp.where(ended, lanes.puzzle, size)
         found = Solution(
-            found.grids.at[target].set(jnp.where(solved[:, None], planes_to_grids(board, planes), 0), mode="drop"),
+            found.grids.at[target].set(jnp.where(solved[:, None], planes_to_grids(planes, board), 0), mode="drop"),
             found.status.at[target].set(solved.astype(jnp.int8) * jnp.int8(Status.SOLVED), mode="drop"),
             found.iterations.at[target].set(filled, mode="drop"),
             found.network_calls.at[target].set(passes * config.votes, mode="drop"),

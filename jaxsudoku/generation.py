@@ -322,7 +322,7 @@ class _Attempt:
         ranks = _bits(keys.order, len(_orbits(board, self.pattern)))
         puzzles = reduce_clues(board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes)
         seed = jax.random.bits(key, (2,), jnp.uint32)
-        ratings = rating.branch_nodes(board, _or_invalid(puzzles, wanted), seed, lanes=self.lanes)
+        ratings = rating.branch_nodes(_or_invalid(puzzles, wanted), seed, board, lanes=self.lanes)
         if self.steps:
             puzzles, ratings = self._climb(board, row, solutions, puzzles, ratings, keys.steps, floor, seed)
         return Puzzles(puzzles, solutions, _clues(puzzles), ratings)  # type: ignore[arg-type]
@@ -362,7 +362,7 @@ class _Attempt:
                 lanes=self.lanes,
             )  # fmt: skip
             new_excess = jnp.maximum(_clues(after) - enough, 0)
-            new_ratings = rating.branch_nodes(board, _or_invalid(after, seeking), seed, lanes=self.lanes)
+            new_ratings = rating.branch_nodes(_or_invalid(after, seeking), seed, board, lanes=self.lanes)
             as_good = (new_excess == excess) & jnp.where(excess > 0, True, new_ratings >= ratings)
             better = seeking & ((new_excess < excess) | as_good)
             kept = jnp.where(better[:, None], after, before)
@@ -462,10 +462,10 @@ def reduce_clues(
                 .at[everyone, places]
                 .set(jnp.take_along_axis(solutions, places, axis=1), mode="drop")
             )
-            found = exact.search(board, asked, None, barred, budget=budget, lanes=lanes)
+            found = exact.search(asked, board, None, barred, budget=budget, lanes=lanes)
             proper = found.status == Status.UNSATISFIABLE
         else:
-            found = exact.search(board, asked, limit=2, budget=budget, lanes=lanes)
+            found = exact.search(asked, board, limit=2, budget=budget, lanes=lanes)
             proper = (found.counts == 1) & (found.status == Status.SOLVED)
         if budget is not None:  # a proof that took longer may have been cut off in another batch
             proper &= found.iterations < budget

@@ -1,6 +1,6 @@
 """Grids of digits: are they valid, are they solved. The last judge of every solver.
 
-Grids are uint8[*b, cells], row by row, 0 = empty. These checks share no code with the planes and rules that solvers
+Grids are integers[*b, cells], row by row, 0 = empty. These checks share no code with the planes and rules that solvers
 use, so that they can judge them: a house is the set of its digits, a bit each in one 32-bit word.
 """
 
@@ -9,52 +9,78 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.typing import ArrayLike
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_grids
 
 
-def is_valid(board: Board, grids: Array) -> Array:
+def is_valid(grids: ArrayLike, board: Board | None = None) -> Array:
     """Whether no house holds a digit twice and every value lies in 0..side; empty cells are fine.
 
     Args:
-      board: the board.
-      grids: uint8[*b, cells].
+      grids: integers[*b, cells] or [*b, side, side].
+      board: the board; None for the classic one of the grids' size.
 
     Returns:
       bool[*b].
+
+    Raises:
+      ValueError: the shape fits no board, or not this one; no integers.
     """
-    return (conflicts(board, grids) == 0) & (grids <= board.side).all(axis=-1)
+    grids, board = _flat(grids, board)
+    return (_conflicts(grids, board) == 0) & ((grids >= 0) & (grids <= board.side)).all(axis=-1)
 
 
-def is_solved(board: Board, grids: Array, givens: Array | None = None) -> Array:
+def is_solved(grids: ArrayLike, board: Board | None = None, givens: ArrayLike | None = None) -> Array:
     """Whether every house holds every digit and, where givens are named, the grid keeps them.
 
     Args:
-      board: the board.
-      grids: uint8[*b, cells].
-      givens: uint8[*b, cells], 0 = free, or None.
+      grids: integers[*b, cells] or [*b, side, side].
+      board: the board; None for the classic one of the grids' size.
+      givens: like ``grids``, 0 = free; None for no givens.
 
     Returns:
       bool[*b].
+
+    Raises:
+      ValueError: the shape fits no board, or not this one; no integers.
     """
+    grids, board = _flat(grids, board)
     full = np.uint32((1 << board.side) - 1)
     # a value above the side is no digit, so its houses lack one
     whole = (lax.optimization_barrier(_house_digits(board, grids)) == full).all(axis=0)
     if givens is not None:
+        givens = _flat(givens, board)[0]
         whole &= ((givens == 0) | (givens == grids)).all(axis=-1)
     return whole
 
 
-def conflicts(board: Board, grids: Array) -> Array:
+def conflicts(grids: ArrayLike, board: Board | None = None) -> Array:
     """How many cells repeat a digit of their house, summed over all houses: 0 where no rule is broken.
 
     Args:
-      board: the board.
-      grids: uint8[*b, cells].
+      grids: integers[*b, cells] or [*b, side, side].
+      board: the board; None for the classic one of the grids' size.
 
     Returns:
       int32[*b]; a digit that stands k times in a house counts k - 1.
+
+    Raises:
+      ValueError: the shape fits no board, or not this one; no integers.
     """
+    return _conflicts(*_flat(grids, board))
+
+
+def _flat(grids: ArrayLike, board: Board | None) -> tuple[Array, Board]:
+    """The grids as integers[*b, cells], and their board."""
+    grids = jnp.asarray(grids)
+    if not jnp.issubdtype(grids.dtype, jnp.integer):
+        raise ValueError(f"grids of dtype {grids.dtype}; they must be integers, 0 for an empty cell")
+    board, batch = board_of_grids(grids.shape, board)
+    return grids.reshape(*batch, board.cells), board
+
+
+def _conflicts(grids: Array, board: Board) -> Array:
     bits = _digit_bits(board, grids)
     filled = bits != 0
     total = sum(filled[member].astype(jnp.int32) for member in np.asarray(board.houses).T)
@@ -73,8 +99,6 @@ def _house_digits(board: Board, grids: Array) -> Array:
 
 def _digit_bits(board: Board, grids: Array) -> Array:
     """Each cell's digit as a bit, uint32[cells, *b]; 0 for an empty cell and for a value above the side."""
-    if not grids.ndim or grids.shape[-1] != board.cells:
-        raise ValueError(f"grids of shape {tuple(grids.shape)}; a board of {board} takes [..., {board.cells}]")
     cells = lax.optimization_barrier(jnp.moveaxis(grids, -1, 0)).astype(jnp.uint32)
     known = (cells > 0) & (cells <= board.side)
     return lax.optimization_barrier(jnp.where(known, jnp.uint32(1) << ((cells - 1) & 31), jnp.uint32(0)))

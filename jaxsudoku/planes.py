@@ -11,6 +11,8 @@ Five layouts of one batch of B = 32 W puzzles ("lanes"), and the ways between th
 Nodes are what is stored, gathered and hashed; planes are what is reasoned about. The lane axis comes last in both, and
 neighbouring lanes lie in neighbouring words, so the way between them is a 32x32 bit-matrix transposition that works on
 whole vectors of W words, without a strided copy.
+
+Functions take the data first and the board second; without a board it is the classic one of the data's size.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from typing import NamedTuple, TypeVar
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.typing import ArrayLike
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_planes, board_of_words
 
 #: Lanes that share a word, a bit each.
 GROUP = 32
@@ -176,6 +179,7 @@ def _exchange(x: Array) -> Array:
 
 def words_to_planes(words: Array) -> Array:
     """Words of a lane to planes: uint32[m, B] to uint32[32 m, B / 32], plane 32 j + i being bit i of word j."""
+    check_lanes(words.shape[1])
     return _exchange(fence(words).reshape(words.shape[0], GROUP, -1)).reshape(GROUP * words.shape[0], -1)
 
 
@@ -186,34 +190,50 @@ def planes_to_words(planes: Array) -> Array:
     return _exchange(padded.reshape(-1, GROUP, planes.shape[-1])).reshape(padded.shape[0] // GROUP, -1)
 
 
-def nodes_to_planes(board: Board, nodes: Array) -> Array:
-    """Nodes uint32[words, B] to candidate planes uint32[side, side, side, B / 32]."""
+def nodes_to_planes(nodes: Array, board: Board | None = None) -> Array:
+    """Nodes uint32[words, B] to candidate planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
+    board = board_of_words(nodes.shape[0], board)
     return words_to_planes(nodes)[: board.candidates].reshape(*(board.side,) * 3, -1)
 
 
-def planes_to_nodes(board: Board, planes: Array) -> Array:
+def planes_to_nodes(planes: Array, board: Board | None = None) -> Array:
     """Candidate planes uint32[side, side, side, W] to nodes uint32[words, 32 W]."""
+    board = board_of_planes(planes.shape, board)
     return planes_to_words(planes.reshape(board.candidates, -1))
 
 
 # ---------------------------------------------------------------------- cubes
 
 
-def planes_to_cubes(board: Board, planes: Array) -> Array:
+def planes_to_cubes(planes: Array, board: Board | None = None) -> Array:
     """Candidate planes uint32[side, side, side, W] to bool[32 W, side, cells], digit by digit."""
+    board = board_of_planes(planes.shape, board)
     bits = fence(planes).reshape(board.candidates, 1, -1) >> np.arange(GROUP, dtype=np.uint32)[None, :, None]
     return fence((bits & 1).astype(bool)).reshape(board.side, board.cells, -1).transpose(2, 0, 1)
 
 
-def cubes_to_planes(board: Board, cubes: Array) -> Array:
+def cubes_to_planes(cubes: Array, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells] to planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
+    board = board_of_cubes(cubes.shape, board)
+    check_lanes(cubes.shape[0])
     by_bit = cubes.transpose(1, 2, 0).reshape(board.candidates, GROUP, -1).astype(jnp.uint32)
     packed = (by_bit << np.arange(GROUP, dtype=np.uint32)[None, :, None]).sum(axis=1, dtype=jnp.uint32)
     return packed.reshape(*(board.side,) * 3, -1)
 
 
-def grids_to_cubes(board: Board, grids: Array) -> Array:
-    """Grids uint8[*b, cells] to the candidates before any rule, bool[*b, side, cells], B being any number."""
+def grids_to_cubes(grids: ArrayLike, board: Board | None = None) -> Array:
+    """The candidates of grids before any rule: the given digit of a filled cell, every digit of an empty one.
+
+    Args:
+      grids: integers[*b, cells] or [*b, side, side], 0 = empty.
+      board: the board; None for the classic one of the grids' size.
+
+    Returns:
+      bool[*b, side, cells]; a cell that holds a value above the side has no candidate.
+    """
+    grids = jnp.asarray(grids)
+    board, batch = board_of_grids(grids.shape, board)
+    grids = grids.reshape(*batch, board.cells)
     digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
     return (grids[..., None, :] == digits) | (grids[..., None, :] == 0)
 
@@ -226,6 +246,27 @@ def cubes_to_grids(cubes: Array) -> Array:
 
 
 # ---------------------------------------------------------------------- grids
+
+
+def check_lanes(size: int) -> None:
+    """Checks that lanes fill whole words.
+
+    Raises:
+      ValueError: they don't.
+    """
+    if size % GROUP:
+        raise ValueError(
+            f"{size} lanes; planes hold {GROUP} lanes in a word, so pad the batch to {size + -size % GROUP} "
+            "(a row of 255 is a grid without a solution)"
+        )
+
+
+def _board_of_flat_grids(grids: Array, board: Board | None) -> Board:
+    """The board of grids uint8[B, cells]."""
+    board, batch = board_of_grids(grids.shape, board)
+    if len(batch) != 1 or grids.ndim != 2 or grids.dtype != jnp.uint8:
+        raise ValueError(f"grids {grids.dtype}{list(grids.shape)}; they must be uint8[B, {board.cells}]")
+    return board
 
 
 class Givens(NamedTuple):
@@ -247,9 +288,11 @@ class Givens(NamedTuple):
         return self.digits | self.empty[None]
 
 
-def grids_to_planes(board: Board, grids: Array) -> Givens:
+def grids_to_planes(grids: Array, board: Board | None = None) -> Givens:
     """Grids uint8[B, cells] to planes; B is a multiple of 32."""
-    bits = words_to_planes(grids_to_words(board, grids)).reshape(-1, 8, grids.shape[0] // GROUP)[: board.cells]
+    board = _board_of_flat_grids(grids, board)
+    check_lanes(grids.shape[0])
+    bits = words_to_planes(grids_to_words(grids, board)).reshape(-1, 8, grids.shape[0] // GROUP)[: board.cells]
     bit = fence(slices(bits, 1))
     digits = fence(
         jnp.stack(
@@ -265,13 +308,15 @@ def grids_to_planes(board: Board, grids: Array) -> Givens:
     return Givens(digits.reshape(board.side, *shape), ~filled.reshape(shape), foreign)
 
 
-def planes_to_grids(board: Board, planes: Array) -> Array:
+def planes_to_grids(planes: Array, board: Board | None = None) -> Array:
     """Planes that hold at most one digit a cell to grids uint8[B, cells]; a cell without a digit is 0."""
-    return words_to_grids(board, planes_to_grid_words(board, planes))
+    board = board_of_planes(planes.shape, board)
+    return words_to_grids(planes_to_grid_words(planes, board), board)
 
 
-def planes_to_grid_words(board: Board, planes: Array) -> Array:
+def planes_to_grid_words(planes: Array, board: Board | None = None) -> Array:
     """Planes that hold at most one digit a cell to grids packed by four cells: uint32[ceil(cells / 4), B]."""
+    board = board_of_planes(planes.shape, board)
     by_digit = slices(planes.reshape(board.side, board.cells, -1), 0)
     empty = jnp.zeros_like(by_digit[0])
     bits = [
@@ -280,14 +325,16 @@ def planes_to_grid_words(board: Board, planes: Array) -> Array:
     return planes_to_words(fence(jnp.stack(bits, axis=1)).reshape(8 * board.cells, -1))
 
 
-def grids_to_words(board: Board, grids: Array) -> Array:
+def grids_to_words(grids: Array, board: Board | None = None) -> Array:
     """Grids uint8[B, cells] packed by four cells, uint32[ceil(cells / 4), B]: the inverse of ``words_to_grids``."""
+    board = _board_of_flat_grids(grids, board)
     padded = jnp.pad(fence(grids), ((0, 0), (0, -board.cells % _CELLS_PER_WORD)))
     # transposed as bytes: XLA is four times as slow at transposing the words that a bitcast makes of them
     parts = fence(padded.T).reshape(-1, _CELLS_PER_WORD, grids.shape[0]).astype(jnp.uint32)
     return fence(any_of([part << (8 * place) for place, part in enumerate(slices(parts, 1))]))
 
 
-def words_to_grids(board: Board, words: Array) -> Array:
+def words_to_grids(words: Array, board: Board | None = None) -> Array:
     """Grids packed by four cells, uint32[ceil(cells / 4), B], to uint8[B, cells]."""
+    board = board_of_words(words.shape[0], board, _CELLS_PER_WORD)
     return lax.bitcast_convert_type(words.T, jnp.uint8).reshape(words.shape[1], -1)[:, : board.cells]

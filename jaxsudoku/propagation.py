@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board, House
+from jaxsudoku.board import Board, House, board_of_planes
 from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
 
 #: Rule levels, each with all that the one before it does.
@@ -30,12 +30,12 @@ _CELL, _ROW, _COLUMN, _BOX = (0,), (3, 4), (1, 2), (2, 4)
 Fold = Callable[[Sequence[Array]], Array]
 
 
-def propagate(board: Board, planes: Array, rules: str = "locked", rounds: int | None = None) -> Array:
+def propagate(planes: Array, board: Board | None = None, rules: str = "locked", rounds: int | None = None) -> Array:
     """Applies the rules until nothing changes in any lane, or for a number of rounds.
 
     Args:
-      board: the board.
       planes: uint32[side, side, side, W], the candidates.
+      board: the board; None for the classic one of that side.
       rules: one of ``RULES``. "none" leaves the planes as they are.
       rounds: at most this many rounds; None for no limit.
 
@@ -44,6 +44,7 @@ def propagate(board: Board, planes: Array, rules: str = "locked", rounds: int | 
       without a candidate or a house without a place for a digit; see ``outcome``.
     """
     _check_rules(rules)
+    board = board_of_planes(planes.shape, board)
     if rules == "none":
         return planes
 
@@ -53,44 +54,45 @@ def propagate(board: Board, planes: Array, rules: str = "locked", rounds: int | 
 
     def one_round(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         before, _, done = state
-        after = sweep(board, before, rules)
+        after = sweep(before, board, rules)
         return after, (after != before).any(), done + 1
 
     return lax.while_loop(unfinished, one_round, (planes, jnp.bool_(True), jnp.int32(0)))[0]
 
 
-def sweep(board: Board, planes: Array, rules: str = "locked") -> Array:
+def sweep(planes: Array, board: Board | None = None, rules: str = "locked") -> Array:
     """One round of the rules on candidate planes uint32[side, side, side, W]."""
     _check_rules(rules)
+    board = board_of_planes(planes.shape, board)
     if rules != "none":
-        planes = singles(board, planes, hidden=rules != "naked")
+        planes = singles(planes, board, hidden=rules != "naked")
     if rules == "locked":
-        planes = locked_candidates(board, planes)
+        planes = locked_candidates(planes, board)
     return planes
 
 
-def settle(board: Board, planes: Array, rules: str) -> tuple[Array, Array, Array]:
+def settle(planes: Array, board: Board | None = None, rules: str = "locked") -> tuple[Array, Array, Array]:
     """Applies the rules until nothing changes, and tells what came of it.
 
     Beside the contradictions that ``outcome`` knows, this sees a digit that is the last candidate of two cells of a
     house, which shows late in candidates if no rules run.
 
     Args:
-      board: the board.
       planes: uint32[side, side, side, W], the candidates.
+      board: the board; None for the classic one of that side.
       rules: one of ``RULES``.
 
     Returns:
       the planes that are left, dead uint32[W], solved uint32[W].
     """
-    planes = fence(propagate(board, planes, rules))
-    dead, solved = outcome(board, planes)
+    planes = fence(propagate(planes, board, rules))
+    dead, solved = outcome(planes, board)
     sole = fence(planes & fence(exactly_one(slices(planes, 0)))[None])
-    clashing = duplicated_givens(board, sole)
+    clashing = duplicated_givens(sole, board)
     return planes, dead | clashing, solved & ~clashing
 
 
-def outcome(board: Board, planes: Array) -> tuple[Array, Array]:
+def outcome(planes: Array, board: Board | None = None) -> tuple[Array, Array]:
     """Which lanes are contradictory, and which are solved.
 
     Exact whatever rules ran before: contradictory is a cell without a candidate or a house without a place for a digit;
@@ -99,6 +101,7 @@ def outcome(board: Board, planes: Array) -> tuple[Array, Array]:
     Returns:
       dead uint32[W], solved uint32[W].
     """
+    board = board_of_planes(planes.shape, board)
     view = _view(board, planes)
     ones, twos = fence(ones_and_twos(slices(view, _CELL)))
     present = fence([any_of(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, planes, any_of))
@@ -106,8 +109,9 @@ def outcome(board: Board, planes: Array) -> tuple[Array, Array]:
     return ~alive, alive & ~_over_all(any_of, twos)
 
 
-def duplicated_givens(board: Board, digits: Array) -> Array:
+def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
     """Which lanes hold a digit twice in a house: uint32[W] from planes of given digits."""
+    board = board_of_planes(digits.shape, board)
     view = _view(board, digits)
 
     def twos(planes: Sequence[Array]) -> Array:
@@ -117,8 +121,9 @@ def duplicated_givens(board: Board, digits: Array) -> Array:
     return any_of([_over_all(any_of, fold) for fold in fence(repeated)])
 
 
-def singles(board: Board, planes: Array, hidden: bool = True) -> Array:
+def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> Array:
     """One round of naked singles and, by default, hidden singles: each is placed and removed from its houses."""
+    board = board_of_planes(planes.shape, board)
     view = _view(board, planes)
     houses = _house_axes(board)
     sole = _fold_and_spread(view, (_CELL, *houses) if hidden else (_CELL,), exactly_one)
@@ -130,12 +135,13 @@ def singles(board: Board, planes: Array, hidden: bool = True) -> Array:
     return fence(placed | (view & ~any_of(taken))).reshape(planes.shape)
 
 
-def locked_candidates(board: Board, planes: Array) -> Array:
+def locked_candidates(planes: Array, board: Board | None = None) -> Array:
     """One round of locked candidates (pointing and claiming), between any two houses that share cells.
 
     Where the only places of a digit in one house lie in another house too, the digit goes from the rest of that other
     house. Lines and equal boxes meet in segments of neighbouring cells, which are reasoned about whole.
     """
+    board = board_of_planes(planes.shape, board)
     view = _view(board, planes)
     if board.box is not None:
         in_rows, in_columns = fence((any_of(slices(view, 4)), any_of(slices(view, 2))))

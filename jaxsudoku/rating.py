@@ -21,7 +21,7 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
@@ -40,9 +40,9 @@ _RULES = "singles"
 
 def rate(
     puzzles: Any,
-    key: Array | int = 0,
     board: Board | None = None,
     *,
+    key: Array | int = 0,
     searches: int = SEARCHES,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -50,9 +50,9 @@ def rate(
     """Rates puzzles: the mean number of branch nodes of complete searches in random orders, after singles.
 
     Args:
-      puzzles: uint8[*b, cells] (or any integers), 0 = empty.
-      key: a JAX key or a seed.
+      puzzles: one or several, in any form that ``solve`` takes.
       board: the board; by default the classic one of the puzzles' size.
+      key: a JAX key or a seed.
       searches: searches of each puzzle, whose mean is taken.
       batch_size, devices: as in ``solve``.
 
@@ -80,7 +80,7 @@ def weakest_rules(
     """The weakest of ``RULES`` that solves each puzzle without any branching.
 
     Args:
-      puzzles: uint8[*b, cells] (or any integers), 0 = empty.
+      puzzles: one or several, in any form that ``solve`` takes.
       board, batch_size, devices: as in ``solve``.
 
     Returns:
@@ -102,22 +102,23 @@ def grade(ratings: Any) -> np.ndarray:
 
 
 def branch_nodes(
-    board: Board, puzzles: Array, seed: Array, *, searches: int = SEARCHES, lanes: int = exact.CPU_LANES
+    puzzles: Array, seed: Array, board: Board | None = None, *, searches: int = SEARCHES, lanes: int = exact.CPU_LANES
 ) -> Array:
     """The ratings float32[N] of puzzles uint8[N, cells], as ``rate`` gives them; pure, all but the arrays static.
 
     Args:
-      board: the board.
       puzzles: uint8[N, cells], 0 = empty.
       seed: uint32[2], the key's randomness.
+      board: the board; None for the classic one of the puzzles' size.
       searches: searches of each puzzle.
       lanes: nodes in a step of the search, a multiple of 32.
     """
+    board, _ = board_of_grids(puzzles.shape, board)
     identity = _hash(board, puzzles, seed)
 
     def one(number: Array, total: Array) -> Array:
         seeds = mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
-        found = exact.search(board, puzzles, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
+        found = exact.search(puzzles, board, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
         # every branch node has two children, so a tree of n nodes has (n - 1) / 2
         branches = ((found.iterations - 1) // 2).astype(jnp.float32)
         known = jnp.where(found.counts == 1, branches, jnp.nan)
@@ -128,30 +129,33 @@ def branch_nodes(
 
 def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
     """A random number uint32[N] for each puzzle, from it and the seed uint32[2] alone."""
-    words = grids_to_words(board, puzzles)
+    words = grids_to_words(puzzles, board)
     start = jnp.full(puzzles.shape[0], mix(seed[0]) ^ seed[1], jnp.uint32)
     return lax.fori_loop(0, words.shape[0], lambda row, value: mix(value ^ words[row]) + np.uint32(0x85EBCA6B), start)
 
 
-def solved_by(board: Board, puzzles: Array, rules: str, *, lanes: int = exact.CPU_LANES) -> Array:
+def solved_by(
+    puzzles: Array, board: Board | None = None, rules: str = "locked", *, lanes: int = exact.CPU_LANES
+) -> Array:
     """Whether rules alone solve puzzles, which then have one solution; pure, all but the puzzles static.
 
     Args:
-      board: the board.
       puzzles: uint8[N, cells], 0 = empty.
+      board: the board; None for the classic one of the puzzles' size.
       rules: one of ``RULES``.
       lanes: puzzles that are worked on together, a multiple of 32.
 
     Returns:
       bool[N].
     """
+    board, _ = board_of_grids(puzzles.shape, board)
     size = puzzles.shape[0]
     padded = jnp.pad(puzzles, ((0, -size % lanes), (0, 0)), constant_values=255)
 
     def block(part: Array) -> Array:
-        givens = grids_to_planes(board, part)
-        wrong = givens.foreign | duplicated_givens(board, givens.digits)
-        _, solved = outcome(board, propagate(board, fence(givens.candidates), rules))
+        givens = grids_to_planes(part, board)
+        wrong = givens.foreign | duplicated_givens(givens.digits, board)
+        _, solved = outcome(propagate(fence(givens.candidates), board, rules), board)
         return unpack_lanes(solved & ~wrong)
 
     return lax.map(block, padded.reshape(-1, lanes, board.cells)).reshape(-1)[:size]
@@ -167,7 +171,7 @@ class _RatingKernel(TakesPuzzles):
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
         seed = jax.random.bits(key, (2,), jnp.uint32)
-        return branch_nodes(board, puzzles, seed, searches=self.searches, lanes=self.lanes)
+        return branch_nodes(puzzles, seed, board, searches=self.searches, lanes=self.lanes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,6 +184,6 @@ class _RulesKernel(TakesPuzzles):
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
         weakest = jnp.full(puzzles.shape[0], len(RULES), jnp.int8)
         for level in reversed(range(len(RULES))):
-            solved = solved_by(board, puzzles, RULES[level], lanes=self.lanes)
+            solved = solved_by(puzzles, board, RULES[level], lanes=self.lanes)
             weakest = jnp.where(solved, jnp.int8(level), weakest)
         return weakest

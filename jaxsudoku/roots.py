@@ -50,13 +50,13 @@ def make_roots(board: Board, puzzles: Array, rules: str, together: int = 0) -> R
 
     def block(number: Array, roots: tuple[Array, ...]) -> tuple[Array, ...]:
         start = number * together
-        givens = grids_to_planes(board, lax.dynamic_slice_in_dim(puzzles, start, together))
-        invalid = unpack_lanes(givens.foreign | duplicated_givens(board, givens.digits))
-        planes, dead, solved = settle(board, fence(givens.candidates), rules)
+        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, together), board)
+        invalid = unpack_lanes(givens.foreign | duplicated_givens(givens.digits, board))
+        planes, dead, solved = settle(fence(givens.candidates), board, rules)
         dead, solved = unpack_lanes(dead), unpack_lanes(solved) & ~invalid
         known = [jnp.int8(status) for status in (Status.INVALID, Status.UNSATISFIABLE, Status.SOLVED)]
         status = jnp.select([invalid, dead, solved], known, jnp.int8(Status.UNSOLVED))
-        made = planes_to_nodes(board, planes), jnp.where(solved[:, None], planes_to_grids(board, planes), 0), status
+        made = planes_to_nodes(planes, board), jnp.where(solved[:, None], planes_to_grids(planes, board), 0), status
         return tuple(
             lax.dynamic_update_slice_in_dim(all_of_it, part, start, axis)
             for all_of_it, part, axis in zip(roots, made, (1, 0, 0), strict=True)

@@ -200,9 +200,9 @@ class _Queue:
         puzzle = jnp.minimum(self.numbers(places), len(self.seeds) - 1)
         width = len(puzzle)
         nodes = self.roots.nodes[:, puzzle]
-        planes = nodes_to_planes(self.board, jnp.pad(nodes, ((0, 0), (0, -width % GROUP))))
+        planes = nodes_to_planes(jnp.pad(nodes, ((0, 0), (0, -width % GROUP))), self.board)
         placed = planes & ~ones_and_twos(slices(planes, 0))[1]
-        grids = planes_to_grids(self.board, placed)[:width]
+        grids = planes_to_grids(placed, self.board)[:width]
         return Start(grids, nodes, mix(self.seeds[puzzle]))
 
 

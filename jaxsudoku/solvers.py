@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku import classic, exact, filling, population, search
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.grid import is_solved
 from jaxsudoku.settings import at_least, one_of, settings_of, whole_words
 from jaxsudoku.solution import Solution, Status
@@ -68,8 +68,9 @@ class Solver:
         return ("network_calls",) * self.guided + ("errors",) * self.graded
 
 
-def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
+def judge(puzzles: Array, solution: Solution, board: Board | None = None) -> Solution:
     """The solution, but UNSOLVED where a grid claimed as solved breaks a rule or a given; zeros where unsolved."""
+    board, _ = board_of_grids(puzzles.shape, board)
     size = puzzles.shape[0]
     if not size:
         return solution
@@ -79,7 +80,7 @@ def judge(board: Board, puzzles: Array, solution: Solution) -> Solution:
     def block(number: Array, true: Array) -> Array:
         start = jnp.minimum(number * together, size - together)
         grids, givens = (lax.dynamic_slice_in_dim(x, start, together) for x in (solution.grids, puzzles))
-        return lax.dynamic_update_slice_in_dim(true, is_solved(board, grids, givens), start, axis=0)
+        return lax.dynamic_update_slice_in_dim(true, is_solved(grids, board, givens), start, axis=0)
 
     last = jnp.max(jnp.where(claimed, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
     true = lax.fori_loop(0, -(-last // together), block, jnp.zeros(size, bool))
@@ -120,8 +121,8 @@ def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, 
     """``exact.search`` as an ``ExactConfig`` says; ``puzzles`` uint8[B, cells]."""
     seeds = jax.random.bits(key, puzzles.shape[:1]) if config.order == "random" else None
     return exact.search(
-        board,
         puzzles,
+        board,
         seeds,
         limit=limit,
         budget=config.budget or None,

@@ -56,9 +56,9 @@ puzzles = np.asarray(js.load("9x9-hard"))[: 8 if SMALL else 128]
 
 # %%
 rules = "singles"
-root = jax.jit(partial(env.root, board, rules=rules))(puzzles)
+root = jax.jit(partial(env.root, board=board, rules=rules))(puzzles)
 number = int(np.flatnonzero(~np.asarray(root.solved | root.dead))[0])
-seen = np.asarray(env.observe(board, root))[number]
+seen = np.asarray(env.observe(root, board))[number]
 thought = network(seen[None])
 policy = np.asarray(jax.nn.softmax(thought.policy[0], axis=0))
 belief = float(jax.nn.sigmoid(thought.value[0]))
@@ -108,7 +108,7 @@ think = policies.gumbel(board, config, evaluate)
 @jax.jit
 def grow(params, puzzles):
     seeds = jnp.arange(len(puzzles), dtype=jnp.uint32)
-    return think(params, evaluate(params, env.root(board, puzzles, rules), seeds), seeds)
+    return think(params, evaluate(params, env.root(puzzles, board, rules), seeds), seeds)
 
 
 tree = jax.tree.map(np.asarray, grow(network.params, puzzles[[number]]).tree)

@@ -21,8 +21,9 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
     ("board", "files", "pictures", "solution"),
-    ("settings",),
-    ("io", "drawing", "grid", "mixing", "planes", "batches"),
+    ("settings", "keys"),
+    ("io", "drawing", "grid", "mixing", "planes"),
+    ("batches",),
     ("propagation", "shipped"),
     ("branching",),
     ("exact",),
@@ -111,7 +112,7 @@ def test_imports_run_downwards(module):
 @pytest.mark.parametrize(
     ("module", "source", "fault"),
     [
-        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 5) stands above 'grid'"),
+        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 6) stands above 'grid'"),
         ("jaxsudoku.grid", "import jaxsudoku.exact", "stands above"),
         ("jaxsudoku.grid", "def f():\n  from jaxsudoku import exact", "jaxsudoku.grid:2 imports jaxsudoku.exact"),
         ("jaxsudoku.grid", "from . import exact", "stands above"),

@@ -44,13 +44,13 @@ results = {
     "few": js.solve(puzzles[:3], lanes=32, batch_size=57).status.tolist(),
     "none": list(js.solve(puzzles[:0], lanes=32, batch_size=57).grids.shape),
     "one": js.solve(puzzles[0], lanes=32, batch_size=57).grids.tolist(),
-    "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=57).tolist(),
+    "counts": js.count_solutions(puzzles, limit=5, lanes=32, batch_size=57).tolist(),
     "shards": shards,
 }
 board = js.Board.classic(4)
 mesh = jax.make_mesh((jax.device_count(),), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
 spec = jax.sharding.PartitionSpec("batch")
-search = functools.partial(exact.search, board, limit=5, lanes=32)
+search = functools.partial(exact.search, board=board, limit=5, lanes=32)
 sharded = jax.shard_map(search, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
 found = jax.jit(sharded, compiler_options=js.compiler_options())(puzzles)
 results["search"] = [np.asarray(x).tolist() for x in (found.status, found.counts)]
@@ -112,7 +112,7 @@ def alone():
     solution = js.solve(puzzles, lanes=32, batch_size=57)
     return {
         "solve": [x.tolist() for x in solution[:3]],
-        "counts": js.count_solutions(puzzles, 5, lanes=32, batch_size=57).tolist(),
+        "counts": js.count_solutions(puzzles, limit=5, lanes=32, batch_size=57).tolist(),
     }
 
 

@@ -44,7 +44,7 @@ def test_a_parsed_puzzle_is_solved_as_it_comes():
     assert solution.status == Status.SOLVED
     assert [x.dtype for x in solution[:3]] == ["uint8", "int8", "int32"]
     assert solution.network_calls is None
-    assert js.is_solved(js.Board.classic(), solution.grids, js.parse(PUZZLE))
+    assert js.is_solved(solution.grids, js.Board.classic(), js.parse(PUZZLE))
 
 
 # ---------------------------------------------------------------------- shapes
@@ -75,17 +75,55 @@ def test_any_integers(kind):
         np.testing.assert_array_equal(one, other)
 
 
+def test_squares_nested_lists_and_texts():
+    puzzles = reference.unique(FOUR, 5)
+    expected = js.solve(puzzles, **SMALL)
+    square = puzzles.reshape(-1, 4, 4)
+    texts = ["".join(map(str, puzzle)) for puzzle in puzzles]
+    for given in (square, square.tolist(), puzzles.tolist(), texts, np.array(texts), np.array(texts, object)):
+        found = js.solve(given, **SMALL)
+        np.testing.assert_array_equal(np.reshape(found.grids, (-1, 16)), expected.grids)
+        np.testing.assert_array_equal(found.status, expected.status)
+        assert np.shape(found.grids) == (square.shape if np.ndim(given) == 3 else puzzles.shape)
+        np.testing.assert_array_equal(js.count_solutions(given, **SMALL), np.ones(5))
+    for one in (square[0], texts[0]):
+        found = js.solve(one, **SMALL)
+        np.testing.assert_array_equal(np.ravel(found.grids), expected.grids[0])
+        assert found.status.shape == ()
+    # a board settles what a shape leaves open
+    blank = np.zeros((16, 16), np.uint8)
+    assert js.solve(blank, FOUR, **SMALL).status.shape == (16,)
+    assert js.solve(blank.reshape(16, 4, 4), **SMALL).grids.shape == (16, 4, 4)
+
+
+def test_a_traced_puzzle_is_refused_with_what_to_use():
+    for function in (js.solve, js.count_solutions, js.rate):
+        for transform in (jax.jit, jax.vmap):
+            with pytest.raises(TypeError, match="runs on the host: .* use jaxsudoku.exact.search"):
+                transform(function)(np.zeros((3, 16), np.uint8))
+
+
+def test_the_board_comes_second():
+    with pytest.raises(TypeError, match="board must be a Board, not int; the data come first and the board second"):
+        js.count_solutions(reference.unique(FOUR, 5), 2)
+
+
 @pytest.mark.parametrize(
     ("puzzles", "board", "cause"),
     [
         (np.zeros((3, 16)), None, "puzzles of dtype float64; they must be integers"),
         (np.zeros((3, 16), bool), None, "puzzles of dtype bool; they must be integers"),
-        ([PUZZLE], None, "puzzles of dtype <U81; they must be integers"),
-        (np.uint8(3), None, "puzzles must have at least one axis"),
-        (np.zeros((3, 80), np.uint8), None, "puzzles of 80 cells, which is not the square of a side"),
-        (np.zeros((3, 25), np.uint8), None, "a side of 5 can't be cut into boxes"),
-        (np.zeros((16, 3), np.uint8), FOUR, "puzzles of 3 cells; a board of 4x4 with 2x2 boxes has 16"),
-        (np.zeros((3, 36), np.uint8), FOUR, "puzzles of 36 cells; a board of 4x4 with 2x2 boxes has 16"),
+        ([PUZZLE, PUZZLE[1:]], None, "puzzle 1: 80 cells"),
+        ([PUZZLE], FOUR, "puzzle 0: 81 cells"),
+        ([[1, 2], [3]], None, "puzzles must be an array, a nested list of one length, or texts"),
+        (np.uint8(3), None, r"grids of shape \(\); the last axis must be the cells"),
+        (np.zeros((3, 80), np.uint8), None, r"grids of shape \(3, 80\); the last axis must be the cells"),
+        (np.zeros((3, 25), np.uint8), None, r"grids of shape \(3, 25\); the last axis must be the cells"),
+        (np.zeros((5, 5), np.uint8), None, r"grids of shape \(5, 5\); the last axis must be the cells"),
+        (np.zeros((16, 16), np.uint8), None, r"\(16, 16\) are ambiguous: .* reshape to \(256,\) .* \(16, 4, 4\)"),
+        (np.zeros((2, 16, 16), np.uint8), None, r"ambiguous: .* \(2, 256\) .*, to \(2, 16, 4, 4\)"),
+        (np.zeros((16, 3), np.uint8), FOUR, r"grids of shape \(16, 3\); a board of 4x4 with 2x2 boxes takes"),
+        (np.zeros((3, 36), np.uint8), FOUR, r"\[..., 16\] or \[..., 4, 4\]"),
         (np.full((3, 16), 5), FOUR, r"puzzles hold values outside 0\.\.4"),
         (np.full((3, 16), -1), FOUR, r"puzzles hold values outside 0\.\.4"),
         (np.full((3, 16), 256), FOUR, r"puzzles hold values outside 0\.\.4"),
@@ -126,7 +164,7 @@ def test_answers_are_right():
     board = reference.SMALL["jigsaw-5"]
     puzzles = reference.batch(board, 64)
     solution = js.solve(puzzles, board, **SMALL)
-    counts = js.count_solutions(puzzles, 5, board, **SMALL)
+    counts = js.count_solutions(puzzles, board, limit=5, **SMALL)
     for puzzle, grid, status, count in zip(puzzles, solution.grids, solution.status, counts, strict=True):
         assert count == reference.count(board, puzzle, 5)
         clash = reference.is_clash(board, puzzle)

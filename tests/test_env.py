@@ -18,7 +18,7 @@ SIZE = 40
 
 @functools.cache
 def jitted(function, board, **settings):
-    return jax.jit(functools.partial(function, board, **settings), compiler_options=compiler_options())
+    return jax.jit(functools.partial(function, board=board, **settings), compiler_options=compiler_options())
 
 
 def sparse(board):

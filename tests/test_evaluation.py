@@ -95,7 +95,7 @@ def harder():
 def report(harder, monkeypatch):
     monkeypatch.setattr(run, "solve_iteratively", stepwise)
     network = oracle(harder.solutions, SIX, trust=30)
-    return evaluate(network, harder.puzzles, harder.solutions, rules=("none", "naked"), positions=200, key=3)
+    return evaluate(network, harder.puzzles, solutions=harder.solutions, rules=("none", "naked"), positions=200, key=3)
 
 
 # ---------------------------------------------------------------------- scores
@@ -242,7 +242,7 @@ def test_wrong_solutions_are_refused_and_unknown_ones_found(puzzles):
     np.testing.assert_array_equal(truth.solutions, puzzles.solutions)
     given[[7, 9], 0] = given[[7, 9], 0] % 4 + 1
     with pytest.raises(ValueError, match=r"2 of 100 solutions do not solve their puzzles: rows 7, 9$"):
-        evaluate(network, puzzles.puzzles, given)
+        evaluate(network, puzzles.puzzles, solutions=given)
 
 
 def test_bad_arguments(puzzles):
@@ -350,7 +350,7 @@ def test_positions_have_a_solution_exactly_if_they_say_so(puzzles):
     made = calibration.make_positions(FOUR, puzzles.puzzles, puzzles.solutions, 400, np.random.default_rng(0))
     assert 0.4 < made.alive.mean() < 0.8
     assert (made.grids == 0).any(axis=1).all()
-    assert np.asarray(js.is_valid(FOUR, made.grids)).all()
+    assert np.asarray(js.is_valid(made.grids, FOUR)).all()
     for grid, alive in zip(made.grids, made.alive, strict=True):
         assert len(reference.solutions(FOUR, grid, 2)) == alive
     clues = np.count_nonzero(made.grids, axis=1)

@@ -26,7 +26,7 @@ FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
 
 
 def fresh_kernel(board, **settings):
-    return jax.jit(functools.partial(exact.search, board, **settings), compiler_options=compiler_options())
+    return jax.jit(functools.partial(exact.search, board=board, **settings), compiler_options=compiler_options())
 
 
 kernel = functools.cache(fresh_kernel)
@@ -39,7 +39,7 @@ def search(board, puzzles, seeds=None, *, lanes=32, **settings):
     filled_up[:size] = puzzles
     if seeds is not None:
         seeds = np.resize(np.asarray(seeds, np.uint32), BATCH)
-    found = kernel(board, lanes=lanes, **settings)(filled_up, seeds)
+    found = kernel(board, lanes=lanes, **settings)(filled_up, seeds=seeds)
     return jax.tree.map(lambda array: np.asarray(array)[:size], found)
 
 
@@ -136,7 +136,7 @@ def test_any_batch_size_gives_the_same_answers(size):
 
 def test_no_puzzles():
     for seeds in (None, jnp.zeros(0, jnp.uint32)):
-        found = exact.search(FOUR, jnp.zeros((0, FOUR.cells), jnp.uint8), seeds)
+        found = exact.search(jnp.zeros((0, FOUR.cells), jnp.uint8), FOUR, seeds)
         assert [x.shape for x in found] == [(0, FOUR.cells), (0,), (0,), (0,)]
         assert [x.dtype for x in found] == ["uint8", "int8", "int32", "int32"]
 
@@ -266,8 +266,8 @@ def test_an_excluded_digit_asks_for_another_solution(board, settings):
     excluded = np.zeros_like(puzzles)
     excluded[rows, cells] = solutions[rows, cells]
     found = jax.jit(
-        functools.partial(exact.search, board, limit=3, lanes=32, **settings), compiler_options=compiler_options()
-    )(puzzles, None, excluded)
+        functools.partial(exact.search, board=board, limit=3, lanes=32, **settings), compiler_options=compiler_options()
+    )(puzzles, excluded=excluded)
     for row, puzzle in enumerate(puzzles):
         others = [grid for grid in reference.solutions(board, puzzle, 2_000) if grid[cells[row]] != excluded[row].max()]
         assert found.counts[row] == min(len(others), 3)
@@ -278,14 +278,14 @@ def test_an_excluded_digit_asks_for_another_solution(board, settings):
 
 def test_an_excluded_digit_does_not_touch_a_given():
     puzzle = reference.unique(FOUR, 1)
-    found = exact.search(FOUR, jnp.asarray(puzzle), None, jnp.asarray(puzzle), lanes=32)
+    found = exact.search(jnp.asarray(puzzle), FOUR, None, jnp.asarray(puzzle), lanes=32)
     assert found.status[0] == Status.SOLVED
 
 
 def test_vmap():
     puzzles = reference.batch(FOUR, BATCH)
     expected = search(FOUR, puzzles, limit=2)
-    one_of_four = functools.partial(exact.search, FOUR, limit=2, lanes=32)
+    one_of_four = functools.partial(exact.search, board=FOUR, limit=2, lanes=32)
     found = jax.jit(jax.vmap(one_of_four), compiler_options=compiler_options())(puzzles.reshape(4, 16, -1))
     for kind in ("status", "counts"):
         np.testing.assert_array_equal(getattr(found, kind).reshape(-1), getattr(expected, kind))
@@ -296,15 +296,14 @@ def test_vmap():
 def test_a_board_and_its_equal_are_traced_once():
     traced = jax.jit(
         chex.assert_max_traces(exact.search, n=1),
-        static_argnums=0,
-        static_argnames=("limit", "lanes"),
+        static_argnames=("board", "limit", "lanes"),
         compiler_options=compiler_options(),
     )
     puzzles = reference.unique(FOUR, 8)
     for board in (Board.classic(4), Board(4, box=(2, 2)), Board.named("2x2")):
-        assert (traced(board, puzzles, limit=2, lanes=32).counts == 1).all()
+        assert (traced(puzzles, board, limit=2, lanes=32).counts == 1).all()
     with pytest.raises(AssertionError, match="traced > 1 times"):
-        traced.lower(Board.classic(4), puzzles[:5], limit=2, lanes=32)
+        traced.lower(puzzles[:5], Board.classic(4), limit=2, lanes=32)
 
 
 @pytest.mark.parametrize("setting", ["plain", "x64", "strict"])
@@ -316,9 +315,9 @@ def test_dtypes(setting):
     }[setting]
     with context:
         found = jax.eval_shape(
-            functools.partial(exact.search, FOUR, budget=9),
+            functools.partial(exact.search, board=FOUR, budget=9),
             jax.ShapeDtypeStruct((7, FOUR.cells), np.uint8),
-            jax.ShapeDtypeStruct((7,), np.uint32),
+            seeds=jax.ShapeDtypeStruct((7,), np.uint32),
         )
     assert [(x.shape, x.dtype.name) for x in found] == [
         ((7, FOUR.cells), "uint8"),
@@ -344,7 +343,7 @@ def test_wide_numbers_change_nothing():
 @pytest.mark.parametrize(
     ("puzzles", "options", "cause"),
     [
-        (np.zeros((2, 15), np.uint8), {}, r"puzzles of shape \(2, 15\)"),
+        (np.zeros((2, 15), np.uint8), {}, r"grids of shape \(2, 15\); a board of 4x4"),
         (np.zeros(16, np.uint8), {}, r"puzzles of shape \(16,\)"),
         (np.zeros((2, 16), np.int32), {}, "puzzles of dtype int32"),
         (np.zeros((2, 16), np.uint8), {"rules": "none"}, "unknown rules 'none'"),
@@ -358,4 +357,4 @@ def test_wide_numbers_change_nothing():
 )
 def test_senseless_arguments_are_refused(puzzles, options, cause):
     with pytest.raises(ValueError, match=cause):
-        exact.search(FOUR, puzzles, **options)
+        exact.search(puzzles, FOUR, **options)

@@ -36,7 +36,7 @@ def test_grids_are_solved(board):
 def test_nine_by_nine():
     board = Board.classic()
     made = grids(board, range(SIZE))
-    assert np.asarray(js.is_solved(board, made)).all()
+    assert np.asarray(js.is_solved(made, board)).all()
     assert len(np.unique(made, axis=0)) == SIZE
 
 
@@ -56,5 +56,5 @@ def test_a_grid_is_its_seeds_whatever_the_batch(lanes):
 def test_a_board_without_solved_grids_gives_zeros():
     # the extra house and the first row share three cells, so their fourths must be equal, but these share a column
     board = Board(4, box=(2, 2), extra=((0, 1, 2, 7),))
-    assert not js.count_solutions(np.zeros(16, np.uint8), 1, board)
+    assert not js.count_solutions(np.zeros(16, np.uint8), board, limit=1)
     assert not grids(board, range(200)).any()

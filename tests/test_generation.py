@@ -70,7 +70,7 @@ def test_a_puzzle_is_its_own_whatever_the_batch():
 
 def test_ratings_are_those_of_rate():
     made = minimal("2x3")
-    np.testing.assert_array_equal(js.rate(made.puzzles, 1, SIX), made.rating)
+    np.testing.assert_array_equal(js.rate(made.puzzles, SIX, key=1), made.rating)
 
 
 def test_a_number_of_clues():

@@ -35,7 +35,7 @@ def grown(*, solvable=True, **options):
     evaluate = graph.by_placements(FOUR, config, network)
 
     def grow(params, puzzles):
-        root = evaluate(params, env.root(FOUR, puzzles, config.rules), jnp.zeros(LANES, jnp.uint32))
+        root = evaluate(params, env.root(puzzles, FOUR, config.rules), jnp.zeros(LANES, jnp.uint32))
         return root, graph.grow(FOUR, config, evaluate, params, root)
 
     puzzles = reference.solvable(FOUR, LANES, givens=8) if solvable else without_solution()
@@ -61,7 +61,7 @@ def test_without_transpositions_every_simulation_adds_a_node():
 def test_an_edge_leads_to_its_placement():
     _, found = grown()
     for lane in range(4):
-        seen = np.asarray(env.observe(FOUR, env.State(*(leaf[lane] for leaf in found.state))))
+        seen = np.asarray(env.observe(env.State(*(leaf[lane] for leaf in found.state)), FOUR))
         for node, edge in np.argwhere(found.child[lane] >= 0):
             digit, cell = divmod(int(found.move[lane, node, edge]), FOUR.cells)
             expected = seen[node].copy()
@@ -95,7 +95,7 @@ def test_a_node_is_dead_where_all_choices_of_a_cell_are():
 
 def grid_of(row):
     state = env.State(jnp.asarray(row)[None], *(jnp.zeros(1, bool),) * 3)
-    return np.asarray(env.grids(FOUR, state))[0]
+    return np.asarray(env.grids(state, FOUR))[0]
 
 
 def test_hashes_tell_positions_apart():

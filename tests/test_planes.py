@@ -29,7 +29,7 @@ BOARDS = {
 every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
 seeds = st.integers(0, 2**32 - 1)
 
-by_board = functools.partial(jax.jit, static_argnums=0)
+by_board = functools.partial(jax.jit, static_argnames="board")
 nodes_to_planes, planes_to_nodes = by_board(planes.nodes_to_planes), by_board(planes.planes_to_nodes)
 words_to_planes, planes_to_words = jax.jit(planes.words_to_planes), jax.jit(planes.planes_to_words)
 grids_to_planes, planes_to_grids = by_board(planes.grids_to_planes), by_board(planes.planes_to_grids)
@@ -87,14 +87,14 @@ def test_planes_that_fill_no_whole_word_are_filled_up_with_zeros(count):
 def test_nodes_pack_a_puzzles_candidates_in_their_order(board):
     left = np.random.default_rng(0).integers(0, 2, (64, board.candidates)).astype(bool)
     cubes = reference.from_lanes(left.reshape(64, *(board.side,) * 3))
-    nodes = planes_to_nodes(board, cubes)
+    nodes = planes_to_nodes(cubes, board)
     assert nodes.shape == (board.words, 64)
     assert nodes.dtype == np.uint32
     packed = np.packbits(left, axis=1, bitorder="little")
     as_bytes = np.ascontiguousarray(np.asarray(nodes).T).view(np.uint8)
     np.testing.assert_array_equal(as_bytes[:, : packed.shape[1]], packed)
     assert not as_bytes[:, packed.shape[1] :].any()
-    np.testing.assert_array_equal(nodes_to_planes(board, nodes), cubes)
+    np.testing.assert_array_equal(nodes_to_planes(nodes, board), cubes)
 
 
 # ---------------------------------------------------------------------- cubes
@@ -103,10 +103,10 @@ def test_nodes_pack_a_puzzles_candidates_in_their_order(board):
 @every_board
 def test_cubes_and_planes_hold_the_same_candidates(board):
     cubes = np.random.default_rng(0).integers(0, 2, (64, board.side, board.cells)).astype(bool)
-    found = cubes_to_planes(board, cubes)
+    found = cubes_to_planes(cubes, board)
     assert found.dtype == np.uint32
     np.testing.assert_array_equal(found, reference.from_lanes(cubes.reshape(64, *(board.side,) * 3)))
-    back = planes_to_cubes(board, found)
+    back = planes_to_cubes(found, board)
     assert back.dtype == bool
     np.testing.assert_array_equal(back, cubes)
 
@@ -115,7 +115,7 @@ def test_cubes_and_planes_hold_the_same_candidates(board):
 @pytest.mark.parametrize("shape", [(64,), (), (2, 3), (0,)])
 def test_grids_as_cubes_have_the_candidates_before_any_rule(board, shape):
     grids = np.random.default_rng(1).integers(0, board.side + 1, (*shape, board.cells)).astype(np.uint8)
-    cubes = planes.grids_to_cubes(board, grids)
+    cubes = planes.grids_to_cubes(grids, board)
     assert cubes.shape == (*shape, board.side, board.cells)
     assert cubes.dtype == bool
     flat = np.asarray(cubes).reshape(-1, board.side, board.cells)
@@ -124,7 +124,7 @@ def test_grids_as_cubes_have_the_candidates_before_any_rule(board, shape):
     assert back.dtype == np.uint8
     np.testing.assert_array_equal(back, grids)
     if shape == (64,):
-        np.testing.assert_array_equal(cubes_to_planes(board, cubes), grids_to_planes(board, grids).candidates)
+        np.testing.assert_array_equal(cubes_to_planes(cubes, board), grids_to_planes(grids, board).candidates)
 
 
 @given(seed=seeds)
@@ -145,7 +145,7 @@ def test_grids_come_back(board, seed, above):
     grids = rng.integers(0, board.side + 1, (64, board.cells)).astype(np.uint8)
     foreign = (rng.random(64) < 0.5) & (above > 0)
     grids[foreign, rng.integers(board.cells, size=64)[foreign]] = board.side + above
-    found = grids_to_planes(board, grids)
+    found = grids_to_planes(grids, board)
     digits = grids[:, None] == np.arange(1, board.side + 1)[:, None]
     np.testing.assert_array_equal(reference.to_lanes(found.digits).reshape(digits.shape), digits)
     np.testing.assert_array_equal(reference.to_lanes(found.empty).reshape(grids.shape), grids == 0)
@@ -153,7 +153,7 @@ def test_grids_come_back(board, seed, above):
     np.testing.assert_array_equal(
         reference.to_lanes(found.candidates).reshape(digits.shape), reference.candidates(board, grids)
     )
-    back = planes_to_grids(board, found.digits)
+    back = planes_to_grids(found.digits, board)
     assert back.dtype == np.uint8
     np.testing.assert_array_equal(back, np.where(grids > board.side, 0, grids))
 
@@ -162,16 +162,16 @@ def test_the_widest_board_keeps_its_digits():
     board = Board.classic(32)
     rng = np.random.default_rng(0)
     grids = np.array([reference.blanked(reference.full_grid(board, rng), 600, rng) for _ in range(32)])
-    found = grids_to_planes(board, grids)
+    found = grids_to_planes(grids, board)
     assert not found.foreign.any()
-    np.testing.assert_array_equal(planes_to_grids(board, found.digits), grids)
+    np.testing.assert_array_equal(planes_to_grids(found.digits, board), grids)
 
 
 def test_a_value_is_foreign_when_it_is_above_the_side():
     board = BOARDS["4x4"]
     grids = np.zeros((256, board.cells), np.uint8)
     grids[:, 3] = np.arange(256)
-    found = grids_to_planes(board, grids)
+    found = grids_to_planes(grids, board)
     np.testing.assert_array_equal(reference.to_lanes(found.foreign), np.arange(256) > 4)
     np.testing.assert_array_equal(np.flatnonzero(reference.to_lanes(found.empty)[:, 0, 3]), [0])
 

@@ -27,7 +27,7 @@ every_rule = pytest.mark.parametrize("rules", RULES)
 
 @functools.cache
 def kernel(function, board, **settings):
-    return jax.jit(functools.partial(function, board, **settings), compiler_options=compiler_options())
+    return jax.jit(functools.partial(function, board=board, **settings), compiler_options=compiler_options())
 
 
 def on_candidates(function, board, left, **settings):
@@ -220,11 +220,11 @@ def test_lanes_are_independent(board, seed):
 def test_none_leaves_everything_and_unknown_rules_are_refused():
     board = reference.SMALL["4x4"]
     cubes = np.zeros((4, 4, 4, 1), np.uint32)
-    assert propagation.propagate(board, cubes, "none") is cubes
-    assert propagation.sweep(board, cubes, "none") is cubes
+    assert propagation.propagate(cubes, board, "none") is cubes
+    assert propagation.sweep(cubes, board, "none") is cubes
     for function in (propagation.propagate, propagation.sweep):
         with pytest.raises(ValueError, match="unknown rules 'guess': choose one of none, naked, singles, locked"):
-            function(board, cubes, "guess")
+            function(cubes, board, "guess")
 
 
 # ---------------------------------------------------------------------- symmetry in, symmetry out

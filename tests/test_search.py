@@ -52,7 +52,7 @@ def without_solution(board, rules):
     puzzles = reference.solvable(board, 1024, seed=4, givens=board.cells // 3)
     for puzzle in puzzles:
         puzzle[rng.choice(np.flatnonzero(puzzle == 0))] = rng.integers(1, board.side + 1)
-    state = jax.jit(functools.partial(env.root, board, rules=rules), compiler_options=compiler_options())(puzzles)
+    state = jax.jit(functools.partial(env.root, board=board, rules=rules), compiler_options=compiler_options())(puzzles)
     left = puzzles[~np.asarray(state.dead | state.solved)]
     left = left[[not reference.count(board, puzzle, 1) for puzzle in left]]
     assert len(left)
@@ -95,7 +95,7 @@ def test_the_cell_that_a_network_names(rule, cell):
 def test_the_exact_search_branches_on_a_candidate_of_an_open_cell(board):
     planes = planes_of(board, hard(board, size=32))
     branching = jnp.full(planes.shape[-1], 0xFFFFFFFF, jnp.uint32)
-    cubes = np.asarray(planes_to_cubes(board, planes))
+    cubes = np.asarray(planes_to_cubes(planes, board))
     playing = np.flatnonzero((cubes.sum(axis=1) > 1).any(axis=1))
     assert len(playing) > 16
     chosen = set()
@@ -113,7 +113,7 @@ def test_the_exact_search_branches_on_a_candidate_of_an_open_cell(board):
 
 def planes_of(board, puzzles):
     """The planes of puzzles after naked singles."""
-    return propagation.propagate(board, grids_to_planes(board, jnp.asarray(puzzles)).candidates, "naked")
+    return propagation.propagate(grids_to_planes(jnp.asarray(puzzles), board).candidates, board, "naked")
 
 
 @pytest.mark.slow
@@ -125,7 +125,7 @@ def test_a_temperature_draws_among_legal_digits():
 
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def both(params):
-        root = evaluate(params, env.root(FOUR, puzzles, "none"), seed)
+        root = evaluate(params, env.root(puzzles, FOUR, "none"), seed)
         return root.logits, think(params, root, seed).tree.children_prior_logits[:, 0]
 
     plain, drawn = both(network(FOUR).params)
@@ -285,11 +285,11 @@ def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
 
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def both(params):
-        root = evaluate(params, env.root(board, puzzles, "none"), seed)
+        root = evaluate(params, env.root(puzzles, board, "none"), seed)
         ours = think(params, root, seed)
 
         def expand(params, key, move, state):
-            after = env.step(board, state, move, "none")
+            after = env.step(state, move, board, "none")
             known = evaluate(params, after, seed)
             one = jnp.ones(4)
             return mctx.RecurrentFnOutput(
@@ -339,11 +339,11 @@ def test_a_network_is_asked_what_is_wanted_and_no_more(together):
 def test_rollouts_tell_what_they_came_to():
     board = FOUR
     evaluate = evaluation.by_rollouts(board, search.MctsConfig(rules="naked", reward="solved"))
-    state = jax.jit(functools.partial(env.root, board, rules="naked"))(hard(board, "none"))
+    state = jax.jit(functools.partial(env.root, board=board, rules="naked"))(hard(board, "none"))
     known = jax.tree.map(np.asarray, jax.jit(lambda state, seed: evaluate((), state, seed))(
         state, np.arange(SIZE, dtype=np.uint32)))  # fmt: skip
     np.testing.assert_array_equal(known.value, known.found.astype(np.float32))
-    ends = np.asarray(jax.jit(functools.partial(env.grids, board))(state._replace(nodes=known.answer)))
+    ends = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state._replace(nodes=known.answer)))
     puzzles = hard(board, "none")
     assert all(reference.is_solution(board, ends[lane], puzzles[lane]) for lane in np.flatnonzero(known.found))
     assert (known.looked[np.asarray(state.dead | state.solved)] == 1).all()

@@ -156,7 +156,7 @@ class TestEverySolver:
     def test_the_judge_finds_no_false_claim(self, solver):
         puzzles = mixed(FOUR)
         found = run(solver, FOUR, puzzles)
-        judged = jax.jit(functools.partial(solvers.judge, FOUR))(puzzles, found)
+        judged = jax.jit(functools.partial(solvers.judge, board=FOUR))(puzzles, found)
         np.testing.assert_array_equal(judged.status, found.status)
         for one, other in zip(jax.tree.leaves(judged)[2:], jax.tree.leaves(found)[2:], strict=True):
             np.testing.assert_array_equal(one, other)
@@ -220,7 +220,7 @@ def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
     claims[kind == 2, 3] = 0
     claims[kind == 3, 5] = claims[kind == 3, 6]
     puzzles[kind == 1, 0] = grids[kind == 1, 0]
-    judged = jax.jit(functools.partial(solvers.judge, FOUR))(
+    judged = jax.jit(functools.partial(solvers.judge, board=FOUR))(
         puzzles, Solution(claims, status, np.arange(size, dtype=np.int32))
     )
     true = (status == Status.SOLVED) & (kind == 0)
@@ -234,7 +234,7 @@ def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
 
 def test_the_judge_of_nothing():
     nothing = Solution(jnp.zeros((0, 16), jnp.uint8), jnp.zeros(0, jnp.int8), jnp.zeros(0, jnp.int32))
-    assert solvers.judge(FOUR, jnp.zeros((0, 16), jnp.uint8), nothing).grids.shape == (0, 16)
+    assert solvers.judge(jnp.zeros((0, 16), jnp.uint8), nothing, FOUR).grids.shape == (0, 16)
 
 
 # ---------------------------------------------------------------------- registry and settings

@@ -76,9 +76,9 @@ def make_positions(
       size: how many.
     """
     filling, erring, choosing, drawing = jax.random.split(key, 4)
-    truth = grids_to_cubes(board, solutions)
+    truth = grids_to_cubes(solutions, board)
     filled = jnp.where(_some(filling, puzzles == 0, kind.filled), solutions, puzzles)
-    candidates, refuted, solved = settled_cubes(board, grids_to_cubes(board, filled), kind.rules)
+    candidates, refuted, solved = settled_cubes(board, grids_to_cubes(filled, board), kind.rules)
     useful = ~refuted & ~solved
     alive = jnp.ones(useful.shape, bool)
     if kind.wrong:
@@ -93,8 +93,8 @@ def make_positions(
 
 def settled_cubes(board: Board, cubes: Array, rules: str) -> tuple[Array, Array, Array]:
     """What rules leave of candidates bool[B, side, cells], and which are refuted and which solved, bool[B]."""
-    planes, refuted, solved = settle(board, cubes_to_planes(board, cubes), rules)
-    return planes_to_cubes(board, planes), unpack_lanes(refuted), unpack_lanes(solved)
+    planes, refuted, solved = settle(cubes_to_planes(cubes, board), board, rules)
+    return planes_to_cubes(planes, board), unpack_lanes(refuted), unpack_lanes(solved)
 
 
 def one_wrong(key: Array, cubes: Array, truth: Array) -> Array:

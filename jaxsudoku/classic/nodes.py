@@ -57,18 +57,18 @@ class Look(NamedTuple):
 def look(board: Board, nodes: Array, rules: str) -> Look:
     """Looks at nodes uint32[K, words], and applies rules to the end; K is any number."""
     size = len(nodes)
-    planes = nodes_to_planes(board, jnp.pad(nodes.T, ((0, 0), (0, -size % GROUP))))
-    planes, dead, solved = settle(board, planes, rules)
+    planes = nodes_to_planes(jnp.pad(nodes.T, ((0, 0), (0, -size % GROUP))), board)
+    planes, dead, solved = settle(planes, board, rules)
     filled = fence(exactly_one(slices(planes, 0)))
     # where rules have run, nothing is left that clashes
-    free = singles(board, planes, hidden=False) if rules == "none" else planes
+    free = singles(planes, board, hidden=False) if rules == "none" else planes
     legal = fence(free & ~filled[None])
     counts = any_of(
         [unpack_cells(board, bits).astype(jnp.uint32) << at for at, bits in enumerate(count_planes(slices(legal, 0)))]
     )
 
     def packed(planes: Array) -> Array:
-        return planes_to_nodes(board, fence(planes)).T
+        return planes_to_nodes(fence(planes), board).T
 
     empty = unpack_cells(board, ~filled)
     parts = packed(planes), packed(legal), packed(planes & filled[None]), empty, counts

@@ -160,7 +160,7 @@ def _judged(board: Board, config: BestFirstConfig, seen: Look) -> tuple[Entry, A
     elif config.heuristic == "remaining":
         value = seen.counts.sum(axis=1, dtype=jnp.uint32)
     else:
-        value = conflicts(board, grids(board, seen.filled) + _first_digits(unpacked(board, seen.legal)))
+        value = conflicts(grids(board, seen.filled) + _first_digits(unpacked(board, seen.legal)), board)
     value = jnp.where(seen.solved, 0, value).astype(jnp.int32)
     return Entry(value, value, cell, digits, seen.nodes), ~seen.dead & (seen.solved | (digits > 0))
 

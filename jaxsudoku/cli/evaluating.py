@@ -55,8 +55,8 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         report = evaluation.evaluate(
             network,
             table.puzzles,
-            table.solutions,
             args.board,
+            solutions=table.solutions,
             **table.hardness,
             rules=rules,
             iterative=args.iterative,

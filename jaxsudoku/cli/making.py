@@ -117,7 +117,7 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         with sink:
             while first is not None:
                 grids = np.where(first.good[:, None], first.grids, np.uint8(255))
-                ratings = rated(grids, args.seed, args.board, searches=args.searches)
+                ratings = rated(grids, args.board, key=args.seed, searches=args.searches)
                 rules = words[weakest_rules(grids, args.board)]
                 rules[np.isnan(ratings)] = ""  # no solution, several, or no puzzle
                 with signals.held():

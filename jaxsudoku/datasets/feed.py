@@ -20,9 +20,9 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import symmetry
-from jaxsudoku.batches import as_key
 from jaxsudoku.board import Board
 from jaxsudoku.generation import Puzzles
+from jaxsudoku.keys import as_key
 
 from .loader import Dataset
 

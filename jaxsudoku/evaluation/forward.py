@@ -80,11 +80,11 @@ def _compiled(platform: str) -> Callable[[Forward, str, Params, np.ndarray], See
 
 def _see(apply: Forward, rules: str, params: Params, grids: Array) -> Seen:
     board = apply.board
-    givens = grids_to_planes(board, grids)
-    planes = propagate(board, fence(givens.candidates), rules)
-    dead, solved = outcome(board, planes)
-    refuted = dead | duplicated_givens(board, givens.digits) | givens.foreign
-    candidates = planes_to_cubes(board, planes)
+    givens = grids_to_planes(grids, board)
+    planes = propagate(fence(givens.candidates), board, rules)
+    dead, solved = outcome(planes, board)
+    refuted = dead | duplicated_givens(givens.digits, board) | givens.foreign
+    candidates = planes_to_cubes(planes, board)
     outputs = apply(params, candidates)
     fixed = cubes_to_grids(candidates)
     likeliest = jnp.argmax(outputs.policy, axis=-2).astype(jnp.uint8) + 1

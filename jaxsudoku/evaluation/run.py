@@ -11,8 +11,9 @@ import jax
 import numpy as np
 
 from jaxsudoku import driver, solvers
-from jaxsudoku.batches import Engine, as_key, as_puzzles
+from jaxsudoku.batches import Engine, as_puzzles
 from jaxsudoku.board import Board
+from jaxsudoku.keys import as_key
 from jaxsudoku.networks import Network
 from jaxsudoku.planes import GROUP
 from jaxsudoku.propagation import RULES
@@ -36,9 +37,9 @@ Progress = Callable[[str, int, int], None]
 def evaluate(
     network: Network,
     puzzles: Any,
-    solutions: Any = None,
     board: Board | None = None,
     *,
+    solutions: Any = None,
     rating: Any = None,
     difficulty: Any = None,
     rules: Sequence[str] = DEFAULT_RULES,
@@ -55,9 +56,9 @@ def evaluate(
     Args:
       network: the network.
       puzzles: uint8[N, cells] (or any integers), 0 = empty.
+      board: the board; by default the network's.
       solutions: uint8[N, cells], zeros where a solution isn't known; those that are known are compared with what the
         exact solver finds.
-      board: the board; by default the network's.
       rating: float[N], ratings as ``jaxsudoku.rate`` gives them, NaN for unknown ones; the report has a split by their
         grades. Without ``difficulty`` the default is to rate the puzzles here.
       difficulty: float[N], anyone else's measure, NaN for unknown; the report has a split by its quantiles.
@@ -102,7 +103,7 @@ def evaluate(
     hardness = {by: values[truth.kept] for by, values in hardness.items()}
     if not hardness:
         progress("rating", 0, len(grids))
-        hardness["rating"] = rate(grids, key, board)
+        hardness["rating"] = rate(grids, board, key=key)
     grouped = {"rating": by_grade, "difficulty": by_quantiles}
     splits = {"clues": by_clues(grids), **{by: grouped[by](values) for by, values in hardness.items()}}
 
@@ -183,7 +184,7 @@ def find_solutions(board: Board, puzzles: np.ndarray, given: np.ndarray | None =
 
 def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Any:
     found = solvers.exact_search(board, puzzles, key, config, limit=2)
-    judged = solvers.judge(board, puzzles, Solution(found.grids, found.status, found.iterations))
+    judged = solvers.judge(puzzles, Solution(found.grids, found.status, found.iterations), board)
     return judged, found.counts
 
 

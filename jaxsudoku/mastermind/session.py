@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax import Array
 
-from jaxsudoku.batches import as_key
+from jaxsudoku.keys import as_key
 
 from .positions import Positions
 from .rules import CodeError, Game, code_text, feedback_text

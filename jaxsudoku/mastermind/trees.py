@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.batches import as_key
+from jaxsudoku.keys import as_key
 
 from .positions import Positions
 from .rules import Game, code_text, feedback, feedback_text

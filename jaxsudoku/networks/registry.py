@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from jaxsudoku.batches import as_key
 from jaxsudoku.board import Board
+from jaxsudoku.keys import as_key
 
 from . import axial, cell_cnn, cube, house_cnn, se_resnet
 from .base import Forward, Network, NetworkModule

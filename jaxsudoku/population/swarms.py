@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.board import Board
+from jaxsudoku.keys import key_of
 from jaxsudoku.propagation import RULES
 from jaxsudoku.settings import at_least, one_of
 from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
@@ -155,7 +156,7 @@ def _keys(now: Swarms, stream: int) -> Array:
     """A key a puzzle, of its own for every generation and stream."""
 
     def key(seed: Array, age: Array) -> Array:
-        return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), stream), age)
+        return jax.random.fold_in(jax.random.fold_in(key_of(seed), stream), age)
 
     return jax.vmap(key)(now.seeds, now.age)
 

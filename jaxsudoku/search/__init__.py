@@ -100,7 +100,7 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
 
     del key
     found = exact.search(
-        board, puzzles, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
+        puzzles, board, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
         lanes=config.lanes or LANES, branch=literals.by_network(network, config.cell, config.together),
     )  # fmt: skip
     return Solution(found.grids, found.status, found.iterations, found.iterations)

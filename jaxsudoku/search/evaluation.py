@@ -16,6 +16,7 @@ from jax import Array, lax
 
 from jaxsudoku import env
 from jaxsudoku.board import Board
+from jaxsudoku.keys import key_of
 from jaxsudoku.mixing import mix
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT, Outputs
@@ -57,9 +58,9 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         """The positions with their cells named, the logits of its digits, and the value from 0 to 1."""
         size = len(state.cell)
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
-        choices = env.placements(board, state)
+        choices = env.placements(state, board)
         if heeded:
-            outputs = asked(network, params, env.observe(board, state), ~(state.dead | state.solved), config.together)
+            outputs = asked(network, params, env.observe(state, board), ~(state.dead | state.solved), config.together)
             if config.cell != "fewest":
                 state = state._replace(cell=named(config.cell, choices, outputs.policy))
             if config.prior == "network":
@@ -83,7 +84,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         if config.value in ("network", "none"):
             one = jnp.ones(seed.shape, jnp.int32)
             return Evaluation(state, logits, _scaled(config, value), None, state.solved, one, calls)
-        first = env.step(board, state, draw(logits, seed), config.rules)
+        first = env.step(state, draw(logits, seed), board, config.rules)
         end, looked = play(board, config.rules, first, mix(seed), functools.partial(choose, params))
         reward = _reward(board, config, end)
         value = reward if config.value == "rollout" else (reward + value) / 2
@@ -129,7 +130,7 @@ _PLAYING = np.uint32(0x51ED270B)
 
 def gumbel_noise(board: Board, seed: Array) -> Array:
     """Gumbel noise for the digits of a cell, by the seeds uint32[B]: float32[B, side]."""
-    return jax.vmap(lambda seed: jax.random.gumbel(jax.random.key(seed), (board.side,), jnp.float32))(seed)
+    return jax.vmap(lambda seed: jax.random.gumbel(key_of(seed), (board.side,), jnp.float32))(seed)
 
 
 def lowest(config: GuidedConfig | MctsConfig) -> float:
@@ -166,12 +167,12 @@ def by_rollouts(board: Board, config: MctsConfig) -> Evaluate:
     """Evaluates by filling cells with fewest choices at random, until the puzzle is solved or a cell has none left."""
 
     def choose(position: env.State, seed: Array) -> tuple[env.State, Array]:
-        return position, random_choice(env.legal(board, position), seed)
+        return position, random_choice(env.legal(position, board), seed)
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del params
         end, looked = play(board, config.rules, state, seed, choose)
-        logits = jnp.where(env.legal(board, state), jnp.float32(0), ABSENT)
+        logits = jnp.where(env.legal(state, board), jnp.float32(0), ABSENT)
         value = _scaled(config, _reward(board, config, end))
         return Evaluation(state, logits, value, end.nodes, end.solved, looked, jnp.zeros_like(looked))
 
@@ -205,7 +206,7 @@ def play(
         position, seed, looked = now
         looked += (~(position.dead | position.solved)).astype(jnp.int32)
         named, action = choose(position, seed)
-        return env.step(board, named, action, rules), mix(seed + 1), looked
+        return env.step(named, action, board, rules), mix(seed + 1), looked
 
     end, _, looked = lax.while_loop(playing, move, (state, seed, jnp.ones(seed.shape, jnp.int32)))
     return end, looked
@@ -223,4 +224,4 @@ def _reward(board: Board, config: GuidedConfig | MctsConfig, end: env.State) -> 
     """What an end is worth, float32[B] from 0 to 1: whether it is a solution, or the share of filled cells."""
     if config.reward == "solved":
         return end.solved.astype(jnp.float32)
-    return (env.grids(board, end) > 0).mean(axis=1, dtype=jnp.float32)
+    return (env.grids(end, board) > 0).mean(axis=1, dtype=jnp.float32)

@@ -71,8 +71,8 @@ def by_placements(board: Board, config: McgsConfig, network: Network) -> Evaluat
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del seed
         over = state.dead | state.solved
-        outputs = asked(network, params, env.observe(board, state), ~over, config.together)
-        choices = env.placements(board, state)
+        outputs = asked(network, params, env.observe(state, board), ~over, config.together)
+        choices = env.placements(state, board)
         likely = jax.nn.softmax(outputs.policy, axis=1, where=choices)
         odds = jnp.minimum(likely / jnp.maximum(1 - likely, 1 / _SUREST), _SUREST)
         logits = jnp.where(choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
@@ -150,7 +150,7 @@ def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any,
     parent, edge = path.nodes[lane, last], path.edges[lane, last]
     expanding = playing & ~corrected
     before = jax.tree.map(lambda leaf: leaf[lane, parent], graph.state)
-    state = env.place(board, before, jnp.maximum(graph.move[lane, parent, edge], 0), config.rules)
+    state = env.place(before, jnp.maximum(graph.move[lane, parent, edge], 0), board, config.rules)
     code = _hash(board, state.nodes)
     index, known = graph.size, jnp.zeros_like(expanding)
     if config.transpositions:
@@ -301,17 +301,17 @@ def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate) -> Advance
         edge = best(graph)
         move = jnp.maximum(graph.move[lane, 0, edge], 0)
         state = lanes.state._replace(cell=move % board.cells)
-        left = env.legal(board, state)
+        left = env.legal(state, board)
         digits = jnp.arange(board.side)
         tried = graph.move[:, 0, :, None] == digits * board.cells + state.cell[:, None, None]
         refuted = (tried & ~open_edges(graph)[:, 0, :, None]).any(axis=1)
         others = left & ~refuted & (digits != (move // board.cells)[:, None])
         moving = ~(solved | dead)
-        lanes = lanes.push(env.without(board, state, ~others), moving & others.any(axis=1))
+        lanes = lanes.push(env.without(state, ~others, board), moving & others.any(axis=1))
         child = graph.child[lane, 0, edge]
         reached = jax.tree.map(lambda leaf: leaf[lane, child], graph.state)
         ended = lanes.state._replace(dead=jnp.ones_like(dead))
         after = lanes.at(env.where(dead, ended, env.where(solved, answer, reached)), ~moving | (child >= 0))
-        return after.leave(env.without(board, state, digits != (move // board.cells)[:, None]), moving & (child < 0))
+        return after.leave(env.without(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
 
     return advance

@@ -183,7 +183,7 @@ class _Host:
         """The digit of roots that have a cell with one choice, else -1; only rules "none" leave such a cell."""
         if self.config.rules != "none":
             return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
-        legal = env.legal(self.board, lanes.state)
+        legal = env.legal(lanes.state, self.board)
         one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.dead & ~lanes.state.solved
         return jnp.where(one, legal.argmax(axis=1).astype(jnp.int32), -1)
 
@@ -208,9 +208,9 @@ class _Host:
         attempt = jnp.where(ended, 0, lanes.attempt + (busy & spent).astype(jnp.int32))
         top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
         others = jnp.arange(self.board.side) != forced[:, None]
-        nodes = env.where(back, top, env.without(self.board, lanes.state, others))
+        nodes = env.where(back, top, env.without(lanes.state, others, self.board))
         nodes = env.where(anew, self._begin(puzzle, attempt, anew), nodes)
-        state = env.settled(self.board, nodes, self.config.rules)
+        state = env.settled(nodes, self.board, self.config.rules)
         idle = puzzle >= self.size
         state = state._replace(dead=state.dead | idle, solved=state.solved & ~idle)
         lanes = lanes._replace(
@@ -224,7 +224,7 @@ class _Host:
     def _record(self, lanes: Lanes, ended: Array, refuted: Array, found: Solution) -> Solution:
         """The answers, with those of the lanes that ended."""
         solved = lanes.state.solved
-        grids = env.grids(self.board, lanes.state)
+        grids = env.grids(lanes.state, self.board)
         if self.config.restarts:
             grids = symmetry.apply(symmetry.invert(self._seen_as(lanes.puzzle, lanes.attempt)), grids)
         status = jnp.where(solved, Status.SOLVED, jnp.where(refuted, Status.UNSATISFIABLE, Status.UNSOLVED))
@@ -247,9 +247,9 @@ class _Host:
             return nodes
 
         def turned() -> Array:
-            cubes = env.cubes(self.board, nodes).reshape(-1, *(self.board.side,) * 3)
+            cubes = env.cubes(nodes, self.board).reshape(-1, *(self.board.side,) * 3)
             seen = symmetry.apply_candidates(self._seen_as(puzzle, attempt), cubes)
-            return env.packed(self.board, seen.reshape(len(puzzle), self.board.side, -1))
+            return env.packed(seen.reshape(len(puzzle), self.board.side, -1), self.board)
 
         return lax.cond((anew & (attempt > 0)).any(), turned, lambda: nodes)
 

@@ -24,7 +24,7 @@ def by_network(network: Network, cell: str, together: int = 0) -> Branch:
     """
 
     def branch(board: Board, planes: Array, branching: Array) -> Array:
-        cubes = planes_to_cubes(board, planes)
+        cubes = planes_to_cubes(planes, board)
         policy = asked(network, network.params, cubes, unpack_lanes(branching), together).policy
         choices = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
         place = named(cell, choices, policy)

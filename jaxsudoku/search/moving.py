@@ -50,7 +50,7 @@ def _move_on(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, mo
         state = position(here)
         others = jnp.arange(board.side) != move[:, None]
         left = open_moves[lane, here] & others
-        lanes = lanes.push(env.without(board, state, ~left), walking & left.any(axis=1))
+        lanes = lanes.push(env.without(state, ~left, board), walking & left.any(axis=1))
         child = tree.children_index[lane, here, move]
         known = (child != tree.UNVISITED) & (node.looked[lane, child] > 0)
         reached = Evaluation(
@@ -59,7 +59,7 @@ def _move_on(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, mo
             node.looked[lane, child], node.calls[lane, child],
         )  # fmt: skip
         lanes = lanes._replace(known=env.where(walking & known, reached, lanes.known))
-        lanes = lanes.leave(env.without(board, state, others), walking & ~known)
+        lanes = lanes.leave(env.without(state, others, board), walking & ~known)
         visits = jnp.where(open_moves[lane, child], tree.children_visits[lane, child], 0)
         deeper = visits.max(axis=1) >= max(config.reuse * config.simulations, 1)
         return lanes, child, visits.argmax(axis=1).astype(jnp.int32), walking & known & deeper & ~decided

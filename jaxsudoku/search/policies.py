@@ -153,7 +153,7 @@ def _search(
 
     def expand(params: Any, key: Array, move: Array, node: Node) -> tuple[mctx.RecurrentFnOutput, Node]:
         del key  # a lane's randomness is its own
-        state = env.step(board, node.state, move, config.rules)
+        state = env.step(node.state, move, board, config.rules)
         seed = mix(node.seed ^ mix(move.astype(jnp.uint32) + 1))
         known = evaluate(params, state, seed)
         over = state.dead | state.solved

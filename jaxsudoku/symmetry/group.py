@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, random
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, check_board
+from jaxsudoku.keys import as_key
 from jaxsudoku.planes import fence
 from jaxsudoku.symmetry.chain import transversals
 
@@ -45,35 +46,42 @@ class Symmetry(NamedTuple):
 # ---------------------------------------------------------------------- elements of the group
 
 
-def order(board: Board) -> int:
-    """How many symmetries the board has, relabellings included."""
+def order(board: Board | None = None) -> int:
+    """How many symmetries the board has, relabellings included; None is the classic 9x9 board."""
+    board = _or_nine(board)
     return math.factorial(board.side) * math.prod(map(len, transversals(board)))
 
 
-def identity(board: Board, shape: tuple[int, ...] = ()) -> Symmetry:
-    """The symmetry that changes nothing, ``shape`` times."""
+def identity(board: Board | None = None, shape: tuple[int, ...] = ()) -> Symmetry:
+    """The symmetry that changes nothing, ``shape`` times; None is the classic 9x9 board."""
+    board = _or_nine(board)
     lines = jnp.broadcast_to(jnp.arange(board.side, dtype=jnp.int32), (*shape, board.side))
     return Symmetry(jnp.zeros(shape, bool), lines, lines, lines)
 
 
-def sample(key: Array, board: Board, shape: tuple[int, ...] = ()) -> Symmetry:
+def sample(key: Array | int, board: Board | None = None, shape: tuple[int, ...] = ()) -> Symmetry:
     """Draws symmetries, each uniformly from the whole group and independently of the others.
 
     Args:
-      key: a JAX random key.
-      board: the board (static).
+      key: a JAX key or a seed.
+      board: the board (static); None for the classic 9x9 board.
       shape: how many to draw (static).
 
     Returns:
       A ``Symmetry`` with batch axes ``shape``.
     """
+    board = _or_nine(board)
     side, tables = board.side, _tables(board)
-    lines_key, digits_key = random.split(key)
+    lines_key, digits_key = random.split(as_key(key))
     sizes = np.array([len(table) for table in tables], np.int32).reshape(-1, *[1] * len(shape))
     drawn = random.randint(lines_key, (len(tables), *shape), 0, sizes, jnp.int32)
     lines = functools.reduce(_take, [jnp.asarray(table)[places] for table, places in zip(tables, drawn, strict=True)])
     rows, columns = jnp.split((lines % side).astype(jnp.int32), 2, axis=-1)
     return Symmetry(lines[..., 0] >= side, rows, columns, _ranks(random.bits(digits_key, (*shape, side), jnp.uint32)))
+
+
+def _or_nine(board: Board | None) -> Board:
+    return Board.classic() if board is None else check_board(board)
 
 
 def invert(symmetry: Symmetry) -> Symmetry:

@@ -170,7 +170,7 @@ class _Solutions(TakesPuzzles):
         return dataclasses.replace(self, lanes=exact.fitting_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
-        found = exact.search(board, puzzles, limit=2, lanes=self.lanes)
+        found = exact.search(puzzles, board, limit=2, lanes=self.lanes)
         return found.grids, found.counts
 
 
