@@ -19,9 +19,12 @@ depth-first search, which adds no more nodes than a puzzle has candidates.
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import NamedTuple
 
+import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -44,6 +47,7 @@ from jaxsudoku.planes import (
     words_to_planes,
 )
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, sweep
+from jaxsudoku.sharding import by_shards, vary_as
 from jaxsudoku.solution import Status
 
 #: Rule levels under which a placed digit leaves its houses, without which the search could not end.
@@ -79,6 +83,9 @@ def fitting_lanes(board: Board, platform: str) -> int:
         return CPU_LANES if board.side < 12 else 128
     most = (1 << 28) // (4 * board.words)
     return max(1 << min(most.bit_length() - 1, 18), CPU_LANES)
+
+
+jax.export.register_namedtuple_serialization(Search, serialized_name="jaxsudoku.exact.Search")
 
 
 class _Plan(NamedTuple):
@@ -208,13 +215,34 @@ def search(
     for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
         if value is not None and operator.index(value) < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
-    size = puzzles.shape[0]
-    if not size:
+    if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)
-        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
+        return Search(jnp.asarray(puzzles), jnp.zeros(0, jnp.int8), nothing, nothing)
+    return by_shards(functools.partial(_search, plan, budget, restart), puzzles, seeds, excluded)
+
+
+def _search(
+    plan: _Plan,
+    budget: int | None,
+    restart: int | None,
+    puzzles: Array,
+    seeds: Array | None,
+    excluded: Array | None,
+) -> Search:
     if restart is not None:
-        return _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
-    return _attempt(plan, puzzles, seeds, excluded, None if budget is None else jnp.full(size, budget, jnp.int32))[0]
+        found = _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
+    else:
+        allowance = None if budget is None else jnp.full(puzzles.shape[0], budget, jnp.int32)
+        found = _attempt(plan, puzzles, seeds, excluded, allowance)[0]
+    # no value changes: rows that pad a batch are invalid anyway; but an elementwise operation on the puzzles has XLA shard
+    # the results as they are, where a loop alone leaves them replicated
+    padding = puzzles[:, 0] > plan.board.side
+    return Search(
+        jnp.where(padding[:, None], jnp.uint8(0), found.grids),
+        jnp.where(padding, jnp.int8(Status.INVALID), found.status),
+        jnp.where(padding, 0, found.counts),
+        jnp.where(padding, 0, found.iterations),
+    )
 
 
 def _search_with_restarts(
@@ -246,7 +274,7 @@ def _search_with_restarts(
     nothing = Search(
         jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), jnp.zeros(size, jnp.int32), jnp.zeros(size, jnp.int32)
     )
-    start = (nothing, jnp.ones(size, bool), jnp.int32(0))
+    start = vary_as(puzzles, (nothing, jnp.ones(size, bool), jnp.int32(0)))
     return lax.while_loop(lambda state: state[1].any(), attempt, start)[0]
 
 
@@ -281,7 +309,7 @@ def _attempt(
     _, _, found = lax.while_loop(
         lambda state: (state[0].top > 0) | (state[1] < active),
         lambda state: _step(plan, *_fill(plan, roots, active, *state[:2]), state[2]),
-        (stack, jnp.int32(0), found),
+        vary_as(puzzles, (stack, jnp.int32(0), found)),
     )
     count = jnp.where(invalid, 0, jnp.minimum(found.seen, limit))
     found = found._replace(seen=count)
@@ -341,7 +369,7 @@ def _make_roots(
         0,
         -(-active // lanes),
         block,
-        (jnp.zeros((plan.row_words, size + lanes), jnp.uint32), jnp.ones(size, bool)),
+        vary_as(puzzles, (jnp.zeros((plan.row_words, size + lanes), jnp.uint32), jnp.ones(size, bool))),
     )
     # a block's worth of columns more, so that the last, short block is sliced like any other
     seed = jnp.zeros(0, jnp.uint32) if seeds is None else jnp.pad(seeds, (0, size + lanes - seeds.shape[0]))
@@ -359,7 +387,7 @@ def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
         part = planes_to_grids(nodes_to_planes(nodes, plan.board), plan.board)
         return lax.dynamic_update_slice_in_dim(grids, jnp.where(has_solution[:, None], part, 0), start, axis=0)
 
-    grids = jnp.zeros((found.place.shape[0], plan.board.cells), jnp.uint8)
+    grids = vary_as(found.place, jnp.zeros((found.place.shape[0], plan.board.cells), jnp.uint8))
     return lax.fori_loop(0, -(-active // plan.lanes), block, grids)
 
 

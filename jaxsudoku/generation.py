@@ -225,6 +225,7 @@ class Generator:
             # the first attempt mostly does; then several at a time, of which the first to succeed counts
             together = min(max(rows // len(missing), 1), self.config.attempts - attempt) if attempt else 1
             made = self._engine.run(self._rows(np.tile(first + missing, together), attempt, together))
+            made = made._replace(rating=rating.reported(made.rating))
             good = self._is_wished(made).reshape(together, -1)
             winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
             settled = good.any(axis=0)

@@ -20,6 +20,7 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board, House, board_of_planes
 from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.sharding import vary_as
 
 #: Rule levels, each with all that the one before it does.
 RULES = ("none", "naked", "singles", "locked")
@@ -57,7 +58,8 @@ def propagate(planes: Array, board: Board | None = None, rules: str = "locked", 
         after = sweep(before, board, rules)
         return after, (after != before).any(), done + 1
 
-    return lax.while_loop(unfinished, one_round, (planes, jnp.bool_(True), jnp.int32(0)))[0]
+    start = (planes, *vary_as(planes, (jnp.bool_(True), jnp.int32(0))))
+    return lax.while_loop(unfinished, one_round, start)[0]
 
 
 def sweep(planes: Array, board: Board | None = None, rules: str = "locked") -> Array:
@@ -178,6 +180,8 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 def _confined_elsewhere(board: Board, cells: Array) -> Array:
     """Candidates uint32[side, cells, W] that go: another house has all its places for the digit in one of theirs."""
     outside, affected = _intersections(board)
+    if not len(outside):
+        return jnp.zeros_like(cells)
     padded = _with_blank(cells)
     confined = ~any_of([padded[:, column] for column in outside.T])
     confined = _with_blank(fence(confined))
@@ -266,7 +270,7 @@ def _intersections(board: Board) -> tuple[np.ndarray, np.ndarray]:
     pairs: list[tuple[House, House]] = []
     for one in board.irregular_houses:
         for other in board.houses:
-            if one != other and len(set(one) & set(other)) >= 2:
+            if 2 <= len(set(one) & set(other)) < board.side:
                 pairs += [(one, other)] if other in board.irregular_houses else [(one, other), (other, one)]
     outside = [sorted(set(confined) - set(affected)) for confined, affected in pairs]
     affected_by: list[list[int]] = [[] for _ in range(board.cells)]

@@ -34,6 +34,9 @@ GRADES = ("easy", "medium", "hard", "very hard", "extreme")
 _BOUNDS = (2.0, 10.0, 50.0)
 #: Nodes of one search after which it is cut off, so that no puzzle takes for ever.
 BUDGET = 1 << 16
+#: Ratings of a kernel that are no numbers of branch nodes: of a puzzle without exactly one solution, and where a search
+#: was cut off. Both compare with bounds as NaN and infinity do.
+IMPROPER, CUT_OFF = -1.0, float(np.finfo(np.float32).max)
 #: The rules of the searches. On the rated Kaggle puzzles singles agree with their difficulty best.
 _RULES = "singles"
 
@@ -67,7 +70,7 @@ def rate(
         raise ValueError(f"searches must be at least 1, not {searches}")
     array, board = as_puzzles(puzzles, board)
     engine = Engine(_RatingKernel(searches), board, key, batch_size, devices)
-    return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
+    return reported(engine.run(array.reshape(-1, board.cells))).reshape(array.shape[:-1])
 
 
 def weakest_rules(
@@ -104,7 +107,7 @@ def grade(ratings: Any) -> np.ndarray:
 def branch_nodes(
     puzzles: Array, seed: Array, board: Board | None = None, *, searches: int = SEARCHES, lanes: int = exact.CPU_LANES
 ) -> Array:
-    """The ratings float32[N] of puzzles uint8[N, cells], as ``rate`` gives them; pure, all but the arrays static.
+    """The ratings of puzzles uint8[N, cells] in finite numbers; pure, all but the arrays static.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
@@ -112,19 +115,34 @@ def branch_nodes(
       board: the board; None for the classic one of the puzzles' size.
       searches: searches of each puzzle.
       lanes: nodes in a step of the search, a multiple of 32.
+
+    Returns:
+      float32[N]; ``IMPROPER`` for a puzzle without exactly one solution, ``CUT_OFF`` where a search was cut off.
+      ``reported`` turns these two into NaN and infinity, which a kernel must not return under ``jax_debug_nans``.
     """
     board, _ = board_of_grids(puzzles.shape, board)
     identity = _hash(board, puzzles, seed)
 
-    def one(number: Array, total: Array) -> Array:
+    def one(number: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        total, proper, whole = state
         seeds = mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
         found = exact.search(puzzles, board, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
         # every branch node has two children, so a tree of n nodes has (n - 1) / 2
         branches = ((found.iterations - 1) // 2).astype(jnp.float32)
-        known = jnp.where(found.counts == 1, branches, jnp.nan)
-        return total + jnp.where(found.iterations < BUDGET, known, jnp.inf)
+        complete = found.iterations < BUDGET
+        return total + branches, proper & ((found.counts == 1) | ~complete), whole & complete
 
-    return lax.fori_loop(0, searches, one, jnp.zeros(puzzles.shape[0], jnp.float32)) / searches
+    size = puzzles.shape[0]
+    start = (jnp.zeros(size, jnp.float32), jnp.ones(size, bool), jnp.ones(size, bool))
+    total, proper, whole = lax.fori_loop(0, searches, one, start)
+    return jnp.where(proper, jnp.where(whole, total / searches, jnp.float32(CUT_OFF)), jnp.float32(IMPROPER))
+
+
+def reported(ratings: np.ndarray) -> np.ndarray:
+    """Ratings float32[*b] as users see them: NaN for ``IMPROPER``, infinity for ``CUT_OFF``."""
+    ratings = np.asarray(ratings)
+    missing = np.where(ratings == np.float32(IMPROPER), np.float32(np.nan), ratings)
+    return np.where(ratings == np.float32(CUT_OFF), np.float32(np.inf), missing)
 
 
 def _hash(board: Board, puzzles: Array, seed: Array) -> Array:

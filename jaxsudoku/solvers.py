@@ -119,7 +119,7 @@ class ExactConfig:
 
 def exact_search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> exact.Search:
     """``exact.search`` as an ``ExactConfig`` says; ``puzzles`` uint8[B, cells]."""
-    seeds = jax.random.bits(key, puzzles.shape[:1]) if config.order == "random" else None
+    seeds = jax.random.bits(key, puzzles.shape[:1], jnp.uint32) if config.order == "random" else None
     return exact.search(
         puzzles,
         board,

@@ -22,7 +22,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 LEVELS = (
     ("board", "files", "pictures", "solution"),
     ("settings", "keys"),
-    ("io", "drawing", "grid", "mixing", "planes"),
+    ("io", "drawing", "grid", "mixing", "planes", "sharding"),
     ("batches",),
     ("propagation", "shipped"),
     ("branching",),

@@ -60,7 +60,7 @@ class Axial(NetworkModule):
         self.board, self.dtype = board, config.dtype
         self.embed = nnx.Linear(board.side, config.width, dtype=config.dtype, rngs=rngs)
         initial = nnx.initializers.normal(0.1)
-        self.places = nnx.Param(initial(rngs.params(), (_KINDS, board.side, config.width)))
+        self.places = nnx.Param(initial(rngs.params(), (_KINDS, board.side, config.width), jnp.float32))
         self.layers = nnx.List(Layer(config, rngs) for _ in range(config.rounds * _KINDS))
         self.norm = nnx.RMSNorm(config.width, dtype=config.dtype, rngs=rngs)
         self.policy = PolicyHead(config.width, board.side, config.dtype, rngs)

@@ -72,26 +72,26 @@ class CubeNet(NetworkModule):
 
         def weights(*shape: int, scale: float = 1.0) -> nnx.Param[Array]:
             deviation = (scale / shape[-2]) ** 0.5
-            return nnx.Param(deviation * jax.random.normal(rngs.params(), shape))
+            return nnx.Param(deviation * jax.random.normal(rngs.params(), shape, jnp.float32))
 
         self.embed = weights(2, width, scale=2.0)
-        self.scale = nnx.Param(jnp.ones(width))
+        self.scale = nnx.Param(jnp.ones(width, jnp.float32))
         self.send = weights(width, hidden, scale=2.0)
-        self.send_bias = nnx.Param(jnp.zeros(hidden))
+        self.send_bias = nnx.Param(jnp.zeros(hidden, jnp.float32))
         self.inject = weights(2, hidden)
         self.keep = weights(hidden, hidden)
-        self.keep_bias = nnx.Param(jnp.zeros(hidden))
+        self.keep_bias = nnx.Param(jnp.zeros(hidden, jnp.float32))
         self.listen = weights(_KINDS, pooled, house, scale=2.0)
-        self.listen_bias = nnx.Param(jnp.zeros((_KINDS, house)))
+        self.listen_bias = nnx.Param(jnp.zeros((_KINDS, house), jnp.float32))
         self.answer = weights(_KINDS, house, hidden, scale=0.5)
         if config.shares:
             self.score = weights(width, config.shares, scale=0.5)
             self.compete = weights(_KINDS, config.shares, hidden)
         self.update = weights(hidden, width, scale=0.2)
-        self.final_scale = nnx.Param(jnp.ones(width))
+        self.final_scale = nnx.Param(jnp.ones(width, jnp.float32))
         self.policy = weights(width, 1)
         self.value_in = weights(2 * width, width, scale=2.0)
-        self.value_bias = nnx.Param(jnp.zeros(width))
+        self.value_bias = nnx.Param(jnp.zeros(width, jnp.float32))
         self.value_out = weights(width, 1)
 
     def __call__(self, candidates: Array) -> Outputs:

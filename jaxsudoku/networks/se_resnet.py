@@ -51,7 +51,7 @@ class SeResNet(NetworkModule):
     def __init__(self, config: SeResNetConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         self.dtype = config.dtype
         self.stem = NormedConvolution(board.side, config.width, config, rngs)
-        places = nnx.initializers.normal(0.1)(rngs.params(), (board.side, board.side, config.width))
+        places = nnx.initializers.normal(0.1)(rngs.params(), (board.side, board.side, config.width), jnp.float32)
         self.places = nnx.Param(places)
         self.blocks = nnx.List(Block(config, rngs) for _ in range(config.blocks))
         self.to_policy = NormedConvolution(config.width, config.head, config, rngs)

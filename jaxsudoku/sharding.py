@@ -1,0 +1,50 @@
+"""Sharded arrays: loops under ``jax.shard_map``, and batches that are sharded over explicit mesh axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+from jax import Array, lax
+from jax.sharding import PartitionSpec
+
+T = TypeVar("T")
+
+
+def vary_as(source: Array, values: T) -> T:
+    """A pytree of arrays, typed as varying over the mesh axes that ``source`` varies over; the values are unchanged.
+
+    Under ``jax.shard_map`` the carry of a loop must have the type that the loop's body returns. Constants vary over no
+    axis; what is computed from a shard does.
+    """
+    axes = jax.typeof(source).manual_axis_type.varying
+    if not axes:
+        return values
+
+    def varying(leaf: Array) -> Array:
+        missing = axes - jax.typeof(leaf).manual_axis_type.varying
+        return lax.pcast(leaf, tuple(sorted(missing)), to="varying") if missing else leaf
+
+    return jax.tree.map(varying, values)
+
+
+def by_shards(function: Callable[..., T], batch: Array, *others: Array | None) -> T:
+    """Calls a function of batches; where they are sharded over explicit mesh axes, on each shard by itself.
+
+    Args:
+      function: maps arrays with leading axis B to a pytree of such arrays, row by row.
+      batch: an array with leading axis B, whose sharding decides.
+      *others: further ones, or None.
+
+    Returns:
+      what the function returns, sharded like ``batch`` along the leading axis.
+    """
+    sharding = jax.typeof(batch).sharding
+    axes = next(iter(sharding.spec), None)
+    if axes is None or axes is PartitionSpec.UNCONSTRAINED:
+        return function(batch, *others)
+    spec = PartitionSpec(axes)
+    inputs = [None if x is None else jax.sharding.reshard(x, jax.NamedSharding(sharding.mesh, spec))
+              for x in (batch, *others)]  # fmt: skip
+    return jax.shard_map(function, mesh=sharding.mesh, in_specs=spec, out_specs=spec)(*inputs)
