@@ -9,6 +9,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     #: What public functions take and return: an array on the host, or one of JAX, traced ones included.
-    Array: TypeAlias = np.ndarray | jax.Array
+    AnyArray: TypeAlias = np.ndarray | jax.Array
 else:
-    Array = Any  # so that reading annotations loads no JAX
+    AnyArray = Any  # so that reading annotations loads no JAX

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
-from jaxsudoku.arrays import Array
+from jaxsudoku.arrays import AnyArray
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard one takes a default from Python 3.13 on
 
-    ArrayT = TypeVar("ArrayT", bound=Array, default=Any)
+    ArrayT = TypeVar("ArrayT", bound=AnyArray, default=Any)
 else:
     from typing import TypeVar
 
