@@ -29,7 +29,7 @@ import report
 import sets
 from peers import PEERS, Peer
 
-_SHIPPED = ["9x9", "9x9-extreme", "16x16"]
+_SHIPPED = ["9x9", "9x9-extreme"]
 _SCALING = "1000,10000,100000,1000000,2000000"
 _STATUSES = ("UNSOLVED", "SOLVED", "UNSATISFIABLE", "INVALID")
 
