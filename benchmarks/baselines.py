@@ -37,9 +37,7 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
-    puzzle_set = sets.load(args.set, args.data)
-    if puzzle_set is None:
-        parser.error(f"no set {args.set}")
+    puzzle_set = sets.wanted(args.set, args.data)
     puzzles = puzzle_set.puzzles[: args.puzzles]
     about = machine.describe(machine.keep_to_cores("all"), [])
     print("\n".join(machine.lines(about)))

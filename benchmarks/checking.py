@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from jaxsudoku.board import Board
 
 #: Grids looked at together.
 _BLOCK = 1 << 16
@@ -16,26 +20,39 @@ def box_shape(side: int) -> tuple[int, int]:
     return rows, side // rows
 
 
-def clashing(puzzles: np.ndarray) -> np.ndarray:
-    """Which puzzles have givens that break a rule by themselves: bool[N] of uint8[N, cells]."""
-    side = math.isqrt(puzzles.shape[1])
-    rows, columns = box_shape(side)
-    row, column = np.divmod(np.arange(side * side), side)
-    box = row // rows * (side // columns) + column // columns
+def houses(side: int, board: Board | None = None) -> np.ndarray:
+    """int[houses, side], the cells of each row, column, box or region, and further house.
+
+    Args:
+      side: the side of the grid.
+      board: the description of the board, which alone is taken from the library; by default the classic one.
+    """
+    cells = np.arange(side * side)
+    row, column = np.divmod(cells, side)
+    rows, columns = (board and board.box) or box_shape(side)
+    regions = row // rows * (side // columns) + column // columns
+    if board is not None and board.regions:
+        regions = np.array(board.regions)
+    found = [cells[labels == label] for labels in (row, column, regions) for label in range(side)]
+    return np.array([*found, *(board.extra if board is not None else ())])
+
+
+def clashing(puzzles: np.ndarray, board: Board | None = None) -> np.ndarray:
+    """Which puzzles have givens that break a rule by themselves: bool[N] of uint8[N, cells]; board as in ``houses``."""
     clash = np.zeros(len(puzzles), bool)
-    for number in range(side):
-        for houses in (row, column, box):
-            house = np.sort(puzzles[:, houses == number], axis=1)
-            clash |= ((house[:, 1:] == house[:, :-1]) & (house[:, 1:] > 0)).any(axis=1)
+    for cells in houses(math.isqrt(puzzles.shape[1]), board):
+        house = np.sort(puzzles[:, cells], axis=1)
+        clash |= ((house[:, 1:] == house[:, :-1]) & (house[:, 1:] > 0)).any(axis=1)
     return clash
 
 
-def rightly_solved(puzzles: np.ndarray, grids: np.ndarray) -> np.ndarray:
-    """Which grids are complete, keep their puzzle's givens, and hold every digit once in each row, column and box.
+def rightly_solved(puzzles: np.ndarray, grids: np.ndarray, board: Board | None = None) -> np.ndarray:
+    """Which grids are complete, keep their puzzle's givens, and hold every digit once in each house.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       grids: uint8[N, cells].
+      board: as ``houses`` takes it.
 
     Returns:
       bool[N].
@@ -43,23 +60,15 @@ def rightly_solved(puzzles: np.ndarray, grids: np.ndarray) -> np.ndarray:
     right = np.zeros(len(grids), bool)
     for start in range(0, len(grids), _BLOCK):
         block = slice(start, start + _BLOCK)
-        right[block] = _right(puzzles[block], grids[block])
+        right[block] = _right(puzzles[block], grids[block], board)
     return right
 
 
-def _right(puzzles: np.ndarray, grids: np.ndarray) -> np.ndarray:
+def _right(puzzles: np.ndarray, grids: np.ndarray, board: Board | None) -> np.ndarray:
     side = math.isqrt(grids.shape[1])
-    rows, columns = box_shape(side)
-    inside = ((grids >= 1) & (grids <= side)).all(axis=1)
-    kept = ((puzzles == 0) | (puzzles == grids)).all(axis=1)
+    right = ((grids >= 1) & (grids <= side)).all(axis=1) & ((puzzles == 0) | (puzzles == grids)).all(axis=1)
     digits = np.uint32(1) << (np.clip(grids, 1, side).astype(np.uint32) - 1)
-    square = digits.reshape(-1, side, side)
-    boxes = digits.reshape(-1, side // rows, rows, side // columns, columns)
     full = np.uint32((1 << side) - 1)
-    seen = (
-        np.bitwise_or.reduce(square, axis=2),
-        np.bitwise_or.reduce(square, axis=1),
-        np.bitwise_or.reduce(np.bitwise_or.reduce(boxes, axis=4), axis=2),
-    )
-    houses = [(union == full).reshape(len(grids), -1).all(axis=1) for union in seen]
-    return inside & kept & np.logical_and.reduce(houses)
+    for cells in houses(side, board):
+        right &= np.bitwise_or.reduce(digits[:, cells], axis=1) == full
+    return right

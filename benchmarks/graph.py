@@ -127,10 +127,7 @@ def main() -> int:
 
     about = machine.describe(machine.keep_to_cores("all"), ["flax"])
     print("\n".join(machine.lines(about)))
-    puzzle_set = sets.load(args.set, args.data)
-    if puzzle_set is None:
-        print(f"graph: no set {args.set}", file=sys.stderr)
-        return 2
+    puzzle_set = sets.wanted(args.set, args.data)
     puzzles = np.random.default_rng(0).permutation(puzzle_set.puzzles)[: args.puzzles]
     exact = js.solve(puzzles)
     if not (exact.status == js.Status.SOLVED).all():

@@ -88,10 +88,7 @@ def main() -> int:
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
     rows = []
     for name in args.set:
-        puzzle_set = sets.load(name, args.data)
-        if puzzle_set is None:
-            print(f"guidance: no set {name}", file=sys.stderr)
-            return 2
+        puzzle_set = sets.wanted(name, args.data)
         puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
         for solver in args.solvers:
             for guide in args.guides:

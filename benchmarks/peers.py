@@ -24,17 +24,22 @@ class Peer:
       name: what the command line calls it.
       module: what is imported, by which it is told whether it is installed.
       package: its distribution.
-      any_board: whether it solves other boards than the classic 9x9 one.
+      boards: the boards it solves: "9x9", "classic" ones of any size, or "any".
     """
 
     name: str
     module: str
     package: str
-    any_board = False
+    boards = "9x9"
 
     def available(self) -> bool:
         """Whether it is installed here."""
         return importlib.util.find_spec(self.module) is not None
+
+    def fits(self, board: Board) -> bool:
+        """Whether it solves puzzles of this board."""
+        classic = board == Board.classic(board.side)
+        return self.boards == "any" or (classic and (self.boards == "classic" or board.side == 9))
 
     def prepare(self, board: Board) -> None:
         """What is done once for any number of puzzles, and not timed."""
@@ -60,7 +65,7 @@ class Minisat22(Peer):
     most one being said pair by pair.
     """
 
-    name, module, package, any_board = "minisat22", "pysat", "python-sat", True
+    name, module, package, boards = "minisat22", "pysat", "python-sat", "any"
 
     #: Puzzles after which counting takes a new solver: each leaves a variable behind, which every model then lists.
     _COUNTED_BY_ONE = 1000
@@ -148,7 +153,7 @@ class Rustoku(Peer):
 class CpSat(Peer):
     """CP-SAT from ortools: an integer a cell, all different in every house, one worker."""
 
-    name, module, package, any_board = "cp-sat", "ortools", "ortools", True
+    name, module, package, boards = "cp-sat", "ortools", "ortools", "any"
 
     def prepare(self, board: Board) -> None:
         from ortools.sat.python import cp_model  # type: ignore[import-not-found, unused-ignore]
@@ -177,14 +182,13 @@ class CpSat(Peer):
 class PySudoku(Peer):
     """py-sudoku, backtracking in plain Python. Some puzzles with few givens take it minutes each."""
 
-    name, module, package, any_board = "py-sudoku", "sudoku", "py-sudoku", True
+    name, module, package, boards = "py-sudoku", "sudoku", "py-sudoku", "classic"
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
         from sudoku import Sudoku  # type: ignore[import-not-found, unused-ignore]
 
         side = self.board.side
-        if self.board.box is None:
-            raise NotImplementedError("py-sudoku solves boards with boxes alone")
+        assert self.board.box is not None  # a classic board
         rows, columns = self.board.box
         grids = np.zeros_like(puzzles)
         for puzzle, grid in zip(puzzles, grids, strict=True):
@@ -208,7 +212,7 @@ PEERS: dict[str, Peer] = {peer.name: peer for peer in (make() for make in _MAKER
 def main() -> None:
     for peer in PEERS.values():
         version = importlib.metadata.version(peer.package) if peer.available() else "not installed"
-        print(f"{peer.name}\t{peer.package} {version}\t{'any board' if peer.any_board else '9x9'}")
+        print(f"{peer.name}\t{peer.package} {version}\t{peer.boards}")
 
 
 if __name__ == "__main__":

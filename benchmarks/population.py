@@ -182,18 +182,14 @@ def main() -> int:
     if args.set:
         print(f"seed {args.seed}\n" + report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
     for name in args.set:
-        puzzle_set = sets.load(name, args.data)
-        if puzzle_set is None:
-            print(f"population: no set {name}", file=sys.stderr)
-            return 2
+        puzzle_set = sets.wanted(name, args.data)
         puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
         about_row = {"set": name, "solver": args.solver, "options": args.option, "puzzles": len(puzzles)}
         rows.append(about_row | measure(puzzles, args.solver, args.option, args.seed))
         print(line(rows[-1]), flush=True)
     speeds = None
     if args.speed:
-        puzzle_set = sets.load("9x9-hard", args.data)
-        assert puzzle_set is not None
+        puzzle_set = sets.wanted("9x9-hard", args.data)
         speeds = race(puzzle_set.puzzles, args.repeat)
         print(f"evolution updates {speeds['ours']:,.0f} organisms a second, numpy {speeds['numpy']:,.0f}: "
               f"{speeds['ours'] / speeds['numpy']:.0f} times as many (medians of {args.repeat}, in turns)")  # fmt: skip

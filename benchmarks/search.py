@@ -243,9 +243,7 @@ def _overheads(args: argparse.Namespace, options: dict[str, Any]) -> list[dict[s
 def _throughput(args: argparse.Namespace, options: dict[str, Any]) -> list[dict[str, Any]]:
     import jaxsudoku as js
 
-    puzzle_set = sets.load(args.set, args.data)
-    if puzzle_set is None:
-        raise SystemExit(f"search: no set {args.set}")
+    puzzle_set = sets.wanted(args.set, args.data)
     chosen = {} if args.iterations is None else {"iterations": args.iterations}
     network = js.load_network(args.network, **chosen)
     print(f"set      {args.set}; network {args.network} {chosen or ''}; options {options}; repeat {args.repeat}\n")

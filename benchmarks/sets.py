@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import gzip
 import math
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +20,11 @@ import numpy as np
 import jaxsudoku as js
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
+_SHIPPED = Path(js.__file__).parent / "puzzles"
 _ENDINGS = (".txt", ".csv", ".txt.gz", ".csv.gz")
+
+#: Sides that files without a header are tried with, the most frequent first.
+_SIDES = (9, 16, 25, 4, 6, 12, 8, 10, 15, 20)
 
 #: What is known of some sets; every puzzle of any other set has exactly one solution.
 _WITHOUT_SOLUTION = ("nosolution", "rust_sudoku_invalid")
@@ -28,23 +34,25 @@ _UNIQUENESS_UNKNOWN = ("acs_16x16", "acs_25x25")
 
 @dataclasses.dataclass(frozen=True)
 class PuzzleSet:
-    """A set of puzzles of one size.
+    """A set of puzzles of one board.
 
     Attributes:
       name: what it was asked for by.
+      board: the board, which the file's header names ("# board: windoku"), or else the classic one of the size.
       puzzles: uint8[N, cells], 0 = empty.
       distinct: puzzles before tiling; the first ``distinct`` are repeated over and over.
       source: name of the file, and whether the package ships it.
     """
 
     name: str
+    board: js.Board
     puzzles: np.ndarray
     distinct: int
     source: str
 
     @property
     def side(self) -> int:
-        return math.isqrt(self.puzzles.shape[1])
+        return self.board.side
 
     @property
     def solvable(self) -> bool:
@@ -76,27 +84,45 @@ def folders(data: str | None) -> list[Path]:
     """
     data = data or os.environ.get("JAXSUDOKU_DATA")
     outside = [Path(data)] if data else [_CHECKOUT / ".data", _CHECKOUT.parent / "shared" / "data"]
-    return [*outside, Path(js.__file__).parent / "puzzles"]
+    return [*outside, _SHIPPED]
 
 
-def load(name: str, data: str | None = None) -> PuzzleSet | None:
+def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleSet:
     """The set of that name; ``NAME@40`` takes of a set that names its percentages of givens those with 40.
 
-    Returns:
-      The set, or None if no folder has it.
+    Args:
+      name: the stem of a file.
+      data: as ``folders`` takes it.
+      any_board: whether boards with other rules than the classic ones are welcome.
 
     Raises:
-      ValueError: the file holds no puzzles, or none of that percentage.
+      ValueError: there is no such set, its file holds no puzzles or malformed ones, or none of that percentage, or its
+        board is not a classic one.
     """
     stem, _, percent = name.partition("@")
     for folder in folders(data):
         for ending in _ENDINGS:
             path = folder / (stem + ending)
             if path.is_file():
-                puzzles = _read(path, percent)
-                shipped = " (shipped)" if folder.parent == Path(js.__file__).parent else ""
-                return PuzzleSet(name, puzzles, len(puzzles), path.name + shipped)
-    return None
+                board, puzzles = _read(path, percent)
+                if not any_board and board != js.Board.classic(board.side):
+                    raise ValueError(f"{path.name} is for {board}; this benchmark takes classic boards alone")
+                shipped = " (shipped)" if folder == _SHIPPED else ""
+                return PuzzleSet(name, board, puzzles, len(puzzles), path.name + shipped)
+    there = ", ".join(name for name, _ in found(data))
+    raise ValueError(
+        f"no puzzle set {name!r} in {', '.join(map(str, folders(data)))}. There are {there}. "
+        f'benchmarks/README.md, "Public puzzle sets", says where to get others; --data names their folder'
+    )
+
+
+def wanted(name: str, data: str | None = None, any_board: bool = False) -> PuzzleSet:
+    """``load`` for a command line: what is wrong is printed, and the exit status is 2."""
+    try:
+        return load(name, data, any_board)
+    except (OSError, ValueError) as error:
+        print(f"{Path(sys.argv[0]).stem}: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def found(data: str | None = None) -> Iterator[tuple[str, Path]]:
@@ -111,26 +137,49 @@ def found(data: str | None = None) -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
-def _read(path: Path, percent: str) -> np.ndarray:
-    if path.suffix != ".gz":
-        with path.open() as file:
-            head = [line for line in (file.readline(), file.readline()) if line.strip() and not line.startswith("#")]
-        if head and _is_numbered(head[-1]):
-            return _read_numbered(path, percent)
+def _read(path: Path, percent: str) -> tuple[js.Board, np.ndarray]:
+    """The board and the puzzles of a file; ``percent`` as in ``load``."""
+    header, first = _head(path)
+    if _is_numbered(first):
+        puzzles = _read_numbered(path, percent)
+        return js.Board.classic(math.isqrt(puzzles.shape[1])), puzzles
     if percent:
         raise ValueError(f"{path.name} names no percentages of givens")
-    puzzles = js.read_puzzles(path, js.Board.classic(_side(path)))
+    if "board" in header:
+        board = js.Board.named(header["board"])
+        return board, _puzzles(path, board)
+    # a line that holds a whole grid says the size, where it is one of a drawn grid's lines another size reads the file
+    whole = math.isqrt(len(first)) if math.isqrt(len(first)) ** 2 == len(first) else 0
+    failure = None
+    for side in sorted(_SIDES, key=lambda side: side != whole):
+        board = js.Board.classic(side)
+        try:
+            chunk = next(js.io.read_chunks(path, board, chunk_size=1), None)
+            if chunk is not None and len(chunk) and not chunk.errors:
+                return board, _puzzles(path, board)
+        except ValueError as error:
+            failure = failure or error
+    raise failure or ValueError(f"{path.name} holds no puzzles of a size that is known here")
+
+
+def _puzzles(path: Path, board: js.Board) -> np.ndarray:
+    puzzles = js.read_puzzles(path, board)
     if not len(puzzles):
         raise ValueError(f"{path.name} holds no puzzles")
     return puzzles
 
 
-def _side(path: Path) -> int:
-    for chunk_side in (9, 16, 25, 4, 6, 12, 8, 10, 15, 20):
-        chunk = next(js.io.read_chunks(path, js.Board.classic(chunk_side), chunk_size=1), None)
-        if chunk is not None and len(chunk) and not chunk.errors:
-            return chunk_side
-    raise ValueError(f"{path.name} holds no puzzles of a size that is known here")
+def _head(path: Path) -> tuple[dict[str, str], str]:
+    """The comments at the top of a file, by keyword, and its first line with a puzzle."""
+    header = {}
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        for line in map(str.strip, file):
+            if line.startswith("#"):
+                keyword, _, said = line.removeprefix("#").partition(":")
+                header[keyword.strip()] = said.strip()
+            elif line:
+                return header, line
+    return header, ""
 
 
 def _is_numbered(line: str) -> bool:
@@ -153,12 +202,13 @@ def main() -> None:
     data = parser.parse_args().data
     for name, path in found(data):
         try:
-            loaded = load(name, data)
+            loaded = load(name, data, any_board=True)
         except (ValueError, OSError) as error:
             print(f"{name}\t-\t-\t{path}\t{str(error).splitlines()[0]}")
             continue
-        if loaded is not None:
-            print(f"{name}\t{loaded.side}\t{len(loaded.puzzles)}\t{path}")
+        classic = loaded.board == js.Board.classic(loaded.side)
+        note = "" if classic else f"\t{loaded.board}"
+        print(f"{name}\t{loaded.side}\t{len(loaded.puzzles)}\t{path}{note}")
 
 
 if __name__ == "__main__":

@@ -122,10 +122,7 @@ def main() -> int:
     print(report.aligned([name for name, _, _ in COLUMNS], COLUMNS))
     rows = []
     for name in args.set:
-        puzzle_set = sets.load(name, args.data)
-        if puzzle_set is None:
-            print(f"textbook: no set {name}", file=sys.stderr)
-            return 2
+        puzzle_set = sets.wanted(name, args.data)
         puzzles = puzzle_set.puzzles[: args.puzzles]
         for question in args.questions:
             for solver, options in QUESTIONS[question]:

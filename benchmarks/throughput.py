@@ -4,7 +4,7 @@ What is timed is a call with all puzzles of a set, from numpy arrays to numpy ar
 timed apart; then solvers and peers take turns, and medians are compared. Every grid that counts as solved is checked
 against its givens with numpy alone. Whatever fails stays in the table, and makes the exit status 1.
 
-    python benchmarks/throughput.py --sets 17clue,hardest_se11 --cores 1 --peers minisat22
+    python benchmarks/throughput.py --puzzles 16384 --cores 1 --peers minisat22
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import report
 import sets
 from peers import PEERS, Peer
 
+_SHIPPED = ["9x9", "9x9-extreme"]
 _SCALING = "1000,10000,100000,1000000,2000000"
 _STATUSES = ("UNSOLVED", "SOLVED", "UNSATISFIABLE", "INVALID")
 
@@ -101,7 +102,7 @@ def _told(error: Exception) -> str:
 
 def _judge_grids(puzzle_set: sets.PuzzleSet, _: int, grids: Any, statuses: np.ndarray) -> tuple[dict[str, int], int]:
     claimed = statuses == _STATUSES.index("SOLVED")
-    wrong = claimed & ~checking.rightly_solved(puzzle_set.puzzles, grids)
+    wrong = claimed & ~checking.rightly_solved(puzzle_set.puzzles, grids, puzzle_set.board)
     numbers = np.bincount(statuses[~wrong], minlength=len(_STATUSES)).tolist()
     outcome = {name.lower(): number for name, number in zip(_STATUSES, numbers, strict=True) if number}
     if wrong.any():
@@ -114,7 +115,7 @@ def _right_statuses(puzzle_set: sets.PuzzleSet) -> np.ndarray:
     """int8[N], the status that each puzzle must end with."""
     if puzzle_set.solvable:
         return np.full(len(puzzle_set.puzzles), _STATUSES.index("SOLVED"), np.int8)
-    clash = checking.clashing(puzzle_set.puzzles)
+    clash = checking.clashing(puzzle_set.puzzles, puzzle_set.board)
     return np.where(clash, _STATUSES.index("INVALID"), _STATUSES.index("UNSATISFIABLE")).astype(np.int8)
 
 
@@ -187,7 +188,7 @@ def _called(
     """The library's own entry, from the host to the host."""
     import jaxsudoku as js
 
-    board = js.Board.classic(puzzle_set.side)
+    board = puzzle_set.board
     if limit:
         return lambda puzzles: js.count_solutions(
             puzzles, board, limit=limit, batch_size=batch, devices=devices, **options
@@ -208,7 +209,7 @@ def _resident(
         kernel = driver.count_kernel(limit, **options)
     else:
         kernel = driver.solve_kernel(name, solvers.make_config(solvers.get(name), **options))
-    board, device = js.Board.classic(puzzle_set.side), devices[0]
+    board, device = puzzle_set.board, devices[0]
     shared = () if limit else driver.networks_for(name, None, board)
     jitted = jax.jit(
         functools.partial(kernel.fit(board, device.platform), board),
@@ -227,9 +228,7 @@ def _answer(raw: Any) -> Answer:
 
 def _peer(peer: Peer, puzzle_set: sets.PuzzleSet, args: argparse.Namespace) -> Contender:
     """A peer on as many puzzles, spread over the set, as it does in the time it is given."""
-    from jaxsudoku.board import Board
-
-    board = Board.classic(puzzle_set.side)
+    board = puzzle_set.board
 
     def run(puzzles: np.ndarray) -> Any:
         return peer.count(puzzles, args.limit) if args.limit else peer.solve(puzzles)
@@ -237,7 +236,9 @@ def _peer(peer: Peer, puzzle_set: sets.PuzzleSet, args: argparse.Namespace) -> C
     def answer(raw: np.ndarray) -> Answer:
         if args.limit:
             return None, raw
-        without = np.where(checking.clashing(sample), _STATUSES.index("INVALID"), _STATUSES.index("UNSATISFIABLE"))
+        without = np.where(
+            checking.clashing(sample, board), _STATUSES.index("INVALID"), _STATUSES.index("UNSATISFIABLE")
+        )
         return raw, np.where(raw.any(axis=1), _STATUSES.index("SOLVED"), without).astype(np.int8)
 
     error = ""
@@ -277,14 +278,9 @@ def _affordable(run: Callable[[np.ndarray], Any], puzzles: np.ndarray, seconds: 
 # ---------------------------------------------------------------------- the run
 
 
-def _cases(args: argparse.Namespace) -> Iterator[sets.PuzzleSet]:
-    """Each set in each size; a set that is absent is left out, which is said."""
-    for name in args.sets:
-        loaded = sets.load(name, args.data)
-        if loaded is None:
-            looked = ", ".join(map(str, sets.folders(args.data)))
-            print(f"{name}: left out, there is no such set in {looked}", flush=True)
-            continue
+def _cases(args: argparse.Namespace, loaded_sets: list[sets.PuzzleSet]) -> Iterator[sets.PuzzleSet]:
+    """Each set in each size."""
+    for loaded in loaded_sets:
         sizes = args.scaling or ([args.puzzles] if args.puzzles else [len(loaded.puzzles)])
         for size in sizes:
             yield loaded.resized(size)
@@ -293,7 +289,7 @@ def _cases(args: argparse.Namespace) -> Iterator[sets.PuzzleSet]:
 def _measure(puzzle_set: sets.PuzzleSet, args: argparse.Namespace, peers: list[Peer]) -> Iterator[list[dict[str, Any]]]:
     """Everyone on one set: each once to warm up, then taking turns; gives all rows as they are after each turn."""
     solvers = list(_solvers(args, puzzle_set))
-    fitting = [peer for peer in peers if puzzle_set.side == 9 or peer.any_board]
+    fitting = [peer for peer in peers if peer.fits(puzzle_set.board)]
     rivals = [_peer(peer, puzzle_set, args) for peer in fitting]
     everyone = solvers + rivals
     for contender in everyone:
@@ -351,13 +347,14 @@ def main() -> int:
     except (OSError, ValueError) as error:
         print(f"throughput: {error}", file=sys.stderr)
         return 2
+    loaded_sets = [sets.wanted(name, args.data, any_board=True) for name in args.sets]
     peers = _installed(args.peers)
     about = machine.describe(cores, [peer.package for peer in peers])
     print("\n".join(machine.lines(about)))
     print(f"repeat   {args.repeat}, after a first call that compiles; medians\n\n{report.heading()}", flush=True)
 
     rows: list[dict[str, Any]] = []
-    for puzzle_set in _cases(args):
+    for puzzle_set in _cases(args, loaded_sets):
         measured: list[dict[str, Any]] = []
         for measured in _measure(puzzle_set, args, peers):
             if args.json:
@@ -370,9 +367,6 @@ def main() -> int:
         print("\n".join(_scaling_summary(rows)))
     if args.memory:
         print(f"peak resident memory of the process, compilation included: {machine.life_peak_mib():,.0f} MiB")
-    if not rows:
-        print("nothing was measured")
-        return 1
     if bad := report.failures(rows):
         print(f"{bad} of {len(rows)} rows FAILED")
     return int(bool(bad))
@@ -419,8 +413,13 @@ def _options(text: str) -> dict[str, Any]:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
-    add("--sets", type=_names, default=["17clue", "hardest_se11"], help="puzzle sets; acs_25x25@45: 45%% given alone")
-    add("--data", help="folder of puzzle sets (else JAXSUDOKU_DATA, .data, ../shared/data)")
+    add(
+        "--sets",
+        type=_names,
+        default=_SHIPPED,
+        help=f"puzzle sets ({','.join(_SHIPPED)}); acs_25x25@45: 45%% given alone",
+    )
+    add("--data", help="folder of puzzle sets (else JAXSUDOKU_DATA, .data, ../shared/data); the shipped ones need none")
     add("--puzzles", type=_size, help="tile or cut each set to so many")
     add("--scaling", type=_sizes, nargs="?", const=_sizes(_SCALING), help=f"each set at sizes, by default {_SCALING}")
     add("--solvers", type=_names, default=["exact"], help="names in jaxsudoku.SOLVERS")

@@ -6,11 +6,27 @@ and file handling needs no JAX at all.
 
 import importlib
 import importlib.metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __version__ = importlib.metadata.version("jaxsudoku")
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
+    from jaxsudoku import board as board
+    from jaxsudoku import datasets as datasets
+    from jaxsudoku import env as env
+    from jaxsudoku import evaluation as evaluation
+    from jaxsudoku import exact as exact
+    from jaxsudoku import generation as generation
+    from jaxsudoku import grid as grid
+    from jaxsudoku import io as io
+    from jaxsudoku import mastermind as mastermind
+    from jaxsudoku import networks as networks
+    from jaxsudoku import planes as planes
+    from jaxsudoku import rating as rating
+    from jaxsudoku import search as search
+    from jaxsudoku import shipped as shipped
+    from jaxsudoku import solvers as solvers
+    from jaxsudoku import symmetry as symmetry
     from jaxsudoku.batches import compiler_options
     from jaxsudoku.board import Board
     from jaxsudoku.drawing import draw
@@ -106,12 +122,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"jaxsudoku.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"jaxsudoku.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'jaxsudoku' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker that sees __getattr__ takes any name for a public one
+
+    def __getattr__(name):
+        if name in _MODULES:
+            return importlib.import_module(f"jaxsudoku.{name}")
+        if name in _HOME:
+            return getattr(importlib.import_module(f"jaxsudoku.{_HOME[name]}"), name)
+        raise AttributeError(f"module 'jaxsudoku' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -32,7 +32,7 @@ def solve(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     **options: Any,
-) -> Solution:
+) -> Solution[np.ndarray]:
     """Solves puzzles on all devices, and on a CPU on all cores.
 
     Args:

@@ -241,6 +241,7 @@ def _fill(
 
         ended = solved | (dead & (lanes.attempt == config.restarts))
         target = jnp.where(ended, lanes.puzzle, size)
+        assert found.network_calls is not None
         found = Solution(
             found.grids.at[target].set(jnp.where(solved[:, None], planes_to_grids(planes, board), 0), mode="drop"),
             found.status.at[target].set(solved.astype(jnp.int8) * jnp.int8(Status.SOLVED), mode="drop"),

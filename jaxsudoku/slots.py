@@ -214,6 +214,7 @@ def _put_away(size: int, method: Method[Any], now: _Work) -> _Work:
     known = [jnp.int8(status) for status in (Status.SOLVED, Status.UNSATISFIABLE)]
     status = jnp.select([solved, view.refuted], known, jnp.int8(Status.UNSOLVED))
     grids = jnp.where(solved[:, None], method.grids(now.state), 0)
+    assert now.found.errors is not None
     found = now.found._replace(
         grids=now.found.grids.at[mine].set(grids, mode="drop"),
         status=now.found.status.at[mine].set(status, mode="drop"),

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
 
@@ -207,13 +208,13 @@ class Network:
         """Number of parameters."""
         return sum(leaf.size for leaf in jax.tree.leaves(self.params))
 
-    def __call__(self, candidates: Array) -> Outputs:
+    def __call__(self, candidates: AnyArray) -> Outputs:
         """Policy and value of candidates bool[B, side, cells], compiled."""
         return _compiled()(self.apply, self.params, candidates)
 
 
 @functools.cache
-def _compiled() -> Callable[[Forward, Params, Array], Outputs]:
+def _compiled() -> Callable[[Forward, Params, AnyArray], Outputs]:
     """A forward pass, compiled; made on first use, as the options ask for the backend."""
 
     def call(apply: Forward, params: Params, candidates: Array) -> Outputs:

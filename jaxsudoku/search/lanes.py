@@ -229,6 +229,7 @@ class _Host:
             grids = symmetry.apply(symmetry.invert(self._seen_as(lanes.puzzle, lanes.attempt)), grids)
         status = jnp.where(solved, Status.SOLVED, jnp.where(refuted, Status.UNSATISFIABLE, Status.UNSOLVED))
         target = jnp.where(ended, lanes.puzzle, self.size)
+        assert found.network_calls is not None
         return Solution(
             found.grids.at[target].set(jnp.where(solved[:, None], grids, 0), mode="drop"),
             found.status.at[target].set(status.astype(jnp.int8), mode="drop"),

@@ -1,0 +1,160 @@
+"""The benchmarks' puzzle sets, their check of solved grids, and the command that needs nothing but shipped puzzles."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jaxsudoku as js
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+WINDOKU = js.Board.windoku()
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+    """Imports a script of the benchmarks, which lie outside the package."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.delenv("JAXSUDOKU_DATA", raising=False)
+    yield importlib.import_module
+    for path in FOLDER.glob("*.py"):
+        if path.stem not in before:
+            sys.modules.pop(path.stem, None)
+
+
+# ---------------------------------------------------------------------- puzzle sets
+
+
+@pytest.mark.parametrize("name", js.shipped.names())
+def test_every_shipped_set_is_read_with_its_board(script, name, tmp_path):
+    loaded = script("sets").load(name, str(tmp_path), any_board=True)
+    assert loaded.board == js.shipped.board(name) and loaded.side == loaded.board.side
+    assert (loaded.puzzles == js.load(name)).all()
+    assert loaded.source == f"{name}.txt (shipped)"
+
+
+def test_the_list_of_sets_finds_no_shipped_one_malformed(script, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["sets.py", "--data", str(tmp_path)])
+    script("sets").main()
+    told = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert {name: int(count) for name, _, count, *_ in told} == {
+        name: len(js.load(name)) for name in js.shipped.names()
+    }
+    assert next(line[:3] for line in told if "2 extra" not in line[-1] and "4 extra" in line[-1]) == [
+        "windoku-9x9",
+        "9",
+        "200",
+    ]
+
+
+@pytest.mark.parametrize("side", [4, 6, 9])
+@pytest.mark.parametrize("ending", [".txt", ".txt.gz"])
+def test_a_file_without_a_header_has_the_size_of_its_lines(script, side, ending, tmp_path):
+    puzzles = js.load(f"{side}x{side}")[:35]
+    text = "".join("".join(map(str, puzzle)) + "\n" for puzzle in puzzles)
+    (tmp_path / f"mine{ending}").write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    loaded = script("sets").load("mine", str(tmp_path))
+    assert loaded.board == js.Board.classic(side) and (loaded.puzzles == puzzles).all()
+
+
+def test_an_absent_set_is_an_error_that_says_where_to_get_it(script, monkeypatch, capsys, tmp_path):
+    with pytest.raises(
+        ValueError, match="no puzzle set '17clue' in .*There are .*9x9-extreme.*benchmarks/README"
+    ) as told:
+        script("sets").load("17clue", str(tmp_path))
+    chapter = str(told.value).split('"')[1]
+    assert f"## {chapter}\n" in (FOLDER / "README.md").read_text()
+    monkeypatch.setattr(sys, "argv", ["throughput.py", "--sets", "9x9,17clue", "--data", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:  # before anything is measured
+        script("throughput").main()
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert told.err.startswith("throughput: no puzzle set '17clue'") and not told.out
+
+
+def test_boards_with_other_rules_are_refused_where_the_classic_ones_are_meant(script, tmp_path):
+    with pytest.raises(ValueError, match="windoku-9x9.txt is for 9x9 with 3x3 boxes and 4 extra houses"):
+        script("sets").load("windoku-9x9", str(tmp_path))
+
+
+# ---------------------------------------------------------------------- checking, peers
+
+
+@pytest.mark.parametrize("board", [js.Board.classic(6), WINDOKU, js.shipped.board("jigsaw-9x9")], ids=str)
+def test_the_check_knows_every_house(script, board):
+    found = script("checking").houses(board.side, board)
+    assert sorted(map(tuple, np.sort(found).tolist())) == sorted(tuple(sorted(house)) for house in board.houses)
+
+
+def test_a_grid_that_breaks_a_boards_own_rule_is_found(script):
+    checking = script("checking")
+    row = np.arange(9)
+    grid = ((row[:, None] * 3 + row[:, None] // 3 + row) % 9 + 1).reshape(1, 81).astype(np.uint8)
+    empty = np.zeros_like(grid)
+    assert checking.rightly_solved(empty, grid).all()
+    assert not checking.rightly_solved(empty, grid, WINDOKU).any()
+    assert not checking.clashing(grid).any() and checking.clashing(grid, WINDOKU).all()
+
+
+def test_peers_solve_boards_that_they_know_alone(script):
+    peers = script("peers").PEERS
+    fitting = {
+        name: [peer.fits(board) for board in (js.Board(9, (3, 3)), js.Board.classic(16), WINDOKU)]
+        for name, peer in peers.items()
+    }
+    assert fitting == {
+        "minisat22": [True, True, True],
+        "cp-sat": [True, True, True],
+        "py-sudoku": [True, True, False],
+        "rustoku": [True, False, False],
+    }
+
+
+# ---------------------------------------------------------------------- the command without data
+
+
+def test_the_command_measures_shipped_sets_by_default(script, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["throughput.py"])
+    assert set(script("throughput")._parse().sets) <= set(js.shipped.names())
+
+
+def test_the_command_runs_from_beginning_to_end(script, monkeypatch, capsys, tmp_path):
+    file = tmp_path / "figures.json"
+    argv = ["throughput.py", "--sets", "4x4", "--puzzles", "128", "--repeat", "1", "--data", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", [*argv, "--json", str(file)])
+    assert script("throughput").main() == 0
+    assert "128 solved; tiled from 100" in capsys.readouterr().out
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["source"] == "4x4.txt (shipped)" and row["outcome"] == {"solved": 128}
+
+
+# ---------------------------------------------------------------------- converting
+
+
+def test_instances_in_files_of_their_own_become_a_set(script, monkeypatch, capsys, tmp_path):
+    puzzle = js.load("6x6")[0].reshape(6, 6).astype(int)
+    for percent, number in ((5, 0), (10, 2), (5, 1), (5, 10)):
+        rows = "\n".join("\t".join(str(value or -1) for value in row) + "\t" for row in puzzle)
+        (tmp_path / f"inst6x6_{percent}_{number}.txt").write_text(f"2\n3\n{rows}\n")
+    (tmp_path / "inst9x9_5_0.txt").write_text("3\n1\n-1\n")
+    argv = ["import_acs.py", str(tmp_path), "--side", "6", "--output", str(tmp_path / "sets" / "acs_6x6.txt")]
+    monkeypatch.setattr(sys, "argv", argv)
+    module = script("import_acs")
+    assert module.main() == 0
+    lines = (tmp_path / "sets" / "acs_6x6.txt").read_text().splitlines()
+    assert [line.split()[:2] for line in lines] == [["5", "0"], ["5", "10"], ["10", "2"]]
+    loaded = script("sets").load("acs_6x6@5", str(tmp_path / "sets"))
+    assert loaded.puzzles.shape == (2, 36) and (loaded.puzzles == puzzle.reshape(-1)).all()
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", [*argv[:3], "9", *argv[4:]])
+    assert module.main() == 2
+    assert "inst9x9_5_0.txt: 1 cells, not 81" in capsys.readouterr().err

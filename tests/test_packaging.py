@@ -1,0 +1,177 @@
+"""What is distributed: the files, the README of the metadata, and which packages are required for what."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.quick
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+#: Files of a checkout that are not distributed.
+LEFT_OUT = (".ci/", ".gitignore", "benchmarks/results/")
+
+#: Files that users leave, here and there.
+STRAY = (
+    "solved.txt",
+    "runs/cube/metrics.jsonl",
+    "train/shard-00000.npz",
+    "benchmarks/out/figures.json",
+    "benchmarks/results/mine.json",
+    "docs/report.png",
+    "tests/out.csv",
+    "jaxsudoku/puzzles.parquet",
+    "jaxsudoku/puzzles/9x9.solved.csv",
+    "jaxsudoku/networks/trained/cube.png",
+    "data/17clue.txt",
+)
+
+
+def distributed(root: Path, kind: str) -> set[str]:
+    """The files of a "wheel" or "sdist" that hatchling would build, by their paths in it."""
+    builder = importlib.import_module(f"hatchling.builders.{kind}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        made = getattr(builder, f"{kind.capitalize()}Builder")(str(root))
+        return {file.distribution_path for file in made.recurse_included_files()}
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked, in which a user has worked."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("project")
+    for name in distributed(ROOT, "sdist"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    for name in STRAY:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("left here")
+    return folder
+
+
+def test_what_users_leave_is_not_distributed(copied):
+    files = distributed(copied, "sdist")
+    assert files == distributed(ROOT, "sdist")
+    assert not files & set(STRAY)
+    wheel = distributed(copied, "wheel")
+    assert wheel == {name for name in files if name.startswith("jaxsudoku/")}
+    assert {"jaxsudoku/py.typed", "jaxsudoku/puzzles/9x9.txt", "jaxsudoku/networks/trained/cube.safetensors"} <= wheel
+
+
+def test_all_of_the_checkout_is_distributed(copied):
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not in a checkout, or no git")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+    missing = {name for name in tracked if not name.startswith(LEFT_OUT)} - distributed(ROOT, "sdist")
+    assert not missing, "name them in pyproject.toml, or in LEFT_OUT here"
+
+
+# ---------------------------------------------------------------------- metadata
+
+
+def metadata(root: Path) -> Any:
+    core = importlib.import_module("hatchling.metadata.core")
+    manager = importlib.import_module("hatchling.plugin.manager")
+    found = core.ProjectMetadata(str(root), manager.PluginManager())
+    return found.core
+
+
+def relative_links(text: str) -> list[str]:
+    return [target for target in re.findall(r"\]\(([^)]*)\)", text) if "://" not in target]
+
+
+def test_the_readme_of_the_metadata_has_no_link_that_leads_nowhere(copied):
+    core = metadata(copied)
+    readme = (ROOT / "README.md").read_text()
+    assert relative_links(readme) and not relative_links(core.readme)
+    assert core.readme_content_type == "text/markdown"
+    assert core.urls == {} and "`docs/networks.md`" in core.readme
+    code = re.compile(r"```.*?```", re.DOTALL)
+    assert code.findall(core.readme) == code.findall(readme)
+
+
+def test_one_line_makes_urls_and_links(copied, tmp_path):
+    root = tmp_path / "hosted"
+    shutil.copytree(copied, root)
+    text = (root / "pyproject.toml").read_text()
+    hook = "[tool.hatch.metadata.hooks.custom]\n"
+    assert hook in text
+    (root / "pyproject.toml").write_text(text.replace(hook, hook + 'repository = "https://host.example/jaxsudoku"\n'))
+    core = metadata(root)
+    assert core.urls["Repository"] == "https://host.example/jaxsudoku"
+    assert "[docs/networks.md](https://host.example/jaxsudoku/blob/main/docs/networks.md)" in core.readme
+    assert not relative_links(core.readme)
+
+
+def test_links_of_the_readme_lead_to_files():
+    for target in relative_links((ROOT / "README.md").read_text()):
+        assert (ROOT / target).exists(), target
+
+
+# ---------------------------------------------------------------------- dependencies
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\[>=<;]", requirement)[0].strip() for requirement in requirements}
+
+
+def imported(folder: str) -> set[str]:
+    """Packages that a folder's modules import, besides the standard library's and the project's own."""
+    found = set()
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            # under TYPE_CHECKING alone, where every type checker knows it
+            found |= {module.split(".")[0] for module in modules} - {"typing_extensions"}
+    return found - set(sys.stdlib_module_names) - {"jaxsudoku", "train"}
+
+
+def test_the_package_requires_what_it_imports():
+    required, extras = names(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
+    used = imported("jaxsudoku")
+    assert required <= used, "a required package is used by the package itself"
+    optional = set().union(
+        *(names(extras[extra]) for extra in extras if extra not in ("train", "test", "dev", "bench"))
+    )
+    assert used <= required | optional
+
+
+def test_training_needs_the_extra_train():
+    extras = {name: names(requirements) for name, requirements in PROJECT["optional-dependencies"].items()}
+    modules = {"orbax-checkpoint": "orbax"}
+    train = {modules.get(name, name) for name in extras["train"]}
+    used = imported("train") - names(PROJECT["dependencies"])
+    assert train <= used <= train | {"tensorboardX"}
+    assert {"jaxsudoku"} <= extras["bench"] and any(
+        "[train]" in text for text in PROJECT["optional-dependencies"]["bench"]
+    )
+
+
+@pytest.mark.parametrize("absent", ["optax", "orbax", "orbax.checkpoint"])
+def test_training_without_its_packages_says_what_to_install(absent, monkeypatch):
+    spec = importlib.util.spec_from_file_location("training", ROOT / "train" / "__init__.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)  # as it is here
+    for name in [name for name in sys.modules if name == absent or name.startswith(f"{absent}.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, absent, None)
+    needed = "orbax.checkpoint" if absent == "orbax" else absent
+    with pytest.raises(
+        ModuleNotFoundError, match=re.escape(f"training needs {needed}: ") + r".*pip install -e '.\[train\]'"
+    ):
+        spec.loader.exec_module(module)
