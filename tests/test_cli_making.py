@@ -81,7 +81,10 @@ def test_wishes_and_the_summary(capsys, tmp_path):
     with open(path) as file:
         assert set(table(file.read())["clues"]) == {"6", "7"}
     code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path)
-    assert (code, err) == (2, f"jaxsudoku: error: {path}: the output exists: replace it with --force\n")
+    assert (code, err) == (
+        2,
+        f"jaxsudoku: error: {path}: the output exists: go on with --resume or replace it with --force\n",
+    )
     code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path, "--force")
     assert (code, err.startswith("20 puzzles in ")) == (0, True)
 
@@ -104,7 +107,7 @@ def test_what_cannot_be_leaves_what_was_found(capsys):
         (("5", "--clues", "99"), "99 clues; a board of 9x9 with 3x3 boxes has 81 cells"),
         (("5", "--rating", ":"), "':' is neither"),
         (("5", "--pattern", "spiral"), "unknown pattern 'spiral'"),
-        (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: No such file or directory"),
+        (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: there is no such directory"),
         (("5", "--format", "parquet"), "Parquet needs an output file"),
     ],
 )

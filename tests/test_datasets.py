@@ -203,7 +203,7 @@ def test_shards_that_are_done_are_kept(mine, monkeypatch):
 def test_resuming_mends_damaged_shards(mine, built):
     (mine / "shard-00001.npz").write_bytes(b"?")
     (mine / "shard-00003.npz").unlink()
-    (mine / "shard-00002.npz.tmp").write_bytes(b"half")
+    (mine / "shard-00002.npz.jaxsudoku-tmp").write_bytes(b"half")
     datasets.build(mine, COUNT, resume=True, **SETTINGS)
     assert contents(mine) == contents(built["npz"].folder)
 
