@@ -120,12 +120,18 @@ def _acquire(path: str, name: str) -> int:
             # whoever held the lock may have removed the file between the two calls
             if _is_at(file, path):
                 text = os.read(file, len(_MARK))
-                if text not in (b"", _MARK):
+                if not _MARK.startswith(text):
                     raise FileExistsError(errno.EEXIST, "not a lock of jaxsudoku: move it out of the way", path)
                 _describe(file)
                 return file
-        except BaseException:
+        except BlockingIOError:
             os.close(file)
+            raise
+        except BaseException:  # no locks, or no room for the text
+            empty = not os.fstat(file).st_size
+            os.close(file)
+            if empty:
+                os.remove(path)
             raise
         os.close(file)
 

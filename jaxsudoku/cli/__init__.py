@@ -17,6 +17,7 @@ from jaxsudoku.io import PuzzleFileError, ResumeError
 
 from . import flags, streams
 from .failure import UsageError, described
+from .files import check_printed
 from .stop import Signals, Stop
 
 __all__ = ["main"]
@@ -67,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
+    if getattr(args, "json", None) is True and args.command != "mastermind":
+        check_printed()  # the summary would be lost after all the work
     if args.command == "show":
         from .show import show
 
