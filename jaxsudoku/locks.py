@@ -26,8 +26,8 @@ _MARK = b"jaxsudoku lock: "
 if sys.platform == "win32":
     import msvcrt
 
-    #: Other processes can't read a byte that is locked, so it lies behind the text.
-    _LOCKED_BYTE = 1 << 20
+    #: Other processes can't read a byte that is locked, so it lies far behind the text.
+    _LOCKED_BYTE = 0x7FFF0000
 
     def _try_lock(file: int) -> bool:
         os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)

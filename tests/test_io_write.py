@@ -486,6 +486,22 @@ def test_a_file_in_an_unwritable_directory_is_replaced(tmp_path):
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 11
 
 
+def test_an_unwritable_directory_is_known_at_once(tmp_path, monkeypatch):
+    """As above, for the superuser too."""
+    (tmp_path / "out.txt").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: not os.path.isdir(path))
+    for name in KINDS[1:]:
+        with pytest.raises(PermissionError, match="the directory can't be written"):
+            open_output(tmp_path / name, FOUR)
+    with open_output(tmp_path / "out.txt", FOUR, force=True) as writer:
+        assert os.listdir(tmp_path) == ["out.txt"]  # no lock file, but a lock
+        with pytest.raises(BlockingIOError):
+            open_output(tmp_path / "out.txt", FOUR, force=True)
+        (chunk,) = read_chunks(io.BytesIO(some_puzzles()), FOUR)
+        writer.write(chunk, answer(chunk))
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 11
+
+
 @pytest.mark.parametrize("options", [{}, {"force": True}], ids=str)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_output_is_a_directory(tmp_path, name, options):

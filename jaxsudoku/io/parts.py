@@ -166,7 +166,7 @@ def _recover(paths: list[str], sample: int) -> Recovered:
             if "puzzle" not in names:
                 raise ResumeError(f"{path}: has no column puzzle")
             if len(paths) > 1 and os.path.basename(path) != f"{found.done:015}{_SUFFIX}":
-                raise ResumeError(f"{path}: the part with the answers from number {found.done + 1} on is missing")
+                raise ResumeError(f"{path}: the part with the rows from number {found.done + 1} on is missing")
             _sample(file, found, sample)
             found.done += file.metadata.num_rows
     return found

@@ -39,9 +39,7 @@ class Recovered:
     header: tuple[str, ...] = ()
 
 
-def recover(
-    path: str, kind: str, compressed: bool, columns: tuple[str, ...], sample: int = SAMPLE, what: str = "answer"
-) -> Recovered:
+def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...], sample: int = SAMPLE) -> Recovered:
     """Looks through a text or CSV output, changing nothing.
 
     Args:
@@ -50,7 +48,6 @@ def recover(
       compressed: whether it is gzip.
       columns: of a CSV, those that its header begins with, which may be half written; ``check_columns`` compares them.
       sample: how many records from either end are kept as samples.
-      what: what a record is, for messages.
 
     Raises:
       ResumeError: it is no output of this kind.
@@ -65,7 +62,9 @@ def recover(
         if end is not None and (not compressed or not records.rest):
             found = Recovered(records.count, end - (0 if compressed else len(records.rest)), dict(records.samples))
     if not compressed and not _may_begin(records.rest, kind, columns if found.keep == 0 else ()):
-        raise ResumeError(f"{path}: the end of the file is no {what} that was half written: {records.rest[:40]!r}")
+        raise ResumeError(
+            f"{path}: the end of the file is no line of ours that was half written: {records.rest[:40]!r}"
+        )
     if kind == "csv" and found.samples:
         found.header = tuple(found.samples.pop(0))
         found.done -= 1
