@@ -62,9 +62,7 @@ def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...], sa
         if end is not None and (not compressed or not records.rest):
             found = Recovered(records.count, end - (0 if compressed else len(records.rest)), dict(records.samples))
     if not compressed and not _may_begin(records.rest, kind, columns if found.keep == 0 else ()):
-        raise ResumeError(
-            f"{path}: the end of the file is no line of ours that was half written: {records.rest[:40]!r}"
-        )
+        raise ResumeError(f"{path}: the end of the file is no half-written line of ours: {records.rest[:40]!r}")
     if kind == "csv" and found.samples:
         found.header = tuple(found.samples.pop(0))
         found.done -= 1
