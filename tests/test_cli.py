@@ -8,8 +8,10 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -19,12 +21,13 @@ import reference
 import jaxsudoku
 from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
-from jaxsudoku.cli import commands, fields, flags, main
+from jaxsudoku.cli import fields, flags, main, stop
 from jaxsudoku.cli.clash import clashing, describe_clash
 from jaxsudoku.cli.failure import UsageError
 from jaxsudoku.cli.history import HistoryWriter
 from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.report import QUOTED
+from jaxsudoku.locks import OutputLock
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -439,7 +442,7 @@ def test_help(capsys, command):
         (("count", "missing.txt"), "missing.txt: No such file or directory"),
         (("show", "missing.txt"), "missing.txt: No such file or directory"),
         (("solve", "-", "--output", "no/such/folder.txt"), "no/such/folder.txt: there is no such directory"),
-        (("count", "-", "--output", "no/such/folder.txt"), "no/such/folder.txt: No such file or directory"),
+        (("count", "-", "--output", "no/such/folder.txt"), "no/such/folder.txt: there is no such directory"),
     ],
 )
 def test_usage_errors(capsys, argv, message):
@@ -472,6 +475,96 @@ def test_an_existing_output(capsys, puzzles, tmp_path):
 def test_the_output_is_the_input(capsys, puzzles):
     name = puzzles(PROPER)
     assert "the output is the input" in usage_error(capsys, "solve", name, *FOUR, "--output", name, "--force")
+
+
+@pytest.mark.parametrize("argv", [("solve",), ("count",), ("rate",), ("evaluate",), ("show",)], ids=" ".join)
+def test_the_standard_output_is_the_input(capsys, puzzles, monkeypatch, argv):
+    name = puzzles(PROPER)
+    with open(name, "a") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        assert usage_error(capsys, *argv, name, *FOUR) == "<stdout>: the output is the input"
+    assert Path(name).read_text() == f"{PROPER}\n"
+
+
+@pytest.mark.parametrize("command", ["solve", "count", "rate"])
+def test_the_output_is_the_standard_input(capsys, puzzles, monkeypatch, command):
+    name = puzzles(PROPER)
+    with open(name) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        message = usage_error(capsys, command, "-", *FOUR, "--output", name, "--force")
+    assert message == f"{name}: the output is the input"
+    assert Path(name).read_text() == f"{PROPER}\n"
+
+
+def test_reports_are_not_written_over_each_other(capsys, puzzles, monkeypatch, tmp_path):
+    name, out = puzzles(PROPER), str(tmp_path / "report.png")
+    message = usage_error(capsys, "evaluate", name, *FOUR, "--json", out, "--plot", out)
+    assert message == f"{out}: the output would be written over {out}"
+    with open(out, "w") as file, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", file)
+        message = usage_error(capsys, "mastermind", "evaluate", "--plot", out, "--force")
+        assert message == f"{out}: the output would be written over <stdout>"
+    with open(name) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        message = usage_error(capsys, "evaluate", "-", *FOUR, "--json", name, "--force")
+        assert message == f"{name}: the output is the input"
+
+
+@pytest.mark.parametrize("argv", [("solve",), ("count",), ("rate",), ("generate",), ("build",)], ids=" ".join)
+def test_an_output_that_is_being_written_is_refused(capsys, puzzles, tmp_path, argv):
+    out = tmp_path / "out.csv"
+    argv = (*argv, "5" if argv[0] in ("generate", "build") else puzzles(PROPER), *FOUR, "--output", str(out))
+    if argv[0] == "build":
+        out.mkdir()
+    with OutputLock(out):
+        for option in ((), ("--force",)) if argv[0] != "build" else ((), ("--resume",)):
+            message = usage_error(capsys, *argv, *option)
+            assert message.startswith(f"{out}: process {os.getpid()} on ")
+            assert message.endswith(", is writing this output")
+
+
+# ---------------------------------------------------------------------- closed streams
+
+
+def closed(*argv, streams):
+    """Exit status, standard output and standard error of a process that has these streams closed from the start."""
+    program = ("-c", "import sys; from jaxsudoku.cli import main; sys.exit(main())")
+    words = shlex.join([sys.executable, *program, *argv])
+    result = subprocess.run(["sh", "-c", f"exec {words} {streams}"], capture_output=True, text=True, timeout=60)
+    return result.returncode, result.stdout, result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
+@pytest.mark.parametrize(
+    ("argv", "streams", "code", "cause"),
+    [
+        (("solve", "-", *FOUR), "<&-", 2, "<stdin>: the standard input is closed"),
+        (("solve", "PUZZLES", *FOUR), ">&-", 2, "<stdout>: the standard output is closed"),
+        (("count", "PUZZLES", *FOUR, "--output", "OUT", "--json"), ">&-", 2, "<stdout>: the standard output is closed"),
+        (("show", "PUZZLES", *FOUR), "<&- >&-", 2, "<stdout>: the standard output is closed"),
+        (("--help",), ">&-", 1, "<stdout>: the standard output is closed"),
+        (("show", "missing.txt"), "2>&-", 2, None),
+        (("solve",), "<&- >&- 2>&-", 2, None),
+    ],
+)
+def test_closed_streams(puzzles, tmp_path, argv, streams, code, cause):
+    names = {"PUZZLES": puzzles(PROPER), "OUT": str(tmp_path / "out.txt")}
+    argv = [names.get(word, word) for word in argv]
+    assert closed(*argv, streams=streams) == (code, "", f"jaxsudoku: error: {cause}\n" if cause else "")
+    assert os.listdir(tmp_path) == ["puzzles.txt"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
+def test_what_needs_no_closed_stream_goes_on(puzzles):
+    assert closed("show", puzzles(PROPER), *FOUR, streams="<&- 2>&-") == (0, DRAWN, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
+def test_no_file_takes_the_place_of_a_closed_stream():
+    program = "import os; from jaxsudoku.cli import streams; streams.reopen(); print(os.open(os.devnull, 0))"
+    words = shlex.join([sys.executable, "-c", program])
+    result = subprocess.run(["sh", "-c", f"{words} <&- 2>&-"], capture_output=True, text=True, timeout=60, check=True)
+    assert int(result.stdout) > 2
 
 
 def test_a_board_that_does_not_fit(capsys, puzzles):
@@ -565,9 +658,24 @@ def test_a_digit_three_times_in_a_region():
 # ---------------------------------------------------------------------- starting
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["show", "PUZZLES"], ["solve", "missing.txt"], ["solve"]])
-def test_what_computes_nothing_starts_without_jax(puzzles, argv):
-    argv = [puzzles(PROPER) if part == "PUZZLES" else part for part in argv]
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--help"],
+        ["--version"],
+        ["show", "PUZZLES"],
+        ["solve", "missing.txt"],
+        ["solve"],
+        # what can't be written is found out before any work
+        ["solve", "PUZZLES", "--output", "FOLDER.parquet"],
+        ["generate", "5", "--output", "FOLDER.parquet"],
+        ["build", "5", "--output", "PUZZLES"],
+    ],
+)
+def test_what_computes_nothing_starts_without_jax(puzzles, tmp_path, argv):
+    (tmp_path / "set.parquet").mkdir()
+    names = {"PUZZLES": puzzles(PROPER), "FOLDER.parquet": str(tmp_path / "set.parquet")}
+    argv = [names.get(part, part) for part in argv]
     program = f"""
 import sys
 from jaxsudoku.cli import main
@@ -599,13 +707,13 @@ def test_a_cache_that_can_not_be_made_is_said(capsys, puzzles, tmp_path):
 def test_a_history_is_never_written_over_the_input_or_the_output(tmp_path):
     puzzles = tmp_path / "puzzles.txt"
     puzzles.write_text("4...")
-    with pytest.raises(UsageError, match="would be written over"):
-        HistoryWriter([str(tmp_path / "." / "puzzles.txt")], True, (str(puzzles), "-"))
+    with pytest.raises(UsageError, match="the history is the input"):
+        HistoryWriter([str(tmp_path / "." / "puzzles.txt")], True, str(puzzles), ("-",))
     assert puzzles.read_text() == "4..."
     targets = [str(tmp_path / name) for name in ("errors.csv", "errors.png")]
     with pytest.raises(UsageError, match="would be written over"):
         HistoryWriter([*targets, targets[0]], False)
-    history = HistoryWriter(targets, False, (str(puzzles), "-"))
+    history = HistoryWriter(targets, False, str(puzzles), ("-",))
     assert [path.name for path in tmp_path.iterdir()] == ["puzzles.txt"], "nothing is made before it is entered"
     with history:
         history.write(7, np.array([[3, 2, -1], [1, -1, -1]]))
@@ -618,14 +726,14 @@ def test_a_history_is_never_written_over_the_input_or_the_output(tmp_path):
 def test_a_history_is_a_table_or_a_picture(tmp_path):
     with pytest.raises(UsageError, match=r"errors.txt: no history: its suffix must be .csv, or .* .png"):
         HistoryWriter([str(tmp_path / "errors.csv"), str(tmp_path / "errors.txt")], False)
-    with pytest.raises(UsageError, match=r"none/errors.csv: .*none is no folder"):
+    with pytest.raises(UsageError, match=r"none/errors.csv: there is no such directory"):
         HistoryWriter([str(tmp_path / "none" / "errors.csv")], False)
     assert not list(tmp_path.iterdir())
 
 
 def test_what_is_said_of_resuming_leaves_out_what_does_not_go_with_it():
     argv = ["solve", "in.txt", "--history", "h.csv", "--force", "--history=h.png", "--output", "out.csv"]
-    assert commands._again(argv) == ["solve", "in.txt", "--output", "out.csv"]
+    assert stop.go_on(argv) == "jaxsudoku solve in.txt --output out.csv --resume"
 
 
 def test_histories_of_a_run(capsys, tmp_path):

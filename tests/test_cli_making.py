@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
+import itertools
 import json
 import os
 import signal
@@ -16,8 +18,10 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import datasets
-from jaxsudoku.cli import main
+from jaxsudoku import batches, datasets
+from jaxsudoku.cli import main, making
+from jaxsudoku.cli.stop import Stop
+from jaxsudoku.generation import Generator
 from jaxsudoku.io import TableWriter
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -81,9 +85,115 @@ def test_wishes_and_the_summary(capsys, tmp_path):
     with open(path) as file:
         assert set(table(file.read())["clues"]) == {"6", "7"}
     code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path)
-    assert (code, err) == (2, f"jaxsudoku: error: {path}: the output exists: replace it with --force\n")
+    assert (code, err) == (
+        2,
+        f"jaxsudoku: error: {path}: the output exists: go on with --resume or replace it with --force\n",
+    )
     code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path, "--force")
     assert (code, err.startswith("20 puzzles in ")) == (0, True)
+
+
+MADE = ("made.txt", "made.csv", "made.csv.gz", "made.parquet")
+
+
+@pytest.fixture(scope="module")
+def one_core(cache):
+    """Puzzles are made in stretches of one batch, on any machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "usable_cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(one_core, tmp_path_factory):
+    """What a run of 180 puzzles left alone writes, by the output's name."""
+    folder = tmp_path_factory.mktemp("made")
+    for name in MADE:
+        if name.endswith(".parquet"):
+            pytest.importorskip("pyarrow")
+        assert main(["generate", "180", *SMALL, "--output", str(folder / name), "--quiet"]) == 0
+    assert sorted(os.listdir(folder)) == sorted(MADE)
+    return {name: (folder / name).read_bytes() for name in MADE}
+
+
+@pytest.mark.parametrize("stop", [0, 1, 2])
+@pytest.mark.parametrize("name", MADE)
+def test_an_interrupted_run_goes_on_to_the_same_bytes(capsys, made, tmp_path, monkeypatch, name, stop):
+    path, make, calls = tmp_path / name, Generator.make, itertools.count()
+
+    def interrupted(self, first, count):
+        if next(calls) == stop:
+            raise KeyboardInterrupt
+        return make(self, first, count)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Generator, "make", interrupted)
+        main(["generate", "180", *SMALL, "--output", str(path)])
+    for there in (64 * stop, 180):
+        argv = ("generate", "180", *SMALL, "--output", str(path), "--resume", "--json")
+        code, out, err = run(capsys, *argv)
+        summary = json.loads(out)
+        assert (code, err, summary["puzzles"], summary["already_there"]) == (0, "", 180 - there, there)
+        assert sum(summary["counts"].values()) == 180 - there
+        assert path.read_bytes() == made[name]
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("made.txt", 0.5), ("made.csv", 0.0), ("made.csv", 0.5), ("made.csv.gz", 0.5)]
+)
+def test_a_run_that_was_killed_within_a_row_goes_on(capsys, made, tmp_path, name, share):
+    path = tmp_path / name
+    path.write_bytes(made[name][: int(share * len(made[name]))])
+    code, _, err = run(capsys, "generate", "180", *SMALL, "--output", str(path), "--resume")
+    assert code == 0
+    assert ("were there already" in err) == (share > 0)
+    assert path.read_bytes() == made[name]
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize(
+    ("count", "options", "cause"),
+    [
+        ("180", ("--seed", "1"), "row 1 holds another puzzle; the output is left as it is"),
+        ("180", ("--clues", "9:11"), "holds another puzzle; the output is left as it is"),
+        ("179", (), "has 180 puzzles, more than 179; the output is left as it is"),
+    ],
+)
+def test_other_arguments_are_not_gone_on_with(capsys, made, tmp_path, name, count, options, cause):
+    path = tmp_path / name
+    path.write_bytes(made[name])
+    code, _, err = run(capsys, "generate", count, *SMALL, *options, "--output", str(path), "--resume")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith(f"jaxsudoku: error: {path}: ") and cause in err
+    assert path.read_bytes() == made[name]
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_more_puzzles_are_made_after_fewer(capsys, made, tmp_path):
+    path = tmp_path / "made.csv"
+    assert run(capsys, "generate", "100", *SMALL, "--output", str(path), "--quiet")[0] == 0
+    assert run(capsys, "generate", "180", *SMALL, "--output", str(path), "--quiet", "--resume")[0] == 0
+    assert path.read_bytes() == made["made.csv"]
+
+
+def test_a_table_of_other_columns_is_not_gone_on_with(capsys, tmp_path):
+    path = tmp_path / "made.csv"
+    path.write_text("puzzle,note\n1...............,mine\n")
+    code, _, err = run(capsys, "generate", "180", *SMALL, "--output", str(path), "--resume")
+    cause = "the columns are puzzle, note, and should be puzzle, solution, clues, rating"
+    assert (code, err) == (2, f"jaxsudoku: error: {path}: {cause}\n")
+
+
+def test_whoever_stops_a_run_is_told_how_to_go_on(tmp_path):
+    argv = ["generate", "180", "--output", "made.csv", "--force"]
+    args = argparse.Namespace(output="made.csv", argv=argv)
+    sink = TableWriter(str(tmp_path / "made.csv"), {"puzzle": object})
+    with pytest.raises(Stop) as caught, making._resumable(args, sink):
+        raise Stop(signal.SIGINT)
+    command = "jaxsudoku generate 180 --output made.csv --resume"
+    assert caught.value.advice == f"made.csv is whole as far as it goes; to go on: {command}"
+    assert os.listdir(tmp_path) == ["made.csv"]  # and no lock
 
 
 def test_what_cannot_be_leaves_what_was_found(capsys):
@@ -104,7 +214,7 @@ def test_what_cannot_be_leaves_what_was_found(capsys):
         (("5", "--clues", "99"), "99 clues; a board of 9x9 with 3x3 boxes has 81 cells"),
         (("5", "--rating", ":"), "':' is neither"),
         (("5", "--pattern", "spiral"), "unknown pattern 'spiral'"),
-        (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: No such file or directory"),
+        (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: there is no such directory"),
         (("5", "--format", "parquet"), "Parquet needs an output file"),
     ],
 )
@@ -145,6 +255,32 @@ def test_a_rated_table_is_rated_anew(capsys, tmp_path):
         assert other[name] == one[name]
 
 
+@pytest.mark.parametrize("name", ["rated.csv", "rated.csv.gz", "rated.parquet"])
+def test_rating_goes_on(capsys, made, tmp_path, name):
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    puzzles, path, whole = tmp_path / "puzzles.csv", tmp_path / name, tmp_path / f"whole-{name}"
+    rows = made["made.csv"].decode().splitlines()
+    rows[40] = "short,,,"
+    puzzles.write_text("".join(f"{row}\n" for row in rows[:91]))
+    assert run(capsys, "rate", str(puzzles), *SMALL, "--output", str(path), "--quiet")[0] == 1
+    puzzles.write_text("".join(f"{row}\n" for row in rows))
+    code, out, _ = run(capsys, "rate", str(puzzles), *SMALL, "--output", str(path), "--resume", "--json")
+    assert (code, json.loads(out)["puzzles"], json.loads(out)["already_there"]) == (0, 90, 90)
+    assert run(capsys, "rate", str(puzzles), *SMALL, "--output", str(whole), "--quiet")[0] == 1
+    if name == "rated.csv":
+        assert path.read_bytes() == whole.read_bytes()
+    before = path.read_bytes()
+    for text, cause in (
+        ("".join(f"{row}\n" for row in rows[:90]), "has 180 puzzles, the input only 89"),
+        ("".join(f"{row}\n" for row in [rows[0], *rows[2:]]), "row 1 holds another puzzle"),
+    ):
+        puzzles.write_text(text)
+        code, _, err = run(capsys, "rate", str(puzzles), *SMALL, "--output", str(path), "--resume")
+        assert (code, cause in err) == (2, True)
+    assert path.read_bytes() == before
+
+
 def test_no_puzzles_to_rate(capsys, tmp_path):
     path = tmp_path / "puzzles.txt"
     path.write_text("")
@@ -170,8 +306,15 @@ def test_a_build_that_is_killed_goes_on(capsys, tmp_path, cache):
     code, _, err = run(capsys, *argv, str(folder))
     assert code == 2
     assert "the folder exists: go on with --resume" in err
+    card = next(path for name in ("plan.json", "card.json") if (path := folder / name).exists())
+    there = 20 * len(json.loads(card.read_text())["shards"])
     code, out, _ = run(capsys, *argv, str(folder), "--resume", "--json")
-    assert (code, json.loads(out)["puzzles"]) == (0, 200)
+    summary = json.loads(out)
+    assert (code, summary["puzzles"], summary["already_there"]) == (0, 200 - there, there)
+    assert sum(summary["counts"].values()) == 200 - there
+    assert summary["puzzles_per_second"] == pytest.approx((200 - there) / summary["seconds"], rel=0.01)
+    code, _, err = run(capsys, *argv, str(folder), "--resume")
+    assert code == 0 and err.startswith("0 puzzles in ") and err.endswith("; 200 were there already\n")
     names = sorted(os.listdir(whole))
     assert sorted(os.listdir(folder)) == names
     assert all((folder / name).read_bytes() == (whole / name).read_bytes() for name in names)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from jaxsudoku.cli import main
+from jaxsudoku.locks import lock_path
 
 pytestmark = pytest.mark.usefixtures("all_optimised", "cache")
 
@@ -76,7 +77,9 @@ def test_killed(puzzles, undisturbed, tmp_path, cache, name, size):
     code, _ = stopped(puzzles, out, size, signal.SIGKILL, cache)
     assert code == -signal.SIGKILL
     contents = out.read_bytes() if size else b""
+    assert lock_path(out) in map(str, tmp_path.iterdir())
     resumed(puzzles, out, undisturbed)
+    assert os.listdir(tmp_path) == [name]
     assert out.read_bytes().startswith(contents[: len(contents) // 2]), "the answers there were kept"
 
 
@@ -90,6 +93,7 @@ def test_stopped(puzzles, undisturbed, tmp_path, cache, number, status):
     message = err.splitlines()[-1]
     assert message.startswith(f"jaxsudoku: stopped by {number.name}; {out} is whole as far as it goes; to go on: ")
     assert message.endswith(f"jaxsudoku solve {puzzles} {' '.join(SETTINGS)} --output {out} --resume")
+    assert os.listdir(tmp_path) == ["out.csv"]  # no lock is left
     contents = out.read_bytes()
     assert contents.endswith(b"\n")
     assert undisturbed["out.csv"].startswith(contents)

@@ -195,6 +195,41 @@ datasets.build(sys.argv[1], 30, board=Board.classic(4), seed=3, shard_size=8, ba
     assert contents(folder) == contents(built["npz"].folder)
 
 
+def test_what_is_made_is_told(mine, built):
+    (mine / "shard-00001.npz").unlink()
+    told, made = [], []
+    datasets.build(
+        mine, COUNT, resume=True, made=made.append, progress=lambda *numbers: told.append(numbers), **SETTINGS
+    )
+    (only,) = made
+    np.testing.assert_array_equal(only.puzzles, built["npz"].shard(1).puzzles)
+    assert told == [(8, 30), (16, 30), (24, 30), (30, 30)]
+
+
+def test_files_that_are_not_ours_stay(mine):
+    (mine / "shard-00003.npz").unlink()
+    (mine / "notes.tmp").write_text("mine")
+    (mine / "plan.json.tmp").write_text("mine")
+    datasets.build(mine, COUNT, resume=True, **SETTINGS)
+    assert (mine / "notes.tmp").read_text() == (mine / "plan.json.tmp").read_text() == "mine"
+
+
+def test_two_builds_at_once_are_refused(mine, tmp_path):
+    settings = SETTINGS | {"shard_size": 30}
+
+    def second(*_):
+        for resume in (False, True):
+            with pytest.raises(BlockingIOError, match=f"process {os.getpid()} on .* is writing this output"):
+                datasets.build(tmp_path / "set", COUNT, resume=resume, **settings)
+
+    datasets.build(tmp_path / "set", COUNT, progress=second, **settings)
+    assert sorted(contents(tmp_path / "set")) == ["card.json", "shard-00000.npz"]
+    # what a killed build left of its lock is taken over
+    (mine / ".jaxsudoku-lock").write_text("jaxsudoku lock: process 1 on elsewhere, since long ago,\n")
+    datasets.build(mine, COUNT, resume=True, **SETTINGS)
+    assert ".jaxsudoku-lock" not in contents(mine)
+
+
 def test_shards_that_are_done_are_kept(mine, monkeypatch):
     monkeypatch.setattr(Generator, "make", None)
     datasets.build(mine, COUNT, resume=True, **SETTINGS)
@@ -203,7 +238,7 @@ def test_shards_that_are_done_are_kept(mine, monkeypatch):
 def test_resuming_mends_damaged_shards(mine, built):
     (mine / "shard-00001.npz").write_bytes(b"?")
     (mine / "shard-00003.npz").unlink()
-    (mine / "shard-00002.npz.tmp").write_bytes(b"half")
+    (mine / "shard-00002.npz.jaxsudoku-tmp").write_bytes(b"half")
     datasets.build(mine, COUNT, resume=True, **SETTINGS)
     assert contents(mine) == contents(built["npz"].folder)
 

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, PuzzleFileError, ResumeError, format_grids, open_output, read_chunks, read_puzzles
+from jaxsudoku.io import (
+    Chunk,
+    PuzzleFileError,
+    ResumeError,
+    TableWriter,
+    format_grids,
+    open_output,
+    read_chunks,
+    read_puzzles,
+)
 from jaxsudoku.solution import Solution, Status
 
 FOUR = Board.classic(4)
@@ -328,23 +337,182 @@ def test_the_output_may_not_be_the_input(tmp_path):
     assert path.read_bytes() == some_puzzles()
 
 
-@pytest.mark.parametrize("name", ["out.txt", "out.parquet"])
+@pytest.mark.parametrize("name", KINDS)
+def test_no_other_name_of_the_input_is_written(tmp_path, monkeypatch, name):
+    path = tmp_path / "puzzles.txt"
+    path.write_bytes(some_puzzles())
+    (tmp_path / name).hardlink_to(path)
+    with open(path, "rb") as file, open(path, "a") as appended:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
+        for source in (path, file, "-"):
+            for options in ({}, {"force": True}, {"resume": True}):
+                with pytest.raises(ValueError, match=f"{name}: the output is the input"):
+                    open_output(tmp_path / name, FOUR, source=source, **options)
+        monkeypatch.setattr(sys, "stdout", appended)
+        for source in (path, file, "-"):
+            with pytest.raises(ValueError, match="<stdout>: the output is the input"):
+                open_output("-", FOUR, source=source)
+    assert path.read_bytes() == some_puzzles()
+    assert sorted(os.listdir(tmp_path)) == sorted([name, "puzzles.txt"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no null device")
+def test_devices_are_no_files_that_could_be_lost(tmp_path):
+    with open("/dev/null", "rb") as source:
+        run("/dev/null", some_puzzles(), source=source)
+    assert not os.path.exists("/dev/null.jaxsudoku-lock")
+    with pytest.raises(ValueError, match="must be a file, not a device"):
+        open_output("/dev/null", FOUR, kind="parquet")
+
+
+# ---------------------------------------------------------------------- what is not ours
+
+
+def diary(folder):
+    """A folder of someone's files, and what is in it."""
+    folder.mkdir()
+    (folder / "diary.txt").write_text("dear diary")
+    (folder / "000000000000000.parquet").write_text("mine")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("options", [{}, {"force": True}, {"resume": True}], ids=str)
+@pytest.mark.parametrize("table", [False, True])
+def test_a_folder_of_other_files_is_no_folder_of_parts(tmp_path, options, table):
+    pytest.importorskip("pyarrow")
+    target, folder = tmp_path / "out.parquet", tmp_path / "out.parquet.parts"
+    before = diary(folder)
+
+    def refused(named):
+        with pytest.raises(FileExistsError, match="left as it is") as caught:
+            if table:
+                TableWriter(str(target), {"puzzle": object}, **options)
+            else:
+                open_output(target, FOUR, **options)
+        assert caught.value.filename == str(named)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+        assert sorted(os.listdir(tmp_path)) == ["out.parquet.parts"]
+
+    refused(folder / "diary.txt")
+    (folder / "diary.txt").unlink()
+    del before["diary.txt"]
+    refused(folder)  # it lacks the mark
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError, match="move it out of the way"):
+        open_output(target, FOUR, **options)
+    assert (tmp_path / "elsewhere" / "000000000000000.parquet").read_text() == "mine"
+
+
+def test_a_file_that_came_among_the_parts_stays(tmp_path):
+    pytest.importorskip("pyarrow")
+    target, folder = tmp_path / "out.parquet", tmp_path / "out.parquet.parts"
+    with pytest.raises(KeyboardInterrupt):
+        run(target, some_puzzles(), stop=3)
+    (folder / "diary.txt").write_text("dear diary")
+    for options in ({"force": True}, {"resume": True}):
+        with pytest.raises(FileExistsError, match="no part of an output of ours"):
+            run(target, some_puzzles(), **options)
+    (folder / "diary.txt").unlink()
+    with open_output(target, FOUR, resume=True) as writer:
+        for chunk in writer.remaining(read_chunks(io.BytesIO(some_puzzles()), FOUR)):
+            writer.write(chunk, answer(chunk))
+        (folder / "diary.txt").write_text("dear diary")
+    assert os.listdir(folder) == ["diary.txt"]
+    run(tmp_path / "whole.parquet", some_puzzles())
+    assert contents(target) == contents(tmp_path / "whole.parquet")
+
+
+# ---------------------------------------------------------------------- two at once
+
+
+@pytest.mark.parametrize("options", [{}, {"force": True}, {"resume": True}], ids=str)
+@pytest.mark.parametrize("name", KINDS)
+def test_an_output_that_is_being_written_is_refused(tmp_path, name, options):
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    with open_output(tmp_path / name, FOUR) as writer:
+        for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=4):
+            writer.write(chunk, answer(chunk))
+            with pytest.raises(BlockingIOError, match=f"process {os.getpid()} on .* is writing this output"):
+                open_output(tmp_path / name, FOUR, **options)
+    run(tmp_path / f"whole-{name}", some_puzzles())
+    assert contents(tmp_path / name) == contents(tmp_path / f"whole-{name}")
+    assert sorted(os.listdir(tmp_path)) == sorted([name, f"whole-{name}"])
+
+
+def test_an_output_that_is_being_written_under_another_name_is_refused(tmp_path):
+    with open_output(tmp_path / "out.txt", FOUR) as writer:
+        (chunk,) = read_chunks(io.BytesIO(some_puzzles()), FOUR)
+        writer.write(chunk, answer(chunk))
+        (tmp_path / "hard.txt").hardlink_to(tmp_path / "out.txt")
+        with pytest.raises(BlockingIOError, match="another process is writing this output"):
+            open_output(tmp_path / "hard.txt", FOUR, force=True)
+    assert len((tmp_path / "hard.txt").read_text().splitlines()) == 11
+    assert sorted(os.listdir(tmp_path)) == ["hard.txt", "out.txt"]
+
+
+def test_a_refused_output_is_not_locked(tmp_path):
+    (tmp_path / "out.txt").write_text("mine\n")
+    for options in ({}, {"resume": True, "kind": "csv"}):
+        with pytest.raises((FileExistsError, ResumeError)):
+            open_output(tmp_path / "out.txt", FOUR, **options)
+    writer = open_output(tmp_path / "new.txt", FOUR)
+    writer.abandon()
+    assert sorted(os.listdir(tmp_path)) == ["new.txt", "out.txt"]
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_missing_directory(tmp_path, name):
     with pytest.raises(FileNotFoundError, match="no such directory"):
         open_output(tmp_path / "nowhere" / name, FOUR)
+    with pytest.raises(FileNotFoundError, match="no such directory"):
+        TableWriter(str(tmp_path / "nowhere" / name), {"puzzle": object})
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="all is writable for the superuser")
-@pytest.mark.parametrize("name", ["out.txt", "out.parquet"])
+@pytest.mark.parametrize("name", KINDS)
 def test_unwritable_directory(tmp_path, name):
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError):
         open_output(tmp_path / name, FOUR)
 
 
-def test_the_output_is_a_directory(tmp_path):
-    with pytest.raises(IsADirectoryError):
-        open_output(tmp_path, FOUR)
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="all is writable for the superuser")
+def test_a_file_in_an_unwritable_directory_is_replaced(tmp_path):
+    (tmp_path / "out.txt").touch()
+    tmp_path.chmod(0o500)
+    run(tmp_path / "out.txt", some_puzzles(), force=True)
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 11
+
+
+def test_an_unwritable_directory_is_known_at_once(tmp_path, monkeypatch):
+    """As above, for the superuser too."""
+    (tmp_path / "out.txt").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: not os.path.isdir(path))
+    for name in KINDS[1:]:
+        with pytest.raises(PermissionError, match="the directory can't be written"):
+            open_output(tmp_path / name, FOUR)
+    with open_output(tmp_path / "out.txt", FOUR, force=True) as writer:
+        assert os.listdir(tmp_path) == ["out.txt"]  # no lock file, but a lock
+        with pytest.raises(BlockingIOError):
+            open_output(tmp_path / "out.txt", FOUR, force=True)
+        (chunk,) = read_chunks(io.BytesIO(some_puzzles()), FOUR)
+        writer.write(chunk, answer(chunk))
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 11
+
+
+@pytest.mark.parametrize("options", [{}, {"force": True}], ids=str)
+@pytest.mark.parametrize("name", KINDS)
+def test_the_output_is_a_directory(tmp_path, name, options):
+    (tmp_path / name).mkdir()
+    for make in (
+        lambda: open_output(tmp_path / name, FOUR, **options),
+        lambda: TableWriter(str(tmp_path / name), {"puzzle": object}, **options),
+    ):
+        with pytest.raises(IsADirectoryError):
+            make()
+    assert os.listdir(tmp_path) == [name]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
@@ -372,7 +540,7 @@ def test_a_full_disk_is_resumed(tmp_path, room):
     target = tmp_path / "out.txt"
     message = "No space left on device; the \\d+ answers written before stay"
     with pytest.raises(OSError, match=message) as caught, open_output(target, FOUR) as writer:
-        writer._file = Full(writer._file)
+        writer._lines.file = Full(writer._lines.file)
         for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=1):
             writer.write(chunk, answer(chunk))
     assert caught.value.filename == str(target) and caught.value.errno == 28

@@ -24,6 +24,7 @@ import jaxsudoku as js
 from jaxsudoku import datasets, networks
 from jaxsudoku.cli.fields import attribute_texts
 from jaxsudoku.cli.progress import Screen
+from jaxsudoku.locks import OutputLock
 from jaxsudoku.networks import Outputs
 from train import positions as making
 from train.config import PRESETS, TrainConfig, parse_arguments
@@ -469,6 +470,19 @@ def test_a_run_learns_and_leaves_a_network(whole):
     assert card.facts["training"]["steps"] == 40
     assert card.facts["data"][0]["puzzles"] == TINY.generate
     assert sorted(os.listdir(folder / "checkpoints")) == ["20", "40"]
+
+
+def test_other_folders_and_those_of_other_processes_are_left_alone(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text("mine")
+    with pytest.raises(FileExistsError, match="holds no run to resume, but metrics.jsonl"):
+        train(TINY, tmp_path, resume=True)
+    assert (tmp_path / "metrics.jsonl").read_text() == "mine"
+    (tmp_path / "metrics.jsonl").unlink()
+    with OutputLock(tmp_path):
+        for resume in (False, True):
+            with pytest.raises(BlockingIOError, match="is writing this output"):
+                train(TINY, tmp_path, resume=resume)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_goes_on_is_the_same_bit_for_bit(whole, tmp_path, capfd):

@@ -27,8 +27,9 @@ from jaxsudoku.cli.failure import described as told
 from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.stop import Signals, Stop
 from jaxsudoku.datasets import Dataset
-from jaxsudoku.files import write_file
+from jaxsudoku.files import TEMPORARY, write_file
 from jaxsudoku.generation import GenerationError
+from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
 
 from .checkpoints import Checkpoints
 from .config import TrainConfig, parse_arguments
@@ -67,7 +68,8 @@ def train(
       The network with the averaged parameters; also saved as ``network.safetensors`` when the run is at its end.
 
     Raises:
-      FileExistsError: the folder isn't empty, and resume isn't set.
+      FileExistsError: the folder isn't empty, and resume isn't set; or it holds no run to resume, but other files.
+      BlockingIOError: another process is training in the folder.
       ValueError: settings that make no sense or don't suit the data or the devices, or other ones than those of the
         run to resume.
       FloatingPointError: training has diverged. The last checkpoint is from before.
@@ -76,8 +78,10 @@ def train(
     """
     folder, screen = Path(folder).absolute(), Screen(bar=True)
     mesh = Mesh(np.asarray(jax.local_devices()), ("batch",))
+    check_unlocked(folder)
     _check(config, folder, resume, mesh.size)
-    with Signals() as signals:
+    folder.mkdir(parents=True, exist_ok=True)
+    with OutputLock(folder), Signals() as signals:
         try:
             return _train(config, folder, mesh, signals, screen, tensorboard, stop_at)
         except Stop as stop:
@@ -159,6 +163,11 @@ def _check(config: TrainConfig, folder: Path, resume: bool, devices: int) -> Non
     """Raises what ``train`` does for settings, before anything is written."""
     if folder.exists() and any(folder.iterdir()) and not resume:
         raise FileExistsError(f"{folder} isn't empty: go on with --resume, or name another folder")
+    if resume and folder.exists() and not (folder / _SETTINGS).exists():
+        # a run that was stopped while its data were generated has these alone
+        ours = ("data", SUFFIX, f"{_SETTINGS}{TEMPORARY}")
+        if others := sorted(path.name for path in folder.iterdir() if path.name not in ours):
+            raise FileExistsError(f"{folder} holds no run to resume, but {others[0]}: name another folder")
     if (folder / _SETTINGS).exists():
         there, here = json.loads((folder / _SETTINGS).read_bytes()), _settings(config)
         differing = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]

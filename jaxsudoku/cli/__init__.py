@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import time
@@ -14,8 +15,9 @@ from typing import NoReturn
 
 from jaxsudoku.io import PuzzleFileError, ResumeError
 
-from . import flags
+from . import flags, streams
 from .failure import UsageError, described
+from .files import check_printed
 from .stop import Signals, Stop
 
 __all__ = ["main"]
@@ -34,10 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
       SystemExit: after --help, --version and errors in the arguments, with the exit status.
     """
     began = time.perf_counter()
+    streams.reopen()
     try:
         with Signals() as signals:
             arguments = list(sys.argv[1:] if argv is None else argv)
-            args = flags.parse(arguments)
+            try:
+                args = flags.parse(arguments)
+            except SystemExit as stop:
+                raise SystemExit(_flushed(int(stop.code or 0))) from None
             args.argv = arguments
             try:
                 code = _command(args, signals, began)
@@ -62,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
+    if getattr(args, "json", None) is True and args.command != "mastermind":
+        check_printed()  # the summary would be lost after all the work
     if args.command == "show":
         from .show import show
 
@@ -92,7 +100,8 @@ def _flushed(code: int) -> int:
         raise
     except OSError as error:
         if not code:
-            print(f"jaxsudoku: error: <stdout>: {error.strerror}", file=sys.stderr)
+            cause = "the standard output is closed" if error.errno == errno.EBADF else error.strerror
+            print(f"jaxsudoku: error: <stdout>: {cause}", file=sys.stderr)
         _abandon_stdout()
         return code or 1
     return code

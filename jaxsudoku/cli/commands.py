@@ -6,10 +6,8 @@ import argparse
 import collections
 import dataclasses
 import functools
-import shlex
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from .files import named, open_input
 from .history import HistoryWriter
 from .progress import Screen
 from .report import BadLines, Summary, device_of
-from .stop import Signals, Stop
+from .stop import Signals, Stop, go_on
 
 #: What may become of a line of ``solve``'s input, in the order of the summary.
 _OUTCOMES = ("solved", "unsatisfiable", "invalid", "unsolved", "malformed")
@@ -39,7 +37,7 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
             shared = _networks(args)  # before the output is made, which an unknown network would leave empty
             if args.history and args.resume:
                 raise UsageError("--history begins with the first puzzle: it does not go with --resume")
-            history = HistoryWriter(args.history, args.force, (args.input, args.output))
+            history = HistoryWriter(args.history, args.force, args.input, (args.output,))
             sink = open_output(
                 args.output,
                 args.board,
@@ -54,20 +52,10 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
                 return _answer(args, source, sink, signals, began, shared, history)
         except Stop as stop:
             if args.output != "-":
-                go_on = shlex.join(["jaxsudoku", *_again(args.argv), "--resume"])
-                stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on}"
+                stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on(args.argv)}"
             raise
-
-
-def _again(argv: Sequence[str]) -> list[str]:
-    """The arguments without those that do not go with --resume."""
-    parts, rest = [], iter(argv)
-    for part in rest:
-        if part == "--history":
-            next(rest)  # its file
-        elif part not in ("--force", "--resume") and not part.startswith("--history="):
-            parts.append(part)
-    return parts
+        finally:
+            sink.abandon()
 
 
 def count(args: argparse.Namespace, signals: Signals, began: float) -> int:
@@ -75,7 +63,10 @@ def count(args: argparse.Namespace, signals: Signals, began: float) -> int:
     with open_input(args.input) as source:
         with as_usage():
             sink = CountWriter(args.output, args.force, args.input)
-        return _answer(args, source, sink, signals, began)
+        try:
+            return _answer(args, source, sink, signals, began)
+        finally:
+            sink.abandon()
 
 
 def _networks(args: argparse.Namespace) -> tuple[Any, ...]:

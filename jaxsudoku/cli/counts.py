@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO
 
 import numpy as np
 
-from jaxsudoku.io import Chunk
+from jaxsudoku.io import Chunk, open_lines
 
-from .failure import UsageError
-from .files import put
+from .files import named_errors
 
 
 class CountWriter:
@@ -27,22 +23,14 @@ class CountWriter:
       done: 0, as counting always starts anew.
 
     Raises:
-      UsageError: the output exists, or is the input.
-      OSError: it can't be written.
+      ValueError: the output is the input.
+      OSError: it exists, or can't be written.
     """
 
     def __init__(self, target: str, force: bool, source: str) -> None:
         self.done = 0
         self._name = "<stdout>" if target == "-" else target
-        if target == "-":
-            self._file: BinaryIO = sys.stdout.buffer
-            return
-        if os.path.isfile(target):
-            if os.path.exists(source) and os.path.samefile(source, target):
-                raise UsageError(f"{target}: the output is the input")
-            if not force:
-                raise UsageError(f"{target}: the output exists: replace it with --force")
-        self._file = open(target, "wb", buffering=0)  # noqa: SIM115 - closed by __exit__
+        self._lines = open_lines(target, "text", False, (), reads=(source,), force=force, resumable=False)
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """All of them."""
@@ -53,11 +41,15 @@ class CountWriter:
         lines = list(map(str, counts.tolist()))
         for row in np.flatnonzero(~chunk.good).tolist():
             lines[row] = "-"
-        put(self._file, "".join(f"{line}\n" for line in lines), self._name)
+        with named_errors(self._name):
+            self._lines.put("".join(f"{line}\n" for line in lines).encode())
+
+    def abandon(self) -> None:
+        """Leaves the output as it is."""
+        self._lines.close()
 
     def __enter__(self) -> CountWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not sys.stdout.buffer:
-            self._file.close()
+        self.abandon()

@@ -18,7 +18,7 @@ from jaxsudoku.io import Chunk, LineError, PuzzleFileError, read_chunks, read_gr
 
 from .clash import clashing, describe_unsolved, unsolved
 from .failure import as_usage, described
-from .files import check_output, named, open_input, put
+from .files import check_output, check_printed, named, open_input, put
 from .progress import started
 from .report import BadLines, counted, device_of, versions
 from .stop import Signals
@@ -33,8 +33,11 @@ _SOLUTIONS = ("solution", "solutions")
 
 def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Evaluates; the exit status."""
+    check_printed(args.input)
+    outputs = ["-"]
     for path in filter(None, (args.json, args.plot)):
-        check_output("output", path, [args.input], args.force)
+        check_output("output", path, [args.input], outputs, args.force)
+        outputs.append(path)
     with open_input(args.input) as source:
         screen = started(args.quiet)
         import jax

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from .failure import UsageError, as_usage
+from jaxsudoku.io import check_new, check_standard_input, check_target
+
+from .failure import as_usage
 
 
 def open_input(path: str) -> contextlib.AbstractContextManager[BinaryIO | str]:
     """Opens the input now, so that a missing one is known before anything else is done; ``-`` stays as it is."""
-    if path == "-":
-        return contextlib.nullcontext(path)
     with as_usage():
+        if path == "-":
+            check_standard_input()
+            return contextlib.nullcontext(path)
         return open(path, "rb")
 
 
@@ -23,34 +25,45 @@ def named(path: str) -> str:
     return "<stdin>" if path == "-" else path
 
 
-def check_output(what: str, path: str, others: Sequence[str], force: bool) -> None:
+def check_output(what: str, path: str, reads: Sequence[str], writes: Sequence[str], force: bool) -> None:
     """Finds out before the work, not after it, whether a file can be made.
 
     Args:
       what: what it is, for messages, such as "output".
       path: the file.
-      others: files that it must not be, the input above all.
+      reads: the inputs, ``-`` for the standard input.
+      writes: the other outputs, ``-`` for the standard output.
       force: whether it may be replaced.
 
     Raises:
-      UsageError: it is one of the others, exists and is not to be replaced, or would be in a folder that is none.
+      UsageError: it is one of the others, exists and is not to be replaced, or can't be written.
     """
-    for other in others:
-        if os.path.realpath(other) == os.path.realpath(path):
-            raise UsageError(f"{path}: the {what} would be written over {other}")
-    if os.path.exists(path) and not force:
-        raise UsageError(f"{path}: the {what} exists: replace it with --force")
-    if not os.path.isdir(folder := os.path.dirname(path) or "."):
-        raise UsageError(f"{path}: {folder} is no folder")
+    with as_usage():
+        check_target(path, reads=reads, writes=writes, what=what)
+        if not force:
+            check_new(path, what=what)
+
+
+def check_printed(*reads: str) -> None:
+    """Raises UsageError where the standard output is closed, or is one of the files that a command reads."""
+    with as_usage():
+        check_target("-", reads=reads)
 
 
 def put(file: BinaryIO, text: str, name: str) -> None:
     """Writes all of a text at once; raises OSError that has the file's name, BrokenPipeError as it is."""
     data = memoryview(text.encode())
-    try:
+    with named_errors(name):
         while data:  # an unbuffered file may take less than it is given
             data = data[file.write(data) :]
         file.flush()
+
+
+@contextlib.contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """Gives errors of writing the file's name; BrokenPipeError comes as it is."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:

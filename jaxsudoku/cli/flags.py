@@ -17,7 +17,7 @@ from . import mastermind_flags
 from .fields import add_config
 from .history import RECORDED
 from .report import QUOTED
-from .values import add_seed, at_least, board, bounds
+from .values import add_seed, at_least, board, bounds, output
 
 _EPILOG = """\
 examples:
@@ -51,6 +51,9 @@ exit status:
 """
 
 _DEVICES = """\
+An output that another process is writing is refused: a file NAME.jaxsudoku-lock stands beside it while it is written.
+JAXSUDOKU_LOCKS=off writes without, on file systems that have no locks.
+
 The devices are JAX's to choose: see JAX_PLATFORMS and CUDA_VISIBLE_DEVICES. Compiled code is kept in
 JAX_COMPILATION_CACHE_DIR, by default $XDG_CACHE_HOME/jaxsudoku or ~/.cache/jaxsudoku.
 """
@@ -96,7 +99,7 @@ exit status:
   1    not all puzzles were found within the attempts, or writing failed; what was found is written, of a data set all
        whole shards
   2    usage: an unknown option or value, an output that exists
-  130  stopped by Ctrl-C (143 by SIGTERM)
+  130  stopped by Ctrl-C (143 by SIGTERM); --resume goes on from there
 """
 
 _GENERATE_EPILOG = f"""\
@@ -107,7 +110,9 @@ examples:
   jaxsudoku generate 10 --pattern half-turn --format text
 
 output: the columns puzzle, solution, clues and rating; as text a puzzle a line. Each puzzle has exactly one solution.
-The same seed gives the same puzzles on every machine, and the first of many are those of few.
+The same seed gives the same puzzles on every machine, and the first of many are those of few. So --resume goes on with
+an output of the same arguments, also to a larger COUNT; the first and the last puzzles there are made again to see that
+they are the same.
 
 {_MAKING_ENDING}"""
 
@@ -135,7 +140,7 @@ where a puzzle has no solution or several.
 {_INPUT}
 output: the columns puzzle, clues, rating and rules, then the further columns of the input; as text the puzzles alone.
 
-{_ENDING}"""
+{_RESUMABLE_ENDING}"""
 
 
 _EVALUATE_EPILOG = f"""\
@@ -233,9 +238,7 @@ def build_parser(solver: str | None = None, player: str | None = None) -> Parser
         help="how the errors fell, of solvers that work on full grids: a .csv, or a picture such as errors.png (needs "
         "the extra plot); may be repeated",
     )
-    existing = solve.add_mutually_exclusive_group()
-    existing.add_argument("--resume", action="store_true", help="keep what an earlier run wrote, and go on after it")
-    existing.add_argument("--force", action="store_true", help="replace an existing output")
+    _add_existing(solve)
 
     count = _command(commands, "count", "count solutions up to a limit", _COUNT_EPILOG)
     count.add_argument("--limit", type=at_least(1), default=2, metavar="N",
@@ -371,7 +374,13 @@ def _add_evaluation(parser: argparse.ArgumentParser) -> None:
 
 def _add_writing(parser: argparse.ArgumentParser, kinds: str) -> None:
     parser.add_argument("--format", choices=("text", "csv", "parquet"), help=kinds)
-    parser.add_argument("--force", action="store_true", help="replace an existing output")
+    _add_existing(parser)
+
+
+def _add_existing(parser: argparse.ArgumentParser) -> None:
+    existing = parser.add_mutually_exclusive_group()
+    existing.add_argument("--resume", action="store_true", help="keep what an earlier run wrote, and go on after it")
+    existing.add_argument("--force", action="store_true", help="replace an existing output")
 
 
 def _add_running(parser: argparse.ArgumentParser, folder: bool = False) -> None:
@@ -379,7 +388,11 @@ def _add_running(parser: argparse.ArgumentParser, folder: bool = False) -> None:
         parser.add_argument("--output", required=True, metavar="FOLDER", help="folder of the data set")
     else:
         parser.add_argument(
-            "--output", default="-", metavar="FILE", help="file of answers (default: the standard output)"
+            "--output",
+            type=output,
+            default="-",
+            metavar="FILE",
+            help="file of answers (default: the standard output)",
         )
     parser.add_argument("--batch-size", type=at_least(1), metavar="N",
                         help="puzzles read, solved and written at a time; fewer of hard ones shows progress and saves "

@@ -8,7 +8,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from jaxsudoku.io import check_standard_input
+
 from .failure import UsageError, as_usage
+from .files import check_printed
 from .progress import started
 from .stop import Signals
 from .strategies import loaded
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 def play(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Plays a game; the exit status, 1 if the input ended before it."""
     del signals, began
+    with as_usage():
+        check_standard_input()
+    check_printed("-", *filter(None, (args.tree,)))
     screen = started(quiet=False)
     from jaxsudoku.mastermind import SearchLimitError
     from jaxsudoku.mastermind.rules import check_size

@@ -10,6 +10,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 
 from jaxsudoku import pictures
+from jaxsudoku.io import open_target
 
 from .failure import UsageError
 from .files import check_output, put
@@ -40,7 +41,8 @@ class HistoryWriter:
     Args:
       targets: paths.
       force: whether existing files may be replaced.
-      others: the input and the output, which are never written over.
+      source: the input, ``-`` for the standard input; None for none.
+      outputs: the other outputs.
 
     Raises:
       UsageError: a file exists, can't be made, is one of the others or named twice, or its suffix tells no format of
@@ -48,9 +50,12 @@ class HistoryWriter:
       ImportError: matplotlib, which pictures need, is missing.
     """
 
-    def __init__(self, targets: Sequence[str], force: bool, others: Sequence[str] = ()) -> None:
+    def __init__(
+        self, targets: Sequence[str], force: bool, source: str | None = None, outputs: Sequence[str] = ()
+    ) -> None:
+        reads = () if source is None else (source,)
         for number, target in enumerate(targets):
-            check_output("history", target, [*others, *targets[:number]], force)
+            check_output("history", target, reads, [*outputs, *targets[:number]], force)
             if not _is_table(target) and pictures.suffix(target) not in pictures.formats():
                 raise UsageError(
                     f"{target}: no history: its suffix must be .csv, or that of a picture: "
@@ -68,7 +73,7 @@ class HistoryWriter:
     def __enter__(self) -> HistoryWriter:
         with contextlib.ExitStack() as opened:
             for name in self._names:
-                file = opened.enter_context(open(name, "wb", buffering=0))
+                file = opened.enter_context(open_target(name))
                 self._targets.append((_Table if _is_table(name) else _Picture)(file, name))
             self._files = opened.pop_all()
         return self

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
+import itertools
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxsudoku.io import PuzzleFileError, TableWriter, grid_column, read_chunks
+from jaxsudoku.io import (
+    TABLE_SAMPLE,
+    Chunk,
+    PuzzleFileError,
+    ResumeError,
+    TableWriter,
+    check_folder,
+    check_new,
+    check_target,
+    grid_column,
+    read_chunks,
+)
+from jaxsudoku.locks import check_unlocked
 
 from .clash import clashing
 from .failure import UsageError, as_usage, described
 from .files import named, open_input
 from .progress import Screen, started
 from .report import BadLines, counted, device_of, listed, versions
-from .stop import Signals, Stop
+from .stop import Signals, Stop, go_on
+
+if TYPE_CHECKING:
+    from jaxsudoku.generation import Generator
 
 #: Columns of generated puzzles, and those that ``rate`` adds.
 _MADE = {"puzzle": object, "solution": object, "clues": np.int32, "rating": np.float32}
@@ -29,22 +46,42 @@ _RATED = {"puzzle": object, "clues": np.int32, "rating": np.float32, "rules": ob
 
 def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Generates puzzles into a table; the exit status."""
+    with as_usage():  # before JAX is loaded, and again when the output is opened
+        if args.output != "-":
+            check_unlocked(args.output)
+        check_target(args.output)
+        if not (args.resume or args.force):
+            check_new(args.output, resumable=True)
     screen = started(args.quiet)
-    from jaxsudoku.generation import GenerateConfig, GenerationError, Generator
-    from jaxsudoku.rating import GRADES, grade
+    from jaxsudoku.generation import GenerateConfig, Generator
 
     with as_usage():
         generator = Generator(args.seed, args.board, GenerateConfig(**_wishes(args)), args.batch_size)
-        sink = TableWriter(args.output, _MADE, kind=args.format or _kind(args.output), force=args.force)
+        sink = _table(args, _MADE)
+    with _resumable(args, sink):
+        _check_made(args, sink, generator)
+        return _generate(args, sink, generator, screen, signals, began)
+
+
+def _generate(
+    args: argparse.Namespace, sink: TableWriter, generator: Generator, screen: Screen, signals: Signals, began: float
+) -> int:
+    from jaxsudoku.generation import GenerationError
+    from jaxsudoku.rating import GRADES, grade
+
     counts: collections.Counter[str] = collections.Counter()
     failure, clock = None, time.perf_counter()
     # in stretches, so that memory is flat and what is made is soon written
     with sink:
-        for first in range(0, args.count, generator.stretch):
+        first = sink.done
+        while first < args.count and failure is None:
+            # a run that was stopped within a stretch goes on to its end, so that the next ones begin where they would
+            size = min(generator.stretch - first % generator.stretch, args.count - first)
             try:
-                made = generator.make(first, min(generator.stretch, args.count - first))
+                made = generator.make(first, size)
             except GenerationError as error:
                 made, failure = error.found, str(error)
+            first += size
             with signals.held():
                 sink.write(
                     {
@@ -55,39 +92,94 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
                     }
                 )
                 counts.update(np.array(GRADES)[grade(made.rating)].tolist())
-            screen.show(f"{counts.total():,} of {args.count:,} puzzles")
-            if failure is not None:
-                break
-    _report(args, screen, began, clock, {name: counts[name] for name in GRADES}, failure)
+            screen.show(f"{sink.done + counts.total():,} of {args.count:,} puzzles")
+    _report(args, screen, began, clock, {name: counts[name] for name in GRADES}, failure, sink.done)
     return 1 if failure is not None else 0
+
+
+def _table(args: argparse.Namespace, columns: Mapping[str, Any], source: str | None = None) -> TableWriter:
+    """The output of a command; raises as ``TableWriter`` does."""
+    kind = args.format or _kind(args.output)
+    return TableWriter(args.output, columns, kind=kind, force=args.force, resume=args.resume, source=source)
+
+
+@contextlib.contextmanager
+def _resumable(args: argparse.Namespace, sink: TableWriter) -> Iterator[None]:
+    """Tells how to go on if the block is stopped, and lets go of the output in any case."""
+    try:
+        yield
+    except Stop as stop:
+        if args.output != "-":
+            stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on(args.argv)}"
+        raise
+    finally:
+        sink.abandon()
+
+
+def _check_made(args: argparse.Namespace, sink: TableWriter, generator: Generator) -> None:
+    """Makes the first and the last puzzles that an earlier run left again, to see that the arguments are the same.
+
+    Raises:
+      ResumeError: the output has others, or more than are wanted.
+    """
+    from jaxsudoku.generation import GenerationError
+
+    if sink.done > args.count:
+        raise ResumeError(
+            f"{args.output}: has {sink.done} puzzles, more than {args.count}; the output is left as it is"
+        )
+    # a stretch of either end at most
+    size = min(TABLE_SAMPLE, generator.stretch, sink.done)
+    for first in sorted({0, sink.done - size}) if size else ():
+        try:
+            sink.check(first, grid_column(generator.make(first, size).puzzles, args.board))
+        except (GenerationError, ResumeError) as error:
+            raise ResumeError(
+                f"{error}. To be resumed it needs the seed, board and wishes that it was made with, and all of its "
+                "puzzles found"
+            ) from error
 
 
 def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Builds a data set; the exit status."""
-    screen = started(args.quiet)
-    from jaxsudoku import datasets
-    from jaxsudoku.generation import GenerationError
-    from jaxsudoku.io import read_puzzles
-
+    with as_usage():
+        check_folder(args.output)
+        if os.path.exists(args.output):
+            check_unlocked(args.output)
     if os.path.exists(args.output) and not args.resume:
         raise UsageError(f"{args.output}: the folder exists: go on with --resume or name another")
+    screen = started(args.quiet)
+    from jaxsudoku import datasets
+    from jaxsudoku.generation import GenerationError, Puzzles
+    from jaxsudoku.io import read_puzzles
+    from jaxsudoku.rating import GRADES, grade
+
     with as_usage():
         exclude = np.concatenate([read_puzzles(file, args.board) for file in args.exclude]) if args.exclude else None
-    failure, counts, clock = None, {}, time.perf_counter()
+    counts: collections.Counter[str] = collections.Counter()
+    there, failure, clock = 0, None, time.perf_counter()
+
+    def made(puzzles: Puzzles) -> None:
+        counts.update(np.array(GRADES)[grade(puzzles.rating)].tolist())
+
+    def progress(done: int, count: int) -> None:
+        nonlocal there
+        there = done - counts.total()
+        screen.show(f"{done:,} of {count:,} puzzles", now=True)
+
     try:
-        with as_usage((ValueError, FileExistsError, ImportError)):
-            dataset = datasets.build(
+        with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
+            datasets.build(
                 args.output, args.count, seed=args.seed, board=args.board, format=args.format or "npz",
                 shard_size=args.shard_size, exclude=exclude, resume=args.resume, batch_size=args.batch_size,
-                progress=lambda done, count: screen.show(f"{done:,} of {count:,} puzzles", now=True), **_wishes(args),
+                progress=progress, made=made, **_wishes(args),
             )  # fmt: skip
-        counts = dict(dataset.card.grades)
     except GenerationError as error:
         failure = str(error)
     except Stop as stop:
-        stop.advice = f"what is done of {args.output} stays; to go on, give --resume"
+        stop.advice = f"what is done of {args.output} stays; to go on: {go_on(args.argv)}"
         raise
-    _report(args, screen, began, clock, counts, failure)
+    _report(args, screen, began, clock, {name: counts[name] for name in GRADES}, failure, there)
     return 1 if failure is not None else 0
 
 
@@ -96,49 +188,77 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     with open_input(args.input) as source:
         chunks = read_chunks(source, args.board, chunk_size=args.batch_size or 8192)
         failure: list[str] = []
-        readable = _readable(chunks, failure)
+        readable: Iterator[Chunk] = _readable(chunks, failure)
         first = next(readable, None)
         # what was rated before gets new ratings
         extras = [name for name in (first.extras if first is not None else ()) if name not in _RATED]
         columns = {**_RATED, **dict.fromkeys(extras, object)}
-        screen = started(args.quiet)
-        from jaxsudoku.propagation import RULES
-        from jaxsudoku.rating import rate as rated
-        from jaxsudoku.rating import weakest_rules
-
-        bad = BadLines(screen, named(args.input), args.board)
-        counts: collections.Counter[str] = collections.Counter()
-        words = np.array([*RULES, "search"], object)
         with as_usage():
-            sink = TableWriter(
-                args.output, columns, kind=args.format or _kind(args.output), force=args.force, source=args.input
-            )
-        clock = time.perf_counter()
-        with sink:
-            while first is not None:
-                grids = np.where(first.good[:, None], first.grids, np.uint8(255))
-                ratings = rated(grids, args.board, key=args.seed, searches=args.searches)
-                rules = words[weakest_rules(grids, args.board)]
-                rules[np.isnan(ratings)] = ""  # no solution, several, or no puzzle
-                with signals.held():
-                    sink.write(
-                        {
-                            "puzzle": grid_column(first.grids, args.board, ~first.good),
-                            "clues": (first.grids > 0).sum(axis=1, dtype=np.int32),
-                            "rating": ratings,
-                            "rules": rules.tolist(),
-                            **{name: list(map(str, first.extras[name])) for name in extras},
-                        }
-                    )
-                    counts.update(np.where(rules == "", "without", rules).tolist())
-                without = np.flatnonzero(first.good & np.isnan(ratings))
-                bad.add(first, without[clashing(args.board, grids[without])])
-                screen.show(f"{counts.total():,} puzzles")
-                first = next(readable, None)
-        bad.finish()
-    order = [*RULES, "search", "without"]
-    _report(args, screen, began, clock, {name: counts[name] for name in order}, failure[0] if failure else None)
+            sink = _table(args, columns, args.input)
+        with _resumable(args, sink):
+            readable = itertools.chain([first] if first is not None else [], readable)
+            return _rate(args, sink, extras, readable, failure, signals, began)
+
+
+def _rate(
+    args: argparse.Namespace,
+    sink: TableWriter,
+    extras: list[str],
+    chunks: Iterator[Chunk],
+    failure: list[str],
+    signals: Signals,
+    began: float,
+) -> int:
+    screen = started(args.quiet)
+    from jaxsudoku.propagation import RULES
+    from jaxsudoku.rating import rate as rated
+    from jaxsudoku.rating import weakest_rules
+
+    bad = BadLines(screen, named(args.input), args.board)
+    counts: collections.Counter[str] = collections.Counter()
+    words = np.array([*RULES, "search"], object)
+    clock = time.perf_counter()
+    with sink:
+        for chunk in _unrated(args, sink, chunks, failure):
+            grids = np.where(chunk.good[:, None], chunk.grids, np.uint8(255))
+            ratings = rated(grids, args.board, key=args.seed, searches=args.searches)
+            rules = words[weakest_rules(grids, args.board)]
+            rules[np.isnan(ratings)] = ""  # no solution, several, or no puzzle
+            with signals.held():
+                sink.write(
+                    {
+                        "puzzle": grid_column(chunk.grids, args.board, ~chunk.good),
+                        "clues": (chunk.grids > 0).sum(axis=1, dtype=np.int32),
+                        "rating": ratings,
+                        "rules": rules.tolist(),
+                        **{name: list(map(str, chunk.extras[name])) for name in extras},
+                    }
+                )
+                counts.update(np.where(rules == "", "without", rules).tolist())
+            without = np.flatnonzero(chunk.good & np.isnan(ratings))
+            bad.add(chunk, without[clashing(args.board, grids[without])])
+            screen.show(f"{counts.total():,} puzzles")
+    bad.finish()
+    totals = {name: counts[name] for name in [*RULES, "search", "without"]}
+    _report(args, screen, began, clock, totals, failure[0] if failure else None, sink.done)
     return 1 if failure or bad.count else 0
+
+
+def _unrated(
+    args: argparse.Namespace, sink: TableWriter, chunks: Iterator[Chunk], failure: list[str]
+) -> Iterator[Chunk]:
+    """The puzzles that the output lacks; raises ResumeError where it has those of another input, and more than this."""
+    count = 0
+    for chunk in chunks:
+        count = chunk.start + len(chunk)
+        if chunk.start < sink.done:
+            sink.check(chunk.start, grid_column(chunk.grids, args.board, ~chunk.good))
+        if count > sink.done:
+            yield chunk[max(0, sink.done - chunk.start) :]
+    if count < sink.done and not failure:  # an input that breaks off early may seem too short
+        raise ResumeError(
+            f"{args.output}: has {sink.done} puzzles, the input only {count}; the output is left as it is"
+        )
 
 
 def _readable(chunks: Iterator[Any], failure: list[str]) -> Iterator[Any]:
@@ -159,9 +279,15 @@ def _wishes(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _report(
-    args: argparse.Namespace, screen: Screen, began: float, clock: float, counts: dict[str, int], failure: str | None
+    args: argparse.Namespace,
+    screen: Screen,
+    began: float,
+    clock: float,
+    counts: dict[str, int],
+    failure: str | None,
+    there: int,
 ) -> None:
-    """A summary, for people or as JSON, and why the run ended early."""
+    """A summary, for people or as JSON, and why the run ended early; ``there`` puzzles are an earlier run's."""
     screen.clear()
     import jax
 
@@ -170,6 +296,7 @@ def _report(
     if args.json:
         summary = {
             "puzzles": puzzles,
+            "already_there": there,
             "counts": counts,
             "startup_seconds": round(clock - began, 6),
             "seconds": round(seconds, 6),
@@ -182,8 +309,10 @@ def _report(
         }
         print(json.dumps(summary), file=sys.stderr if args.output == "-" else sys.stdout)
     elif not args.quiet:
+        before = f"; {there:,} were there already" if there else ""
         screen.say(
-            f"{counted(puzzles)} in {seconds:.2f} s, compilation included ({puzzles / seconds:,.0f}/s){listed(counts)}"
+            f"{counted(puzzles)} in {seconds:.2f} s, compilation included ({puzzles / seconds:,.0f}/s)"
+            f"{listed(counts)}{before}"
         )
     if failure is not None:
         screen.say(f"jaxsudoku: error: {failure}")

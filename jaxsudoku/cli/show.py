@@ -14,12 +14,13 @@ from jaxsudoku.solution import Status
 
 from .clash import describe_clash
 from .failure import UsageError
-from .files import named, open_input, put
+from .files import check_printed, named, open_input, put
 from .progress import Screen
 
 
 def show(args: argparse.Namespace) -> int:
     """Draws; the exit status."""
+    check_printed(args.input)
     screen = Screen(bar=True)
     puzzle = _find(args)
     if puzzle.errors:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -70,3 +71,14 @@ class Signals:
         for caught in self._before:
             signal.signal(caught, signal.SIG_DFL)
         raise Stop(number)
+
+
+def go_on(argv: Sequence[str]) -> str:
+    """The command that goes on with a run of these arguments: without those that do not go with --resume."""
+    parts, rest = [], iter(argv)
+    for part in rest:
+        if part == "--history":
+            next(rest)  # its file
+        elif part not in ("--force", "--resume") and not part.startswith("--history="):
+            parts.append(part)
+    return shlex.join(["jaxsudoku", *parts, "--resume"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jaxsudoku import pictures
 
 from .failure import UsageError, as_usage
-from .files import check_output, put
+from .files import check_output, check_printed, put
 from .progress import started
 from .report import device_of, versions
 from .stop import Signals
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Evaluates players; the exit status."""
+    check_printed()
+    outputs = ["-"]
     for path in filter(None, (args.plot, args.save)):
-        check_output("output", path, [], args.force)
-    if args.plot and args.save:
-        check_output("output", args.save, [args.plot], args.force)
+        check_output("output", path, [], outputs, args.force)
+        outputs.append(path)
     if args.save and (len(args.players) > 1 or args.trees > 1):
         raise UsageError("--save keeps one strategy: name one player, and leave --trees out")
     with as_usage():
@@ -79,6 +80,7 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
 def show(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Checks a strategy against every code, and draws it; the exit status."""
     del signals, began
+    check_printed(args.tree)
     from jaxsudoku import mastermind
 
     tree = loaded(args.tree)

@@ -50,6 +50,11 @@ def bounds(kind: type) -> Callable[[str], Any]:
     return convert
 
 
+def output(name: str) -> str:
+    """An output file; the system's names of the standard output are ``-`` too."""
+    return "-" if name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else name
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """The flag of the seed, 0 by default."""
     parser.add_argument("--seed", type=at_least(0, below=2**32), default=0, metavar="N",

@@ -18,8 +18,9 @@ import jax
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.files import write_file
+from jaxsudoku.files import TEMPORARY, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
+from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
 
 from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
 from .exclude import excluded_hashes, is_excluded
@@ -43,6 +44,7 @@ def build(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Callable[[int, int], object] | None = None,
+    made: Callable[[Puzzles], object] | None = None,
     **wishes: object,
 ) -> Dataset:
     """Builds a data set of generated puzzles in a folder of its own.
@@ -66,6 +68,7 @@ def build(
         they are damaged; a whole data set is mended likewise.
       batch_size, devices: as in ``generate``; the puzzles do not depend on them.
       progress: called with the number of puzzles that are done, and the count, after each shard.
+      made: called with the ``Puzzles`` of each shard that is made, before ``progress``; not with those that are kept.
       **wishes: fields of ``GenerateConfig``.
 
     Returns:
@@ -74,6 +77,7 @@ def build(
     Raises:
       ValueError: arguments that make no sense.
       FileExistsError: the folder exists, and resume isn't set.
+      BlockingIOError: another process is building in the folder.
       DatasetError: the folder to resume holds something else; the message says in which settings it differs. Or a
         damaged shard, made anew, is not what it was.
       GenerationError: too many attempts at a puzzle failed, or too many puzzles were excluded; it has what was found of
@@ -103,40 +107,74 @@ def build(
         made_with=versions(),
     )
     folder = Path(folder)
-    card = _begun(folder, plan, resume)
+    with _locked(folder, resume):
+        _build_shards(folder, _begun(folder, plan), generator, hashes, progress, made)
+    return load(folder)
+
+
+def _build_shards(
+    folder: Path,
+    card: Card,
+    generator: Generator,
+    hashes: np.ndarray,
+    progress: Callable[[int, int], object] | None,
+    made: Callable[[Puzzles], object] | None,
+) -> None:
+    """Makes the shards that the card lacks or that are damaged, and writes the card."""
+    count, shard_size = card.count, card.shard_size
     for number, start in enumerate(range(0, count, shard_size)):
         size = min(shard_size, count - start)
         known = card.shards[number] if number < len(card.shards) else None
         if known is None or not is_whole(known, folder):
             puzzles = _make(generator, start, size, count + start, shard_size, hashes)
-            data = encode(puzzles, board, format)
-            shard = describe(number, format, size, data)
+            data = encode(puzzles, card.board, card.format)
+            shard = describe(number, card.format, size, data)
             if known not in (None, shard):
                 raise DatasetError(f"{folder / shard.file}: damaged, and made anew it is not what the card describes")
             write_file(folder / shard.file, data)
             if known is None:
                 card = card.with_shard(shard, puzzles)
                 write_file(folder / PLAN, card.encode())
+            if made is not None:
+                made(puzzles)
         if progress is not None:
             progress(start + size, count)
     write_file(folder / CARD, card.encode())
-    for leftover in (folder / PLAN, *folder.glob("*.tmp")):
+    for leftover in (folder / PLAN, *folder.glob(f"*{TEMPORARY}")):
         leftover.unlink(missing_ok=True)
-    return load(folder)
 
 
-def _begun(folder: Path, plan: Card, resume: bool) -> Card:
-    """The plan or card in the folder if it is to be resumed and has the same settings; else writes this plan there."""
+def _locked(folder: Path, resume: bool) -> OutputLock:
+    """The lock on a folder, which is made unless it is there to be resumed."""
     if folder.exists() and not resume:
-        raise FileExistsError(errno.EEXIST, "the folder exists: go on with resume=True or name another", str(folder))
+        check_unlocked(folder)
+        raise _folder_exists(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    lock = OutputLock(folder)
+    if not resume and _others(folder):  # another process has made the folder since
+        lock.release()
+        raise _folder_exists(folder)
+    return lock
+
+
+def _folder_exists(folder: Path) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, "the folder exists: go on with resume=True or name another", str(folder))
+
+
+def _others(folder: Path) -> list[str]:
+    """What is in a folder beside our lock and a plan that was half written, by name."""
+    return sorted(path.name for path in folder.iterdir() if path.name not in (SUFFIX, f"{PLAN}{TEMPORARY}"))
+
+
+def _begun(folder: Path, plan: Card) -> Card:
+    """The plan or card in the folder if that has the same settings; if there is none, writes this plan there."""
     for name in (CARD, PLAN):
         if (folder / name).exists():
             found = Card.read(folder / name)
             if differences := found.differences(plan):
                 raise DatasetError(f"{folder}: holds another data set: {'; '.join(differences)}")
             return found
-    if others := sorted(path.name for path in folder.iterdir() if path.name != f"{PLAN}.tmp"):
+    if others := _others(folder):
         raise DatasetError(f"{folder}: holds no data set to resume, but {others[0]}")
     write_file(folder / PLAN, plan.encode())
     return plan

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from ..board import Board
+from .appending import LineFile, open_lines
 from .cells import decode_texts
 from .format import NO_GRID, csv_header, csv_text, format_lines
 from .parquet import import_pyarrow
-from .source import gzip_member
-from .write import Kind, kind_of, output_exists, same_file
+from .parts import PartsFile, open_parts
+from .resume import ResumeError
+from .source import Source
+from .target import STDOUT, Kind, kind_of
+
+#: How many rows from either end of a table that is resumed are given, to be compared.
+TABLE_SAMPLE = 256
 
 
 class TableWriter:
     """Appends rows to a table; a context manager, whose end finishes the output.
 
     CSV and Parquet have all columns; text has but the first, a value a line. Whole rows alone are written, so what was
-    written before an interruption stays readable; a Parquet file appears when the block is left, however it is left.
+    written before an interruption stays, to be resumed: a Parquet file appears when the block is left normally, and its
+    parts lie in ``<target>.parts`` until then. While it is open, a lock file keeps other processes from writing it.
 
     Args:
       target: a path, or ``-`` for the standard output.
-      columns: names and numpy dtypes of the columns, ``object`` for text.
+      columns: names and numpy dtypes of the columns, ``object`` for text; the first is ``puzzle``.
       kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
       force: whether an existing output may be replaced.
+      resume: keep the whole rows of an output that an earlier run left, cut off what it left half written, go on after
+        them. The output is changed only by the first ``write``.
       source: the input, which is never written over.
 
+    Attributes:
+      done: number of rows that were kept, 0 unless resuming.
+      kept: the first column of the first and the last ``TABLE_SAMPLE`` of them at least, by number: what is to be
+        written is to be compared with it.
+
     Raises:
-      FileExistsError: the output exists and is not to be replaced.
+      FileExistsError: the output exists and is neither to be replaced nor to be resumed, or a file that is not ours has
+        the name of one that is needed.
+      ResumeError: the output to resume is none of this kind, or has other columns.
+      BlockingIOError: another process is writing the output.
       ValueError: an unknown or impossible kind, or the output is the input.
       OSError: the output can't be written.
       ImportError: Parquet without pyarrow.
@@ -44,28 +59,35 @@ class TableWriter:
         *,
         kind: Kind | None = None,
         force: bool = False,
-        source: str | None = None,
+        resume: bool = False,
+        source: Source | None = None,
     ) -> None:
-        self._target, self._columns = target, dict(columns)
-        self._kind, self._compressed = kind_of(target, kind)
-        self._name = "<stdout>" if target == "-" else target
-        if target == "-" and self._kind == "parquet":
-            raise ValueError("Parquet needs an output file, not the standard output")
-        if target != "-" and source is not None and same_file(source, target):
-            raise ValueError(f"{target}: the output is the input")
-        if os.path.isfile(target) and not force:
-            raise output_exists(target, resumable=False)
-        self._parquet: Any = None
-        self._file: BinaryIO | None = None
+        self._columns = dict(columns)
+        self._kind, compressed = kind_of(target, kind)
+        self._name = STDOUT if target == "-" else target
+        if resume and force:
+            raise ValueError("resume keeps an output and force replaces it: choose one")
+        if target == "-" and (resume or self._kind == "parquet"):
+            raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
+        reads = () if source is None else (source,)
+        names = tuple(columns)
+        self._output: LineFile | PartsFile
         if self._kind == "parquet":
-            pa, pq = import_pyarrow()
+            pa, _ = import_pyarrow()
             kinds = [pa.string() if dtype is object else pa.from_numpy_dtype(dtype) for dtype in columns.values()]
             self._schema = pa.schema(list(zip(columns, kinds, strict=True)))
-            self._parquet = pq.ParquetWriter(f"{target}.tmp", self._schema)
-            return
-        self._file = sys.stdout.buffer if target == "-" else open(target, "wb", buffering=0)  # noqa: SIM115
-        if self._kind == "csv":
-            self._put(csv_header(self._columns))
+            self._output = open_parts(target, reads=reads, resume=resume, force=force, sample=TABLE_SAMPLE)
+        else:
+            self._output = open_lines(
+                target, self._kind, compressed, names, reads=reads, resume=resume, force=force, sample=TABLE_SAMPLE
+            )
+        found = self._output.found
+        self.done = self._next = found.done
+        self.kept = {at: fields[0] for at, fields in found.samples.items()}
+        if found.header not in ((), names):
+            self._output.close()
+            raise ResumeError(f"{target}: the columns are {', '.join(found.header)}, and should be {', '.join(names)}")
+        self._headed = bool(found.header)
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Appends rows: for each column n values, numbers as an array, text as a list.
@@ -79,37 +101,55 @@ class TableWriter:
             raise ValueError(
                 f"columns {', '.join(columns)} of lengths {lengths}; the table has {', '.join(self._columns)}"
             )
-        if self._parquet is not None:
-            pa, _ = import_pyarrow()
-            self._parquet.write_table(pa.table(dict(columns), schema=self._schema))
+        if not lengths[0]:
             return
-        texts = [_texts(values) for values in columns.values()]
-        self._put(csv_text(texts if self._kind == "csv" else texts[:1]))
+        try:
+            if isinstance(self._output, PartsFile):
+                pa, _ = import_pyarrow()
+                self._output.put(pa.table(dict(columns), schema=self._schema), self._next)
+            else:
+                texts = [_texts(values) for values in columns.values()]
+                self._output.put(self._header() + csv_text(texts if self._kind == "csv" else texts[:1]))
+                self._headed = True
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), self._name) from error
+        self._next += lengths[0]
+
+    def check(self, first: int, puzzles: Sequence[str]) -> None:
+        """Compares the rows that were kept with those that would be written in their places.
+
+        Args:
+          first: number of the first.
+          puzzles: their first column.
+
+        Raises:
+          ResumeError: they differ. Nothing was changed in the output.
+        """
+        for number, puzzle in enumerate(puzzles, first):
+            if self.kept.get(number, puzzle) != puzzle:
+                raise ResumeError(f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is")
+
+    def abandon(self) -> None:
+        """Leaves the output as it is, to be resumed; does nothing after it is finished."""
+        self._output.close()
 
     def __enter__(self) -> TableWriter:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._parquet is not None:
-            self._parquet.close()
-            os.replace(f"{self._target}.tmp", self._target)
-        elif self._file is not None and self._file is not sys.stdout.buffer:
-            self._file.close()
-
-    def _put(self, data: bytes) -> None:
-        assert self._file is not None
-        view = memoryview(gzip_member(data) if self._compressed else data)
-        whole = self._file.tell() if self._target != "-" and self._file.seekable() else None
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            while view:  # an unbuffered file may take less than it is given
-                view = view[self._file.write(view) :]
-            self._file.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            if whole is not None:
-                self._file.truncate(whole)  # no row in part
-            raise OSError(error.errno, error.strerror, self._name) from error
+            if kind is None:
+                if isinstance(self._output, PartsFile):
+                    self._output.finish(self._schema)
+                else:
+                    self._output.finish(self._header())
+        finally:
+            self.abandon()
+
+    def _header(self) -> bytes:
+        return b"" if self._headed or self._kind == "text" else csv_header(self._columns)
 
 
 def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> list[str]:

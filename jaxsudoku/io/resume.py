@@ -39,15 +39,22 @@ class Recovered:
     header: tuple[str, ...] = ()
 
 
-def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...]) -> Recovered:
-    """Looks through a text or CSV output, changing nothing; ``columns`` are its own, before those carried along.
+def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...], sample: int = SAMPLE) -> Recovered:
+    """Looks through a text or CSV output, changing nothing.
+
+    Args:
+      path: the file.
+      kind: ``text`` or ``csv``.
+      compressed: whether it is gzip.
+      columns: of a CSV, those that its header begins with, which may be half written; ``check_columns`` compares them.
+      sample: how many records from either end are kept as samples.
 
     Raises:
-      ResumeError: it is no output of this kind, or has other columns.
+      ResumeError: it is no output of this kind.
       OSError: it can't be read.
     """
     found = Recovered()
-    records = _Records(kind == "csv")
+    records = _Records(kind == "csv", sample)
     for data, end in _members(path) if compressed else _plain(path):
         records.feed(data)
         if len(records.rest) > LONGEST_LINE:
@@ -55,10 +62,9 @@ def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...]) ->
         if end is not None and (not compressed or not records.rest):
             found = Recovered(records.count, end - (0 if compressed else len(records.rest)), dict(records.samples))
     if not compressed and not _may_begin(records.rest, kind, columns if found.keep == 0 else ()):
-        raise ResumeError(f"{path}: the end of the file is no answer that was half written: {records.rest[:40]!r}")
+        raise ResumeError(f"{path}: the end of the file is no half-written line of ours: {records.rest[:40]!r}")
     if kind == "csv" and found.samples:
         found.header = tuple(found.samples.pop(0))
-        check_columns(path, found.header, columns)
         found.done -= 1
         found.samples = {index - 1: fields for index, fields in found.samples.items()}
     return found
@@ -104,7 +110,7 @@ def _answers(fields: list[str], puzzle: np.ndarray, good: bool, side: int) -> bo
 def _may_begin(rest: bytes, kind: str, header: tuple[str, ...]) -> bool:
     """Whether the half line at the end of an output may be one that we began to write; ``header`` if it is first."""
     if kind == "text":
-        return set(rest) <= set(b"0123456789 -")
+        return set(rest) <= set(b"0123456789 -.")
     first = ",".join(header).encode()
     return first.startswith(rest) or rest.startswith(first)
 
@@ -143,8 +149,8 @@ def _members(path: str) -> Iterator[tuple[bytes, int | None]]:
 class _Records:
     """Counts whole records, and keeps the first and the last few."""
 
-    def __init__(self, quoted: bool) -> None:
-        self.quoted = quoted
+    def __init__(self, quoted: bool, sample: int) -> None:
+        self.quoted, self.sample = quoted, sample
         self.count = 0
         self.rest = b""
         self.samples: dict[int, list[str]] = {}
@@ -156,11 +162,13 @@ class _Records:
         if self.quoted and b'"' in data:
             newline &= np.cumsum(raw == ord('"'), dtype=np.uint8) % 2 == 0
         ends = np.flatnonzero(newline) + 1
-        for row in {*range(min(SAMPLE, len(ends))), *range(max(0, len(ends) - SAMPLE), len(ends))}:
+        for row in {*range(min(self.sample, len(ends))), *range(max(0, len(ends) - self.sample), len(ends))}:
             self.samples[self.count + row] = self._fields(data[ends[row - 1] if row else 0 : ends[row]])
         self.count += len(ends)
         self.rest = data[ends[-1] :] if len(ends) else data
-        self.samples = {at: fields for at, fields in self.samples.items() if at <= SAMPLE or at >= self.count - SAMPLE}
+        self.samples = {
+            at: fields for at, fields in self.samples.items() if at <= self.sample or at >= self.count - self.sample
+        }
 
     def _fields(self, record: bytes) -> list[str]:
         text = record.decode(errors="surrogateescape").rstrip("\r\n")

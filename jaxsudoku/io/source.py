@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import itertools
 import os
@@ -40,6 +41,8 @@ def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[Binar
         return contextlib.nullcontext(source), str(getattr(source, "name", "<input>"))
     name = os.fspath(source)
     if name == "-":
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "the standard input is closed", "<stdin>")
         return contextlib.nullcontext(sys.stdin.buffer), "<stdin>"
     return open(name, "rb"), name
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import abc
-import errno
 import os
-import sys
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, BinaryIO, Literal
+from typing import Any
 
 import numpy as np
 
 from ..board import Board
 from ..solution import Solution
+from .appending import LineFile, open_lines
 from .chunk import Chunk
 from .format import COLUMNS, NUMBERS, answer_columns, answer_lines, csv_header, csv_records
-from .resume import Recovered, ResumeError, check_answers, recover
-from .source import gzip_member
-
-Kind = Literal["text", "csv", "parquet"]
-
-_STDOUT = "<stdout>"
+from .parquet import import_pyarrow
+from .parts import PartsFile, open_parts
+from .resume import ResumeError, check_answers, check_columns
+from .source import Source
+from .target import STDOUT, Kind, kind_of
 
 
 class SolutionWriter(abc.ABC):
@@ -33,10 +31,13 @@ class SolutionWriter(abc.ABC):
       done: number of puzzles that the output answered when it was opened, 0 unless resuming.
     """
 
-    def __init__(self, name: str, board: Board, columns: tuple[str, ...], found: Recovered) -> None:
-        self.done = found.done
-        self._name, self._side, self._columns, self._found = name, board.side, columns, found
-        self._next = found.done
+    def __init__(self, name: str, board: Board, columns: tuple[str, ...], output: LineFile | PartsFile) -> None:
+        self.done = output.found.done
+        self._name, self._side, self._columns, self._found = name, board.side, columns, output.found
+        self._next = output.found.done
+        self._output = output
+        if self._found.header:
+            check_columns(name, self._found.header, columns)
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The puzzles that are not answered yet.
@@ -101,7 +102,11 @@ class SolutionWriter(abc.ABC):
         except OSError as error:
             raise self._explained(error) from error
         finally:
-            self._release()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Leaves the output as it is, to be resumed; does nothing after ``close``."""
+        self._output.close()
 
     def __enter__(self) -> SolutionWriter:
         return self
@@ -110,11 +115,11 @@ class SolutionWriter(abc.ABC):
         if kind is None:
             self.close()
         else:
-            self._release()
+            self.abandon()
 
     def _explained(self, error: OSError) -> OSError:
         cause = error.strerror or str(error)
-        if self._name != _STDOUT:
+        if self._name != STDOUT:
             cause += f"; the {self._next} answers written before stay in it, and --resume goes on from there"
         return OSError(error.errno, cause, self._name)
 
@@ -124,65 +129,51 @@ class SolutionWriter(abc.ABC):
     @abc.abstractmethod
     def _finish(self) -> None: ...
 
-    @abc.abstractmethod
-    def _release(self) -> None: ...
+    def _check_header(self, names: tuple[str, ...]) -> None:
+        """Keeps the columns of the first answers; raises ResumeError where later ones have others."""
+        if self._found.header not in ((), names):
+            raise ResumeError(f"{self._name}: has the columns {self._found.header}, but the answers would have {names}")
+        self._found.header = names
 
 
 class _LineWriter(SolutionWriter):
     """Text or CSV, plain or a gzip member for each write."""
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        name: str,
-        board: Board,
-        columns: tuple[str, ...],
-        kind: Kind,
-        compressed: bool,
-        found: Recovered | None = None,
-    ) -> None:
-        super().__init__(name, board, columns, found or Recovered())
-        self._resumed = found is not None
-        self._file, self._kind, self._compressed = file, kind, compressed
-        self._written = False
+    def __init__(self, name: str, board: Board, columns: tuple[str, ...], output: LineFile, kind: Kind) -> None:
+        super().__init__(name, board, columns, output)
+        self._lines, self._kind = output, kind
 
     def _append(self, chunk: Chunk, solution: Solution) -> None:
         if self._kind == "text":
-            self._put(answer_lines(chunk, solution, self._side))
+            self._lines.put(answer_lines(chunk, solution, self._side))
             return
         columns = answer_columns(chunk, solution, self._side)
-        names = tuple(columns)
-        if self._found.header not in ((), names):
-            raise ResumeError(f"{self._name}: has the columns {self._found.header}, but the answers would have {names}")
-        header = b"" if self._found.header else csv_header(names)
-        self._put(header + csv_records(columns))
-        self._found.header = names
+        header = b"" if self._found.header else csv_header(columns)
+        self._check_header(tuple(columns))
+        self._lines.put(header + csv_records(columns))
 
     def _finish(self) -> None:
-        header = csv_header(self._columns) if self._kind == "csv" and not self._found.header else b""
-        # An output without a puzzle is still one: a CSV has its header, a gzip file a member.
-        nothing = self._compressed and not self._written and not self._found.keep
-        if header or nothing:
-            self._put(header)
-        self._begin()
+        self._lines.finish(csv_header(self._columns) if self._kind == "csv" and not self._found.header else b"")
 
-    def _release(self) -> None:
-        if self._file is not sys.stdout.buffer:
-            self._file.close()
 
-    def _begin(self) -> None:
-        """Cuts off what was half written when the run before was killed: not earlier, so that a check may refuse."""
-        if self._resumed and not self._written:
-            self._file.truncate(self._found.keep)
-            self._file.seek(self._found.keep)
-        self._written = True
+class _PartsWriter(SolutionWriter):
+    """Parquet, a part for each write."""
 
-    def _put(self, lines: bytes) -> None:
-        self._begin()
-        data = memoryview(gzip_member(lines) if self._compressed else lines)
-        while data:  # an unbuffered file may take less than it is given
-            data = data[self._file.write(data) :]
-        self._file.flush()
+    def __init__(self, name: str, board: Board, columns: tuple[str, ...], output: PartsFile) -> None:
+        super().__init__(name, board, columns, output)
+        self._parts = output
+
+    def _append(self, chunk: Chunk, solution: Solution) -> None:
+        pa, _ = import_pyarrow()
+        columns = answer_columns(chunk, solution, self._side)
+        self._check_header(tuple(columns))
+        self._parts.put(pa.table(columns), chunk.start)
+
+    def _finish(self) -> None:
+        pa, _ = import_pyarrow()
+        counts = ("iterations", *NUMBERS)
+        kinds = [(name, pa.int64() if name in counts else pa.string()) for name in self._columns]
+        self._parts.finish(pa.schema(kinds))
 
 
 def open_output(
@@ -192,7 +183,7 @@ def open_output(
     kind: Kind | None = None,
     resume: bool = False,
     force: bool = False,
-    source: object = None,
+    source: Source | None = None,
     numbers: Collection[str] = (),
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
@@ -207,7 +198,8 @@ def open_output(
     Text has a solution a line, ``-`` where there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
     ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, of a guided
     solver ``network_calls``, of one that works on full grids ``errors``, and then those carried along from the input. A
-    Parquet file can't grow: its parts lie in the directory ``<target>.parts`` until the output is closed.
+    Parquet file can't grow: its parts lie in the directory ``<target>.parts`` until the output is closed. While it is
+    open, a lock file beside the output keeps other processes from writing it.
 
     Args:
       target: a path, or ``-`` for the standard output.
@@ -216,14 +208,16 @@ def open_output(
       resume: keep the whole answers of an output that an earlier run left, cut off what it left half written, go on
         after them. The output is changed only by the first ``write``, so after ``remaining`` had its say.
       force: replace an existing output.
-      source: the input; given to refuse writing over it.
+      source: the input; given to refuse writing over it, be it by another name or through the standard streams.
       numbers: which of ``NUMBERS`` the solutions have.
 
     Raises:
-      FileExistsError: the output exists, and neither resume nor force is set.
+      FileExistsError: the output exists, and neither resume nor force is set; or a file that is not ours has the name
+        of one that is needed.
+      BlockingIOError: another process is writing the output.
       ResumeError: the output to resume is no output of this kind, or has other columns.
       ValueError: the arguments contradict each other, or the output is the input.
-      OSError: the directory is missing or the file can't be written.
+      OSError: the directory is missing, the output is one, or can't be written.
       ImportError: Parquet without pyarrow.
     """
     name = os.fspath(target)
@@ -231,46 +225,22 @@ def open_output(
     columns = (*COLUMNS, *(name for name in NUMBERS if name in numbers))
     if resume and force:
         raise ValueError("resume keeps an output and force replaces it: choose one")
-    if name == "-":
-        if resume or kind == "parquet":
-            raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
-        return _LineWriter(sys.stdout.buffer, _STDOUT, board, columns, kind, compressed)
-    if isinstance(source, (str, os.PathLike)) and same_file(os.fspath(source), name):
-        raise ValueError(f"{name}: the output is the input")
-    if not os.path.isdir(os.path.dirname(name) or "."):
-        raise FileNotFoundError(errno.ENOENT, "there is no such directory for the output", name)
+    if name == "-" and (resume or kind == "parquet"):
+        raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
+    reads = () if source is None else (source,)
     if kind == "parquet":
-        from .parts import open_parts
-
-        return open_parts(name, board, columns, resume=resume, force=force)
-    # Only files hold answers of an earlier run: devices and pipes exist, too, but start anew.
-    exists = os.path.isfile(name)
-    if exists and not (resume or force):
-        raise output_exists(name)
-    found = recover(name, kind, compressed, columns) if exists and resume else None
-    file: BinaryIO = open(name, "wb" if found is None else "r+b", buffering=0)  # noqa: SIM115 - the writer closes it
-    return _LineWriter(file, name, board, columns, kind, compressed, found)
+        return _opened(name, board, columns, open_parts(name, reads=reads, resume=resume, force=force), kind)
+    output = open_lines(name, kind, compressed, columns, reads=reads, resume=resume, force=force)
+    return _opened(name if name != "-" else STDOUT, board, columns, output, kind)
 
 
-def output_exists(name: str, resumable: bool = True) -> FileExistsError:
-    """The error for an output that no option allows to touch."""
-    advice = "go on with --resume or replace it with --force" if resumable else "replace it with --force"
-    return FileExistsError(errno.EEXIST, f"the output exists: {advice}", name)
-
-
-def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
-    """The kind of an output, told from its name where it is None, and whether it is compressed by gzip."""
-    stem = name.lower().removesuffix(".gz")
-    compressed = stem != name.lower()
-    if kind is None:
-        kind = "csv" if stem.endswith(".csv") else "parquet" if stem.endswith(".parquet") else "text"
-    if kind not in ("text", "csv", "parquet"):
-        raise ValueError(f"unknown kind of output {kind!r}: text, csv or parquet")
-    if kind == "parquet" and compressed:
-        raise ValueError(f"{name}: Parquet is compressed already and takes no .gz")
-    return kind, compressed
-
-
-def same_file(source: str, target: str) -> bool:
-    """Whether two paths are one file that exists."""
-    return os.path.exists(source) and os.path.exists(target) and os.path.samefile(source, target)
+def _opened(
+    name: str, board: Board, columns: tuple[str, ...], output: LineFile | PartsFile, kind: Kind
+) -> SolutionWriter:
+    try:
+        if isinstance(output, PartsFile):
+            return _PartsWriter(name, board, columns, output)
+        return _LineWriter(name, board, columns, output, kind)
+    except BaseException:
+        output.close()
+        raise
