@@ -20,6 +20,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The rooms of the house, lowest first. A room (a module, or a sub-package with all in it) imports from lower levels
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
+    ("suggestions",),
     ("board", "files", "pictures", "solution"),
     ("settings",),
     ("io", "drawing", "grid", "mixing", "planes", "batches"),
@@ -42,7 +43,7 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
-WITHOUT_JAX = ("board", "settings", "files", "io", "drawing", "pictures", "shipped", "solution")
+WITHOUT_JAX = ("board", "settings", "files", "io", "drawing", "pictures", "shipped", "solution", "suggestions")
 
 
 def _module(path: Path) -> str:
@@ -111,7 +112,11 @@ def test_imports_run_downwards(module):
 @pytest.mark.parametrize(
     ("module", "source", "fault"),
     [
-        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 5) stands above 'grid'"),
+        (
+            "jaxsudoku.grid",
+            "from jaxsudoku.exact import solve",
+            f"'exact' (level {LEVEL['exact']}) stands above 'grid'",
+        ),
         ("jaxsudoku.grid", "import jaxsudoku.exact", "stands above"),
         ("jaxsudoku.grid", "def f():\n  from jaxsudoku import exact", "jaxsudoku.grid:2 imports jaxsudoku.exact"),
         ("jaxsudoku.grid", "from . import exact", "stands above"),
