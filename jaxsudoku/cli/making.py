@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.io import PuzzleFileError, TableWriter, grid_column, read_chunks
+from jaxsudoku.io import BOARD_COLUMN, PuzzleFileError, TableWriter, grid_column, header_lines, mark_board, marked_board
 
 from .clash import clashing
 from .failure import UsageError, as_usage, described
-from .files import named, open_input
+from .files import named
+from .inputs import opened, read_all
 from .progress import Screen, started
 from .report import BadLines, counted, device_of, listed, versions
 from .stop import Signals, Stop
@@ -33,9 +34,14 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     from jaxsudoku.generation import GenerateConfig, GenerationError, Generator
     from jaxsudoku.rating import GRADES, grade
 
+    board_name = marked_board(args.board)
+    columns = _MADE if board_name is None else {**_MADE, BOARD_COLUMN: object}
     with as_usage():
         generator = Generator(args.seed, args.board, GenerateConfig(**_wishes(args)), args.batch_size)
-        sink = TableWriter(args.output, _MADE, kind=args.format or _kind(args.output), force=args.force)
+        sink = TableWriter(
+            args.output, columns, kind=args.format or _kind(args.output), force=args.force,
+            heading=header_lines(args.board),
+        )  # fmt: skip
     counts: collections.Counter[str] = collections.Counter()
     failure, clock = None, time.perf_counter()
     # in stretches, so that memory is flat and what is made is soon written
@@ -52,6 +58,7 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
                         "solution": grid_column(made.solutions, args.board),
                         "clues": made.clues,
                         "rating": made.rating,
+                        **({} if board_name is None else {BOARD_COLUMN: [board_name] * len(made.clues)}),
                     }
                 )
                 counts.update(np.array(GRADES)[grade(made.rating)].tolist())
@@ -67,12 +74,11 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     screen = started(args.quiet)
     from jaxsudoku import datasets
     from jaxsudoku.generation import GenerationError
-    from jaxsudoku.io import read_puzzles
 
     if os.path.exists(args.output) and not args.resume:
         raise UsageError(f"{args.output}: the folder exists: go on with --resume or name another")
     with as_usage():
-        exclude = np.concatenate([read_puzzles(file, args.board) for file in args.exclude]) if args.exclude else None
+        exclude = np.concatenate([read_all(file, args.board) for file in args.exclude]) if args.exclude else None
     failure, counts, clock = None, {}, time.perf_counter()
     try:
         with as_usage((ValueError, FileExistsError, ImportError)):
@@ -93,8 +99,8 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
 
 def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Rates the puzzles of a file; the exit status."""
-    with open_input(args.input) as source:
-        chunks = read_chunks(source, args.board, chunk_size=args.batch_size or 8192)
+    with opened(args) as puzzles:
+        chunks = mark_board(puzzles.chunks(args.batch_size or 8192), args.board)
         failure: list[str] = []
         readable = _readable(chunks, failure)
         first = next(readable, None)
@@ -111,8 +117,9 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         words = np.array([*RULES, "search"], object)
         with as_usage():
             sink = TableWriter(
-                args.output, columns, kind=args.format or _kind(args.output), force=args.force, source=args.input
-            )
+                args.output, columns, kind=args.format or _kind(args.output), force=args.force, source=args.input,
+                heading=header_lines(args.board),
+            )  # fmt: skip
         clock = time.perf_counter()
         with sink:
             while first is not None:

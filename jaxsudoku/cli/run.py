@@ -94,7 +94,7 @@ class Batches:
 
 
 class Run:
-    """The work on one input; ``told`` adds to the line of progress.
+    """The work on one input; ``told`` adds to the line of progress, ``check`` sees each chunk and its answers at last.
 
     Attributes:
       tally: what has been answered.
@@ -102,10 +102,16 @@ class Run:
     """
 
     def __init__(
-        self, engine: Engine, screen: Screen, bad: BadLines, signals: Signals, told: Callable[[], str] = str
+        self,
+        engine: Engine,
+        screen: Screen,
+        bad: BadLines,
+        signals: Signals,
+        told: Callable[[], str] = str,
+        check: Callable[[Chunk, Any], None] | None = None,
     ) -> None:
         self.engine, self.screen, self.bad, self.signals = engine, screen, bad, signals
-        self._told = told
+        self._told, self._check = told, check
         self.compile_seconds = 0.0
         self.tally = Tally()
 
@@ -131,6 +137,8 @@ class Run:
                     counts, invalid = outcomes(part.asked, asked, self.engine.board)
                     self.tally.add(counts)
                 self.bad.add(part.asked, invalid)
+                if self._check is not None:
+                    self._check(part.asked, asked)
                 self.screen.show(f"{self.tally}{self._told()}")
         if batches.failure is not None:
             raise batches.failure

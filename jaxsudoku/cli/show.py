@@ -9,12 +9,13 @@ import sys
 import numpy as np
 
 from jaxsudoku.drawing import draw
-from jaxsudoku.io import Chunk, read_chunks
+from jaxsudoku.io import Chunk
 from jaxsudoku.solution import Status
 
 from .clash import describe_clash
 from .failure import UsageError
-from .files import named, open_input, put
+from .files import named, put
+from .inputs import opened
 from .progress import Screen
 
 
@@ -34,8 +35,8 @@ def show(args: argparse.Namespace) -> int:
 
 def _find(args: argparse.Namespace) -> Chunk:
     count = 0
-    with open_input(args.input) as source:
-        for chunk in read_chunks(source, args.board):
+    with opened(args) as puzzles:
+        for chunk in puzzles.chunks():
             row = args.index - 1 - chunk.start
             if row < len(chunk):
                 return chunk[row : row + 1]

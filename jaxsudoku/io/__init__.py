@@ -5,7 +5,7 @@ the extra ``zstd`` before Python 3.14.
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import TableWriter, grid_column, read_grid_column
 from .format import NUMBERS, format_grids
-from .header import BOARD_COLUMN, header_lines, marked_board
+from .header import BOARD_COLUMN, header_lines, mark_board, marked_board
 from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
 from .resume import ResumeError
 from .write import SolutionWriter, open_output
@@ -23,6 +23,7 @@ __all__ = [
     "format_grids",
     "grid_column",
     "header_lines",
+    "mark_board",
     "marked_board",
     "open_output",
     "open_puzzles",

@@ -29,6 +29,7 @@ class TableWriter:
       kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
       force: whether an existing output may be replaced.
       source: the input, which is never written over.
+      heading: comments at the top of a text, see ``header_lines``.
 
     Raises:
       FileExistsError: the output exists and is not to be replaced.
@@ -45,6 +46,7 @@ class TableWriter:
         kind: Kind | None = None,
         force: bool = False,
         source: str | None = None,
+        heading: bytes = b"",
     ) -> None:
         self._target, self._columns = target, dict(columns)
         self._kind, self._compressed = kind_of(target, kind)
@@ -64,8 +66,8 @@ class TableWriter:
             self._parquet = pq.ParquetWriter(f"{target}.tmp", self._schema)
             return
         self._file = sys.stdout.buffer if target == "-" else open(target, "wb", buffering=0)  # noqa: SIM115
-        if self._kind == "csv":
-            self._put(csv_header(self._columns))
+        if first := {"csv": csv_header(self._columns), "text": heading}[self._kind]:
+            self._put(first)
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Appends rows: for each column n values, numbers as an array, text as a list.

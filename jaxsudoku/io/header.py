@@ -76,6 +76,15 @@ def marked_board(board: Board) -> str | None:
     return None if board.is_classic else board.name
 
 
+def mark_board(chunks: Iterable[Chunk], board: Board) -> Iterator[Chunk]:
+    """The chunks with a column ``board`` in their extras, unless it is a classic one."""
+    name = marked_board(board)
+    for chunk in chunks:
+        if name is not None and BOARD_COLUMN not in chunk.extras:
+            chunk = dataclasses.replace(chunk, extras={**chunk.extras, BOARD_COLUMN: [name] * len(chunk)})
+        yield chunk
+
+
 def resolve_board(header: Header, board: Board | None, name: str) -> Board:
     """The board of a file: the one that was named, else that of the header, else the classic 9x9 board.
 
