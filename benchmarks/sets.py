@@ -119,17 +119,23 @@ def _read(path: Path, percent: str) -> np.ndarray:
             return _read_numbered(path, percent)
     if percent:
         raise ValueError(f"{path.name} names no percentages of givens")
-    puzzles = js.read_puzzles(path, js.Board.classic(_side(path)))
+    puzzles = js.read_puzzles(path, _board(path))
     if not len(puzzles):
         raise ValueError(f"{path.name} holds no puzzles")
     return puzzles
 
 
-def _side(path: Path) -> int:
+def _board(path: Path) -> js.Board:
+    """The classic board of a file's puzzles, told by the file or by its first puzzle."""
+    named = js.io.read_board(path)
+    if named is not None:
+        if not named.is_classic:
+            raise ValueError(f"{path.name} has puzzles of the board {named}; only classic boards are measured")
+        return named
     for chunk_side in (9, 16, 25, 4, 6, 12, 8, 10, 15, 20):
         chunk = next(js.io.read_chunks(path, js.Board.classic(chunk_side), chunk_size=1), None)
         if chunk is not None and len(chunk) and not chunk.errors:
-            return chunk_side
+            return js.Board.classic(chunk_side)
     raise ValueError(f"{path.name} holds no puzzles of a size that is known here")
 
 

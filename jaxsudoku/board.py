@@ -149,7 +149,7 @@ class Board:
     @property
     def name(self) -> str | None:
         """The name by which ``Board.named`` makes this board; None where no name does."""
-        candidates = [str(self.side), f"diagonal-{self.side}", f"windoku-{self.side}"]
+        candidates = [str(self.side), "diagonal", "windoku", f"diagonal-{self.side}", f"windoku-{self.side}"]
         if self.box is not None:
             candidates.insert(1, f"{self.box[0]}x{self.box[1]}")
         else:

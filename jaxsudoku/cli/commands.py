@@ -123,8 +123,7 @@ def _answer(
     if args.claimed and not counting and solver == "exact":
         uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices)
     totals = Totals(sink.done + 1, history)
-    check = uniqueness.add if uniqueness is not None else None
-    run = Run(engine, screen, bad, signals, totals.told, check)
+    run = Run(engine, screen, bad, signals, totals.told, uniqueness)
     batches = Batches(mark_board(puzzles.chunks(engine.batch_size), args.board), engine)
     if sink.done and not args.quiet:
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")
@@ -140,7 +139,7 @@ def _answer(
         raise
     except (OSError, PuzzleFileError) as error:
         failure = described(error)
-    seconds = run.tally.seconds
+    seconds = run.tally.seconds - (uniqueness.seconds if uniqueness is not None else 0)
     bad.finish()
     screen.clear()
     outcomes = ("invalid", "malformed") if counting else _OUTCOMES

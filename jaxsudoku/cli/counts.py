@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from jaxsudoku.io import Chunk
+from jaxsudoku.io import Chunk, check_suffix
 
-from .failure import UsageError
+from .failure import UsageError, as_usage
 from .files import put
 
 
@@ -27,12 +27,14 @@ class CountWriter:
       done: 0, as counting always starts anew.
 
     Raises:
-      UsageError: the output exists, or is the input.
+      UsageError: the output exists, is the input, or has the suffix of compressed files.
       OSError: it can't be written.
     """
 
     def __init__(self, target: str, force: bool, source: str) -> None:
         self.done = 0
+        with as_usage():
+            check_suffix(target)
         self._name = "<stdout>" if target == "-" else target
         if target == "-":
             self._file: BinaryIO = sys.stdout.buffer

@@ -23,8 +23,8 @@ from .files import open_input
 #: What messages call puzzles that were given inline.
 INLINE = "<command line>"
 
-#: Cells of the smallest puzzle that is taken for one: fewer characters are a name.
-_SHORTEST = 16
+#: Characters of the shortest text that is taken for a puzzle, perhaps one cut short.
+_SHORTEST = 8
 _DIGITS = re.compile(r"[\d.*_-]+")
 _CELL = re.compile(r"\d{1,2}|[.*_-]")
 

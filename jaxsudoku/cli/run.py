@@ -40,6 +40,16 @@ class Outcomes(Protocol):
     def __call__(self, chunk: Chunk, answers: Any, board: Board, /) -> tuple[dict[str, int], np.ndarray]: ...
 
 
+class Check(Protocol):
+    """What looks at answers once more after they were written; ``Uniqueness`` is one."""
+
+    def compile(self, size: int) -> None:
+        """Compiles for batches of ``size`` puzzles."""
+
+    def add(self, chunk: Chunk, answers: Any, /) -> None:
+        """Looks at the answers to a chunk."""
+
+
 class Part(NamedTuple):
     """A batch of the input, its number, and what of it is to be answered: all, or its end."""
 
@@ -108,7 +118,7 @@ class Run:
         bad: BadLines,
         signals: Signals,
         told: Callable[[], str] = str,
-        check: Callable[[Chunk, Any], None] | None = None,
+        check: Check | None = None,
     ) -> None:
         self.engine, self.screen, self.bad, self.signals = engine, screen, bad, signals
         self._told, self._check = told, check
@@ -138,7 +148,7 @@ class Run:
                     self.tally.add(counts)
                 self.bad.add(part.asked, invalid)
                 if self._check is not None:
-                    self._check(part.asked, asked)
+                    self._check.add(part.asked, asked)
                 self.screen.show(f"{self.tally}{self._told()}")
         if batches.failure is not None:
             raise batches.failure
@@ -148,6 +158,8 @@ class Run:
         pool = concurrent.futures.ThreadPoolExecutor(1)
         try:
             pool.submit(self.engine.compile, size).result()
+            if self._check is not None:
+                pool.submit(self._check.compile, size).result()
         finally:
             pool.shutdown(wait=False)
 

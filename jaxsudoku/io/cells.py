@@ -6,7 +6,6 @@ at again, one text at a time, by ``decode_text``, which also takes the rarer spe
 
 from __future__ import annotations
 
-import codecs
 import math
 import re
 import string
@@ -124,7 +123,6 @@ def decode_text(text: bytes, side: int) -> np.ndarray:
       Malformed: with the cause.
     """
     cells = side * side
-    text = text.removeprefix(codecs.BOM_UTF8)  # files may be joined
     numbers = text.split(b"#")[0].replace(b",", b" ").split()
     if len(numbers) == cells > 1:
         _check_zeros(numbers, side)

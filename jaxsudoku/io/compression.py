@@ -6,7 +6,7 @@ import bz2
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from .chunk import PuzzleFileError
@@ -83,6 +83,22 @@ def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterato
             piece = decoder.rest
     if not decoder.eof:
         raise PuzzleFileError(f"{name}: truncated {kind.name} data: the file ends before its compressed stream does")
+
+
+def check_suffix(name: str, writable: Collection[str] = ()) -> None:
+    """Refuses the name of an output that would promise a compression which is not written.
+
+    Args:
+      name: the output's name.
+      writable: suffixes of compressions that are written.
+
+    Raises:
+      ValueError: the name ends as one of another compression.
+    """
+    for kind in COMPRESSIONS:
+        if name.lower().endswith(kind.suffix) and kind.suffix not in writable:
+            others = f"; {' and '.join(writable)} can be" if writable else ""
+            raise ValueError(f"{name}: outputs compressed by {kind.name} are not written{others}")
 
 
 class _Gzip:

@@ -80,9 +80,14 @@ def read_pieces(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def unified_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces of a text with a newline for every carriage return that ends a line alone; others stay."""
+    """The pieces of a text with newlines for carriage returns that end a line alone, and without marks of byte order.
+
+    Both come up where files are joined; a carriage return before a newline stays.
+    """
     held = b""
     for piece in pieces:
+        if BOM[:1] in piece:
+            piece = piece.replace(b"\n" + BOM, b"\n")
         if held or b"\r" in piece:
             piece = held + piece
             whole = len(piece.rstrip(b"\r"))  # what follows returns at the end is still to come

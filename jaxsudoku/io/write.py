@@ -14,6 +14,7 @@ import numpy as np
 from ..board import Board
 from ..solution import Solution
 from .chunk import Chunk
+from .compression import check_suffix
 from .format import COLUMNS, NUMBERS, answer_columns, answer_lines, csv_header, csv_records
 from .resume import Recovered, ResumeError, check_answers, recover
 from .source import gzip_member
@@ -260,6 +261,7 @@ def output_exists(name: str, resumable: bool = True) -> FileExistsError:
 
 def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
     """The kind of an output, told from its name where it is None, and whether it is compressed by gzip."""
+    check_suffix(name, (".gz",))
     stem = name.lower().removesuffix(".gz")
     compressed = stem != name.lower()
     if kind is None:
