@@ -16,6 +16,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.io import (
     Chunk,
     PuzzleFileError,
+    TableWriter,
     compression,
     format_grids,
     header_lines,
@@ -167,6 +168,16 @@ def test_marked_chunks():
     (plain,) = mark_board([read(TEXT)], FOUR)
     (marked,) = mark_board([read(TEXT)], DIAGONAL)
     assert (plain.extras, marked.extras) == ({}, {"board": ["diagonal-4"] * 2})
+
+
+def test_tables_as_text_have_a_heading(tmp_path):
+    path = str(tmp_path / "table.txt")
+    with TableWriter(path, {"puzzle": object, "clues": int}, heading=header_lines(DIAGONAL)) as table:
+        table.write({"puzzle": [PUZZLE], "clues": np.array([8])})
+    assert (read_board(path), len(read_puzzles(path))) == (DIAGONAL, 1)
+    with TableWriter(f"{path}.csv", {"puzzle": object}, heading=header_lines(DIAGONAL)):
+        pass
+    assert (tmp_path / "table.txt.csv").read_bytes() == b"puzzle\n"
 
 
 # ---------------------------------------------------------------------- tables
