@@ -148,6 +148,8 @@ def test_puzzles_given_inline(capsys, folder):
     assert run(capsys, "solve", PROPER, apart, numbers, *quiet) == (0, f"{SOLVED}\n" * 3, "")
     code, out, err = run(capsys, "solve", PROPER, CLASH, *quiet)
     assert (code, out, err) == (1, f"{SOLVED}\n-\n", "<command line>:2: the givens clash: 1 twice in row 1\n")
+    drawn = "+--+--+\n" + "\n".join(f"|{PROPER[row : row + 2]}|{PROPER[row + 2 : row + 4]}|" for row in range(0, 16, 4))
+    assert run(capsys, "solve", drawn, *quiet) == (0, f"{SOLVED}\n", "")
     letters = "." * 240 + "G" + "." * 15
     assert "16" in run(capsys, "show", letters)[1]
     with open(PROPER, "w") as file:

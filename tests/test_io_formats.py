@@ -119,14 +119,15 @@ def test_a_column_names_the_board(delimiter):
     assert read(table, None).extras == {"board": ["diagonal-4"] * 2}
     message, _ = refusal(table)
     assert message.startswith("<input>:2: the file is of the board diagonal-4")
-    mixed = read(f"{table}{PUZZLE}{delimiter}2x2\n{OTHER}{delimiter}\n", None)
+    mixed = read(f"{table}{PUZZLE}{delimiter}1x4\n{OTHER}{delimiter}\n", None)
     assert mixed.good.tolist() == [True, True, False, True]
-    assert str(mixed.errors[0]).startswith("<input>:4: a puzzle of the board 2x2 (4x4 with 2x2 boxes), not of 4x4")
+    assert str(mixed.errors[0]).startswith("<input>:4: a puzzle of the board 1x4 (4x4 with 1x4 boxes), not of 4x4")
     assert not mixed.grids[2].any()
 
 
 def test_other_columns_by_that_name_are_carried_along():
     assert read(f"puzzle,board\n{PUZZLE},17\n{OTHER},A1\n").extras == {"board": ["17", "A1"]}
+    assert read(f"puzzle,board\n{PUZZLE},9x9\n{OTHER},4x4\n").good.all()
 
 
 def test_parquet_names_the_board(tmp_path):

@@ -292,7 +292,7 @@ def build_parser(solver: str | None = None, player: str | None = None) -> Parser
     build.add_argument("--format", choices=("npz", "parquet"), help="of the shards (default: npz)")
     build.add_argument("--shard-size", type=at_least(1), default=65536, metavar="N",
                        help="puzzles in a shard (default: 65536)")  # fmt: skip
-    clear_of = "puzzles whose solutions must not occur, up to symmetry (9x9); may be repeated"
+    clear_of = "puzzles whose solutions must not occur, up to symmetry (9x9), or a shipped set; may be repeated"
     build.add_argument("--exclude", metavar="FILE", action="append", default=[], help=clear_of)
     build.add_argument("--resume", action="store_true", help="go on with an interrupted build")
 

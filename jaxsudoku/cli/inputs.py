@@ -113,7 +113,7 @@ def _is_puzzle(text: str) -> bool:
     if _DIGITS.fullmatch(joined):
         return True
     try:
-        parse(joined)
+        parse(text if "\n" in text.strip() else joined)
     except ValueError:
         return False
     return True

@@ -19,8 +19,8 @@ BOARD_COLUMN = "board"
 
 _COMMENT = re.compile(rb"#[ \t]*([a-z][a-z ]*?)[ \t]*:[ \t]*(.*)")
 _BOARD_COMMENT = re.compile(rb"^#[ \t]*board[ \t]*:[ \t]*(.*)", re.MULTILINE)
-#: Names in a column that are boards. Numbers are not: they may number anything.
-_BOARD_NAME = re.compile(r"(classic|diagonal|windoku)(-\d+)?|\d+x\d+|jigsaw:.*")
+#: Names in a column that are boards. Numbers are not, as they may number anything, nor is 9x9, which may be a size.
+_BOARD_NAME = re.compile(r"(classic|diagonal|windoku)(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*")
 _PROPER = re.compile(r"\b(minimal|unique|proper)\b")
 
 
