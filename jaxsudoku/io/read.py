@@ -304,7 +304,7 @@ def _side_of(data: bytes) -> int:
     widths = [{len(row.split()), len(b"".join(row.split()))} for line in lines if (row := frameless(line))]
     drawn = [width for width in (widths[-1] if widths else ()) if 1 < width <= sum(width in row for row in widths)]
     if drawn:
-        return drawn[0]
+        return max(drawn)  # of "12|34" the cells, not the two parts
     numbers = lines[0].replace(b",", b" ").split()
     single = len(numbers) > 1 and all(len(number) <= 2 for number in numbers)
     cells = len(numbers) if single else len(re.split(rb"[\s,;#]", lines[0].strip())[0])

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+import numpy as np
+
 from .chunk import PuzzleFileError
 from .compression import MAGIC_LENGTH, compression_of, decompress
 
@@ -89,10 +91,12 @@ def unified_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if BOM[:1] in piece:
             piece = piece.replace(b"\n" + BOM, b"\n")
         if held or b"\r" in piece:
-            piece = held + piece
-            whole = len(piece.rstrip(b"\r"))  # what follows returns at the end is still to come
-            piece, held = piece[:whole], piece[whole:]
-            if piece.count(b"\r") != piece.count(b"\r\n"):
+            piece, held = held + piece, b""
+            if piece.endswith(b"\r"):  # what follows it is still to come
+                whole = len(piece.rstrip(b"\r"))
+                piece, held = piece[:whole], piece[whole:]
+            raw = np.frombuffer(piece, np.uint8)
+            if ((raw[:-1] == ord("\r")) & (raw[1:] != ord("\n"))).any():
                 piece = _LONE_RETURN.sub(b"\n", piece)
         yield piece
     if held:
