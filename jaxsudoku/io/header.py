@@ -123,7 +123,7 @@ class BoardCheck:
           block: whole lines.
           line: number of the first one.
         """
-        if b"board" in block:
+        if b"#" in block and b"board" in block:  # the first is found in a tenth of the time
             for match in _BOARD_COMMENT.finditer(block):
                 named = match[1].decode(errors="replace").strip()
                 if (other := self._other(named)) is not None:
