@@ -381,6 +381,11 @@ def test_line_ends_and_encodings(data, block, monkeypatch):
     np.testing.assert_array_equal(read(data).grids, GRIDS)
 
 
+def test_parse_refuses_a_malformed_record():
+    with pytest.raises(ValueError, match="the first record is malformed"):
+        parse("id;quizzes\n]\r]\r\r\n")
+
+
 def test_a_drawing_with_boxes_apart_is_one_puzzle():
     drawing = "\n".join(f"|{PUZZLE[row : row + 2]}|{PUZZLE[row + 2 : row + 4]}|" for row in range(0, 16, 4))
     np.testing.assert_array_equal(parse(drawing), GRIDS[0])

@@ -104,11 +104,14 @@ def read_fields(header: bytes, record: bytes, dialect: Dialect) -> dict[str, str
     """The fields of a record by the names in the header, the puzzle by the name "puzzle".
 
     Raises:
-      PuzzleFileError: as ``choose_columns`` does.
+      PuzzleFileError: as ``choose_columns`` does; the record is malformed.
     """
     names = _names(header, dialect.delimiter)
     puzzle = choose_columns(names, "header", column=dialect.column).puzzle
-    fields = _fields(record, dialect.delimiter)
+    try:
+        fields = _fields(record, dialect.delimiter)
+    except csv.Error as error:
+        raise PuzzleFileError(f"the first record is malformed ({error})") from error
     found = dict(zip(names, fields, strict=False))
     if puzzle < len(fields):
         found["puzzle"] = fields[puzzle]
