@@ -68,6 +68,7 @@ def make(name: str) -> bytes:
     minimal = "" if "clues" in wishes else ", minimal"
     about = {
         "puzzles": f"{len(made.puzzles)} of {made.clues.min()} to {made.clues.max()} clues{minimal}",
+        "solutions": "1",
         "board": board_name,
         "grades": ", ".join(f"{number} {of}" for of, number in zip(GRADES, numbers, strict=True) if number),
         "made by": f'js.generate({SEED}, {count}, js.Board.named("{board_name}"){asked})',

@@ -15,10 +15,13 @@ import functools
 import math
 import operator
 import re
+import string
 from collections.abc import Iterable, Sequence
 from typing import cast
 
 import numpy as np
+
+from jaxsudoku.suggestions import did_you_mean
 
 #: Widest board: the set of digits of a house fits one 32-bit word.
 MAX_SIDE = 32
@@ -138,9 +141,26 @@ class Board:
             return getattr(cls, match[1])(int(match[2] or 9))
         if text.isdecimal():
             return cls.classic(int(text))
+        hint = did_you_mean(text, ("classic", "diagonal", "windoku"))
         raise ValueError(
-            f"unknown board {name!r}: name a side (9, 16), a box shape (3x4), diagonal, windoku, or jigsaw:LABELS"
+            f"unknown board {name!r}: name a side (9, 16), a box shape (3x4), diagonal, windoku, or jigsaw:LABELS{hint}"
         )
+
+    @property
+    def name(self) -> str | None:
+        """The name by which ``Board.named`` makes this board; None where no name does."""
+        candidates = [str(self.side), "diagonal", "windoku", f"diagonal-{self.side}", f"windoku-{self.side}"]
+        if self.box is not None:
+            candidates.insert(1, f"{self.box[0]}x{self.box[1]}")
+        else:
+            labels = np.array(list(string.ascii_letters))[np.asarray(self.regions).reshape(self.side, self.side)]
+            candidates = ["jigsaw:" + "/".join(map("".join, labels.tolist()))]
+        return next((name for name in candidates if _is_named(self, name)), None)
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether it is the board that ``Board.classic`` makes of its side alone."""
+        return _is_named(self, str(self.side))
 
     # ------------------------------------------------------------------ sizes
 
@@ -315,6 +335,13 @@ def _has_boxes(side: int) -> bool:
 
 
 # ---------------------------------------------------------------------- checks
+
+
+def _is_named(board: Board, name: str) -> bool:
+    try:
+        return Board.named(name) == board
+    except ValueError:
+        return False
 
 
 def _squarest_box(side: int) -> tuple[int, int]:

@@ -166,6 +166,12 @@ def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
     return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
 
 
+def second_solution_kernel(budget: int = 1 << 16) -> PuzzleKernel:
+    """Counts solutions up to 2 within so many nodes of a puzzle; int32[B], of which only 2 is certain."""
+    config = solvers.make_config(solvers.get("exact"), budget=budget)
+    return PuzzleKernel(_count, "exact", config, (2,))
+
+
 def _solve_and_judge(
     board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, *network: Network
 ) -> Solution:

@@ -234,8 +234,8 @@ def _search(
     else:
         allowance = None if budget is None else jnp.full(puzzles.shape[0], budget, jnp.int32)
         found = _attempt(plan, puzzles, seeds, excluded, allowance)[0]
-    # No value changes, as such rows are invalid anyway. An elementwise operation on the puzzles makes XLA shard the results
-    # like them; those of a loop alone are replicated.
+    # No value changes, as such rows are invalid anyway. But an elementwise operation on the puzzles makes XLA shard the
+    # results like them; those of a loop alone are replicated.
     padding = puzzles[:, 0] > plan.board.side
     return Search(
         jnp.where(padding[:, None], jnp.uint8(0), found.grids),

@@ -26,6 +26,7 @@ from jaxsudoku.batches import Engine, default_batch_size
 from jaxsudoku.board import Board
 from jaxsudoku.fill import random_grids
 from jaxsudoku.solution import Status
+from jaxsudoku.suggestions import did_you_mean
 
 #: Attempts at each puzzle before generation gives up.
 ATTEMPTS = 200
@@ -80,7 +81,8 @@ class GenerateConfig:
         before, more.
       minimal: whether no clue may be superfluous; always so where no number of clues is wished for. Under a pattern: no
         set of clues that belong together. From 12x12 up: as far as proofs go that take 20,000 nodes.
-      rating: (lowest, highest) rating, each None where there is no bound.
+      rating: (lowest, highest) rating, each None where there is no bound; or one of ``rating.GRADES``, such as "hard",
+        which is kept as its range.
       pattern: a symmetry of the places of clues, one of ``PATTERNS``.
       steps: steps of the search in the neighbourhood that each attempt makes towards fewer clues or a higher rating;
         None for 256 where the rating is bounded from below, else 0.
@@ -89,7 +91,7 @@ class GenerateConfig:
 
     clues: int | tuple[int | None, int | None] | None = None
     minimal: bool = False
-    rating: tuple[float | None, float | None] | None = None
+    rating: tuple[float | None, float | None] | str | None = None
     pattern: str = "none"
     steps: int | None = None
     attempts: int = ATTEMPTS
@@ -99,6 +101,8 @@ class GenerateConfig:
         for name in ("clues", "rating"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
+        if isinstance(self.rating, str):
+            object.__setattr__(self, "rating", rating.grade_range(self.rating))
         if self.rating is not None and not (isinstance(self.rating, tuple) and len(self.rating) == 2):
             raise ValueError(f"rating must be a range from low to high, not {self.rating}")
         ends = self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
@@ -111,7 +115,8 @@ class GenerateConfig:
         if not low <= high:
             raise ValueError(f"rating must be a range from low to high, not {self.rating}")
         if self.pattern not in PATTERNS:
-            raise ValueError(f"unknown pattern {self.pattern!r}: choose one of {', '.join(PATTERNS)}")
+            hint = did_you_mean(self.pattern, PATTERNS)
+            raise ValueError(f"unknown pattern {self.pattern!r}: choose one of {', '.join(PATTERNS)}{hint}")
         if self.steps is not None and self.steps < 0:
             raise ValueError(f"steps must be at least 0, not {self.steps}")
         if self.steps and self.rating_range()[0] <= 0 and most == 1 << 30:
@@ -126,7 +131,7 @@ class GenerateConfig:
 
     def rating_range(self) -> tuple[float, float]:
         """The lowest and the highest rating."""
-        low, high = self.rating or (None, None)
+        low, high = self.rating if isinstance(self.rating, tuple) else (None, None)
         return (0.0 if low is None else float(low), math.inf if high is None else float(high))
 
     @property

@@ -21,6 +21,7 @@ from jax import Array, lax
 from jaxsudoku.board import Board, House, board_of_planes
 from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
 from jaxsudoku.sharding import vary_as
+from jaxsudoku.suggestions import did_you_mean
 
 #: Rule levels, each with all that the one before it does.
 RULES = ("none", "naked", "singles", "locked")
@@ -193,7 +194,7 @@ def _confined_elsewhere(board: Board, cells: Array) -> Array:
 
 def _check_rules(rules: str) -> None:
     if rules not in RULES:
-        raise ValueError(f"unknown rules {rules!r}: choose one of {', '.join(RULES)}")
+        raise ValueError(f"unknown rules {rules!r}: choose one of {', '.join(RULES)}{did_you_mean(rules, RULES)}")
 
 
 def _view(board: Board, planes: Array) -> Array:

@@ -25,6 +25,7 @@ from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
+from jaxsudoku.suggestions import did_you_mean
 
 #: Searches of a puzzle whose branch nodes are averaged.
 SEARCHES = 8
@@ -102,6 +103,27 @@ def grade(ratings: Any) -> np.ndarray:
     ratings = np.asarray(ratings)
     grades = np.where(ratings > 0, 1 + np.searchsorted(_BOUNDS, ratings, side="right"), 0)
     return np.where(np.isnan(ratings), -1, grades).astype(np.int8)
+
+
+def grade_range(name: str) -> tuple[float, float | None]:
+    """The lowest and the highest rating of a grade, both included; no highest one of the last grade.
+
+    Ratings are means of ``SEARCHES`` whole numbers, as ``rate`` and ``generate`` give them.
+
+    Args:
+      name: one of ``GRADES``; dashes stand for spaces.
+
+    Raises:
+      ValueError: there is no such grade.
+    """
+    grades = [word.replace(" ", "-") for word in GRADES]
+    wanted = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    if wanted not in grades:
+        raise ValueError(f"unknown grade {name!r}: choose one of {', '.join(grades)}{did_you_mean(wanted, grades)}")
+    edges = (0.0, 1 / SEARCHES, *_BOUNDS, None)
+    low, after = edges[grades.index(wanted) : grades.index(wanted) + 2]
+    assert low is not None
+    return low, None if after is None else after - 1 / SEARCHES
 
 
 def branch_nodes(

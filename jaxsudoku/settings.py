@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from jaxsudoku.board import Board
+from jaxsudoku.suggestions import did_you_mean
 
 #: The most that an integer setting may be, and where counts of grids and nodes stop: kernels count in int32.
 MOST = 2**31 - 1
@@ -31,7 +32,8 @@ def settings_of(config: type, whose: str, **options: Any) -> Any:
     """
     names = [field.name for field in dataclasses.fields(config)]
     if unknown := sorted(set(options) - set(names)):
-        raise ValueError(f"the {whose} has no option {', '.join(unknown)}; it has {', '.join(names) or 'none'}")
+        hint = did_you_mean(unknown[0], names)
+        raise ValueError(f"the {whose} has no option {', '.join(unknown)}; it has {', '.join(names) or 'none'}{hint}")
     return config(**options)
 
 
@@ -42,7 +44,8 @@ def one_of(config: object, name: str, options: tuple[str, ...]) -> None:
       ValueError: it is none of them; the message lists them.
     """
     if getattr(config, name) not in options:
-        raise ValueError(f"unknown {name} {getattr(config, name)!r}: choose one of {', '.join(options)}")
+        value = getattr(config, name)
+        raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(options)}{did_you_mean(value, options)}")
 
 
 def at_least(config: object, **lowest: float) -> None:

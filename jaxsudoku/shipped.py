@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.io import read_puzzles
+from jaxsudoku.suggestions import did_you_mean
 
 _ENDING = ".txt"
 
@@ -34,7 +35,7 @@ def load(name: str) -> np.ndarray:
     Raises:
       ValueError: nothing of that name is shipped; the message lists the names.
     """
-    return read_puzzles(io.BytesIO(_read(name)), board(name))
+    return read_puzzles(io.BytesIO(read(name)), board(name))
 
 
 def board(name: str) -> Board:
@@ -46,19 +47,22 @@ def about(name: str) -> dict[str, str]:
     """What the comments of a file say, by keyword; raises as ``load`` does.
 
     Returns:
-      ``puzzles``: how many, of how many clues, and whether they are minimal. ``board``: as ``Board.named`` takes it.
+      ``puzzles``: how many, of how many clues, and whether they are minimal. ``solutions``: of each puzzle, "1".
+      ``board``: as ``Board.named`` takes it.
       ``grades``: how many are of which of ``datasets.GRADES``, with commas between. ``made by``: the call.
     """
-    lines = _read(name).decode().splitlines()
+    lines = read(name).decode().splitlines()
     comments = (line.removeprefix("#").partition(":") for line in lines if line.startswith("#"))
     return {keyword.strip(): said.strip() for keyword, _, said in comments}
 
 
+def read(name: str) -> bytes:
+    """The file of that name, as ``io.read_puzzles`` reads it; raises as ``load`` does."""
+    if name not in names():
+        hint = did_you_mean(name, names())
+        raise ValueError(f"no puzzles {name!r} are shipped: choose one of {', '.join(names())}{hint}")
+    return (_folder() / (name + _ENDING)).read_bytes()
+
+
 def _folder() -> resources.abc.Traversable:
     return resources.files("jaxsudoku") / "puzzles"
-
-
-def _read(name: str) -> bytes:
-    if name not in names():
-        raise ValueError(f"no puzzles {name!r} are shipped: choose one of {', '.join(names())}")
-    return (_folder() / (name + _ENDING)).read_bytes()

@@ -27,6 +27,7 @@ from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.grid import is_solved
 from jaxsudoku.settings import at_least, one_of, settings_of, whole_words
 from jaxsudoku.solution import Solution, Status
+from jaxsudoku.suggestions import did_you_mean
 
 #: Puzzles that the judge looks at together: few enough for their houses to stay in a CPU's cache.
 _JUDGED_TOGETHER = 2048
@@ -193,7 +194,7 @@ def get(name: str) -> Solver:
       ValueError: there is none; the message lists those there are.
     """
     if name not in SOLVERS:
-        raise ValueError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}")
+        raise ValueError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}{did_you_mean(name, SOLVERS)}")
     return SOLVERS[name]
 
 

@@ -20,6 +20,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The rooms of the house, lowest first. A room (a module, or a sub-package with all in it) imports from lower levels
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
+    ("suggestions",),
     ("arrays", "board", "files", "locks", "pictures"),
     ("settings", "solution", "keys"),
     ("io", "drawing", "grid", "mixing", "planes", "sharding"),
@@ -43,7 +44,9 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
-WITHOUT_JAX = ("arrays", "board", "settings", "files", "locks", "io", "drawing", "pictures", "shipped", "solution")
+WITHOUT_JAX = (
+    "arrays", "board", "settings", "files", "locks", "io", "drawing", "pictures", "shipped", "solution", "suggestions",
+)  # fmt: skip
 
 
 def _module(path: Path) -> str:
@@ -112,7 +115,11 @@ def test_imports_run_downwards(module):
 @pytest.mark.parametrize(
     ("module", "source", "fault"),
     [
-        ("jaxsudoku.grid", "from jaxsudoku.exact import solve", "'exact' (level 6) stands above 'grid'"),
+        (
+            "jaxsudoku.grid",
+            "from jaxsudoku.exact import solve",
+            f"'exact' (level {LEVEL['exact']}) stands above 'grid'",
+        ),
         ("jaxsudoku.grid", "import jaxsudoku.exact", "stands above"),
         ("jaxsudoku.grid", "def f():\n  from jaxsudoku import exact", "jaxsudoku.grid:2 imports jaxsudoku.exact"),
         ("jaxsudoku.grid", "from . import exact", "stands above"),

@@ -219,7 +219,7 @@ def test_summary_as_json(capsys, puzzles, tmp_path):
     assert set(summary) == {
         "puzzles", "already_answered", "counts", "startup_seconds", "compile_seconds", "seconds", "puzzles_per_second",
         "error", "device", "solver", "config", "board", "limit", "network",
-        "network_calls", "errors", "versions",
+        "network_calls", "errors", "several", "versions",
     }  # fmt: skip
     assert summary["network"] is summary["network_calls"] is summary["errors"] is None
     assert (summary["solver"], summary["board"], summary["error"]) == ("exact", "4x4 with 2x2 boxes", None)

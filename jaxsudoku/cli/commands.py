@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.io import NUMBERS, Chunk, PuzzleFileError, SolutionWriter, open_output, read_chunks
+from jaxsudoku.io import NUMBERS, Chunk, PuzzleFile, PuzzleFileError, SolutionWriter, mark_board, open_output
 from jaxsudoku.solution import Solution, Status
 
 from . import flags
 from .clash import clashing
 from .counts import CountWriter
 from .failure import UsageError, as_usage, described
-from .files import named, open_input
+from .files import named
 from .history import HistoryWriter
+from .inputs import opened
 from .progress import Screen
 from .report import BadLines, Summary, device_of
 from .stop import Signals, Stop, go_on
+from .uniqueness import Uniqueness
 
 #: What may become of a line of ``solve``'s input, in the order of the summary.
 _OUTCOMES = ("solved", "unsatisfiable", "invalid", "unsolved", "malformed")
@@ -32,7 +34,7 @@ _OUTCOMES = ("solved", "unsatisfiable", "invalid", "unsolved", "malformed")
 
 def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Solves; the exit status."""
-    with open_input(args.input) as source:
+    with opened(args) as puzzles:
         with as_usage():
             shared = _networks(args)  # before the output is made, which an unknown network would leave empty
             if args.history and args.resume:
@@ -49,7 +51,7 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
             )
         try:
             with history:
-                return _answer(args, source, sink, signals, began, shared, history)
+                return _answer(args, puzzles, sink, signals, began, shared, history)
         except Stop as stop:
             if args.output != "-":
                 stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on(args.argv)}"
@@ -60,11 +62,11 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
 
 def count(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Counts; the exit status."""
-    with open_input(args.input) as source:
+    with opened(args) as puzzles:
         with as_usage():
             sink = CountWriter(args.output, args.force, args.input)
         try:
-            return _answer(args, source, sink, signals, began)
+            return _answer(args, puzzles, sink, signals, began)
         finally:
             sink.abandon()
 
@@ -80,7 +82,7 @@ def _networks(args: argparse.Namespace) -> tuple[Any, ...]:
 
 def _answer(
     args: argparse.Namespace,
-    source: Any,
+    puzzles: PuzzleFile,
     sink: SolutionWriter | CountWriter,
     signals: Signals,
     began: float,
@@ -108,9 +110,12 @@ def _answer(
         engine = Engine(kernel, args.board, args.seed, args.batch_size, shared=shared)
 
     bad = BadLines(screen, named(args.input), args.board)
+    uniqueness = None
+    if args.claimed and not counting and solver == "exact":
+        uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices)
     totals = Totals(sink.done + 1, history)
-    run = Run(engine, screen, bad, signals, totals.told)
-    batches = Batches(read_chunks(source, args.board, chunk_size=engine.batch_size), engine)
+    run = Run(engine, screen, bad, signals, totals.told, uniqueness)
+    batches = Batches(mark_board(puzzles.chunks(engine.batch_size), args.board), engine)
     if sink.done and not args.quiet:
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")
     if (told := solvers.get(solver).told) and not args.quiet:
@@ -125,10 +130,15 @@ def _answer(
         raise
     except (OSError, PuzzleFileError) as error:
         failure = described(error)
-    seconds = run.tally.seconds
+    seconds = run.tally.seconds - (uniqueness.seconds if uniqueness is not None else 0)
     bad.finish()
     screen.clear()
     outcomes = ("invalid", "malformed") if counting else _OUTCOMES
+    several = None
+    if args.claimed and counting and args.limit > 1:
+        several = sum(often for outcome, often in run.tally.counts.items() if outcome.isdecimal() and int(outcome) > 1)
+    elif uniqueness is not None:
+        several = uniqueness.several
     summary = Summary(
         puzzles=run.tally.puzzles,
         already_answered=sink.done,
@@ -145,6 +155,7 @@ def _answer(
         limit=args.limit if counting else None,
         network=(args.network or driver.NETWORK) if shared else None,
         network_calls=totals.sums["network_calls"] if shared else None,
+        several=several,
         errors=totals.sums["errors"] if solvers.get(solver).graded and not counting else None,
     )
     if args.json:

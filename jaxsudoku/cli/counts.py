@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from jaxsudoku.io import Chunk, open_lines
+from jaxsudoku.io import Chunk, check_suffix, open_lines
 
+from .failure import as_usage
 from .files import named_errors
 
 
@@ -23,12 +24,15 @@ class CountWriter:
       done: 0, as counting always starts anew.
 
     Raises:
+      UsageError: the output has the suffix of compressed files.
       ValueError: the output is the input.
       OSError: it exists, or can't be written.
     """
 
     def __init__(self, target: str, force: bool, source: str) -> None:
         self.done = 0
+        with as_usage():
+            check_suffix(target)
         self._name = "<stdout>" if target == "-" else target
         self._lines = open_lines(target, "text", False, (), reads=(source,), force=force, resumable=False)
 

@@ -8,17 +8,18 @@ import dataclasses
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxsudoku import pictures
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, LineError, PuzzleFileError, read_chunks, read_grid_column
+from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, read_grid_column
 
 from .clash import clashing, describe_unsolved, unsolved
 from .failure import as_usage, described
-from .files import check_output, check_printed, named, open_input, put
+from .files import check_output, check_printed, named, put
+from .inputs import opened
 from .progress import started
 from .report import BadLines, counted, device_of, versions
 from .stop import Signals
@@ -33,12 +34,12 @@ _SOLUTIONS = ("solution", "solutions")
 
 def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Evaluates; the exit status."""
-    check_printed(args.input)
-    outputs = ["-"]
-    for path in filter(None, (args.json, args.plot)):
-        check_output("output", path, [args.input], outputs, args.force)
-        outputs.append(path)
-    with open_input(args.input) as source:
+    with opened(args) as puzzles:
+        check_printed(args.input)
+        outputs = ["-"]
+        for path in filter(None, (args.json, args.plot)):
+            check_output("output", path, [args.input], outputs, args.force)
+            outputs.append(path)
         screen = started(args.quiet)
         import jax
 
@@ -51,7 +52,7 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
             overrides = {name: getattr(args, name) for name in _OVERRIDES if getattr(args, name) is not None}
             network = networks.load_network(args.network, args.board, **overrides)
         bad = BadLines(screen, named(args.input), args.board)
-        table = _read(args, source, bad)
+        table = _read(args, puzzles, bad)
         bad.finish()
     clock = time.perf_counter()
     try:
@@ -120,7 +121,7 @@ class _Table(NamedTuple):
     failure: str | None
 
 
-def _read(args: argparse.Namespace, source: BinaryIO | str, bad: BadLines) -> _Table:
+def _read(args: argparse.Namespace, source: PuzzleFile, bad: BadLines) -> _Table:
     """Reads the puzzles and what is known of them, all up to the limit; reports what is no puzzle or no solution."""
     board: Board = args.board
     columns: dict[str, list[np.ndarray]] = collections.defaultdict(list)
@@ -129,7 +130,7 @@ def _read(args: argparse.Namespace, source: BinaryIO | str, bad: BadLines) -> _T
     malformed = wrong = 0
     failure = None
     try:
-        for chunk in _first(read_chunks(source, board, keep=_SOLUTIONS), args.limit):
+        for chunk in _first(source.chunks(keep=_SOLUTIONS), args.limit):
             clashes = chunk.good & clashing(board, chunk.grids)
             known, causes = _labels(chunk)
             solutions = known["solution"]
@@ -140,7 +141,7 @@ def _read(args: argparse.Namespace, source: BinaryIO | str, bad: BadLines) -> _T
                 for row in np.flatnonzero(faulty).tolist()
             }
             malformed, wrong = malformed + len(chunk.errors) + len(causes), wrong + len(wrongs)
-            chunk = _marked(chunk, causes | wrongs, named(args.input))
+            chunk = chunk.refused(causes | wrongs, named(args.input))
             bad.add(chunk, np.flatnonzero(clashes & chunk.good))
             for name, values in {"puzzle": chunk.grids, **known}.items():
                 columns[name].append(values[chunk.good])
@@ -185,11 +186,3 @@ def _labels(chunk: Chunk) -> tuple[dict[str, np.ndarray], dict[int, str]]:
                 except ValueError:
                     causes.setdefault(row, f"the {name} {value!r} is no number")
     return known, {row: cause for row, cause in causes.items() if chunk.good[row]}
-
-
-def _marked(chunk: Chunk, causes: dict[int, str], source: str) -> Chunk:
-    """The chunk with further rows that are malformed, for these causes."""
-    good = chunk.good.copy()
-    good[list(causes)] = False
-    errors = [*chunk.errors, *(LineError(source, int(chunk.lines[row]), cause) for row, cause in causes.items())]
-    return dataclasses.replace(chunk, good=good, errors=tuple(sorted(errors, key=lambda error: error.line)))

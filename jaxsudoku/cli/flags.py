@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
+from jaxsudoku.suggestions import did_you_mean
 
 from . import mastermind_flags
 from .fields import add_config
 from .history import RECORDED
 from .report import QUOTED
-from .values import add_seed, at_least, board, bounds, output
+from .values import add_seed, at_least, board, bounds, output, rating
 
 _EPILOG = """\
 examples:
   jaxsudoku solve puzzles.txt --output solved.txt
+  jaxsudoku solve 9x9-hard --output solved.txt
   jaxsudoku solve puzzles.csv.gz --output solved.csv.gz --resume
   zcat puzzles.csv.gz | jaxsudoku solve - > solved.txt
   jaxsudoku solve sixteen.txt --board 16 --output solved.parquet
@@ -37,8 +40,12 @@ examples:
 """
 
 _INPUT = """\
-input: a puzzle a line (0 or . for a blank cell; spaced numbers on boards beyond 9x9), CSV or Parquet with a column
-named puzzle, or drawn grids; all but Parquet may be compressed by gzip.
+input: a puzzle a line (0 or . for a blank cell; letters or spaced numbers on boards beyond 9x9); CSV (separated by
+commas, semicolons or tabs), JSON lines or Parquet with a column or key named puzzle, or by --column; or drawn grids.
+All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as
+9x9-hard, if there is no such file, means puzzles that ship with the package; puzzles may be given inline.
+board: a file that names its board, by a line `# board: windoku` at its top or in a column named board, is read for it;
+a --board that contradicts is an error.
 """
 
 _STATUSES = f"""\
@@ -72,13 +79,15 @@ _SOLVE_EPILOG = f"""\
 examples:
   jaxsudoku solve puzzles.txt --output solved.txt
   zcat puzzles.csv.gz | jaxsudoku solve - --format csv > solved.csv
+  jaxsudoku solve 4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......
+  jaxsudoku solve sudoku.csv.zst --column quiz --output solved.csv
   jaxsudoku solve puzzles.txt --budget 1000 --json > /dev/null
   jaxsudoku solve puzzles.txt --solver iterative --restarts 4 --output solved.csv
 
 {_INPUT}
 output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and
 iterations, of a solver with a network network_calls, of one that works on full grids errors, then the further columns
-of the input.
+of the input, and a column board for boards that are not classic.
 
 {_RESUMABLE_ENDING}"""
 
@@ -107,11 +116,13 @@ examples:
   jaxsudoku generate 100000 --minimal --output minimal.csv
   jaxsudoku generate 1000 --board 16 --clues 110 --seed 7 --output big.csv
   jaxsudoku generate 5000 --rating 20: --output hard.csv
+  jaxsudoku generate 500 --rating very-hard --output hard.txt
   jaxsudoku generate 10 --pattern half-turn --format text
 
-output: the columns puzzle, solution, clues and rating; as text a puzzle a line. Each puzzle has exactly one solution.
-The same seed gives the same puzzles on every machine, and the first of many are those of few. So --resume goes on with
-an output of the same arguments, also to a larger COUNT; the first and the last puzzles there are made again to see that
+output: the columns puzzle, solution, clues and rating; as text a puzzle a line. Boards that are not classic are named:
+in a column board, as text by a line `# board: windoku` at the top. Each puzzle has exactly one solution. The same
+seed gives the same puzzles on every machine, and the first of many are those of few. So --resume goes on with an
+output of the same arguments, also to a larger COUNT; the first and the last puzzles there are made again to see that
 they are the same.
 
 {_MAKING_ENDING}"""
@@ -160,6 +171,9 @@ by rules, number of clues, and rating; and how well the value foretells whether 
 {_ENDING}"""
 
 
+_INPUT_HELP = "file of puzzles, - for the standard input, name of a shipped set, or a puzzle itself"
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
@@ -167,7 +181,16 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"jaxsudoku: error: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"jaxsudoku: error: {message}{self._hint(message)} (see {self.prog} --help)\n")
+
+    def _hint(self, message: str) -> str:
+        """What was meant by an unknown word, which argparse tells in its message alone."""
+        if match := re.search(r"unrecognized arguments: (--[^\s=]+)", message):
+            return did_you_mean(match[1], self._option_string_actions)
+        if match := re.search(r"argument ([^:]*): invalid choice: '([^']*)'", message):
+            named = [action for action in self._actions if match[1] in (*action.option_strings, action.metavar)]
+            return did_you_mean(match[2], [str(choice) for action in named for choice in action.choices or ()])
+        return ""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -178,7 +201,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """
     if argv and argv[0] == "mastermind":
         player = mastermind_flags.player_in(argv)
-        return mastermind_flags.with_config(build_parser(player=player).parse_args(argv), player)
+        args, unknown = build_parser(player=player).parse_known_args(argv)
+        _refuse(args, unknown)
+        return mastermind_flags.with_config(args, player)
     # Without a solver's flags first: most errors are found, and most commands understood, before JAX is loaded.
     if not {"-h", "--help"} & set(argv) or argv[0] not in ("solve", "count"):
         args, unknown = build_parser().parse_known_args(argv)
@@ -186,11 +211,19 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         if plain and not unknown:
             return args
         if args.command == "show":
-            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            _refuse(args, unknown)
     name = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     name.add_argument("--solver", default="exact", nargs="?", const="exact")
     solver = name.parse_known_args(argv)[0].solver if argv[0] == "solve" else "exact"
-    return with_config(build_parser(solver).parse_args(argv), solver)
+    args, unknown = build_parser(solver).parse_known_args(argv)
+    _refuse(args, unknown)
+    return with_config(args, solver)
+
+
+def _refuse(args: argparse.Namespace, unknown: Sequence[str]) -> None:
+    """Ends the program if there are unknown arguments; the sub-command's parser knows what may have been meant."""
+    if unknown:
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
 
 
 def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
@@ -262,7 +295,7 @@ def build_parser(solver: str | None = None, player: str | None = None) -> Parser
     build.add_argument("--format", choices=("npz", "parquet"), help="of the shards (default: npz)")
     build.add_argument("--shard-size", type=at_least(1), default=65536, metavar="N",
                        help="puzzles in a shard (default: 65536)")  # fmt: skip
-    clear_of = "puzzles whose solutions must not occur, up to symmetry (9x9); may be repeated"
+    clear_of = "puzzles whose solutions must not occur, up to symmetry (9x9), or a shipped set; may be repeated"
     build.add_argument("--exclude", metavar="FILE", action="append", default=[], help=clear_of)
     build.add_argument("--resume", action="store_true", help="go on with an interrupted build")
 
@@ -311,18 +344,22 @@ def _network_help(solver: str | None) -> str:
 def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = True, named: bool = False) -> Parser:
     """A sub-command that reads puzzles, whose input may be named by --puzzles too, or that makes a number of them."""
     parser = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", epilog=epilog)
-    if named:
+    if named:  # one input alone, as argparse allows no more in a group
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("input", metavar="INPUT", nargs="?", default=argparse.SUPPRESS,
-                            help="file of puzzles, - for the standard input")  # fmt: skip
+        source.add_argument("input", metavar="INPUT", nargs="?", default=argparse.SUPPRESS, help=_INPUT_HELP)
         source.add_argument("--puzzles", dest="input", metavar="INPUT", help="the same, under a name")
     elif reads:
-        parser.add_argument("input", metavar="INPUT", help="file of puzzles, - for the standard input")
+        parser.add_argument("input", metavar="INPUT", nargs="+", help=f"{_INPUT_HELP}; of these also several")
     else:
         parser.add_argument("count", metavar="COUNT", type=at_least(1), help="how many puzzles")
-    parser.add_argument("--board", type=board, default=Board.classic(9), metavar="BOARD",
-                        help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), or jigsaw: and a "
-                             "label for each cell, rows parted by / (default: 9)")  # fmt: skip
+    told = "that which the input names, or else 9" if named or reads else "9"
+    parser.add_argument("--board", type=board, default=None if named or reads else Board.classic(9), metavar="BOARD",
+                        help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), jigsaw: and a "
+                             "label for each cell, rows parted by /, or the name of a shipped set (jigsaw-9x9) "
+                             f"(default: {told})")  # fmt: skip
+    if named or reads:
+        parser.add_argument("--column", metavar="NAME",
+                            help="column of puzzles in a table, key in JSON lines (default: puzzle)")  # fmt: skip
     parser.set_defaults(parser=parser, config=None, guided=False, numbers=())
     return parser
 
@@ -334,8 +371,9 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
                              "puzzle has)")  # fmt: skip
     parser.add_argument("--minimal", action="store_true",
                         help="no clue may be superfluous; always so without --clues")  # fmt: skip
-    parser.add_argument("--rating", type=bounds(float), metavar="A:B",
-                        help="range of ratings, see `jaxsudoku rate`, with either end left out")  # fmt: skip
+    parser.add_argument("--rating", type=rating, metavar="A:B|GRADE",
+                        help="range of ratings, see `jaxsudoku rate`, with either end left out; or easy, medium, hard, "
+                             "very-hard or extreme")  # fmt: skip
     parser.add_argument("--pattern", default="none", metavar="NAME",
                         help="symmetry of the places of clues: half-turn, quarter-turn, left-right, top-bottom, "
                              "diagonal, antidiagonal or full (default: none)")  # fmt: skip

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxsudoku.io import (
+    BOARD_COLUMN,
     TABLE_SAMPLE,
     Chunk,
     PuzzleFileError,
@@ -25,13 +26,16 @@ from jaxsudoku.io import (
     check_new,
     check_target,
     grid_column,
-    read_chunks,
+    header_lines,
+    mark_board,
+    marked_board,
 )
 from jaxsudoku.locks import check_unlocked
 
 from .clash import clashing
 from .failure import UsageError, as_usage, described
-from .files import named, open_input
+from .files import named
+from .inputs import opened, read_all
 from .progress import Screen, started
 from .report import BadLines, counted, device_of, listed, versions
 from .stop import Signals, Stop, go_on
@@ -55,9 +59,10 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     screen = started(args.quiet)
     from jaxsudoku.generation import GenerateConfig, Generator
 
+    columns = _MADE if marked_board(args.board) is None else {**_MADE, BOARD_COLUMN: object}
     with as_usage():
         generator = Generator(args.seed, args.board, GenerateConfig(**_wishes(args)), args.batch_size)
-        sink = _table(args, _MADE)
+        sink = _table(args, columns)
     with _resumable(args, sink):
         _check_made(args, sink, generator)
         return _generate(args, sink, generator, screen, signals, began)
@@ -69,6 +74,7 @@ def _generate(
     from jaxsudoku.generation import GenerationError
     from jaxsudoku.rating import GRADES, grade
 
+    board_name = marked_board(args.board)
     counts: collections.Counter[str] = collections.Counter()
     failure, clock = None, time.perf_counter()
     # in stretches, so that memory is flat and what is made is soon written
@@ -89,6 +95,7 @@ def _generate(
                         "solution": grid_column(made.solutions, args.board),
                         "clues": made.clues,
                         "rating": made.rating,
+                        **({} if board_name is None else {BOARD_COLUMN: [board_name] * len(made.clues)}),
                     }
                 )
                 counts.update(np.array(GRADES)[grade(made.rating)].tolist())
@@ -99,8 +106,10 @@ def _generate(
 
 def _table(args: argparse.Namespace, columns: Mapping[str, Any], source: str | None = None) -> TableWriter:
     """The output of a command; raises as ``TableWriter`` does."""
-    kind = args.format or _kind(args.output)
-    return TableWriter(args.output, columns, kind=kind, force=args.force, resume=args.resume, source=source)
+    return TableWriter(
+        args.output, columns, kind=args.format or _kind(args.output), force=args.force, resume=args.resume,
+        source=source, heading=header_lines(args.board),
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -151,11 +160,10 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     screen = started(args.quiet)
     from jaxsudoku import datasets
     from jaxsudoku.generation import GenerationError, Puzzles
-    from jaxsudoku.io import read_puzzles
     from jaxsudoku.rating import GRADES, grade
 
     with as_usage():
-        exclude = np.concatenate([read_puzzles(file, args.board) for file in args.exclude]) if args.exclude else None
+        exclude = np.concatenate([read_all(file, args.board) for file in args.exclude]) if args.exclude else None
     counts: collections.Counter[str] = collections.Counter()
     there, failure, clock = 0, None, time.perf_counter()
 
@@ -185,8 +193,8 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
 
 def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Rates the puzzles of a file; the exit status."""
-    with open_input(args.input) as source:
-        chunks = read_chunks(source, args.board, chunk_size=args.batch_size or 8192)
+    with opened(args) as puzzles:
+        chunks = mark_board(puzzles.chunks(args.batch_size or 8192), args.board)
         failure: list[str] = []
         readable: Iterator[Chunk] = _readable(chunks, failure)
         first = next(readable, None)

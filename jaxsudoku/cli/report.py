@@ -93,6 +93,8 @@ class Summary:
       limit: solutions at which a count stops, None unless counting.
       network: the name or path of a guided solver's network, None of other solvers.
       network_calls: positions that it looked at, likewise.
+      several: solved puzzles that have further solutions, though the file says that each has one; None where a file
+        does not say so, or that is not looked into.
       errors: what is wrong with the best grids of all puzzles together, None of a solver that works on no full grids.
     """
 
@@ -112,6 +114,7 @@ class Summary:
     network: str | None = None
     network_calls: int | None = None
     errors: int | None = None
+    several: int | None = None
 
     def json(self) -> str:
         numbers = {
@@ -124,7 +127,14 @@ class Summary:
         return (
             f"{counted(self.puzzles)} in {self.seconds:.2f} s ({self.puzzles_per_second:,.0f}/s)"
             f"{listed(self.counts)}; start {self.startup_seconds:.1f} s, compilation {self.compile_seconds:.1f} s"
+            f"{self._contradiction()}"
         )
+
+    def _contradiction(self) -> str:
+        if not self.several:
+            return ""
+        have = "has" if self.several == 1 else "have"
+        return f"; {self.several:,} {have} several solutions, though the file says that each puzzle has one"
 
 
 def versions() -> dict[str, str]:

@@ -40,6 +40,16 @@ class Outcomes(Protocol):
     def __call__(self, chunk: Chunk, answers: Any, board: Board, /) -> tuple[dict[str, int], np.ndarray]: ...
 
 
+class Check(Protocol):
+    """What looks at answers once more after they were written; ``Uniqueness`` is one."""
+
+    def compile(self, size: int) -> None:
+        """Compiles for batches of ``size`` puzzles."""
+
+    def add(self, chunk: Chunk, answers: Any, /) -> None:
+        """Looks at the answers to a chunk."""
+
+
 class Part(NamedTuple):
     """A batch of the input, its number, and what of it is to be answered: all, or its end."""
 
@@ -94,7 +104,7 @@ class Batches:
 
 
 class Run:
-    """The work on one input; ``told`` adds to the line of progress.
+    """The work on one input; ``told`` adds to the line of progress, ``check`` sees each chunk and its answers at last.
 
     Attributes:
       tally: what has been answered.
@@ -102,10 +112,16 @@ class Run:
     """
 
     def __init__(
-        self, engine: Engine, screen: Screen, bad: BadLines, signals: Signals, told: Callable[[], str] = str
+        self,
+        engine: Engine,
+        screen: Screen,
+        bad: BadLines,
+        signals: Signals,
+        told: Callable[[], str] = str,
+        check: Check | None = None,
     ) -> None:
         self.engine, self.screen, self.bad, self.signals = engine, screen, bad, signals
-        self._told = told
+        self._told, self._check = told, check
         self.compile_seconds = 0.0
         self.tally = Tally()
 
@@ -131,6 +147,8 @@ class Run:
                     counts, invalid = outcomes(part.asked, asked, self.engine.board)
                     self.tally.add(counts)
                 self.bad.add(part.asked, invalid)
+                if self._check is not None:
+                    self._check.add(part.asked, asked)
                 self.screen.show(f"{self.tally}{self._told()}")
         if batches.failure is not None:
             raise batches.failure
@@ -140,6 +158,8 @@ class Run:
         pool = concurrent.futures.ThreadPoolExecutor(1)
         try:
             pool.submit(self.engine.compile, size).result()
+            if self._check is not None:
+                pool.submit(self._check.compile, size).result()
         finally:
             pool.shutdown(wait=False)
 

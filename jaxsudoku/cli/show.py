@@ -9,18 +9,18 @@ import sys
 import numpy as np
 
 from jaxsudoku.drawing import draw
-from jaxsudoku.io import Chunk, read_chunks
+from jaxsudoku.io import Chunk
 from jaxsudoku.solution import Status
 
 from .clash import describe_clash
 from .failure import UsageError
-from .files import check_printed, named, open_input, put
+from .files import check_printed, named, put
+from .inputs import opened
 from .progress import Screen
 
 
 def show(args: argparse.Namespace) -> int:
     """Draws; the exit status."""
-    check_printed(args.input)
     screen = Screen(bar=True)
     puzzle = _find(args)
     if puzzle.errors:
@@ -35,8 +35,9 @@ def show(args: argparse.Namespace) -> int:
 
 def _find(args: argparse.Namespace) -> Chunk:
     count = 0
-    with open_input(args.input) as source:
-        for chunk in read_chunks(source, args.board):
+    with opened(args) as puzzles:
+        check_printed(args.input)
+        for chunk in puzzles.chunks():
             row = args.index - 1 - chunk.start
             if row < len(chunk):
                 return chunk[row : row + 1]

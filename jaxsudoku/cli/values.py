@@ -6,15 +6,21 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from jaxsudoku import shipped
 from jaxsudoku.board import Board
+from jaxsudoku.suggestions import did_you_mean
 
 
 def board(name: str) -> Board:
-    """A board by its name."""
+    """A board by its name, or by that of a set of puzzles that ships with the package."""
     try:
         return Board.named(name)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+        if name in shipped.names():
+            return shipped.board(name)
+        sets = [known for known in shipped.names() if not known[0].isdecimal()]
+        hint = "" if "did you mean" in str(error) else did_you_mean(name, sets)
+        raise argparse.ArgumentTypeError(f"{error}{hint}") from error
 
 
 def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
@@ -53,6 +59,11 @@ def bounds(kind: type) -> Callable[[str], Any]:
 def output(name: str) -> str:
     """An output file; the system's names of the standard output are ``-`` too."""
     return "-" if name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else name
+
+
+def rating(text: str) -> Any:
+    """A range of ratings, or the name of a grade, which is checked where JAX is loaded."""
+    return text if text[:1].isalpha() else bounds(float)(text)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from jaxsudoku.planes import GROUP
 from jaxsudoku.propagation import RULES
 from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
+from jaxsudoku.suggestions import did_you_mean
 
 from .calibration import calibrate, make_positions
 from .forward import Seen, look
@@ -264,7 +265,7 @@ def checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
         raise ValueError(f"no rules are named: {choice}")
     names = tuple(dict.fromkeys(rules))
     if unknown := [name for name in names if name not in RULES]:
-        raise ValueError(f"unknown rules {', '.join(map(repr, unknown))}: {choice}")
+        raise ValueError(f"unknown rules {', '.join(map(repr, unknown))}: {choice}{did_you_mean(unknown[0], RULES)}")
     return names
 
 

@@ -1,20 +1,26 @@
-"""Reading puzzles and writing answers, by the chunk. Needs numpy alone; Parquet needs the extra ``parquet``."""
+"""Reading puzzles and writing answers, by the chunk. Needs numpy alone; Parquet needs the extra ``parquet``, Zstandard
+the extra ``zstd`` before Python 3.14.
+"""
 
 from .appending import LineFile, open_lines
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import TABLE_SAMPLE, TableWriter, grid_column, read_grid_column
+from .compression import check_suffix
 from .format import NUMBERS, format_grids
-from .read import parse, read_chunks, read_puzzles
+from .header import BOARD_COLUMN, header_lines, mark_board, marked_board
+from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
 from .resume import ResumeError
 from .target import check_folder, check_new, check_standard_input, check_target, open_target, standard_output
 from .write import SolutionWriter, open_output
 
 __all__ = [
+    "BOARD_COLUMN",
     "NUMBERS",
     "TABLE_SAMPLE",
     "Chunk",
     "LineError",
     "LineFile",
+    "PuzzleFile",
     "PuzzleFileError",
     "ResumeError",
     "SolutionWriter",
@@ -22,13 +28,19 @@ __all__ = [
     "check_folder",
     "check_new",
     "check_standard_input",
+    "check_suffix",
     "check_target",
     "format_grids",
     "grid_column",
+    "header_lines",
+    "mark_board",
+    "marked_board",
     "open_lines",
     "open_output",
+    "open_puzzles",
     "open_target",
     "parse",
+    "read_board",
     "read_chunks",
     "read_grid_column",
     "read_puzzles",

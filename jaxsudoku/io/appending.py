@@ -71,6 +71,7 @@ def open_lines(
     compressed: bool,
     columns: tuple[str, ...],
     *,
+    heading: bytes = b"",
     reads: Iterable[Source] = (),
     resume: bool = False,
     force: bool = False,
@@ -84,6 +85,7 @@ def open_lines(
       kind: ``text`` or ``csv``.
       compressed: whether it is gzip.
       columns: of a CSV, those that its header begins with.
+      heading: of a text, the comments with which it begins.
       reads: the inputs, which are never written over.
       resume: keep the whole lines of an output that an earlier run left.
       force: replace an existing output.
@@ -103,7 +105,7 @@ def open_lines(
             check_new(name, resumable=resumable)
         # only files hold answers of an earlier run: devices and pipes exist, too, but start anew
         kept = resume and os.path.isfile(name)
-        found = recover(name, kind, compressed, columns, sample) if kept else None
+        found = recover(name, kind, compressed, columns, sample, heading) if kept else None
         file = held.enter_context(open_target(name, keep=kept))
         opened = LineFile(file, name, compressed, found)
         opened.held = held.pop_all()

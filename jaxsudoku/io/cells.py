@@ -61,6 +61,9 @@ def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, side: int) -
     grids = sliding_window_view(values, cells)[inside]
     after = values[np.minimum(inside + cells, len(values) - 1)]
     good &= ((lengths == cells) | (after == _END)) & (grids.max(axis=1) <= side)
+    if side >= len(string.digits):  # where 0 may be a digit, see ``_check_zeros``
+        zeros = sliding_window_view(np.frombuffer(data, np.uint8), cells)[inside] == ord("0")
+        good &= ~(zeros.any(axis=1) & ((grids == 0) & ~zeros).any(axis=1))
     if not good.all():
         grids[~good] = 0
     return grids, good
@@ -122,6 +125,7 @@ def decode_text(text: bytes, side: int) -> np.ndarray:
     cells = side * side
     numbers = text.split(b"#")[0].replace(b",", b" ").split()
     if len(numbers) == cells > 1:
+        _check_zeros(numbers, side)
         return check_values(numbers, side)
     first = _ENDING.split(text.strip(), maxsplit=1)[0]
     offset = len(text) - len(text.lstrip())
@@ -132,7 +136,9 @@ def decode_text(text: bytes, side: int) -> np.ndarray:
             raise Malformed(f"{_name(text, column - 1)} at column {column} is no cell")
     if len(first) != cells:
         raise Malformed(wrong_length(len(first), side))
-    return check_values([first[cell : cell + 1] for cell in range(cells)], side, offset + 1)
+    tokens = [first[cell : cell + 1] for cell in range(cells)]
+    _check_zeros(tokens, side)
+    return check_values(tokens, side, offset + 1)
 
 
 def check_values(tokens: list[bytes], side: int, column: int | None = None) -> np.ndarray:
@@ -151,6 +157,21 @@ def check_values(tokens: list[bytes], side: int, column: int | None = None) -> n
         raise Malformed(f"{shown!r}, {place}, is no cell")
     meaning = f" ({value})" if not shown.isdigit() else ""
     raise Malformed(f"{shown!r}{meaning}, {place}, is larger than {side}, the largest digit of this board")
+
+
+def _check_zeros(tokens: list[bytes], side: int) -> None:
+    """Refuses a grid of a large board with both ``0`` and another blank: its digits may begin with 0, as in hex.
+
+    Raises:
+      Malformed: it has both.
+    """
+    if side < len(string.digits) or not {b"0", b"00"}.intersection(tokens):
+        return
+    other = next((token for token in tokens if len(token) == 1 and token != b"0" and token in BLANKS), None)
+    if other is not None:
+        raise Malformed(
+            f"'0' and {other.decode()!r} both stand for a blank; if 0 is a digit here, count digits from 1 to {side}"
+        )
 
 
 def split_row(row: bytes, side: int) -> list[bytes] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,20 @@ class Chunk:
             {name: values[part] for name, values in self.extras.items()},
             self.start + first,
         )
+
+    def refused(self, causes: Mapping[int, str], source: str) -> Chunk:
+        """The chunk in which further rows are malformed.
+
+        Args:
+          causes: the cause of each of them, by row.
+          source: name of the file.
+        """
+        rows = list(causes)
+        grids, good = self.grids.copy(), self.good.copy()
+        grids[rows], good[rows] = 0, False
+        errors = [*self.errors, *(LineError(source, int(self.lines[row]), cause) for row, cause in causes.items())]
+        errors.sort(key=lambda error: error.line)
+        return dataclasses.replace(self, grids=grids, good=good, errors=tuple(errors))
 
     @staticmethod
     def join(chunks: Sequence[Chunk]) -> Chunk:

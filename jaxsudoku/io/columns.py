@@ -36,6 +36,7 @@ class TableWriter:
       resume: keep the whole rows of an output that an earlier run left, cut off what it left half written, go on after
         them. The output is changed only by the first ``write``.
       source: the input, which is never written over.
+      heading: comments at the top of a text, see ``header_lines``.
 
     Attributes:
       done: number of rows that were kept, 0 unless resuming.
@@ -61,6 +62,7 @@ class TableWriter:
         force: bool = False,
         resume: bool = False,
         source: Source | None = None,
+        heading: bytes = b"",
     ) -> None:
         self._columns = dict(columns)
         self._kind, compressed = kind_of(target, kind)
@@ -79,15 +81,17 @@ class TableWriter:
             self._output = open_parts(target, reads=reads, resume=resume, force=force, sample=TABLE_SAMPLE)
         else:
             self._output = open_lines(
-                target, self._kind, compressed, names, reads=reads, resume=resume, force=force, sample=TABLE_SAMPLE
-            )
+                target, self._kind, compressed, names, heading=heading if self._kind == "text" else b"",
+                reads=reads, resume=resume, force=force, sample=TABLE_SAMPLE,
+            )  # fmt: skip
         found = self._output.found
         self.done = self._next = found.done
         self.kept = {at: fields[0] for at, fields in found.samples.items()}
         if found.header not in ((), names):
             self._output.close()
             raise ResumeError(f"{target}: the columns are {', '.join(found.header)}, and should be {', '.join(names)}")
-        self._headed = bool(found.header)
+        self._first = heading if self._kind == "text" else csv_header(columns)
+        self._headed = bool(found.header) or (self._kind == "text" and found.keep > 0)
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Appends rows: for each column n values, numbers as an array, text as a list.
@@ -149,7 +153,7 @@ class TableWriter:
             self.abandon()
 
     def _header(self) -> bytes:
-        return b"" if self._headed or self._kind == "text" else csv_header(self._columns)
+        return b"" if self._headed else self._first
 
 
 def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .cells import Malformed, check_values, split_row
 from .chunk import Chunk, LineError
+from .header import BoardCheck
 
 _FRAME = bytes.maketrans(b"|!=+:'", b"      ")
 _FRAME_ONLY = re.compile(rb"[\s|!=+:'.*_-]*")
@@ -37,15 +38,26 @@ def dashes_are_blanks(lines: list[bytes], side: int) -> bool:
     return any(row is not None and b"-" in row and set(row) != {b"-"} for row in rows)
 
 
-def read_drawn(blocks: Iterator[bytes], side: int, name: str, dashes: bool = False) -> Iterator[Chunk]:
-    """A chunk of the grids that end in each block of lines; ``dashes`` as for ``bare_row``."""
+def read_drawn(
+    blocks: Iterator[bytes], side: int, name: str, check: BoardCheck, dashes: bool = False
+) -> Iterator[Chunk]:
+    """A chunk of the grids that end in each block of lines; ``dashes`` as for ``bare_row``.
+
+    Raises:
+      PuzzleFileError: a comment names another board.
+    """
     drawing = _Drawing(side, name, dashes)
     line = 0
     for block in blocks:
-        for text in block.split(b"\n")[:-1]:
+        whole, fault = check.cut(block, line + 1)
+        for text in whole.split(b"\n")[:-1]:
             line += 1
             drawing.add(line, text)
+        if fault is not None:
+            drawing.end()
         yield drawing.take()
+        if fault is not None:
+            raise fault
     drawing.end()
     yield drawing.take()
 

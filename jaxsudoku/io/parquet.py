@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, BinaryIO
 
@@ -10,9 +10,12 @@ import numpy as np
 
 from .cells import decode_odd, decode_spans
 from .chunk import Chunk, LineError, PuzzleFileError
-from .tables import choose_columns
+from .header import BOARD_COLUMN, Header, board_in_column
+from .source import PARQUET_MAGIC as MAGIC
+from .tables import Dialect, choose_columns
 
-MAGIC = b"PAR1"
+__all__ = ["MAGIC", "import_pyarrow", "parquet_header", "read_parquet"]
+
 _BATCH = 1 << 14
 
 
@@ -26,22 +29,32 @@ def import_pyarrow() -> tuple[ModuleType, ModuleType]:
     return pyarrow, pyarrow.parquet
 
 
-def read_parquet(stream: BinaryIO, side: int, name: str, keep: Collection[str] = ()) -> Iterator[Chunk]:
-    """A chunk for each batch of rows; "lines" are rows, counted from 1. ``keep`` is as in ``read_chunks``.
+def parquet_header(stream: BinaryIO, name: str) -> Header:
+    """The board that the first row's column ``board`` names; raises as ``read_parquet`` does."""
+    pa, _ = import_pyarrow()
+    file = _opened(stream, name)
+    if BOARD_COLUMN in file.schema_arrow.names:
+        try:
+            batch = next(file.iter_batches(1, columns=[BOARD_COLUMN]), None)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise PuzzleFileError(f"{name}: damaged Parquet file ({error})") from error
+        if batch is not None and (board := board_in_column(batch.column(0)[0].as_py())) is not None:
+            return Header({}, board, 1)
+    return Header()
+
+
+def read_parquet(stream: BinaryIO, side: int, name: str, dialect: Dialect) -> Iterator[Chunk]:
+    """A chunk for each batch of rows; "lines" are rows, counted from 1.
 
     Raises:
       PuzzleFileError: the stream can't be sought, is no whole Parquet file, or has no text column of puzzles.
       ImportError: pyarrow is missing.
     """
-    pa, pq = import_pyarrow()
-    if not stream.seekable():
-        raise PuzzleFileError(f"{name}: Parquet is read from a file, not from a pipe")
-    try:
-        file = pq.ParquetFile(stream)
-    except pa.ArrowInvalid as error:
-        raise PuzzleFileError(f"{name}: damaged or truncated Parquet file ({error})") from error
+    pa, _ = import_pyarrow()
+    file = _opened(stream, name)
     names = file.schema_arrow.names
-    columns = choose_columns([column.lower() if column.lower() == "puzzle" else column for column in names], name, keep)
+    plain_names = [column.lower() if column.lower() == "puzzle" else column for column in names]
+    columns = choose_columns(plain_names, name, dialect.keep, dialect.column)
     kind = file.schema_arrow.field(columns.puzzle).type
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     if not (pa.types.is_string(plain) or pa.types.is_large_string(plain)):
@@ -56,6 +69,16 @@ def read_parquet(stream: BinaryIO, side: int, name: str, keep: Collection[str] =
             row += len(grids)
     except (pa.ArrowInvalid, OSError) as error:
         raise PuzzleFileError(f"{name}: damaged Parquet file after row {row - 1} ({error})") from error
+
+
+def _opened(stream: BinaryIO, name: str) -> Any:
+    pa, pq = import_pyarrow()
+    if not stream.seekable():
+        raise PuzzleFileError(f"{name}: Parquet is read from a file, not from a pipe")
+    try:
+        return pq.ParquetFile(stream)
+    except pa.ArrowInvalid as error:
+        raise PuzzleFileError(f"{name}: damaged or truncated Parquet file ({error})") from error
 
 
 def _decode(pa: ModuleType, column: Any, side: int) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:

@@ -39,7 +39,9 @@ class Recovered:
     header: tuple[str, ...] = ()
 
 
-def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...], sample: int = SAMPLE) -> Recovered:
+def recover(
+    path: str, kind: str, compressed: bool, columns: tuple[str, ...], sample: int = SAMPLE, heading: bytes = b""
+) -> Recovered:
     """Looks through a text or CSV output, changing nothing.
 
     Args:
@@ -48,9 +50,10 @@ def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...], sa
       compressed: whether it is gzip.
       columns: of a CSV, those that its header begins with, which may be half written; ``check_columns`` compares them.
       sample: how many records from either end are kept as samples.
+      heading: of a text, the comments with which it begins, which may be half written.
 
     Raises:
-      ResumeError: it is no output of this kind.
+      ResumeError: it is no output of this kind, or begins with other comments.
       OSError: it can't be read.
     """
     found = Recovered()
@@ -61,13 +64,30 @@ def recover(path: str, kind: str, compressed: bool, columns: tuple[str, ...], sa
             raise ResumeError(f"{path}: a line is longer than {LONGEST_LINE} bytes: no answers of ours")
         if end is not None and (not compressed or not records.rest):
             found = Recovered(records.count, end - (0 if compressed else len(records.rest)), dict(records.samples))
+    if found.keep == 0 and heading.startswith(records.rest):
+        return Recovered()  # a run that was killed within its heading
     if not compressed and not _may_begin(records.rest, kind, columns if found.keep == 0 else ()):
         raise ResumeError(f"{path}: the end of the file is no half-written line of ours: {records.rest[:40]!r}")
     if kind == "csv" and found.samples:
         found.header = tuple(found.samples.pop(0))
         found.done -= 1
         found.samples = {index - 1: fields for index, fields in found.samples.items()}
+    elif kind == "text" and found.samples:
+        _leave_heading(path, found, heading)
     return found
+
+
+def _leave_heading(path: str, found: Recovered, heading: bytes) -> None:
+    """Takes the comments at the top of a text off its lines; raises ResumeError where they are others."""
+    expected = heading.decode().splitlines()
+    first = [found.samples[index][0] for index in range(min(len(found.samples), len(expected) + 1))]
+    comments = [line for line in first if line.startswith("#")]
+    if comments != expected:
+        said = comments[0] if comments else "nothing"
+        raise ResumeError(f"{path}: begins with {said}, and should with {expected[0] if expected else 'a puzzle'}")
+    size = len(expected)
+    found.done -= size
+    found.samples = {index - size: fields for index, fields in found.samples.items() if index >= size}
 
 
 def check_columns(path: str, header: tuple[str, ...], columns: tuple[str, ...]) -> None:

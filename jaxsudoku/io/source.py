@@ -1,18 +1,22 @@
-"""Where bytes come from: files, pipes and gzip, as blocks of whole lines with flat memory."""
+"""Where bytes come from: files and pipes, compressed or not, as blocks of whole lines with flat memory."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gzip
 import itertools
 import os
+import re
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+import numpy as np
+
 from .chunk import PuzzleFileError
+from .compression import MAGIC_LENGTH, compression_of, decompress
 
 Source = str | os.PathLike[str] | BinaryIO
 
@@ -23,6 +27,11 @@ LONGEST_LINE = 1 << 24
 
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
+PARQUET_MAGIC = b"PAR1"
+_PART = 1 << 16  # bytes compared at a time
+_ZIP_MAGIC = b"PK\x03\x04"
+#: A carriage return that ends a line alone; before a newline it is white space.
+_LONE_RETURN = re.compile(rb"\r(?!\r*\n)")
 
 
 def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[BinaryIO], str]:
@@ -48,44 +57,53 @@ def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[Binar
 
 
 def read_pieces(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """The bytes of a stream piece by piece, decompressed if they start like gzip, without a byte order mark.
+    """The bytes of a stream piece by piece: decompressed, as UTF-8 without a byte order mark.
+
+    The first piece has enough bytes to tell the format of the data, if there are as many.
 
     Raises:
-      PuzzleFileError: the gzip data end too soon or are damaged; all that could be decompressed comes first.
+      PuzzleFileError: compressed data end too soon or are damaged (all that could be decompressed comes first), they
+        hold compressed data or Parquet themselves, the stream is a zip archive, or it is damaged UTF-16.
+      ImportError: the package for the compression is missing.
     """
-    pieces = _raw_pieces(stream)
-    # A stream may give its first bytes one by one; three tell gzip and the byte order mark.
-    head = b""
-    for piece in pieces:
-        head += piece
-        if len(head) >= len(BOM):
-            break
-    if head.startswith(GZIP_MAGIC):
-        pieces = gunzip(itertools.chain([head], pieces), name)
+    pieces = _with_head(_raw_pieces(stream))
+    head = next(pieces, b"")
+    kind = compression_of(head)
+    if kind is not None:
+        pieces = _with_head(decompress(kind, itertools.chain([head], pieces), name))
         head = next(pieces, b"")
+        if (inner := compression_of(head)) is not None:
+            raise PuzzleFileError(f"{name}: {inner.name} data within {kind.name} data: decompress the file once")
+        if head.startswith(PARQUET_MAGIC):
+            raise PuzzleFileError(f"{name}: a Parquet file within {kind.name} data: decompress it first")
+    if head.startswith(_ZIP_MAGIC):
+        raise PuzzleFileError(f"{name}: a zip archive: unpack it first")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield from _from_utf16(itertools.chain([head], pieces), name)
+        return
     yield head.removeprefix(BOM)
     yield from pieces
 
 
-def gunzip(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Decompresses gzip data of one or more members; raises PuzzleFileError as ``read_pieces`` does."""
-    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+def unified_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a text with newlines for carriage returns that end a line alone, and without marks of byte order.
+
+    Both come up where files are joined; a carriage return before a newline stays.
+    """
+    held = b""
     for piece in pieces:
-        while piece:
-            if decoder.eof:
-                piece = piece.lstrip(b"\0")  # some tools pad the end of a file with zeros
-                if not piece:
-                    break
-                decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-            try:
-                data = decoder.decompress(piece, BLOCK)
-            except zlib.error as error:
-                raise PuzzleFileError(f"{name}: damaged gzip data ({error})") from error
-            if data:
-                yield data
-            piece = decoder.unused_data or decoder.unconsumed_tail
-    if not decoder.eof:
-        raise PuzzleFileError(f"{name}: truncated gzip data: the file ends before its compressed stream does")
+        if BOM[:1] in piece:
+            piece = piece.replace(b"\n" + BOM, b"\n")
+        if held or b"\r" in piece:
+            piece, held = held + piece, b""
+            if piece.endswith(b"\r"):  # what follows it is still to come
+                whole = len(piece.rstrip(b"\r"))
+                piece, held = piece[:whole], piece[whole:]
+            if _has_lone_returns(np.frombuffer(piece, np.uint8)):
+                piece = _LONE_RETURN.sub(b"\n", piece)
+        yield piece
+    if held:
+        yield b"\n" * len(held)
 
 
 def line_blocks(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -126,6 +144,33 @@ def line_blocks(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 def gzip_member(data: bytes) -> bytes:
     """A gzip member of its own; level 3 halves the time of the default for a tenth more bytes."""
     return gzip.compress(data, compresslevel=3, mtime=0)
+
+
+def _has_lone_returns(raw: np.ndarray) -> bool:
+    """Whether some carriage return in uint8[n] has another byte than a newline behind it."""
+    parts = (raw[start : start + _PART + 1] for start in range(0, len(raw), _PART))  # small enough for no new pages
+    return any(((part[:-1] == ord("\r")) & (part[1:] != ord("\n"))).any() for part in parts)
+
+
+def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same bytes; the first piece is long enough to tell a format."""
+    head = b""
+    for piece in pieces:  # a stream may give its first bytes one by one
+        head += piece
+        if len(head) >= MAGIC_LENGTH:
+            break
+    yield head
+    yield from pieces
+
+
+def _from_utf16(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-16")()
+    try:
+        for piece in pieces:
+            yield decoder.decode(piece).encode(errors="replace")
+        yield decoder.decode(b"", final=True).encode(errors="replace")
+    except UnicodeDecodeError as error:
+        raise PuzzleFileError(f"{name}: damaged UTF-16 text ({error.reason})") from error
 
 
 def _raw_pieces(stream: BinaryIO) -> Iterator[bytes]:

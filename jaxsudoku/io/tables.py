@@ -1,4 +1,4 @@
-"""Puzzles in a column of a CSV file."""
+"""Puzzles in a column of a CSV file, whose fields are separated by commas, semicolons or tabs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsudoku.suggestions import did_you_mean
+
 from .cells import decode_odd, decode_spans, decode_texts
 from .chunk import Chunk, LineError, PuzzleFileError
 from .format import COLUMNS, NUMBERS
+from .header import BoardCheck
 from .lines import line_spans
-from .source import LONGEST_LINE
+from .quotes import whole_records
 
 #: Names of the column that holds the puzzles, the preferred one first.
 PUZZLE_COLUMNS = ("puzzle", "quizzes")
 #: Columns of our own outputs: an input that has them was answered before, and gets new answers.
 ANSWER_COLUMNS = (*COLUMNS[1:], *NUMBERS)
+#: What may separate fields, the most usual one first.
+DELIMITERS = (b",", b";", b"\t")
 
 _COLUMN_NAME = re.compile(r"[A-Za-z_]\w*[A-Za-z_][\w .-]*")
 
@@ -32,15 +37,40 @@ class Columns(NamedTuple):
     extras: dict[str, int]
 
 
-def choose_columns(names: list[str], place: str, keep: Collection[str] = ()) -> Columns:
+class Dialect(NamedTuple):
+    """What must be known of a table before it is read.
+
+    Attributes:
+      delimiter: what separates fields, one character.
+      column: name of the column of puzzles, None for one of ``PUZZLE_COLUMNS``.
+      keep: columns of answers to carry along, as in ``read_chunks``.
+    """
+
+    delimiter: bytes = b","
+    column: str | None = None
+    keep: Collection[str] = ()
+
+
+def choose_columns(names: list[str], place: str, keep: Collection[str] = (), column: str | None = None) -> Columns:
     """Finds the puzzles among the columns of a table, and what is carried along: all but answers not in ``keep``.
 
+    Args:
+      names: of the columns.
+      place: where they stand, for messages.
+      keep: columns of answers to carry along.
+      column: name of the column of puzzles, None for one of ``PUZZLE_COLUMNS``.
+
     Raises:
-      PuzzleFileError: no column holds the puzzles, or two have the same name; ``place`` says where.
+      PuzzleFileError: no column holds the puzzles, or two have the same name.
     """
-    puzzle = next((names.index(name) for name in PUZZLE_COLUMNS if name in names), None)
+    wanted = PUZZLE_COLUMNS if column is None else (column, *(name for name in names if _same(name, column)))
+    puzzle = next((names.index(name) for name in wanted if name in names), None)
     if puzzle is None:
-        raise PuzzleFileError(f"{place}: no column named 'puzzle' among {', '.join(map(repr, names))}")
+        hint = did_you_mean(wanted[0], names)
+        advice = "; --column names another one" if column is None and not hint else ""
+        raise PuzzleFileError(
+            f"{place}: no column named {wanted[0]!r} among {', '.join(map(repr, names))}{hint}{advice}"
+        )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise PuzzleFileError(f"{place}: two columns are named {twice!r}")
@@ -49,75 +79,96 @@ def choose_columns(names: list[str], place: str, keep: Collection[str] = ()) -> 
     return Columns(len(names), puzzle, carried)
 
 
-def is_header(line: bytes, side: int) -> bool:
-    """Whether a first line names columns: one that holds puzzles, or several none of which is a grid."""
-    names = _names(line)
-    if any(name in names for name in PUZZLE_COLUMNS):
-        return True
-    return len(names) > 1 and len(names[0]) != side * side and all(_COLUMN_NAME.fullmatch(name) for name in names)
+def find_delimiter(line: bytes, side: int, column: str | None = None) -> bytes | None:
+    """What separates the names of columns in a first line; None where it is no header.
+
+    A header names a column that holds puzzles, or several columns none of which is a grid.
+
+    Args:
+      line: the first line.
+      side: of the board.
+      column: as for ``choose_columns``.
+    """
+    wanted = PUZZLE_COLUMNS if column is None else (column,)
+    tables = {delimiter: _names(line, delimiter) for delimiter in DELIMITERS}
+    for delimiter, names in tables.items():
+        if any(_same(name, other) for name in names for other in wanted):
+            return delimiter
+    for delimiter, names in tables.items():
+        if len(names) > 1 and len(names[0]) != side * side and all(map(_COLUMN_NAME.fullmatch, names)):
+            return delimiter
+    return None
 
 
-def puzzle_field(header: bytes, record: bytes) -> bytes:
-    """The puzzle in a record of a table with this header; raises PuzzleFileError as ``choose_columns`` does."""
-    at = choose_columns(_names(header), "header").puzzle
-    fields = next(csv.reader([record.decode(errors="surrogateescape")]), [])
-    return fields[at].encode(errors="surrogateescape") if at < len(fields) else b""
+def read_fields(header: bytes, record: bytes, dialect: Dialect) -> dict[str, str]:
+    """The fields of a record by the names in the header, the puzzle by the name "puzzle".
+
+    Raises:
+      PuzzleFileError: as ``choose_columns`` does; the record is malformed.
+    """
+    names = _names(header, dialect.delimiter)
+    puzzle = choose_columns(names, "header", column=dialect.column).puzzle
+    try:
+        fields = _fields(record, dialect.delimiter)
+    except csv.Error as error:
+        raise PuzzleFileError(f"the first record is malformed ({error})") from error
+    found = dict(zip(names, fields, strict=False))
+    if puzzle < len(fields):
+        found["puzzle"] = fields[puzzle]
+    return found
 
 
-def read_csv(blocks: Iterator[bytes], side: int, name: str, keep: Collection[str] = ()) -> Iterator[Chunk]:
-    """A chunk for each block of whole lines, the first of which starts with the header; ``keep`` as in ``read_chunks``.
+def read_csv(blocks: Iterator[bytes], side: int, name: str, check: BoardCheck, dialect: Dialect) -> Iterator[Chunk]:
+    """A chunk for each block of whole lines, the first of which starts with the header.
 
     Raises:
       PuzzleFileError: the header has no column of puzzles, or a quote is opened and never closed.
     """
     columns: Columns | None = None
     line = 1
-    for block in _whole_records(blocks, name):
-        block_line, line = line, line + block.count(b"\n")
+    for whole in whole_records(blocks, name, dialect.delimiter):
+        block, fault = check.cut(whole, line)
+        block_line, line = line, line + whole.count(b"\n")
         at = 0
         while columns is None and at < len(block):
             end = block.index(b"\n", at)
             head, at = block[at:end], end + 1
             if head.strip() and not head.startswith(b"#"):
-                columns = choose_columns(_names(head), f"{name}:{block_line}", keep)
+                names = _names(head, dialect.delimiter)
+                columns = choose_columns(names, f"{name}:{block_line}", dialect.keep, dialect.column)
             block_line += 1
-        if columns is None or at == len(block):
-            continue
-        block = block[at:]
-        chunk = _plain_chunk(block, block_line, columns, side, name)
-        yield chunk if chunk is not None else _careful_chunk(block, block_line, columns, side, name)
+        if columns is not None and at < len(block):
+            block = block[at:]
+            chunk = _plain_chunk(block, block_line, columns, side, name, dialect.delimiter)
+            if chunk is None:
+                chunk = _careful_chunk(block, block_line, columns, side, name, dialect.delimiter)
+            yield chunk
+        if fault is not None:
+            raise fault
 
 
-def _names(line: bytes) -> list[str]:
+def _same(name: str, other: str) -> bool:
+    return name.lower() == other.strip().lower()
+
+
+def _names(line: bytes, delimiter: bytes) -> list[str]:
     try:
-        fields = next(csv.reader([line.decode(errors="surrogateescape").rstrip("\r\n")]), [])
+        names = [field.strip() for field in _fields(line, delimiter)]
     except csv.Error:  # a carriage return amid the line, which then names no columns
         return []
-    names = [field.strip() for field in fields]
     return [name.lower() if name.lower() in (*PUZZLE_COLUMNS, *ANSWER_COLUMNS) else name for name in names]
 
 
-def _whole_records(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Blocks again, joined where a quoted field goes on from one to the next."""
-    held: list[bytes] = []
-    open_quote = False
-    for block in blocks:
-        held.append(block)
-        open_quote ^= block.count(b'"') % 2 == 1
-        if not open_quote:
-            yield b"".join(held)
-            held.clear()
-        elif sum(map(len, held)) > LONGEST_LINE:
-            raise PuzzleFileError(f"{name}: a quote is opened and not closed within {LONGEST_LINE} bytes")
-    if held:
-        yield b"".join(held)
+def _fields(line: bytes, delimiter: bytes) -> list[str]:
+    text = line.decode(errors="surrogateescape").rstrip("\r\n")
+    return next(csv.reader([text], delimiter=delimiter.decode()), [])
 
 
-def _plain_chunk(block: bytes, line: int, columns: Columns, side: int, name: str) -> Chunk | None:
+def _plain_chunk(block: bytes, line: int, columns: Columns, side: int, name: str, delimiter: bytes) -> Chunk | None:
     """The block's chunk by numpy alone, or None where it has quotes, comments, blank or uneven lines."""
     raw = np.frombuffer(block, np.uint8)
     starts, ends = line_spans(block)
-    commas = np.flatnonzero(raw == ord(","))
+    commas = np.flatnonzero(raw == ord(delimiter))
     if b'"' in block or len(commas) != len(ends) * (columns.width - 1):
         return None
     ends = ends - (raw[ends - 1] == ord("\r"))
@@ -139,12 +190,13 @@ def _plain_chunk(block: bytes, line: int, columns: Columns, side: int, name: str
     return Chunk(grids, good, np.arange(line, line + len(starts)), errors, extras)
 
 
-def _careful_chunk(block: bytes, line: int, columns: Columns, side: int, name: str) -> Chunk:
+def _careful_chunk(block: bytes, line: int, columns: Columns, side: int, name: str, delimiter: bytes) -> Chunk:
     """The block's chunk record by record."""
     records: list[list[str]] = []
     numbers: list[int] = []
     misfits: dict[int, str] = {}
-    reader = csv.reader(io.StringIO(block.decode(errors="surrogateescape"), newline=""))
+    text = io.StringIO(block.decode(errors="surrogateescape"), newline="")
+    reader = csv.reader(text, delimiter=delimiter.decode())
     start = line
     try:
         for record in reader:

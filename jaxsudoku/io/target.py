@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO, Literal, TextIO
 
 from ..locks import OutputLock, lock_file
+from .compression import check_suffix
 from .source import Source
 
 Kind = Literal["text", "csv", "parquet"]
@@ -20,6 +21,7 @@ STDOUT = "<stdout>"
 
 def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
     """The kind of an output, told from its name where it is None, and whether it is compressed by gzip."""
+    check_suffix(name, (".gz",))
     stem = name.lower().removesuffix(".gz")
     compressed = stem != name.lower()
     if kind is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxsudoku.settings import settings_of
+from jaxsudoku.suggestions import did_you_mean
 
 from .config import (
     EntropyConfig,
@@ -67,7 +68,7 @@ PLAYERS: Mapping[str, PlayerKind] = {
 def get(name: str) -> PlayerKind:
     """The kind of player of a name; raises ValueError that lists them if there is none."""
     if name not in PLAYERS:
-        raise ValueError(f"unknown player {name!r}: choose one of {', '.join(PLAYERS)}")
+        raise ValueError(f"unknown player {name!r}: choose one of {', '.join(PLAYERS)}{did_you_mean(name, PLAYERS)}")
     return PLAYERS[name]
 
 

@@ -9,6 +9,7 @@ import jax
 
 from jaxsudoku.board import Board
 from jaxsudoku.keys import as_key
+from jaxsudoku.suggestions import did_you_mean
 
 from . import axial, cell_cnn, cube, house_cnn, se_resnet
 from .base import Forward, Network, NetworkModule
@@ -63,7 +64,7 @@ def get(name: str) -> Architecture:
       ValueError: there is none; the message lists those there are.
     """
     if name not in NETWORKS:
-        raise ValueError(f"unknown network {name!r}: choose one of {', '.join(NETWORKS)}")
+        raise ValueError(f"unknown network {name!r}: choose one of {', '.join(NETWORKS)}{did_you_mean(name, NETWORKS)}")
     return NETWORKS[name]
 
 
@@ -77,7 +78,8 @@ def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward
     architecture = get(name)
     names = [field.name for field in dataclasses.fields(architecture.config)]
     if unknown := sorted(set(sizes) - set(names)):
-        raise ValueError(f"the network {name} has no option {', '.join(unknown)}; it has {', '.join(names)}")
+        hint = did_you_mean(unknown[0], names)
+        raise ValueError(f"the network {name} has no option {', '.join(unknown)}; it has {', '.join(names)}{hint}")
     return Forward(architecture.module, architecture.config(**sizes), board or Board.classic())
 
 

@@ -24,6 +24,7 @@ import safetensors.numpy
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.files import write_file
+from jaxsudoku.suggestions import did_you_mean
 
 from . import registry
 from .base import Forward, Network, Params
@@ -166,7 +167,8 @@ def read_card(network: str | os.PathLike[str], /) -> Card:
     """The card alone of what ``load_network`` would load; raises ``NetworkFileError`` as it does."""
     weights, card = _files(network)
     if not weights.is_file():
-        raise NetworkFileError(f"{weights}: there is no such file; shipped are: {', '.join(shipped()) or 'none'}")
+        hint = did_you_mean(os.fspath(network), shipped())
+        raise NetworkFileError(f"{weights}: there is no such file; shipped are: {', '.join(shipped()) or 'none'}{hint}")
     if not card.is_file():
         raise NetworkFileError(f"{weights}: its card {card.name} is missing")
     return Card.read(card)

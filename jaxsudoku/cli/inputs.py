@@ -1,0 +1,119 @@
+"""What a command reads: a file, the standard input, a set that ships with the package, or puzzles given inline."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from jaxsudoku import shipped
+from jaxsudoku.board import Board
+from jaxsudoku.io import PuzzleFile, format_grids, open_puzzles, parse, read_puzzles
+from jaxsudoku.suggestions import did_you_mean
+
+from .failure import UsageError, as_usage
+from .files import open_input
+
+#: What messages call puzzles that were given inline.
+INLINE = "<command line>"
+
+#: Characters of the shortest text that is taken for a puzzle, perhaps one cut short.
+_SHORTEST = 8
+_DIGITS = re.compile(r"[\d.*_-]+")
+_CELL = re.compile(r"\d{1,2}|[.*_-]")
+
+
+@contextlib.contextmanager
+def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
+    """Opens the input of a command, and settles its board before anything else is done.
+
+    Args:
+      args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text, and
+        ``claimed`` whether a file says that its puzzles have one solution each (those that are shipped are tested).
+
+    Raises:
+      UsageError: the input is missing, names another board than ``--board``, or holds malformed puzzles given inline.
+    """
+    given = [args.input] if isinstance(args.input, str) else args.input
+    with contextlib.ExitStack() as stack:
+        with as_usage():
+            source, args.input, board = _find(given, args.board)
+            if isinstance(source, str):
+                source = stack.enter_context(open_input(source))
+            puzzles = stack.enter_context(open_puzzles(source, board, column=args.column))
+        args.board = puzzles.board
+        args.claimed = puzzles.unique and not isinstance(source, _Named)
+        yield puzzles
+
+
+def read_all(name: str, board: Board) -> np.ndarray:
+    """All puzzles of a file or of a set that ships with the package, uint8[N, cells]; errors as in ``read_puzzles``."""
+    source, _, _ = _find([name], board)
+    return read_puzzles(source, board)
+
+
+class _Named(io.BytesIO):
+    """Bytes with a name for messages."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, str, Board | None]:
+    """The source, its name and its board, None where the source itself may tell. A file goes before all else.
+
+    Raises:
+      UsageError, ValueError: there is no such input.
+    """
+    name = given[0]
+    if len(given) > 1:
+        for text in given:
+            if text == "-" or os.path.exists(text) or not _is_puzzle(text):
+                raise UsageError(f"{text}: several inputs must be puzzles given inline; name one file or set")
+    elif name == "-" or (os.path.exists(name) and not (os.path.isdir(name) and name in shipped.names())):
+        return name, name, board
+    elif name in shipped.names():
+        return _Named(shipped.read(name), name), name, board
+    elif not _is_puzzle(name):
+        if hint := did_you_mean(name, shipped.names()):
+            raise UsageError(f"{name}: No such file or directory, nor a set of this name{hint}")
+        return name, name, board  # to fail as any missing file does
+    grids = [_parsed(text, board) for text in given]
+    if len({len(grid) for grid in grids}) > 1:
+        raise UsageError(f"puzzles of {' and '.join(sorted({str(len(grid)) for grid in grids}))} cells given inline")
+    board = board or Board.classic(round(len(grids[0]) ** 0.5))
+    return _Named(format_grids(np.stack(grids), board), INLINE), INLINE, board
+
+
+def _parsed(text: str, board: Board | None) -> np.ndarray:
+    words = text.split()
+    if len(words[0]) > 2 and all(len(word) == len(words[0]) for word in words) and "\n" not in text.strip():
+        text = "".join(words)  # rows, or whatever else, apart
+    try:
+        return parse(text, board)
+    except ValueError as error:
+        raise UsageError(f"{text}: No such file or directory, nor a puzzle: {error}") from error
+
+
+def _is_puzzle(text: str) -> bool:
+    """Whether a text that names no file is meant as a puzzle: digits and blanks, or letters that fit its size."""
+    words = text.split()
+    joined = "".join(words)
+    if len(words) >= _SHORTEST and all(map(_CELL.fullmatch, words)):
+        return True
+    if len(joined) < _SHORTEST:
+        return False
+    if _DIGITS.fullmatch(joined):
+        return True
+    try:
+        parse(text if "\n" in text.strip() else joined)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,447 @@
+"""Reading puzzles: boards that files name, tables, JSON lines, compressions, line ends and encodings."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import jaxsudoku as js
+from jaxsudoku.board import Board
+from jaxsudoku.io import (
+    Chunk,
+    PuzzleFileError,
+    TableWriter,
+    compression,
+    format_grids,
+    header_lines,
+    json_lines,
+    mark_board,
+    open_puzzles,
+    parse,
+    read_board,
+    read_chunks,
+    read_puzzles,
+)
+from jaxsudoku.rating import GRADES, grade, grade_range
+from jaxsudoku.suggestions import did_you_mean
+
+FOUR, DIAGONAL = Board.classic(4), Board.diagonal(4)
+PUZZLE, OTHER = "1.34.4122.4.43.1", "..34.4122.4.43.1"
+GRIDS = np.stack([parse(PUZZLE), parse(OTHER)])
+TEXT = f"{PUZZLE}\n{OTHER}\n"
+
+
+def read(text, board=FOUR, **options):
+    """All of a text: its puzzles as one chunk."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return Chunk.join(list(read_chunks(io.BytesIO(data), board, **options)))
+
+
+def refusal(text, board=FOUR, **options):
+    """The message of the error that a text ends with, and how many good puzzles come before."""
+    data = text if isinstance(text, bytes) else text.encode()
+    good = 0
+    with pytest.raises(PuzzleFileError) as caught:
+        for chunk in read_chunks(io.BytesIO(data), board, **options):
+            good += np.count_nonzero(chunk.good)
+    return str(caught.value), good
+
+
+def zstd(data):
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.compress(data)
+    return pytest.importorskip("zstandard").compress(data)
+
+
+# ---------------------------------------------------------------------- boards
+
+
+@pytest.mark.parametrize("name", ["diagonal-4", "jigsaw:aabb/aabb/ccdd/ccdd", "6", "3x2"])
+def test_the_board_that_a_file_names_is_its_board(name, tmp_path):
+    board = Board.named(name)
+    path = tmp_path / "puzzles.txt"
+    grids = np.zeros((2, board.cells), np.uint8)
+    grids[:, 3] = 2
+    for before in ("", "\n# a comment\n", "\ufeff# puzzles: 2\r\n"):
+        path.write_bytes(f"{before}# board: {name}\r\n".encode() + format_grids(grids, board))
+        assert read_board(path) == board
+        np.testing.assert_array_equal(read_puzzles(path), grids)
+        np.testing.assert_array_equal(read_puzzles(path, board), grids)
+        np.testing.assert_array_equal(parse(path.read_text().strip("\ufeff").rsplit("\n", 2)[0]), grids[0])
+        line = 1 + before.count("\n")
+        with pytest.raises(PuzzleFileError, match=rf"puzzles\.txt:{line}: the file is of the board {name} \(.*\), but"):
+            read_puzzles(path, Board.classic(16))
+        with open_puzzles(path) as puzzles:
+            assert (puzzles.board, puzzles.names_board, puzzles.unique) == (board, True, False)
+
+
+def test_a_file_without_a_board():
+    assert read_board(io.BytesIO(TEXT.encode())) is None
+    with pytest.raises(PuzzleFileError, match="16 cells; a 9x9 board has 81"):
+        read_puzzles(io.BytesIO(TEXT.encode()))
+    message, _ = refusal(f"# board: diagnal\n{TEXT}", None)
+    assert message.startswith("<input>:1: unknown board 'diagnal'") and "did you mean 'diagonal'?" in message
+    assert read(f"# board: 17b\n{TEXT}").good.all(), "a comment of others', as the board is named"
+
+
+def test_joined_files_of_different_boards():
+    for form in (f"{TEXT}# board: diagonal-4\n{TEXT}", f"# board: 4\n{TEXT}\ufeff# board: diagonal-4\n{TEXT}"):
+        message, good = refusal(form)
+        assert (good, "the file is of the board diagonal-4" in message) == (2, True)
+        assert message.startswith(f"<input>:{3 + form.startswith('#')}: ")
+    assert len(read(f"# board: 4\n{TEXT}# board: 2x2\n{TEXT}")) == 4
+    drawing = "\n".join(PUZZLE[row : row + 4] for row in range(0, 16, 4)) + "\n"
+    message, good = refusal(f"{drawing}# board: diagonal-4\n{drawing}")
+    assert (good, message[:10]) == (1, "<input>:5:")
+
+
+def test_whether_a_file_claims_one_solution():
+    for comment, claimed in [("solutions: 1", 1), ("puzzles: 2 of 8 clues, minimal", 1), ("puzzles: 2", 0), ("x", 0)]:
+        with open_puzzles(io.BytesIO(f"# {comment}\n{TEXT}".encode()), FOUR) as puzzles:
+            assert puzzles.unique == bool(claimed)
+    for name in js.shipped.names():
+        with open_puzzles(io.BytesIO(js.shipped.read(name))) as puzzles:
+            assert puzzles.unique and puzzles.board == js.shipped.board(name)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_column_names_the_board(delimiter):
+    table = f"puzzle,board\n{PUZZLE},diagonal-4\n{OTHER},diagonal-4\n".replace(",", delimiter)
+    assert read_board(io.BytesIO(table.encode())) == DIAGONAL
+    assert read(table, None).extras == {"board": ["diagonal-4"] * 2}
+    message, _ = refusal(table)
+    assert message.startswith("<input>:2: the file is of the board diagonal-4")
+    mixed = read(f"{table}{PUZZLE}{delimiter}1x4\n{OTHER}{delimiter}\n", None)
+    assert mixed.good.tolist() == [True, True, False, True]
+    assert str(mixed.errors[0]).startswith("<input>:4: a puzzle of the board 1x4 (4x4 with 1x4 boxes), not of 4x4")
+    assert not mixed.grids[2].any()
+
+
+def test_other_columns_by_that_name_are_carried_along():
+    assert read(f"puzzle,board\n{PUZZLE},17\n{OTHER},A1\n").extras == {"board": ["17", "A1"]}
+    assert read(f"puzzle,board\n{PUZZLE},9x9\n{OTHER},4x4\n").good.all()
+
+
+def test_parquet_names_the_board(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "puzzles.parquet"
+    pq.write_table(pa.table({"puzzle": [PUZZLE, OTHER], "board": ["diagonal-4"] * 2}), path)
+    assert read_board(path) == DIAGONAL
+    np.testing.assert_array_equal(read_puzzles(path), GRIDS)
+    with pytest.raises(PuzzleFileError, match=r"puzzles\.parquet:1: the file is of the board diagonal-4"):
+        read_puzzles(path, FOUR)
+
+
+@pytest.mark.parametrize(
+    "board",
+    [
+        FOUR,
+        DIAGONAL,
+        Board.classic(6, box=(3, 2)),
+        Board.windoku(),
+        Board.diagonal(),
+        Board(5, box=(1, 5)),
+        js.shipped.board("jigsaw-9x9"),
+    ],
+    ids=str,
+)
+def test_boards_have_names(board):
+    assert Board.named(board.name) == board
+    assert board.is_classic == (header_lines(board) == b"")
+
+
+def test_a_board_without_a_name():
+    board = Board(4, box=(2, 2), extra=((0, 5, 10, 15),))
+    assert (board.name, board.is_classic) == (None, False)
+
+
+def test_marked_chunks():
+    (plain,) = mark_board([read(TEXT)], FOUR)
+    (marked,) = mark_board([read(TEXT)], DIAGONAL)
+    assert (plain.extras, marked.extras) == ({}, {"board": ["diagonal-4"] * 2})
+
+
+def test_tables_as_text_have_a_heading(tmp_path):
+    path = str(tmp_path / "table.txt")
+    with TableWriter(path, {"puzzle": object, "clues": int}, heading=header_lines(DIAGONAL)) as table:
+        table.write({"puzzle": [PUZZLE], "clues": np.array([8])})
+    assert (read_board(path), len(read_puzzles(path))) == (DIAGONAL, 1)
+    with TableWriter(f"{path}.csv", {"puzzle": object}, heading=header_lines(DIAGONAL)):
+        pass
+    assert (tmp_path / "table.txt.csv").read_bytes() == b"puzzle\n"
+
+
+# ---------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_delimiters(delimiter, quote):
+    lines = ["id,Puzzle ,note", f"{quote}7{quote},{PUZZLE},x", f"8,{quote}{OTHER}{quote},y"]
+    text = "\n".join(line.replace(",", delimiter) for line in lines) + "\n"
+    chunk = read(text)
+    np.testing.assert_array_equal(chunk.grids, GRIDS)
+    assert chunk.extras == {"id": ["7", "8"], "note": ["x", "y"]}
+    np.testing.assert_array_equal(parse(text.rsplit("\n", 2)[0]), GRIDS[0])
+
+
+def test_a_column_by_name():
+    table = f"id,Quiz\n1,{PUZZLE}\n"
+    for column in ("Quiz", "quiz"):
+        assert read(table, column=column).extras == {"id": ["1"]}
+    assert refusal(table, column="qiuz")[0] == (
+        "<input>:1: no column named 'qiuz' among 'id', 'Quiz'; did you mean 'Quiz'?"
+    )
+    assert refusal(table)[0].endswith("--column names another one")
+    assert "no column 'quiz'" in refusal(TEXT, column="quiz")[0]
+    with pytest.raises(PuzzleFileError, match="no column"):
+        read_puzzles(io.BytesIO(TEXT.encode()), FOUR, column="quiz")
+
+
+@pytest.mark.parametrize(
+    ("rows", "good", "line"),
+    [
+        (f'{PUZZLE},a\n{PUZZLE},"b\n{PUZZLE},c\n', 1, 3),
+        (f'{PUZZLE},a\n{PUZZLE},"b', 1, 3),
+        (f'{PUZZLE},"a\nb"\n"{PUZZLE},b\n{PUZZLE},c\n', 1, 4),
+        (f'{PUZZLE},a\n{PUZZLE},"b\n{PUZZLE},c\n{PUZZLE},"d"\n{PUZZLE},e\n', 1, 3),
+    ],
+)
+@pytest.mark.parametrize("block", [16, 1 << 20])
+def test_a_quote_that_is_never_closed(rows, good, line, block, monkeypatch):
+    monkeypatch.setattr("jaxsudoku.io.source.BLOCK", block)
+    message, found = refusal(f"puzzle,note\n{rows}")
+    assert (message, found) == (f"<input>:{line}: a quote is opened here and never closed", good)
+
+
+def test_quotes_within_fields_open_nothing():
+    assert read(f'puzzle,note\n{PUZZLE},5" nail\n{OTHER},x\n').extras == {"note": ['5" nail', "x"]}
+
+
+def test_an_endless_quote(monkeypatch):
+    monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 64)
+    monkeypatch.setattr("jaxsudoku.io.quotes.LONGEST_LINE", 300)
+    message, good = refusal(f'puzzle,note\n{PUZZLE},a\n{PUZZLE},"b\n' + f"{PUZZLE},c\n" * 100)
+    assert (message, good) == ("<input>:3: a quote is opened here and never closed within 300 bytes", 1)
+
+
+# ---------------------------------------------------------------------- JSON lines
+
+
+CELLS = GRIDS[0].tolist()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        PUZZLE,
+        CELLS,
+        [CELLS[row : row + 4] for row in range(0, 16, 4)],
+        [cell or None for cell in CELLS],
+        " ".join(map(str, CELLS)),
+        list(PUZZLE),
+    ],
+)
+def test_json_lines(value):
+    for line in (json.dumps({"id": 7, "puzzle": value, "tags": ["x"], "note": None}), json.dumps(value)):
+        if isinstance(value, str) and not line.startswith("{"):
+            continue
+        chunk = read(f"# a comment\n\n{line}\n{line}")
+        np.testing.assert_array_equal(chunk.grids, GRIDS[[0, 0]])
+        np.testing.assert_array_equal(parse(line), GRIDS[0])
+        assert chunk.lines.tolist() == [3, 4]
+        if line.startswith("{"):
+            assert chunk.extras == {"id": ["7"] * 2, "tags": ['["x"]'] * 2, "note": [""] * 2}
+
+
+def test_json_names_its_column_and_board():
+    line = json.dumps({"q": PUZZLE, "board": "diagonal-4"})
+    assert read(line, None, column="q").extras == {"board": ["diagonal-4"]}
+    assert "the file is of the board diagonal-4" in refusal(line, column="q")[0]
+    assert refusal(line)[0].startswith("<input>:1: no column named 'puzzle' among 'q', 'board'")
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("{", "no line of JSON"),
+        ("[" * 100_000, "no line of JSON"),
+        ("7", "a puzzle is a text or a list of integers, not 7"),
+        ('{"n": 1}', "no value is named 'puzzle'"),
+        (json.dumps({"puzzle": None}), "a puzzle is a text or a list of integers, not null"),
+        (f'{{"puzzle": "{PUZZLE}", "puzzle": "{OTHER}"}}', "two values are named 'puzzle'"),
+        (json.dumps([1.5] * 16), "cell 1 is 1.5, not an integer"),
+        (json.dumps([True] * 16), "cell 1 is true, not an integer"),
+        (json.dumps([[[1]]] * 16), "cell 1 is [1], not an integer"),
+        (json.dumps([1] * 15), "15 cells; a 4x4 board has 16"),
+        (json.dumps([5] * 16), "'5', number 1 of the line, is larger than 4"),
+        (json.dumps([-1] * 16), "'-1', number 1 of the line, is no cell"),
+        (json.dumps({"puzzle": "123"}), "3 cells; a 4x4 board has 16"),
+        (json.dumps({"puzzle": "\ud800"}), "1 cell; a 4x4 board has 16"),
+    ],
+)
+def test_malformed_json(line, cause):
+    chunk = read(f'{{"puzzle": "{PUZZLE}"}}\n{line}\n{{"puzzle": "{OTHER}"}}\n')
+    assert chunk.good.tolist() == [True, False, True]
+    assert cause in chunk.errors[0].cause or "'?'" in chunk.errors[0].cause
+    assert chunk.errors[0].line == 2
+
+
+def test_blocks_of_json(monkeypatch):
+    monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 50)
+    chunk = read("".join(json.dumps({"puzzle": PUZZLE, "n": n}) + "\n" for n in range(20)))
+    assert chunk.extras == {"n": [str(n) for n in range(20)]}
+    assert json_lines.is_json(b' {"a": 1}') and not json_lines.is_json(b"1234")
+
+
+# ---------------------------------------------------------------------- compressions
+
+
+COMPRESSORS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd}
+
+
+@pytest.mark.parametrize("name", COMPRESSORS)
+def test_compressions(name, tmp_path, monkeypatch):
+    compress = COMPRESSORS[name]
+    rng = np.random.default_rng(0)
+    grids = rng.integers(0, 5, (3000, 16)).astype(np.uint8)
+    data = compress(format_grids(grids, FOUR))
+    path = tmp_path / "puzzles"  # told by its content, not by a suffix
+    path.write_bytes(data)
+    monkeypatch.setattr(compression, "_OUTPUT", 1000)
+    np.testing.assert_array_equal(read_puzzles(path, FOUR), grids)
+    path.write_bytes(data + data)
+    assert len(read_puzzles(path, FOUR)) == 6000
+    assert not list(read_chunks(io.BytesIO(compress(b"")), FOUR))
+    path.write_bytes(data[: len(data) * 3 // 4])
+    with pytest.raises(PuzzleFileError, match=f"puzzles: truncated {name} data") as caught:
+        read_puzzles(path, FOUR)
+    np.testing.assert_array_equal(caught.value.grids, grids[: len(caught.value.grids)])
+    path.write_bytes(data[:20] + bytes(len(data) - 20))
+    with pytest.raises(PuzzleFileError, match=f"puzzles: (damaged|truncated) {name} data"):
+        read_puzzles(path, FOUR)
+    assert f"gzip data within {name} data" in refusal(compress(gzip.compress(TEXT.encode())))[0]
+    assert f"a Parquet file within {name} data" in refusal(compress(b"PAR1" + bytes(20)))[0]
+
+
+def test_zstandard_without_its_package_names_the_extra(monkeypatch):
+    data = zstd(TEXT.encode())
+    monkeypatch.setitem(sys.modules, "compression", None)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ImportError, match=r"jaxsudoku\[zstd\]"):
+        read(data)
+
+
+def test_zstandard_of_the_standard_library(monkeypatch):
+    """Python 3.14 has a decoder with the interface of ``lzma``'s."""
+    standard = types.SimpleNamespace(ZstdDecompressor=lzma.LZMADecompressor, ZstdError=lzma.LZMAError)
+    monkeypatch.setitem(sys.modules, "compression", types.SimpleNamespace(zstd=standard))
+    kind = next(kind for kind in compression.COMPRESSIONS if kind.name == "zstd")
+    data = lzma.compress(TEXT.encode())
+    assert b"".join(compression.decompress(kind, [data[:9], data[9:]], "x")) == TEXT.encode()
+    with pytest.raises(PuzzleFileError, match="damaged zstd"):
+        list(compression.decompress(kind, [b"nothing of that kind"], "x"))
+
+
+def test_archives_are_refused():
+    assert refusal(b"PK\x03\x04" + bytes(100))[0] == "<input>: a zip archive: unpack it first"
+
+
+# ---------------------------------------------------------------------- other files that were misread
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        TEXT.replace("\n", "\r").encode(),
+        TEXT.replace("\n", "\r\r\n").encode(),
+        TEXT.encode("utf-16"),
+        b"\xfe\xff" + TEXT.encode("utf-16-be"),
+        f"{PUZZLE}\n\ufeff{OTHER}\n".encode(),
+        f"{PUZZLE}\r{OTHER}".encode(),
+        f"puzzle,n\r{PUZZLE},1\r{OTHER},2\r".encode(),
+        "\r".join((PUZZLE + OTHER)[row : row + 4] for row in range(0, 32, 4)).encode(),
+    ],
+)
+@pytest.mark.parametrize("block", [7, 1 << 20])
+def test_line_ends_and_encodings(data, block, monkeypatch):
+    monkeypatch.setattr("jaxsudoku.io.source.BLOCK", block)
+    if block == 7 and b"\xef" in data:
+        pytest.skip("a mark that is cut in two is reported as no cell")
+    np.testing.assert_array_equal(read(data).grids, GRIDS)
+
+
+def test_parse_refuses_a_malformed_record():
+    with pytest.raises(ValueError, match="the first record is malformed"):
+        parse("id;quizzes\n]\r]\r\r\n")
+
+
+def test_a_drawing_with_boxes_apart_is_one_puzzle():
+    drawing = "\n".join(f"|{PUZZLE[row : row + 2]}|{PUZZLE[row + 2 : row + 4]}|" for row in range(0, 16, 4))
+    np.testing.assert_array_equal(parse(drawing), GRIDS[0])
+
+
+def test_damaged_utf16():
+    assert refusal(TEXT.encode("utf-16")[:-1])[0].startswith("<input>: damaged UTF-16 text")
+
+
+@pytest.mark.parametrize("form", ["{}", "puzzle,n\n{},1"])
+def test_digits_that_begin_with_zero_are_not_read_as_blanks(form):
+    board = Board.classic(16)
+    grid = "0123456789ABCDEF" + "." * 240
+    numbers = " ".join(["0", "15", *["."] * 254])
+    for text in (grid, numbers):
+        chunk = read(form.format(text), board)
+        assert "'0' and '.' both stand for a blank" in chunk.errors[0].cause
+    assert read(form.format(grid.replace("0", "G")), board).good.all()
+    assert read(form.format(grid.replace(".", "0")), board).good.all()
+
+
+# ---------------------------------------------------------------------- names
+
+
+def test_suggestions():
+    assert did_you_mean("exakt", ["exact", "mcts"]) == "; did you mean 'exact'?"
+    assert did_you_mean("Exact", ["exact"]) == "; did you mean 'exact'?"
+    assert did_you_mean("oracle", ["exact", "mcts"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda: js.solvers.get("exakt"), "exact"),
+        (lambda: js.solve(GRIDS, budgt=1), "budget"),
+        (lambda: js.solve(GRIDS, rules="lokced"), "locked"),
+        (lambda: js.make_network("cubee"), "cube"),
+        (lambda: js.make_network("cube", widht=3), "width"),
+        (lambda: js.load_network("cubes"), "cube"),
+        (lambda: js.load("9x9-herd"), "9x9-hard"),
+        (lambda: Board.named("windokuu"), "windoku"),
+        (lambda: js.generate(0, 1, pattern="half-trun"), "half-turn"),
+        (lambda: js.generate(0, 1, rating="herd"), "hard"),
+        (lambda: js.mastermind.players.get("entrop"), "entropy"),
+    ],
+)
+def test_unknown_names_come_with_what_may_be_meant(call, meant):
+    with pytest.raises(ValueError, match=f"; did you mean '{meant}'\\?"):
+        call()
+
+
+def test_grades_are_ranges_of_ratings():
+    eighths = np.arange(0, 100, 0.125)
+    for number, name in enumerate(GRADES):
+        low, high = grade_range(name)
+        inside = (eighths >= low) & (eighths <= (np.inf if high is None else high))
+        np.testing.assert_array_equal(inside, grade(eighths) == number)
+        assert js.generation.GenerateConfig(rating=name).rating == (low, high)
+    assert grade_range("Very_Hard") == grade_range("very-hard") == grade_range("very hard") == (10, 49.875)
