@@ -52,8 +52,8 @@ def solve(
       None.
 
     Raises:
-      ValueError: puzzles that do not fit the board, an unknown solver or option, a network that is none of this board,
-        or one for a solver that takes none.
+      ValueError: puzzles that do not fit the board, an unknown solver or option, a network that is none of this board
+        or whose parameters don't fit its architecture or are not finite, or one for a solver that takes none.
     """
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
     array, board = as_puzzles(puzzles, board)
@@ -71,7 +71,8 @@ def networks_for(
       board: the board.
 
     Raises:
-      ValueError: a network for a solver that takes none, or one that is none of this board.
+      ValueError: a network for a solver that takes none, or one that is none of this board or whose parameters
+        ``networks.check_network`` refuses.
     """
     if not solvers.get(solver).guided:
         if network is not None:
@@ -81,6 +82,8 @@ def networks_for(
 
     if network is None or isinstance(network, str | os.PathLike):
         network = networks.load_network(network or NETWORK, board)
+    else:
+        networks.check_network(network)
     return (networks.for_board(network, board),)
 
 

@@ -62,12 +62,14 @@ class Search(NamedTuple):
       status: int8[N], one of ``Status``.
       counts: int32[N], solutions found, at most ``limit``.
       iterations: int32[N], nodes visited.
+      branches: int32[N], those of them that ``branch`` named a literal for; None without a ``branch``.
     """
 
     grids: Array
     status: Array
     counts: Array
     iterations: Array
+    branches: Array | None = None
 
 
 def fitting_lanes(board: Board, platform: str) -> int:
@@ -134,6 +136,7 @@ class _Found(NamedTuple):
     Attributes:
       seen: int32[N], solutions seen (``limit`` from the start for invalid givens, so that they are never visited).
       iterations: int32[N], nodes visited.
+      branches: int32[N], nodes branched on; int32[0] where they are not counted.
       allowance: int32[N], nodes after which no more are visited; int32[0] without a bound.
       spent: bool[N], whether a node was dropped because the allowance was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
@@ -144,6 +147,7 @@ class _Found(NamedTuple):
 
     seen: Array
     iterations: Array
+    branches: Array
     allowance: Array
     spent: Array
     winner: Array
@@ -210,7 +214,8 @@ def search(
     size = puzzles.shape[0]
     if not size:
         nothing = jnp.zeros(0, jnp.int32)
-        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
+        branches = None if branch is None else nothing
+        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing, branches)
     if restart is not None:
         return _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
     return _attempt(plan, puzzles, seeds, excluded, None if budget is None else jnp.full(size, budget, jnp.int32))[0]
@@ -238,15 +243,23 @@ def _search_with_restarts(
             jnp.where(newer, after.status, before.status),
             jnp.where(newer, after.counts, before.counts),
             iterations,
+            _sum_branches(before, after, pending),
         )
         unsettled = pending & spent & (after.counts < plan.limit) & (iterations < most)
         return merged, unsettled, number + 1
 
-    nothing = Search(
-        jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), jnp.zeros(size, jnp.int32), jnp.zeros(size, jnp.int32)
-    )
+    none = jnp.zeros(size, jnp.int32)
+    branches = None if plan.branch is None else none
+    nothing = Search(jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), none, none, branches)
     start = (nothing, jnp.ones(size, bool), jnp.int32(0))
     return lax.while_loop(lambda state: state[1].any(), attempt, start)[0]
+
+
+def _sum_branches(before: Search, after: Search, pending: Array) -> Array | None:
+    """``branches`` of two searches, the second one of pending puzzles bool[N]."""
+    if before.branches is None or after.branches is None:
+        return None
+    return before.branches + jnp.where(pending, after.branches, 0)
 
 
 def _attempt(
@@ -264,6 +277,7 @@ def _attempt(
     found = _Found(
         seen=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
+        branches=jnp.zeros(0 if plan.branch is None else size + padding, jnp.int32),
         allowance=jnp.zeros(0, jnp.int32) if allowance is None else jnp.pad(allowance, (0, padding)),
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
@@ -290,7 +304,8 @@ def _attempt(
         jnp.int8(Status.UNSATISFIABLE),
     )
     grids = _solution_grids(plan, found, active)
-    return Search(grids[:size], status[:size], count[:size], found.iterations[:size]), found.spent[:size]
+    branches = None if plan.branch is None else found.branches[:size]
+    return Search(grids[:size], status[:size], count[:size], found.iterations[:size], branches), found.spent[:size]
 
 
 def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> None:
@@ -449,6 +464,9 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
 
     visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, nobody)
     found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
+    if plan.branch is not None:
+        branched = jnp.where(unpack_lanes(branching), owner, nobody)
+        found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
     return stack, cursor, _put_away(plan, found, rows, owner, solved)
 
 

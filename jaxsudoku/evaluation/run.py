@@ -13,7 +13,7 @@ import numpy as np
 from jaxsudoku import driver, solvers
 from jaxsudoku.batches import Engine, as_key, as_puzzles
 from jaxsudoku.board import Board
-from jaxsudoku.networks import Network
+from jaxsudoku.networks import Network, check_network
 from jaxsudoku.planes import GROUP
 from jaxsudoku.propagation import RULES
 from jaxsudoku.rating import rate
@@ -75,8 +75,9 @@ def evaluate(
       The ``Report``.
 
     Raises:
-      ValueError: arrays that fit neither each other nor the board, a network for another board, unknown rules, a
-        solution that does not solve its puzzle, or no puzzle with exactly one solution.
+      ValueError: arrays that fit neither each other nor the board, a network for another board, or whose parameters
+        or outputs are not finite, unknown rules, a solution that does not solve its puzzle, or no puzzle with exactly
+        one solution.
     """
     rules = checked_rules(rules)
     for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
@@ -85,6 +86,7 @@ def evaluate(
     grids, board = as_puzzles(puzzles, board or network.board)
     if board != network.board:
         raise ValueError(f"a network for {network.board} can't be evaluated on {board}")
+    check_network(network)
     if grids.ndim != 2:
         raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")
     given = None if solutions is None else as_puzzles(solutions, board)[0]

@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -107,14 +107,14 @@ def save_network(network: Network, path: str | os.PathLike[str], /, **facts: Any
       The path of the parameters.
 
     Raises:
-      ValueError: facts that are no JSON, or a network that is not of its architecture.
+      ValueError: facts that are no JSON, a network that is not of its architecture, or parameters that are not finite.
     """
     path = Path(path)
     weights, card = _beside(path.parent, path.name)
     names, _ = _named(network.params)
     if registry.get(network.name).module is not network.apply.module:
         raise ValueError(f"a network by the name of {network.name} that is a {network.apply.module.__name__}")
-    if wrong := _differences(network.apply.shapes(), names):
+    if wrong := _differences(network.apply.shapes(), names) or _not_finite(names):
         raise ValueError(f"the parameters are none of this {network.name}: {wrong}")
     tensors = {name: np.array(leaf, order="C") for name, leaf in names.items()}
     data = safetensors.numpy.save(tensors)
@@ -143,7 +143,8 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
 
     Raises:
       NetworkFileError: a file is missing, truncated or altered, its card is missing, malformed or of a newer format, it
-        tells of an architecture, a size or a board that do not fit the parameters, or the network is for another board.
+        tells of an architecture, a size or a board that do not fit the parameters, some of these are not finite, or the
+        network is for another board.
       ValueError: a field that is not to be overridden, or a value that it can't have.
     """
     weights, path = _files(network)
@@ -170,6 +171,21 @@ def read_card(network: str | os.PathLike[str], /) -> Card:
     if not card.is_file():
         raise NetworkFileError(f"{weights}: its card {card.name} is missing")
     return Card.read(card)
+
+
+def check_network(network: Network) -> None:
+    """Checks parameters that were made by hand, or changed: ``load_network`` and ``make_network`` give sound ones.
+
+    Raises:
+      ValueError: an array is missing, of another shape than the architecture has, no floats, or holds values that are
+        not finite; the message names the arrays and how many such values there are.
+    """
+    names, _ = _named(network.params)
+    types = {name: jnp.result_type(leaf) for name, leaf in names.items()}
+    odd = [f"{name} is {kind}" for name, kind in types.items() if not jnp.issubdtype(kind, jnp.floating)]
+    wrong = _differences(network.apply.shapes(), names, lambda leaf: str(list(np.shape(leaf))))
+    if wrong := wrong or _listed(odd) or _not_finite(names):
+        raise ValueError(f"the parameters of this network {network.name} can't be used: {wrong}")
 
 
 def shipped() -> tuple[str, ...]:
@@ -236,6 +252,8 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
         raise NetworkFileError(f"{path}: no safetensors file ({error})") from error
     if wrong := _differences(shapes, tensors):
         raise NetworkFileError(f"{path}: no {card.architecture} of these sizes: {wrong}")
+    if wrong := _not_finite(tensors):
+        raise NetworkFileError(f"{path}: {wrong}")
     names, structure = _named(shapes)
     return jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
 
@@ -243,28 +261,44 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
 def _named(params: Params) -> tuple[dict[str, Any], Any]:
     """The leaves of a tree by dotted names, in its order, and its structure."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(params)
-    return {".".join(str(step.key) for step in path): leaf for path, leaf in leaves}, structure
+    return {".".join(str(getattr(step, "key", step)) for step in path): leaf for path, leaf in leaves}, structure
 
 
-def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
-    """How tensors by name differ from what is wanted, in words; empty if they do not."""
+def _type_of(leaf: Any) -> str:
+    return f"{leaf.dtype}{list(leaf.shape)}"
+
+
+def _differences(shapes: Params, tensors: Mapping[str, Any], described: Callable[[Any], str] = _type_of) -> str:
+    """How tensors by name differ from what is wanted, in words; empty if their descriptions are the same."""
     wanted, _ = _named(shapes)
     told = [f"{name} is missing" for name in wanted if name not in tensors]
     told += [f"{name} is none of its tensors" for name in tensors if name not in wanted]
     told += [
-        f"{name} is {_told(tensors[name])}, not {_told(leaf)}"
+        f"{name} is {described(tensors[name])}, not {described(leaf)}"
         for name, leaf in wanted.items()
-        if name in tensors and _told(tensors[name]) != _told(leaf)
+        if name in tensors and described(tensors[name]) != described(leaf)
     ]
-    return "; ".join(told[:_MOST]) + f"; and {len(told) - _MOST} more" * (len(told) > _MOST)
+    return _listed(told)
 
 
-#: Most differences that a message tells.
+def _not_finite(tensors: Mapping[str, Any]) -> str:
+    """Which tensors hold values that are no finite float32, in words; empty if there is none."""
+    told = []
+    for name, tensor in tensors.items():
+        with np.errstate(over="ignore"):
+            values = np.asarray(tensor).astype(np.float32)
+        if bad := values.size - int(np.count_nonzero(np.isfinite(values))):
+            told.append(f"{name} has {bad:,} of {values.size:,} values that are not finite")
+    return _listed(told)
+
+
+def _listed(causes: list[str]) -> str:
+    """The first causes, and how many more there are."""
+    return "; ".join(causes[:_MOST]) + f"; and {len(causes) - _MOST} more" * (len(causes) > _MOST)
+
+
+#: Most causes that a message lists.
 _MOST = 3
-
-
-def _told(leaf: Any) -> str:
-    return f"{leaf.dtype}{list(leaf.shape)}"
 
 
 def _hashable(value: Any) -> Any:
