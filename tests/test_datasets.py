@@ -98,7 +98,7 @@ def test_npz_has_no_dates(built):
 def test_card(built):
     dataset = built["npz"]
     card = json.loads((dataset.folder / "card.json").read_text())
-    assert (card["version"], card["seed"], card["count"], card["shard_size"]) == (1, 3, 30, 8)
+    assert (card["version"], card["seed"], card["count"], card["shard_size"]) == (2, 3, 30, 8)
     assert card["board"] == {"name": "4x4 with 2x2 boxes", "side": 4, "box": [2, 2], "regions": [], "extra": []}
     assert card["made_with"]["jax"] == jax.__version__
     assert [shard["puzzles"] for shard in card["shards"]] == [8, 8, 8, 6]
@@ -362,8 +362,8 @@ def test_damaged_cards(mine, text):
 
 def test_cards_of_a_later_version(mine):
     card = json.loads((mine / "card.json").read_text())
-    (mine / "card.json").write_text(json.dumps({**card, "version": 2}))
-    with pytest.raises(DatasetError, match="a card of version 2"):
+    (mine / "card.json").write_text(json.dumps({**card, "version": 3}))
+    with pytest.raises(DatasetError, match="a card of version 3; this version of jaxsudoku reads 2"):
         datasets.load(mine)
 
 

@@ -19,6 +19,7 @@ from reference import CONVOLUTIONAL, TINY
 
 import jaxsudoku as js
 from jaxsudoku import networks
+from jaxsudoku.files import with_checksum
 from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, axial, house_cnn, weights
 
 FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
@@ -300,7 +301,8 @@ def alter_card(path, **changes):
     """Changes fields of a card; those that are None are taken out."""
     card = path.with_suffix(".json")
     fields = json.loads(card.read_bytes()) | changes
-    card.write_text(json.dumps({name: value for name, value in fields.items() if value is not None}))
+    del fields["checksum"]
+    card.write_bytes(with_checksum({name: value for name, value in fields.items() if value is not None}))
 
 
 def alter_tensors(path, change):
@@ -450,7 +452,7 @@ def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"format": weights.FORMAT + 1}, "a card of format 2; this version of jaxsudoku reads 1"),
+        ({"format": weights.FORMAT + 1}, "a card of format 3; this version of jaxsudoku reads 2"),
         ({"format": 0}, "malformed: format"),
         ({"format": "1"}, "malformed: format"),
         ({"format": None}, "no card of a network (KeyError: 'format')"),

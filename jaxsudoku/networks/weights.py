@@ -23,13 +23,13 @@ import safetensors.numpy
 
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
-from jaxsudoku.files import write_file
+from jaxsudoku.files import check_checksum, parse_json, read_json, with_checksum, write_file
 
 from . import registry
 from .base import Forward, Network, Params
 
-#: Version of the layout of both files.
-FORMAT = 1
+#: Version of the layout of both files: since 2 a card has a checksum of its own. The first is read as well.
+FORMAT = 2
 
 _WEIGHTS, _CARD = ".safetensors", ".json"
 
@@ -65,19 +65,22 @@ class Card:
         fields = dataclasses.asdict(self)
         fields["board"] = {"name": str(self.board), **fields["board"]}
         try:
-            text = json.dumps({"format": FORMAT, **fields}, indent=2, allow_nan=False, default=_plain)
-        except (TypeError, ValueError) as error:
+            text = json.dumps({"format": FORMAT, **fields}, allow_nan=False, default=_plain)
+            return with_checksum(parse_json(text.encode()))
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"the facts of a card must be JSON: {error}") from error
-        return f"{text}\n".encode()
 
     @classmethod
     def read(cls, path: Traversable) -> Card:
         """Reads a card; raises ``NetworkFileError`` if it is malformed or of a newer format."""
         try:
-            fields = json.loads(path.read_bytes())
-            format = fields.pop("format")
+            fields = read_json(path)
+            format = fields["format"]
             if type(format) is int and format > FORMAT:
                 raise NetworkFileError(f"{path}: a card of format {format}; this version of jaxsudoku reads {FORMAT}")
+            if format != 1:
+                check_checksum(fields)
+            del fields["format"]
             board = fields.pop("board")
             del board["name"]
             card = cls(board=Board(**board), **fields)
@@ -87,7 +90,7 @@ class Card:
             raise NetworkFileError(f"{path}: no card of a network ({type(error).__name__}: {error})") from error
         kinds = {"architecture": str, "config": dict, "parameters": int, "sha256": str, "jaxsudoku": str, "facts": dict}
         wrong = [name for name, kind in kinds.items() if type(getattr(card, name)) is not kind]
-        if format != FORMAT or wrong:
+        if type(format) is not int or not 1 <= format <= FORMAT or wrong:
             raise NetworkFileError(f"{path}: no card of a network (malformed: {', '.join(wrong) or 'format'})")
         return card
 
