@@ -81,10 +81,10 @@ def networks_for(
     from jaxsudoku import networks  # which loads flax: a second that solvers without a network need not wait
 
     if network is None or isinstance(network, str | os.PathLike):
-        network = networks.load_network(network or NETWORK, board)
-    else:
-        networks.check_network(network)
-    return (networks.for_board(network, board),)
+        return (networks.load_network(network or NETWORK, board),)
+    network = networks.for_board(network, board)
+    networks.check_network(network)
+    return (network,)
 
 
 def count_solutions(

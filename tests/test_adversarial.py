@@ -226,3 +226,33 @@ def test_files_with_parameters_that_are_not_finite_are_refused(tmp_path, monkeyp
 def test_an_evaluation_of_outputs_that_are_not_finite_is_refused(kind, count):
     with pytest.raises(ValueError, match=f"outputs of the network fixed are not finite for {count} of 13"):
         forward.look(ADVERSARIES[kind], puzzles(), "naked")
+
+
+def test_labels_that_make_no_sense_are_refused():
+    network = ADVERSARIES["uniform"]
+    few = puzzles()[:2]
+    for labels, cause in (
+        ({"rating": [-1.0, 2.0]}, "rating holds infinite or negative values"),
+        ({"rating": [np.inf, 2.0]}, "rating holds infinite or negative values"),
+        ({"difficulty": [-np.inf, 2.0]}, "difficulty holds infinite"),
+        ({"solutions": np.full(few.shape, -1)}, "outside 0..4"),
+        ({"solutions": np.ones(few.shape)}, "they must be integers"),
+    ):
+        with pytest.raises(ValueError, match=cause):
+            js.evaluate(network, few, **labels)
+
+
+def test_what_a_network_is_shown_must_be_candidates():
+    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
+    cubes = reference.candidates(FOUR, puzzles())
+    network(cubes)
+    for wrong in (cubes.astype(np.float32), cubes.astype(np.uint8), cubes[0], cubes[:, :, :9], puzzles()):
+        with pytest.raises(ValueError, match=r"takes bool\[B, 4, 16\]"):
+            network(wrong)
+
+
+def test_a_network_is_checked_for_the_board_that_it_solves():
+    """Parameters of one architecture under the name of another that serves every board."""
+    axial = networks.make_network("axial", FOUR, **reference.TINY["axial"])
+    with pytest.raises(ValueError, match=r"places is \[3, 4, 8\], not \[3, 6, 8\]"):
+        js.solve(np.zeros((1, 36), np.uint8), solver="one-shot", network=dataclasses.replace(axial, name="cube"))

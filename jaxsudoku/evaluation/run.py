@@ -75,9 +75,9 @@ def evaluate(
       The ``Report``.
 
     Raises:
-      ValueError: arrays that fit neither each other nor the board, a network for another board, or whose parameters
-        or outputs are not finite, unknown rules, a solution that does not solve its puzzle, or no puzzle with exactly
-        one solution.
+      ValueError: arrays that fit neither each other nor the board, negative or infinite ratings, a network for another
+        board, or whose parameters or outputs are not finite, unknown rules, a solution that does not solve its puzzle,
+        or no puzzle with exactly one solution.
     """
     rules = checked_rules(rules)
     for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
@@ -95,6 +95,9 @@ def evaluate(
     for name, array in {"solutions": given, **hardness}.items():
         if array is not None and array.shape != (grids.shape if name == "solutions" else grids.shape[:1]):
             raise ValueError(f"{name} of shape {array.shape}, for puzzles of shape {grids.shape}")
+    for name, values in hardness.items():
+        if (np.isinf(values) | (values < (0 if name == "rating" else -np.inf))).any():
+            raise ValueError(f"{name} holds infinite or negative values; NaN stands for an unknown one")
 
     progress("solving", 0, len(grids))
     truth = find_solutions(board, grids, given)

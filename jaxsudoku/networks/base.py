@@ -135,7 +135,11 @@ class Forward:
 
         Returns:
           ``Outputs``, float32: policy [B, side, cells], value [B].
+
+        Raises:
+          ValueError: candidates of another dtype, or of another board's shape, as in all methods that take them.
         """
+        self._check(candidates)
         return self._finished(nnx.merge(_structure(self), params)(candidates), candidates)
 
     def trace(
@@ -154,6 +158,7 @@ class Forward:
           ``Outputs``: policy [T, B, side, cells], value [T, B], T being the configured iterations, or 1; and what is to
           be carried on.
         """
+        self._check(candidates)
         module = nnx.merge(_structure(self), params)
         carried = _begun(module, candidates, carried, fresh)
         outputs, carried = module.trace(candidates, jax.lax.stop_gradient(carried))
@@ -161,6 +166,7 @@ class Forward:
 
     def start(self, params: Params, candidates: Array) -> Any:
         """What ``think`` carries on, before a network has looked at candidates bool[B, side, cells]."""
+        self._check(candidates)
         return nnx.merge(_structure(self), params).start(candidates)
 
     def think(self, params: Params, candidates: Array, carried: Any, fresh: Array) -> tuple[Outputs, Any]:
@@ -175,6 +181,7 @@ class Forward:
         Returns:
           ``Outputs`` as of a call, and what is to be carried on.
         """
+        self._check(candidates)
         module = nnx.merge(_structure(self), params)
         carried = _begun(module, candidates, carried, fresh)
         carried = module.advance(candidates, carried, getattr(self.config, "iterations", 0))
@@ -190,6 +197,15 @@ class Forward:
 
     def _make(self, key: Array) -> NetworkModule:
         return self.module(self.config, self.board, rngs=nnx.Rngs(key))
+
+    def _check(self, candidates: Array) -> None:
+        side, cells = self.board.side, self.board.cells
+        shape, dtype = candidates.shape, candidates.dtype
+        if len(shape) != 3 or shape[1:] != (side, cells) or dtype != jnp.bool_:
+            raise ValueError(
+                f"candidates {dtype}{list(shape)}; a network for a board of {self.board} takes "
+                f"bool[B, {side}, {cells}], which planes.grids_to_cubes makes of puzzles"
+            )
 
     def _finished(self, outputs: Outputs, candidates: Array) -> Outputs:
         policy = jnp.where(candidates, outputs.policy.astype(jnp.float32), ABSENT)
