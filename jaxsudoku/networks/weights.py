@@ -7,10 +7,11 @@ such as data, seed, device, time and metrics. Nothing is loaded that is not exac
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -184,11 +185,23 @@ def check_network(network: Network) -> None:
         not finite; the message names the arrays and how many such values there are.
     """
     names, _ = _named(network.params)
-    types = {name: jnp.result_type(leaf) for name, leaf in names.items()}
-    odd = [f"{name} is {kind}" for name, kind in types.items() if not jnp.issubdtype(kind, jnp.floating)]
-    wrong = _differences(network.apply.shapes(), names, lambda leaf: str(list(np.shape(leaf))))
-    if wrong := wrong or _listed(odd) or _not_finite(names):
-        raise ValueError(f"the parameters of this network {network.name} can't be used: {wrong}")
+    shapes = _shapes(network.apply)
+    wrong = [f"{name} is missing" for name in shapes if name not in names]
+    wrong += [f"{name} is none of its tensors" for name in names if name not in shapes]
+    for name in (name for name in names if name in shapes):
+        shape, kind = np.shape(names[name]), jnp.result_type(names[name])
+        if shape != shapes[name]:
+            wrong.append(f"{name} is {list(shape)}, not {list(shapes[name])}")
+        elif not jnp.issubdtype(kind, jnp.floating):
+            wrong.append(f"{name} is {kind}, and no floats")
+    if causes := _listed(wrong) or _not_finite(names):
+        raise ValueError(f"the parameters of this network {network.name} can't be used: {causes}")
+
+
+@functools.lru_cache(maxsize=64)
+def _shapes(forward: Forward) -> dict[str, tuple[int, ...]]:
+    """The shapes of the parameters by dotted names; kept, as networks are checked at every call of a solver."""
+    return {name: leaf.shape for name, leaf in _named(forward.shapes())[0].items()}
 
 
 def shipped() -> tuple[str, ...]:
@@ -271,15 +284,15 @@ def _type_of(leaf: Any) -> str:
     return f"{leaf.dtype}{list(leaf.shape)}"
 
 
-def _differences(shapes: Params, tensors: Mapping[str, Any], described: Callable[[Any], str] = _type_of) -> str:
-    """How tensors by name differ from what is wanted, in words; empty if their descriptions are the same."""
+def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
+    """How tensors by name differ from what is wanted, in words; empty if they do not."""
     wanted, _ = _named(shapes)
     told = [f"{name} is missing" for name in wanted if name not in tensors]
     told += [f"{name} is none of its tensors" for name in tensors if name not in wanted]
     told += [
-        f"{name} is {described(tensors[name])}, not {described(leaf)}"
+        f"{name} is {_type_of(tensors[name])}, not {_type_of(leaf)}"
         for name, leaf in wanted.items()
-        if name in tensors and described(tensors[name]) != described(leaf)
+        if name in tensors and _type_of(tensors[name]) != _type_of(leaf)
     ]
     return _listed(told)
 
