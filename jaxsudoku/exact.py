@@ -62,14 +62,12 @@ class Search(NamedTuple):
       status: int8[N], one of ``Status``.
       counts: int32[N], solutions found, at most ``limit``.
       iterations: int32[N], nodes visited.
-      branches: int32[N], those of them that ``branch`` named a literal for; None without a ``branch``.
     """
 
     grids: Array
     status: Array
     counts: Array
     iterations: Array
-    branches: Array | None = None
 
 
 def fitting_lanes(board: Board, platform: str) -> int:
@@ -214,11 +212,31 @@ def search(
     size = puzzles.shape[0]
     if not size:
         nothing = jnp.zeros(0, jnp.int32)
-        branches = None if branch is None else nothing
-        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing, branches)
+        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
     if restart is not None:
         return _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
     return _attempt(plan, puzzles, seeds, excluded, None if budget is None else jnp.full(size, budget, jnp.int32))[0]
+
+
+def guided_search(
+    board: Board, puzzles: Array, branch: Branch, *, budget: int | None = None, rules: str, rounds: int, lanes: int
+) -> tuple[Search, Array]:
+    """Solves a batch as ``search`` does with a ``branch``, and counts how often that is needed.
+
+    Returns:
+      the ``Search``, and int32[N], the nodes that were branched on: those that the rules neither solve nor refute, and
+      in which they make no more progress.
+    """
+    plan = _Plan(board, 1, rules, rounds, lanes, branch)
+    _check(plan, puzzles, None, None)
+    size = puzzles.shape[0]
+    if not size:
+        nothing = jnp.zeros(0, jnp.int32)
+        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing), nothing
+    found, _, branches = _attempt(
+        plan, puzzles, None, None, None if budget is None else jnp.full(size, budget, jnp.int32)
+    )
+    return found, branches
 
 
 def _search_with_restarts(
@@ -235,7 +253,7 @@ def _search_with_restarts(
         allowance = jnp.minimum(doubled, most - before.iterations).astype(jnp.int32)
         again = mix(first_seeds + number.astype(jnp.uint32) * APART + jnp.arange(size, dtype=jnp.uint32))
         order = jnp.where(number == 0, first_seeds, again)
-        after, spent = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, allowance)
+        after, spent, _ = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, allowance)
         iterations = before.iterations + jnp.where(pending, after.iterations, 0)
         newer = pending & (after.counts >= before.counts)  # an attempt cut short may find less than one before it
         merged = Search(
@@ -243,29 +261,26 @@ def _search_with_restarts(
             jnp.where(newer, after.status, before.status),
             jnp.where(newer, after.counts, before.counts),
             iterations,
-            _sum_branches(before, after, pending),
         )
         unsettled = pending & spent & (after.counts < plan.limit) & (iterations < most)
         return merged, unsettled, number + 1
 
-    none = jnp.zeros(size, jnp.int32)
-    branches = None if plan.branch is None else none
-    nothing = Search(jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), none, none, branches)
+    nothing = Search(
+        jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), jnp.zeros(size, jnp.int32), jnp.zeros(size, jnp.int32)
+    )
     start = (nothing, jnp.ones(size, bool), jnp.int32(0))
     return lax.while_loop(lambda state: state[1].any(), attempt, start)[0]
 
 
-def _sum_branches(before: Search, after: Search, pending: Array) -> Array | None:
-    """``branches`` of two searches, the second one of pending puzzles bool[N]."""
-    if before.branches is None or after.branches is None:
-        return None
-    return before.branches + jnp.where(pending, after.branches, 0)
-
-
 def _attempt(
     plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, allowance: Array | None
-) -> tuple[Search, Array]:
-    """A search of uint8[N, cells] within the allowances int32[N], and bool[N], where it ended because one was spent."""
+) -> tuple[Search, Array, Array]:
+    """A search of uint8[N, cells] within the allowances int32[N].
+
+    Returns:
+      the search; bool[N], where it ended because an allowance was spent; and int32[N], the nodes that the plan's
+      ``branch`` named a literal for, int32[0] without one.
+    """
     board, limit, lanes = plan.board, plan.limit, plan.lanes
     size = puzzles.shape[0]
     padding = -size % lanes
@@ -304,8 +319,8 @@ def _attempt(
         jnp.int8(Status.UNSATISFIABLE),
     )
     grids = _solution_grids(plan, found, active)
-    branches = None if plan.branch is None else found.branches[:size]
-    return Search(grids[:size], status[:size], count[:size], found.iterations[:size], branches), found.spent[:size]
+    result = Search(grids[:size], status[:size], count[:size], found.iterations[:size])
+    return result, found.spent[:size], found.branches[:size]
 
 
 def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> None:

@@ -100,11 +100,12 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
     from . import literals
 
     del key
-    found = exact.search(
-        board, puzzles, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
-        lanes=config.lanes or LANES, branch=literals.by_network(network, config.cell, config.together),
+    branch = literals.by_network(network, config.cell, config.together)
+    found, branches = exact.guided_search(
+        board, puzzles, branch, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
+        lanes=config.lanes or LANES,
     )  # fmt: skip
-    return Solution(found.grids, found.status, found.iterations, found.branches)
+    return Solution(found.grids, found.status, found.iterations, branches)
 
 
 def _by_tree(
