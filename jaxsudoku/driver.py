@@ -54,7 +54,8 @@ def solve(
 
     Raises:
       ValueError: puzzles that do not fit the board or may be of two sizes, such as [16, 16]; an unknown solver or
-        option; a network of another board, or one for a solver that takes none.
+        option; a network of another board, or with parameters that don't fit its architecture or are not finite; a
+        network for a solver that takes none.
       TypeError: traced puzzles, or a board that is no ``Board``.
     """
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
@@ -77,7 +78,8 @@ def networks_for(
       board: the board.
 
     Raises:
-      ValueError: a network for a solver that takes none, or one that is none of this board.
+      ValueError: a network for a solver that takes none, or one that is none of this board or whose parameters
+        ``networks.check_network`` refuses.
     """
     if not solvers.get(solver).guided:
         if network is not None:
@@ -86,8 +88,10 @@ def networks_for(
     from jaxsudoku import networks  # which loads flax: a second that solvers without a network need not wait
 
     if network is None or isinstance(network, str | os.PathLike):
-        network = networks.load_network(network or NETWORK, board)
-    return (networks.for_board(network, board),)
+        return (networks.load_network(network or NETWORK, board),)
+    network = networks.for_board(network, board)
+    networks.check_network(network)
+    return (network,)
 
 
 def count_solutions(

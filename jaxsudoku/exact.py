@@ -141,6 +141,7 @@ class _Found(NamedTuple):
     Attributes:
       seen: int32[N], solutions seen (``limit`` from the start for invalid givens, so that they are never visited).
       iterations: int32[N], nodes visited.
+      branches: int32[N], nodes branched on; int32[0] where they are not counted.
       allowance: int32[N], nodes after which no more are visited; int32[0] without a bound.
       spent: bool[N], whether a node was dropped because the allowance was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
@@ -151,6 +152,7 @@ class _Found(NamedTuple):
 
     seen: Array
     iterations: Array
+    branches: Array
     allowance: Array
     spent: Array
     winner: Array
@@ -245,6 +247,35 @@ def _search(
     )
 
 
+def guided_search(
+    puzzles: Array,
+    branch: Branch,
+    board: Board | None = None,
+    *,
+    budget: int | None = None,
+    rules: str = "locked",
+    rounds: int = 5,
+    lanes: int = CPU_LANES,
+) -> tuple[Search, Array]:
+    """Solves a batch as ``search`` does with a ``branch``, and counts how often that is needed.
+
+    Returns:
+      the ``Search``, and int32[N], the nodes that were branched on: those that the rules neither solve nor refute, and
+      in which they make no more progress.
+    """
+    board, _ = board_of_grids(puzzles.shape, board)
+    plan = _Plan(board, 1, rules, rounds, lanes, branch)
+    _check(plan, puzzles, None, None)
+    size = puzzles.shape[0]
+    if not size:
+        nothing = jnp.zeros(0, jnp.int32)
+        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing), nothing
+    found, _, branches = _attempt(
+        plan, puzzles, None, None, None if budget is None else jnp.full(size, budget, jnp.int32)
+    )
+    return found, branches
+
+
 def _search_with_restarts(
     plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, budget: int | None, restart: int
 ) -> Search:
@@ -259,7 +290,7 @@ def _search_with_restarts(
         allowance = jnp.minimum(doubled, most - before.iterations).astype(jnp.int32)
         again = mix(first_seeds + number.astype(jnp.uint32) * APART + jnp.arange(size, dtype=jnp.uint32))
         order = jnp.where(number == 0, first_seeds, again)
-        after, spent = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, allowance)
+        after, spent, _ = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, allowance)
         iterations = before.iterations + jnp.where(pending, after.iterations, 0)
         newer = pending & (after.counts >= before.counts)  # an attempt cut short may find less than one before it
         merged = Search(
@@ -280,8 +311,13 @@ def _search_with_restarts(
 
 def _attempt(
     plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, allowance: Array | None
-) -> tuple[Search, Array]:
-    """A search of uint8[N, cells] within the allowances int32[N], and bool[N], where it ended because one was spent."""
+) -> tuple[Search, Array, Array]:
+    """A search of uint8[N, cells] within the allowances int32[N].
+
+    Returns:
+      the search; bool[N], where it ended because an allowance was spent; and int32[N], the nodes that the plan's
+      ``branch`` named a literal for, int32[0] without one.
+    """
     board, limit, lanes = plan.board, plan.limit, plan.lanes
     size = puzzles.shape[0]
     padding = -size % lanes
@@ -293,6 +329,7 @@ def _attempt(
     found = _Found(
         seen=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
+        branches=jnp.zeros(0 if plan.branch is None else size + padding, jnp.int32),
         allowance=jnp.zeros(0, jnp.int32) if allowance is None else jnp.pad(allowance, (0, padding)),
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
@@ -319,7 +356,8 @@ def _attempt(
         jnp.int8(Status.UNSATISFIABLE),
     )
     grids = _solution_grids(plan, found, active)
-    return Search(grids[:size], status[:size], count[:size], found.iterations[:size]), found.spent[:size]
+    result = Search(grids[:size], status[:size], count[:size], found.iterations[:size])
+    return result, found.spent[:size], found.branches[:size]
 
 
 def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> None:
@@ -478,6 +516,9 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
 
     visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, nobody)
     found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
+    if plan.branch is not None:
+        branched = jnp.where(unpack_lanes(branching), owner, nobody)
+        found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
     return stack, cursor, _put_away(plan, found, rows, owner, solved)
 
 

@@ -1,9 +1,26 @@
-"""How files come to be whole on the disk."""
+"""Files written atomically, and JSON read strictly, with a checksum of its own."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+#: Most bytes of a JSON file that is read, and the most levels of objects and lists in it.
+MOST_BYTES, MOST_LEVELS = 1 << 28, 32
+
+#: The field of a JSON object that holds the checksum of the others.
+CHECKSUM = "checksum"
+
+
+class JsonError(ValueError):
+    """Bytes are no JSON object as it is read here; the message tells the cause, and leaves the file to the caller."""
+
 
 #: Ends the names under which files are written until they are whole; what has such a name is ours to replace.
 TEMPORARY = ".jaxsudoku-tmp"
@@ -30,3 +47,90 @@ def write_file(path: Path, data: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def read_json(path: Path | Traversable) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+      OSError: the file can't be read.
+      JsonError: as ``parse_json`` does.
+    """
+    with path.open("rb") as file:
+        return parse_json(file.read(MOST_BYTES + 1))
+
+
+def parse_json(data: bytes) -> dict[str, Any]:
+    """A JSON object, read strictly: what would be lost, or read in two ways, is refused.
+
+    Raises:
+      JsonError: too many bytes, no UTF-8, no JSON, a name that occurs twice in an object, NaN or an infinity, a number
+        beyond what a float holds, more than ``MOST_LEVELS`` levels, or anything but an object at the top.
+    """
+    if len(data) > MOST_BYTES:
+        raise JsonError(f"more than {MOST_BYTES:,} bytes")
+    try:
+        value = json.loads(
+            data.decode(), object_pairs_hook=_object, parse_constant=_refused_number, parse_float=_finite_number
+        )
+    except JsonError:
+        raise
+    except RecursionError as error:
+        raise JsonError(f"more than {MOST_LEVELS} levels of objects and lists") from error
+    except ValueError as error:
+        raise JsonError(f"no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise JsonError("no JSON object")
+    level: list[Any] = [value]
+    for _ in range(MOST_LEVELS):
+        parts = (part for each in level for part in (each.values() if isinstance(each, dict) else each))
+        level = [part for part in parts if isinstance(part, dict | list)]
+    if level:
+        raise JsonError(f"more than {MOST_LEVELS} levels of objects and lists")
+    return value
+
+
+def with_checksum(fields: dict[str, Any]) -> bytes:
+    """A JSON object as text for people, with a checksum of its fields as the last one.
+
+    Raises:
+      TypeError, ValueError: the fields can't be written as JSON.
+    """
+    text = json.dumps({**fields, CHECKSUM: _checksum(fields)}, indent=2, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def check_checksum(fields: dict[str, Any]) -> None:
+    """Takes the checksum out of the fields of a JSON object that ``with_checksum`` wrote.
+
+    Raises:
+      JsonError: there is none, or it is that of other fields.
+    """
+    written = fields.pop(CHECKSUM, None)
+    if written != _checksum(fields):
+        raise JsonError(f"altered: the {CHECKSUM} is not that of the other fields")
+
+
+def _checksum(fields: dict[str, Any]) -> str:
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise JsonError(f"the name {twice!r} occurs twice in an object")
+    return fields
+
+
+def _refused_number(text: str) -> float:
+    raise JsonError(f"{text} is no JSON number")
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise JsonError(f"the number {text[:20]} is beyond what a float holds")
+    return number

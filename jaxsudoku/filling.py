@@ -350,8 +350,11 @@ def _probabilities(network: Network, cubes: Array, carried: Any, fresh: Array) -
       carried: what it has come to by earlier looks, and comes to by this one, as it returns.
       fresh: bool[K], where there were none.
     """
+    from jaxsudoku.networks.base import finite_outputs  # which loads flax, as whoever has a network has done
+
     outputs, carried = network.apply.think(network.params, cubes, carried, fresh)
-    return fence(jax.nn.softmax(outputs.policy, axis=1, where=cubes)), carried
+    policy = finite_outputs(outputs, cubes).policy
+    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carried
 
 
 def _voted(

@@ -146,7 +146,7 @@ def locked_candidates(planes: Array, board: Board | None = None) -> Array:
     """
     board = board_of_planes(planes.shape, board)
     view = _view(board, planes)
-    if board.box is not None:
+    if _has_boxes(board):
         in_rows, in_columns = fence((any_of(slices(view, 4)), any_of(slices(view, 2))))
         in_rows = _locked_segments(in_rows, across_box=2, across_line=3)  # digit, band, row, stack
         in_columns = _locked_segments(in_columns, across_box=3, across_line=1)  # digit, band, stack, column
@@ -205,7 +205,12 @@ def _view(board: Board, planes: Array) -> Array:
 
 
 def _house_axes(board: Board) -> tuple[tuple[int, ...], ...]:
-    return (_ROW, _COLUMN, _BOX) if board.box is not None else (_ROW, _COLUMN)
+    return (_ROW, _COLUMN, _BOX) if _has_boxes(board) else (_ROW, _COLUMN)
+
+
+def _has_boxes(board: Board) -> bool:
+    """Whether there are boxes other than the rows and columns; in Latin squares there are none."""
+    return board.box is not None and 1 not in board.box
 
 
 def _spread(folded: Array, axes: Sequence[int], shape: tuple[int, ...]) -> Array:

@@ -1,5 +1,6 @@
 """Data sets: the same files however often a build is stopped, refusals in words, batches that follow from the key."""
 
+import io
 import itertools
 import json
 import os
@@ -18,8 +19,9 @@ from jaxsudoku import datasets
 from jaxsudoku.board import Board
 from jaxsudoku.datasets import DatasetError, builder, shards
 from jaxsudoku.datasets.exclude import excluded_hashes
-from jaxsudoku.files import write_file
+from jaxsudoku.files import with_checksum, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
+from jaxsudoku.io.parquet import import_pyarrow
 
 pytestmark = pytest.mark.usefixtures("all_optimised", "cache")
 
@@ -98,7 +100,7 @@ def test_npz_has_no_dates(built):
 def test_card(built):
     dataset = built["npz"]
     card = json.loads((dataset.folder / "card.json").read_text())
-    assert (card["version"], card["seed"], card["count"], card["shard_size"]) == (1, 3, 30, 8)
+    assert (card["version"], card["seed"], card["count"], card["shard_size"]) == (2, 3, 30, 8)
     assert card["board"] == {"name": "4x4 with 2x2 boxes", "side": 4, "box": [2, 2], "regions": [], "extra": []}
     assert card["made_with"]["jax"] == jax.__version__
     assert [shard["puzzles"] for shard in card["shards"]] == [8, 8, 8, 6]
@@ -388,7 +390,9 @@ def test_folders_without_a_data_set(tmp_path):
         datasets.load(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', '{"version": 1, "board": 3}', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"version": 1}', '{"version": 1, "board": 3}', "\xff", "[" * 100000, '{"seed": NaN}']
+)
 def test_damaged_cards(mine, text):
     (mine / "card.json").write_text(text, encoding="latin-1")
     with pytest.raises(DatasetError, match="no card of a data set"):
@@ -397,8 +401,8 @@ def test_damaged_cards(mine, text):
 
 def test_cards_of_a_later_version(mine):
     card = json.loads((mine / "card.json").read_text())
-    (mine / "card.json").write_text(json.dumps({**card, "version": 2}))
-    with pytest.raises(DatasetError, match="a card of version 2"):
+    (mine / "card.json").write_text(json.dumps({**card, "version": 3}))
+    with pytest.raises(DatasetError, match="a card of version 3; this version of jaxsudoku reads 2"):
         datasets.load(mine)
 
 
@@ -422,6 +426,185 @@ def test_a_damaged_shard_is_named(built, format, tmp_path):
     path.unlink()
     with pytest.raises(DatasetError, match=f"shard-00002.{format}: is missing"):
         datasets.load(tmp_path)
+
+
+def copied(dataset, folder):
+    """A copy of a data set's files, to spoil."""
+    folder.mkdir()
+    for name, data in contents(dataset.folder).items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+@pytest.mark.parametrize("file", ["shard-00001.npz", "shard-00001.parquet", "card.json"])
+def test_one_flipped_bit_is_never_read(built, file, tmp_path):
+    dataset = built["parquet" if file.endswith("parquet") else "npz"]
+    folder = copied(dataset, tmp_path / "set")
+    whole, data = dataset.arrays(), (folder / file).read_bytes()
+    rng, refused = np.random.default_rng(0), 0
+    for position in rng.choice(len(data), 100, replace=False).tolist():
+        flipped = bytearray(data)
+        flipped[position] ^= 1 << rng.integers(8)
+        (folder / file).write_bytes(flipped)
+        try:
+            loaded = datasets.load(folder)
+            found = loaded.arrays()
+        except DatasetError as error:
+            refused += 1
+            assert str(error).startswith(str(folder / file))
+        else:  # white space of the card
+            assert loaded.card == dataset.card
+            jax.tree.map(np.testing.assert_array_equal, found, whole)
+    assert refused == 100 if file != "card.json" else refused > 60
+
+
+def test_verification_is_as_asked_for(built, tmp_path):
+    """Shards are verified when they are read, or at once, or never."""
+    folder = copied(built["npz"], tmp_path / "set")
+    shard = folder / "shard-00003.npz"
+    arrays = dict(np.load(shard))
+    rewritten = io.BytesIO()
+    np.savez_compressed(rewritten, **arrays | {"puzzles": np.roll(arrays["puzzles"], 1, axis=0)})
+    shard.write_bytes(rewritten.getvalue())
+    alter_card(folder, lambda card: card["shards"][3].update(bytes=len(rewritten.getvalue())))
+    dataset = datasets.load(folder)
+    assert len(dataset.shard(2).puzzles) == 8
+    with pytest.raises(DatasetError, match=r"shard-00003.npz: damaged shard \(its sha256 is"):
+        dataset.shard(3)
+    with pytest.raises(DatasetError, match="shard-00003.npz damaged"):
+        datasets.load(folder, verify=True)
+    np.testing.assert_array_equal(
+        datasets.load(folder, verify=False).shard(3).puzzles, np.roll(arrays["puzzles"], 1, axis=0)
+    )
+
+
+def alter_card(folder, change):
+    """Changes the fields of a card, and its checksum with them."""
+    fields = json.loads((folder / "card.json").read_bytes())
+    del fields["checksum"]
+    change(fields)
+    (folder / "card.json").write_bytes(with_checksum(fields))
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "fault"),
+    [
+        ("puzzles", 208, "a digit above 4"),
+        ("solutions", 0, r"a solution with digits outside 1\.\.4"),
+        ("solutions", 5, r"a solution with digits outside 1\.\.4"),
+        ("clues", 3, "another number of clues than is said"),
+        ("rating", np.nan, "a rating that is negative or not finite"),
+        ("rating", -1.0, "a rating that is negative or not finite"),
+    ],
+)
+def test_contents_that_make_no_sense_are_refused(built, part, value, fault, tmp_path):
+    """Whatever the checksums."""
+    folder = copied(built["npz"], tmp_path / "set")
+    rows = built["npz"].shard(1)
+    changed = getattr(rows, part).copy()
+    changed[5:6] = value
+    data = shards.encode(rows._replace(**{part: changed}), BOARD, "npz")
+    shard = shards.describe(1, "npz", 8, data)
+    (folder / shard.file).write_bytes(data)
+    alter_card(folder, lambda card: card["shards"][1].update(bytes=shard.bytes, sha256=shard.sha256))
+    for verify in (None, True):
+        with pytest.raises(DatasetError, match=rf"{shard.file}: damaged shard \(.*({fault})"):
+            datasets.load(folder, verify=verify).arrays()
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "fault"),
+    [
+        ("puzzle", lambda texts: ["/" * 16, *texts[1:]], "a digit above 4"),
+        ("solution", lambda texts: [texts[0].replace("1", "9"), *texts[1:]], "a solution with digits outside"),
+        ("puzzle", lambda texts: [texts[0] + texts[1][:1], texts[1][1:], *texts[2:]], "texts that are not of 16 cells"),
+        ("puzzle", lambda texts: [None, *texts[1:]], "damaged shard"),
+        ("clues", lambda clues: [None, *clues[1:]], "but .*float64"),
+        ("clues", lambda clues: [clues[0] + 2**32, *clues[1:]], "but .*int64"),
+        ("rating", lambda rating: [str(value) for value in rating], "but .*object"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(built, column, change, fault, tmp_path):
+    pa, pq = import_pyarrow()
+    folder = copied(built["parquet"], tmp_path / "set")
+    path = folder / "shard-00001.parquet"
+    table = pq.read_table(path)
+    values = change(table[column].to_pylist())
+    pq.write_table(table.set_column(table.column_names.index(column), column, pa.array(values)), path)
+    shard = shards.describe(1, "parquet", 8, path.read_bytes())
+    alter_card(folder, lambda card: card["shards"][1].update(bytes=shard.bytes, sha256=shard.sha256))
+    with pytest.raises(DatasetError, match=rf"{shard.file}: damaged shard .*{fault}|{shard.file}: {fault}"):
+        datasets.load(folder).arrays()
+
+
+def test_givens_that_the_solution_lacks_are_refused(built, tmp_path):
+    folder = copied(built["npz"], tmp_path / "set")
+    rows = built["npz"].shard(0)
+    data = shards.encode(rows._replace(solutions=np.roll(rows.solutions, 1, axis=0)), BOARD, "npz")
+    shard = shards.describe(0, "npz", 8, data)
+    (folder / shard.file).write_bytes(data)
+    alter_card(folder, lambda card: card["shards"][0].update(bytes=shard.bytes, sha256=shard.sha256))
+    with pytest.raises(DatasetError, match=r"puzzle \d has a solution that contradicts the givens"):
+        datasets.load(folder).shard(0)
+
+
+def first_of(counts):
+    return next(iter(counts))
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            lambda card: card.update(count=60),
+            "shards of 30 puzzles, and a count of 60|shard-00003.npz has 6 puzzles, not 8",
+        ),
+        (lambda card: card.update(count=-30), "count is -30"),
+        (lambda card: card.update(count=30.0), "count is 30.0"),
+        (lambda card: card.update(shard_size=0), "shard_size 0"),
+        (lambda card: card.update(format="csv"), "the format is 'csv'"),
+        (lambda card: card["shards"].pop(), "shards of 24 puzzles|where the shards hold 24"),
+        (
+            lambda card: card["shards"][1].update(puzzles=1 << 60),
+            "shard-00001.npz has 1152921504606846976 puzzles, not 8",
+        ),
+        (lambda card: card["shards"][1].update(file="../other.npz"), "shard 1 is called '../other.npz'"),
+        (lambda card: card["shards"][1].update(bytes=-1), "shard-00001.npz has -1 bytes"),
+        (
+            lambda card: card["clues"].update({name: 2 * count for name, count in card["clues"].items()}),
+            "clues: 60 puzzles, where the shards hold 30",
+        ),
+        (lambda card: card["grades"].update(easy=10**30), "where the shards hold 30"),
+        (lambda card: card["grades"].update(easy=31, hard=-1), "grades: a count is -1"),
+        (lambda card: card["grades"].update(trivial=0), "grades: easy, "),
+        (
+            lambda card: card["clues"].update({"17": card["clues"].pop(first_of(card["clues"]))}),
+            "of 17 clues on a board of 16",
+        ),
+        (lambda card: card["grades"].update(easy=29, hard=1), "contradicts its shards: grades: 29 puzzles of easy"),
+        (
+            lambda card: card["clues"].update({"16": card["clues"].pop(first_of(card["clues"]))}),
+            "contradicts its shards: clues",
+        ),
+    ],
+)
+def test_cards_that_contradict_themselves_or_the_shards_are_refused(mine, change, fault):
+    alter_card(mine, change)
+    with pytest.raises(DatasetError, match=fault) as refusal:
+        datasets.load(mine).arrays()
+    assert str(refusal.value).startswith(str(mine / "card.json"))
+    with pytest.raises(DatasetError, match=fault):
+        datasets.load(mine, verify=True)
+
+
+def test_cards_of_the_first_version_are_read(mine, built):
+    fields = json.loads((mine / "card.json").read_bytes())
+    del fields["checksum"]
+    (mine / "card.json").write_text(json.dumps(fields | {"version": 1}))
+    assert datasets.load(mine, verify=True).card == built["npz"].card
+    (mine / "card.json").write_text(json.dumps(fields))
+    with pytest.raises(DatasetError, match="card.json: no card of a data set .altered: the checksum"):
+        datasets.load(mine)
 
 
 # ---------------------------------------------------------------------- batches

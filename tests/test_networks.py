@@ -19,6 +19,7 @@ from reference import CONVOLUTIONAL, TINY
 
 import jaxsudoku as js
 from jaxsudoku import networks
+from jaxsudoku.files import with_checksum
 from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, axial, house_cnn, weights
 
 FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
@@ -300,7 +301,8 @@ def alter_card(path, **changes):
     """Changes fields of a card; those that are None are taken out."""
     card = path.with_suffix(".json")
     fields = json.loads(card.read_bytes()) | changes
-    card.write_text(json.dumps({name: value for name, value in fields.items() if value is not None}))
+    del fields["checksum"]
+    card.write_bytes(with_checksum({name: value for name, value in fields.items() if value is not None}))
 
 
 def alter_tensors(path, change):
@@ -432,6 +434,45 @@ def test_truncated_and_altered_files_are_refused(saved):
     assert f"{path}: no safetensors file" in refusal(path)
 
 
+@pytest.mark.parametrize("header", [b'{"a":' * 10_000, b"[" * 10_000, b"{}", b"\xff" * 20])
+def test_headers_of_tensors_that_make_no_sense_are_refused(saved, header):
+    _, path = saved
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    alter_card(path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+    assert refusal(path).startswith(f"{path}: no ")
+
+
+def test_one_flipped_bit_of_a_card_is_never_read(saved):
+    """A card of other heads, or other facts, fits the same parameters."""
+    _, path = saved
+    card = path.with_suffix(".json")
+    whole, data = networks.read_card(path), card.read_bytes()
+    rng, refused = np.random.default_rng(0), 0
+    for position in rng.choice(len(data), 100, replace=False).tolist():
+        flipped = bytearray(data)
+        flipped[position] ^= 1 << rng.integers(8)
+        card.write_bytes(flipped)
+        try:
+            found = networks.read_card(path)
+        except NetworkFileError as error:
+            refused += 1
+            assert str(error).startswith(str(card))
+        else:  # white space
+            assert found == whole
+    assert refused > 60
+
+
+def test_cards_of_the_first_format_are_read(saved):
+    network, path = saved
+    card = path.with_suffix(".json")
+    fields = json.loads(card.read_bytes())
+    del fields["checksum"]
+    card.write_text(json.dumps(fields | {"format": 1}))
+    assert js.load_network(path) == network
+    card.write_text(json.dumps(fields))
+    assert "altered: the checksum is not that of the other fields" in refusal(path)
+
+
 def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
     """The parameters are new, the card is still the old one."""
     _, path = saved
@@ -450,7 +491,7 @@ def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"format": weights.FORMAT + 1}, "a card of format 2; this version of jaxsudoku reads 1"),
+        ({"format": weights.FORMAT + 1}, "a card of format 3; this version of jaxsudoku reads 2"),
         ({"format": 0}, "malformed: format"),
         ({"format": "1"}, "malformed: format"),
         ({"format": None}, "no card of a network (KeyError: 'format')"),

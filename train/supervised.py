@@ -27,7 +27,7 @@ from jaxsudoku.cli.failure import described as told
 from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.stop import Signals, Stop
 from jaxsudoku.datasets import Dataset
-from jaxsudoku.files import TEMPORARY, write_file
+from jaxsudoku.files import TEMPORARY, JsonError, read_json, write_file
 from jaxsudoku.generation import GenerationError
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
 
@@ -169,7 +169,10 @@ def _check(config: TrainConfig, folder: Path, resume: bool, devices: int) -> Non
         if others := sorted(path.name for path in folder.iterdir() if path.name not in ours):
             raise FileExistsError(f"{folder} holds no run to resume, but {others[0]}: name another folder")
     if (folder / _SETTINGS).exists():
-        there, here = json.loads((folder / _SETTINGS).read_bytes()), _settings(config)
+        try:
+            there, here = read_json(folder / _SETTINGS), _settings(config)
+        except JsonError as error:
+            raise ValueError(f"{folder / _SETTINGS}: no settings of a run ({error})") from error
         differing = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
         if differing:
             listed = ", ".join(f"{name} is {there.get(name)!r} there, {here.get(name)!r} here" for name in differing)

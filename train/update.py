@@ -141,7 +141,12 @@ def placed(state: TrainState, mesh: Mesh) -> TrainState:
 def start_params(config: TrainConfig, forward: Forward) -> Params:
     """The parameters of the network to start from; raises ValueError if it is none, or of other sizes."""
     network = networks.load_network(config.start)
-    if jax.tree.map(jnp.shape, network.params) != jax.tree.map(lambda leaf: leaf.shape, forward.shapes()):
+    fixed = set(dataclasses.asdict(forward.config)).difference(networks.get(config.network).adjustable)
+    same = network.name == config.network and all(
+        getattr(network.config, name) == getattr(forward.config, name) for name in fixed
+    )
+    shapes = jax.tree.map(lambda leaf: leaf.shape, forward.shapes())
+    if not same or jax.tree.map(jnp.shape, network.params) != shapes:
         raise ValueError(f"start: {config.start} holds a {network.name} of other sizes than are to be trained")
     return network.params
 

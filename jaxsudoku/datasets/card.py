@@ -18,17 +18,20 @@ import numpy as np
 
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
+from jaxsudoku.files import check_checksum, read_json, with_checksum
 from jaxsudoku.generation import GenerateConfig, Puzzles
 from jaxsudoku.rating import GRADES, grade
 
 #: Names of the card, and of the plan that stands for it until the data set is whole.
 CARD, PLAN = "card.json", "plan.json"
-#: Version of the layout of cards and shards.
-VERSION = 1
+#: Version of the layout of cards and shards: since 2 a card has a checksum of its own. The first is read as well.
+VERSION = 2
+#: Formats of shards.
+FORMATS = ("npz", "parquet")
 
 
 class DatasetError(ValueError):
-    """A folder holds no whole data set, or another one than is asked for."""
+    """A folder holds no whole data set, or another one than is asked for; the message names the file and the cause."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,11 +83,14 @@ class Card:
 
     def with_shard(self, shard: Shard, puzzles: Puzzles) -> Card:
         """The card with one more shard, which holds these puzzles."""
+        return dataclasses.replace(self.counting(puzzles), shards=(*self.shards, shard))
+
+    def counting(self, puzzles: Puzzles) -> Card:
+        """The card with more puzzles in its counts by clues and grade."""
         clues = collections.Counter(self.clues) + collections.Counter(puzzles.clues.tolist())
         grades = np.bincount(grade(puzzles.rating), minlength=len(GRADES)).tolist()
         return dataclasses.replace(
             self,
-            shards=(*self.shards, shard),
             clues=dict(sorted(clues.items())),
             grades={name: self.grades[name] + more for name, more in zip(GRADES, grades, strict=True)},
         )
@@ -105,29 +111,84 @@ class Card:
             "clues": {str(clues): count for clues, count in self.clues.items()},
             "grades": dict(self.grades),
         }
-        return (json.dumps({**self._settings(), **results}, indent=2, allow_nan=False) + "\n").encode()
+        return with_checksum({"version": VERSION, **self._settings(), **results})
 
     @classmethod
     def read(cls, path: Path) -> Card:
-        """Reads a card; raises ``DatasetError`` if the file is none, or one of a version that isn't known here."""
+        """Reads a card.
+
+        Raises:
+          OSError: the file can't be read.
+          DatasetError: it is no card, one of a version that isn't known here, altered, or it contradicts itself.
+        """
         try:
-            fields = json.loads(path.read_bytes())
-            if (version := fields.pop("version")) != VERSION:
+            fields = read_json(path)
+            version = fields["version"]
+            if type(version) is not int or not 1 <= version <= VERSION:
                 raise DatasetError(f"{path}: a card of version {version}; this version of jaxsudoku reads {VERSION}")
+            if version > 1:
+                check_checksum(fields)
+            del fields["version"]
             board = fields.pop("board")
             del board["name"]
             shards = tuple(Shard(**shard) for shard in fields.pop("shards"))
             clues = {int(clues): count for clues, count in fields.pop("clues").items()}
-            return cls(board=Board(**board), shards=shards, clues=clues, **fields)
+            card = cls(board=Board(**board), shards=shards, clues=clues, **fields)
+            fault = card._fault()
         except DatasetError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise DatasetError(f"{path}: no card of a data set ({error})") from error
+        if fault:
+            raise DatasetError(f"{path}: contradicts itself: {fault}")
+        return card
+
+    def check_totals(self, path: Path, found: Card) -> None:
+        """Raises ``DatasetError`` unless the clues and grades of the card at ``path`` are those found in its shards."""
+        for name in ("clues", "grades"):
+            listed, counted = getattr(self, name), getattr(found, name)
+            for kind in {**listed, **counted}:
+                if listed.get(kind, 0) != counted.get(kind, 0):
+                    raise DatasetError(
+                        f"{path}: contradicts its shards: {name}: {listed.get(kind, 0):,} puzzles of {kind}, "
+                        f"where the shards hold {counted.get(kind, 0):,}"
+                    )
+
+    def _fault(self) -> str:
+        """What is wrong with the card's own numbers, in words; empty if they agree."""
+        if (
+            not all(_is_count(number) for number in (self.count, self.shard_size))
+            or not self.count
+            or not self.shard_size
+        ):
+            return f"count is {self.count!r} and shard_size {self.shard_size!r}; they must be whole numbers from 1"
+        if self.format not in FORMATS:
+            return f"the format is {self.format!r}, which is none of {', '.join(FORMATS)}"
+        if len(self.shards) > -(-self.count // self.shard_size):
+            return f"it lists {len(self.shards):,} shards of up to {self.shard_size:,} puzzles for {self.count:,}"
+        for number, shard in enumerate(self.shards):
+            size = min(self.shard_size, self.count - number * self.shard_size)
+            if shard.file != shard_name(number, self.format):
+                return f"shard {number} is called {shard.file!r}, not {shard_name(number, self.format)!r}"
+            if not _is_count(shard.puzzles) or shard.puzzles != size:
+                return f"{shard.file} has {shard.puzzles!r} puzzles, not {size:,}"
+            if not _is_count(shard.bytes):
+                return f"{shard.file} has {shard.bytes!r} bytes"
+        if odd := [clues for clues in self.clues if not 0 <= clues <= self.board.cells]:
+            return f"clues: puzzles of {odd[0]} clues on a board of {self.board.cells} cells"
+        if set(self.grades) != set(GRADES):
+            return f"grades: {', '.join(map(str, self.grades)) or 'none'}, not {', '.join(GRADES)}"
+        done = sum(shard.puzzles for shard in self.shards)
+        for name, counts in (("clues", self.clues), ("grades", self.grades)):
+            if odd := [value for value in counts.values() if not _is_count(value)]:
+                return f"{name}: a count is {odd[0]!r}"
+            if sum(counts.values()) != done:
+                return f"{name}: {sum(counts.values()):,} puzzles, where the shards hold {done:,}"
+        return ""
 
     def _settings(self) -> dict[str, Any]:
         """All but what was made, as JSON has it."""
         return {
-            "version": VERSION,
             "made_with": dict(self.made_with),
             "seed": self.seed,
             "board": {"name": str(self.board), **plain(dataclasses.asdict(self.board))},
@@ -137,6 +198,15 @@ class Card:
             "shard_size": self.shard_size,
             "format": self.format,
         }
+
+
+def shard_name(number: int, format: str) -> str:
+    """The file of the shard of that number."""
+    return f"shard-{number:05}.{format}"
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
 
 
 def versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.generation import Puzzles
+from jaxsudoku.rating import GRADES
 
 from . import shards
 from .card import CARD, PLAN, Card, DatasetError
@@ -23,8 +25,8 @@ class Dataset:
       card: how it was made and what it holds.
     """
 
-    def __init__(self, folder: Path, card: Card) -> None:
-        self.folder, self.card = folder, card
+    def __init__(self, folder: Path, card: Card, verified: bool = True) -> None:
+        self.folder, self.card, self._verified = folder, card, verified
 
     @property
     def board(self) -> Board:
@@ -38,11 +40,26 @@ class Dataset:
         return f"<Dataset {str(self.folder)!r}: {len(self)} puzzles on {self.board}>"
 
     def shard(self, number: int) -> Puzzles:
-        """The puzzles of a shard, read from its file; raises ``DatasetError`` if that is damaged."""
-        return shards.read(self.card.shards[number], self.folder, self.board, self.card.format)
+        """The puzzles of a shard, read from its file.
+
+        Raises:
+          DatasetError: the file is missing or damaged. Unless the data set was loaded with ``verify=False`` this is
+            told from its checksum, and the contents are checked too: digits, givens in solutions, numbers of clues,
+            ratings.
+        """
+        shard = self.card.shards[number]
+        puzzles = shards.read(shard, self.folder, self.board, self.card.format, self._verified)
+        if self._verified:
+            shards.check(puzzles, self.board, self.folder / shard.file)
+        return puzzles
 
     def arrays(self, numbers: list[int] | None = None) -> Puzzles:
-        """The puzzles of these shards one after the other, by default of all; raises as ``shard`` does."""
+        """The puzzles of these shards one after the other, by default of all.
+
+        Raises:
+          DatasetError: as ``shard`` does; and if all are read, the card's counts by clues and grade are not theirs.
+        """
+        every = numbers is None
         numbers = list(range(len(self.card.shards))) if numbers is None else numbers
         size = sum(self.card.shards[number].puzzles for number in numbers)
         cells = self.board.cells
@@ -55,27 +72,49 @@ class Dataset:
             start, end = end, end + self.card.shards[number].puzzles
             for array, part in zip(whole, self.shard(number), strict=True):
                 array[start:end] = part
+        if every and self._verified:
+            self._check_totals(self._uncounted().counting(whole))
         return whole
 
     def verify(self) -> None:
-        """Compares the checksum of every shard; raises ``DatasetError`` that names those that are damaged."""
+        """Compares the checksums of all shards, then checks all contents, and the card's counts by clues and grade.
+
+        Raises:
+          DatasetError: something is wrong; the message names the shards that are damaged.
+        """
         bad = [shard.file for shard in self.card.shards if not shards.is_whole(shard, self.folder)]
         if bad:
             raise DatasetError(
                 f"{self.folder}: {', '.join(bad)} damaged; to build it again with resume=True mends the data set"
             )
+        found = self._uncounted()
+        for number, shard in enumerate(self.card.shards):
+            puzzles = self.shard(number)
+            shards.check(puzzles, self.board, self.folder / shard.file)
+            found = found.counting(puzzles)
+        self._check_totals(found)
+
+    def _uncounted(self) -> Card:
+        """The card without its counts by clues and grade."""
+        return dataclasses.replace(self.card, clues={}, grades=dict.fromkeys(GRADES, 0))
+
+    def _check_totals(self, found: Card) -> None:
+        self.card.check_totals(self.folder / CARD, found)
 
 
-def load(folder: str | os.PathLike[str], *, verify: bool = False) -> Dataset:
-    """Opens a data set that ``build`` has made. Puzzles are read when they are asked for.
+def load(folder: str | os.PathLike[str], *, verify: bool | None = None) -> Dataset:
+    """Opens a data set that ``build`` has made. Puzzles are read when they are needed.
 
     Args:
       folder: the folder.
-      verify: compare the checksums of all files now, rather than their sizes alone.
+      verify: when to verify the shards: checksums, ranges of digits, givens in solutions, numbers of clues. By default
+        each one when it is read, so that nothing changed is ever read. True: all of them now as well, and the card's
+        counts by clues and grade. False: none, but for the files' sizes.
 
     Raises:
       FileNotFoundError: there is no such folder.
-      DatasetError: it holds no data set, an unfinished one, or one that lacks files or has damaged ones.
+      DatasetError: it holds no data set, an unfinished one, one that lacks files or has damaged ones, or a card that is
+        altered or contradicts itself; the message names the file.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -89,15 +128,17 @@ def load(folder: str | os.PathLike[str], *, verify: bool = False) -> Dataset:
             f"{folder}: the data set is unfinished, with {done} of {plan.count} puzzles; build it with resume=True"
         )
     card = Card.read(folder / CARD)
-    if card.format not in shards.FORMATS or sum(shard.puzzles for shard in card.shards) != card.count:
-        raise DatasetError(f"{folder / CARD}: contradicts itself")
+    if (listed := sum(shard.puzzles for shard in card.shards)) != card.count:
+        raise DatasetError(
+            f"{folder / CARD}: contradicts itself: shards of {listed:,} puzzles, and a count of {card.count:,}"
+        )
     for shard in card.shards:
         path = folder / shard.file
         size = path.stat().st_size if path.is_file() else None
         if size != shard.bytes:
             found = "is missing" if size is None else f"has {size} bytes"
             raise DatasetError(f"{path}: {found}; its size should be {shard.bytes}")
-    dataset = Dataset(folder, card)
+    dataset = Dataset(folder, card, verify is not False)
     if verify:
         dataset.verify()
     return dataset

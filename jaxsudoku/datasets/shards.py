@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,9 @@ from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import format_grids
 from jaxsudoku.io.parquet import import_pyarrow
 
-from .card import DatasetError, Shard
+from .card import FORMATS, DatasetError, Shard, shard_name
 
-#: Formats of shards.
-FORMATS = ("npz", "parquet")
+__all__ = ["FORMATS", "check", "describe", "encode", "is_whole", "read"]
 
 
 def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
@@ -42,7 +39,7 @@ def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
 
 def describe(number: int, format: str, puzzles: int, data: bytes) -> Shard:
     """The shard of that number, which holds so many puzzles in these bytes."""
-    return Shard(f"shard-{number:05}.{format}", puzzles, len(data), hashlib.sha256(data).hexdigest())
+    return Shard(shard_name(number, format), puzzles, len(data), hashlib.sha256(data).hexdigest())
 
 
 def is_whole(shard: Shard, folder: Path) -> bool:
@@ -54,42 +51,82 @@ def is_whole(shard: Shard, folder: Path) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == shard.sha256
 
 
-def read(shard: Shard, folder: Path, board: Board, format: str) -> Puzzles:
+def read(shard: Shard, folder: Path, board: Board, format: str, verify: bool = True) -> Puzzles:
     """The puzzles of a shard.
 
+    Args:
+      shard: what the card says of it.
+      folder, board, format: those of the data set.
+      verify: whether to compare the checksum of the file with that on the card.
+
     Raises:
-      DatasetError: the file is missing or damaged.
+      DatasetError: the file can't be read, has another checksum, or holds no such arrays.
       ImportError: Parquet without pyarrow.
     """
     path = folder / shard.file
     try:
-        puzzles = _read_npz(path) if format == "npz" else _read_parquet(path, board)
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise DatasetError(f"{path}: damaged shard ({error})") from error
-    grids = (shard.puzzles, board.cells)
-    if [part.shape for part in puzzles] != [grids, grids, grids[:1], grids[:1]]:
-        raise DatasetError(f"{path}: damaged shard (not {shard.puzzles} puzzles of {board.cells} cells)")
+        data = path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path}: {error.strerror or error}") from error
+    if verify and (found := hashlib.sha256(data).hexdigest()) != shard.sha256:
+        raise DatasetError(f"{path}: damaged shard (its sha256 is {found}, on the card {shard.sha256})")
+    pq = import_pyarrow()[1] if format == "parquet" else None
+    try:
+        puzzles = _read_npz(data) if pq is None else _read_parquet(pq, data, board)
+    except Exception as error:  # whatever the decoders of zip, npy and Parquet raise on damaged data
+        raise DatasetError(f"{path}: damaged shard ({type(error).__name__}: {error})") from error
+    kinds = [f"{part.dtype}{list(part.shape)}" for part in puzzles]
+    size, cells = shard.puzzles, board.cells
+    if kinds != [f"uint8[{size}, {cells}]", f"uint8[{size}, {cells}]", f"int32[{size}]", f"float32[{size}]"]:
+        raise DatasetError(f"{path}: damaged shard (not {size} puzzles of {cells} cells, but {', '.join(kinds)})")
     return puzzles
 
 
-def _read_npz(path: Path) -> Puzzles:
-    with np.load(path) as arrays:
+def check(puzzles: Puzzles, board: Board, path: Path) -> None:
+    """Checks that the contents of a shard make sense, whatever its checksum.
+
+    Raises:
+      DatasetError: a digit is out of its range, a solution is not one of its puzzle's givens, a number of clues is
+        not that of the puzzle, or a rating is negative or not finite; the message names the file and the first row.
+    """
+    given = puzzles.puzzles > 0
+    faults = {
+        f"a digit above {board.side}": (puzzles.puzzles > board.side).any(axis=1),
+        f"a solution with digits outside 1..{board.side}": (
+            (puzzles.solutions < 1) | (puzzles.solutions > board.side)
+        ).any(axis=1),
+        "a solution that contradicts the givens": (given & (puzzles.puzzles != puzzles.solutions)).any(axis=1),
+        "another number of clues than is said": given.sum(axis=1, dtype=np.int32) != puzzles.clues,
+        "a rating that is negative or not finite": ~(np.isfinite(puzzles.rating) & (puzzles.rating >= 0)),
+    }
+    for fault, rows in faults.items():
+        if rows.any():
+            raise DatasetError(f"{path}: damaged shard (puzzle {int(rows.argmax())} has {fault})")
+
+
+def _read_npz(data: bytes) -> Puzzles:
+    with np.load(io.BytesIO(data)) as arrays:
         return Puzzles(*(arrays[name] for name in Puzzles._fields))
 
 
-def _read_parquet(path: Path, board: Board) -> Puzzles:
-    _, pq = import_pyarrow()
-    table = pq.read_table(path)
-    clues = table["clues"].to_numpy().astype(np.int32)
-    rating = table["rating"].to_numpy().astype(np.float32)
-    return Puzzles(_grids(table["puzzle"], board), _grids(table["solution"], board), clues, rating)
+def _read_parquet(pq: Any, data: bytes, board: Board) -> Puzzles:
+    table = pq.read_table(io.BytesIO(data))
+    numbers = (table[name].to_numpy() for name in ("clues", "rating"))
+    return Puzzles(_grids(table["puzzle"], board), _grids(table["solution"], board), *numbers)
 
 
 def _grids(column: Any, board: Board) -> np.ndarray:
     """Grids uint8[n, cells] of a column of text that ``format_grids`` made."""
     texts = column.to_pylist()
     if board.side > 9:
-        grids = np.fromstring(" ".join(texts), np.uint8, sep=" ")
+        sizes = {text.count(" ") + 1 for text in texts}
+        numbers = np.fromstring(" ".join(texts), np.int64, sep=" ")
+        if ((numbers < 0) | (numbers > board.side)).any():
+            raise ValueError(f"digits outside 0..{board.side}")
+        grids = numbers.astype(np.uint8)
     else:
+        sizes = {len(text) for text in texts}
         grids = np.frombuffer("".join(texts).replace(".", "0").encode(), np.uint8) - np.uint8(ord("0"))
+    if sizes - {board.cells}:
+        raise ValueError(f"texts that are not of {board.cells} cells")
     return grids.reshape(-1, board.cells)

@@ -29,6 +29,7 @@ class Seen(NamedTuple):
       value: float32[N], the log-odds that the position has a solution.
       refuted: bool[N], whether the rules show that it has none.
       solved: bool[N], whether the rules solve it.
+      finite: bool[N], whether the network's outputs are finite, or the rules refute or solve the position.
     """
 
     fixed: Any
@@ -36,6 +37,7 @@ class Seen(NamedTuple):
     value: Any
     refuted: Any
     solved: Any
+    finite: Any
 
 
 def look(
@@ -53,6 +55,9 @@ def look(
       rules: one of ``propagation.RULES``.
       batch_size: grids in a forward pass, rounded up to a multiple of 32; None suits the machine.
       progress: told after each chunk how many grids are done.
+
+    Raises:
+      ValueError: the network's outputs are not finite for some of the positions that the rules leave open.
     """
     size = chunk_size(network, len(grids), batch_size)
     see = _compiled(jax.default_backend())
@@ -63,6 +68,10 @@ def look(
         seen = see(network.apply, rules, network.params, padded)
         parts.append(Seen(*(np.asarray(array)[: len(part)] for array in seen)))
         progress(start + len(part))
+        if wrong := int(np.count_nonzero(~parts[-1].finite)):
+            raise ValueError(
+                f"outputs of the network {network.name} are not finite for {wrong} of {len(part)} positions"
+            )
     return Seen(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -89,4 +98,6 @@ def _see(apply: Forward, rules: str, params: Params, grids: Array) -> Seen:
     fixed = cubes_to_grids(candidates)
     likeliest = jnp.argmax(outputs.policy, axis=-2).astype(jnp.uint8) + 1
     digits = jnp.where(fixed > 0, fixed, likeliest)
-    return Seen(fixed, digits, outputs.value, unpack_lanes(refuted), unpack_lanes(solved & ~refuted))
+    finite = (jnp.isfinite(outputs.policy) | ~candidates).all(axis=(1, 2)) & jnp.isfinite(outputs.value)
+    refuted, solved = unpack_lanes(refuted), unpack_lanes(solved & ~refuted)
+    return Seen(fixed, digits, outputs.value, refuted, solved, finite | refuted | solved)

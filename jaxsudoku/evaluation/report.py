@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from jaxsudoku.files import parse_json
+
 from . import tables
 
 
@@ -130,7 +132,7 @@ class Report:
           ValueError: the text is none.
         """
         try:
-            fields = json.loads(text)
+            fields = parse_json(text.encode())
             levels = {rules: _level(**level) for rules, level in fields.pop("levels").items()}
             return cls(levels=levels, **fields)
         except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -14,7 +14,7 @@ from jaxsudoku import driver, solvers
 from jaxsudoku.batches import Engine, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.keys import as_key
-from jaxsudoku.networks import Network
+from jaxsudoku.networks import Network, check_network
 from jaxsudoku.planes import GROUP
 from jaxsudoku.propagation import RULES
 from jaxsudoku.rating import rate
@@ -77,8 +77,9 @@ def evaluate(
       The ``Report``.
 
     Raises:
-      ValueError: arrays that fit neither each other nor the board, a network for another board, unknown rules, a
-        solution that does not solve its puzzle, or no puzzle with exactly one solution.
+      ValueError: arrays that fit neither each other nor the board, negative or infinite ratings, a network for another
+        board, or whose parameters or outputs are not finite, unknown rules, a solution that does not solve its puzzle,
+        or no puzzle with exactly one solution.
     """
     rules = checked_rules(rules)
     for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
@@ -87,6 +88,7 @@ def evaluate(
     grids, board = as_puzzles(puzzles, board or network.board)
     if board != network.board:
         raise ValueError(f"a network for {network.board} can't be evaluated on {board}")
+    check_network(network)
     if grids.ndim != 2:
         raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")
     given = None if solutions is None else as_puzzles(solutions, board)[0]
@@ -95,6 +97,9 @@ def evaluate(
     for name, array in {"solutions": given, **hardness}.items():
         if array is not None and array.shape != (grids.shape if name == "solutions" else grids.shape[:1]):
             raise ValueError(f"{name} of shape {array.shape}, for puzzles of shape {grids.shape}")
+    for name, values in hardness.items():
+        if (np.isinf(values) | (values < (0 if name == "rating" else -np.inf))).any():
+            raise ValueError(f"{name} holds infinite or negative values; NaN stands for an unknown one")
 
     progress("solving", 0, len(grids))
     truth = find_solutions(board, grids, given)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.files import write_file
+from jaxsudoku.files import JsonError, read_json, write_file
 
 from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
 from .trees import Tree, TreeError
@@ -40,18 +40,14 @@ def load_tree(path: str | os.PathLike[str]) -> Tree:
       OSError: the file can't be read.
       TreeError: it holds no tree; the message names the file and the cause.
     """
-    with open(path, "rb") as file:
-        data = file.read()
     try:
-        return _parsed(json.loads(data))
-    except (TreeError, GameError, CodeError) as error:
+        return _parsed(read_json(Path(path)))
+    except (TreeError, GameError, CodeError, JsonError) as error:
         raise TreeError(f"{os.fspath(path)}: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise TreeError(f"{os.fspath(path)}: no JSON ({error})") from error
 
 
-def _parsed(fields: Any) -> Tree:
-    if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
+def _parsed(fields: dict[str, Any]) -> Tree:
+    if fields.get("format") != _FORMAT:
         raise TreeError(f"no tree of a strategy: its format is not {_FORMAT!r}")
     if fields.get("version") != _VERSION:
         raise TreeError(f"a tree of version {fields.get('version')!r}, where {_VERSION} is known")

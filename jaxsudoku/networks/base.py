@@ -24,6 +24,10 @@ from jaxsudoku.board import Board
 #: Logit of a candidate that is not there: far below any other, and far from overflowing when logits are added.
 ABSENT = -1e9
 
+#: Bound on the logits that solvers compute with. Sums of a few such logits, noise and values stay far above ``ABSENT``
+#: and far from overflow, and a ratio of e^1e6 is beyond any use.
+LARGEST = 1e6
+
 #: Parameters of a network: a tree of nested dicts of arrays.
 Params = dict[Any, Any]
 
@@ -39,6 +43,39 @@ class Outputs(NamedTuple):
 
     policy: Array
     value: Array
+
+
+def masked_logits(logits: Array, present: Array) -> Array:
+    """Logits that are ``ABSENT`` exactly where nothing is present, whatever they were: NaN becomes 0, others are cut.
+
+    Args:
+      logits: floats of any dtype and shape.
+      present: bool, of the same shape.
+
+    Returns:
+      float32 of the same shape, from -``LARGEST`` to ``LARGEST`` where present.
+    """
+    logits = logits.astype(jnp.float32)
+    return jnp.where(present, jnp.clip(jnp.where(jnp.isnan(logits), 0.0, logits), -LARGEST, LARGEST), ABSENT)
+
+
+def finite_outputs(outputs: Outputs, candidates: Array) -> Outputs:
+    """The outputs of a network as solvers use them: finite and bounded, whatever the network computed.
+
+    Where a position has a logit that is not finite, all its logits become 0, a uniform policy; a value that is not
+    finite becomes 0, a probability of one half. Every solver that calls a network reads its outputs through this.
+
+    Args:
+      outputs: ``Outputs``, floats of any dtype.
+      candidates: bool[B, side, cells], what the network saw.
+
+    Returns:
+      ``Outputs``, float32: policy [B, side, cells] as ``masked_logits`` gives it, value [B] within ``LARGEST``.
+    """
+    policy, value = outputs.policy.astype(jnp.float32), outputs.value.astype(jnp.float32)
+    sound = (jnp.isfinite(policy) | ~candidates).all(axis=(1, 2), keepdims=True)
+    value = jnp.clip(jnp.where(jnp.isfinite(value), value, 0.0), -LARGEST, LARGEST)
+    return Outputs(masked_logits(jnp.where(sound, policy, 0.0), candidates), value)
 
 
 class NetworkModule(nnx.Module):
@@ -99,7 +136,11 @@ class Forward:
 
         Returns:
           ``Outputs``, float32: policy [B, side, cells], value [B].
+
+        Raises:
+          ValueError: candidates of another dtype, or of another board's shape, as in all methods that take them.
         """
+        self._check(candidates)
         return self._finished(nnx.merge(_structure(self), params)(candidates), candidates)
 
     def trace(
@@ -118,6 +159,7 @@ class Forward:
           ``Outputs``: policy [T, B, side, cells], value [T, B], T being the configured iterations, or 1; and what is to
           be carried on.
         """
+        self._check(candidates)
         module = nnx.merge(_structure(self), params)
         carried = _begun(module, candidates, carried, fresh)
         outputs, carried = module.trace(candidates, jax.lax.stop_gradient(carried))
@@ -125,6 +167,7 @@ class Forward:
 
     def start(self, params: Params, candidates: Array) -> Any:
         """What ``think`` carries on, before a network has looked at candidates bool[B, side, cells]."""
+        self._check(candidates)
         return nnx.merge(_structure(self), params).start(candidates)
 
     def think(self, params: Params, candidates: Array, carried: Any, fresh: Array) -> tuple[Outputs, Any]:
@@ -139,6 +182,7 @@ class Forward:
         Returns:
           ``Outputs`` as of a call, and what is to be carried on.
         """
+        self._check(candidates)
         module = nnx.merge(_structure(self), params)
         carried = _begun(module, candidates, carried, fresh)
         carried = module.advance(candidates, carried, getattr(self.config, "iterations", 0))
@@ -154,6 +198,15 @@ class Forward:
 
     def _make(self, key: Array) -> NetworkModule:
         return self.module(self.config, self.board, rngs=nnx.Rngs(key))
+
+    def _check(self, candidates: Array) -> None:
+        side, cells = self.board.side, self.board.cells
+        shape, dtype = candidates.shape, candidates.dtype
+        if len(shape) != 3 or shape[1:] != (side, cells) or dtype != jnp.bool_:
+            raise ValueError(
+                f"candidates {dtype}{list(shape)}; a network for a board of {self.board} takes "
+                f"bool[B, {side}, {cells}], which planes.grids_to_cubes makes of puzzles"
+            )
 
     def _finished(self, outputs: Outputs, candidates: Array) -> Outputs:
         policy = jnp.where(candidates, outputs.policy.astype(jnp.float32), ABSENT)

@@ -7,6 +7,7 @@ such as data, seed, device, time and metrics. Nothing is loaded that is not exac
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -23,14 +24,14 @@ import safetensors.numpy
 
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
-from jaxsudoku.files import write_file
+from jaxsudoku.files import check_checksum, parse_json, read_json, with_checksum, write_file
 from jaxsudoku.suggestions import did_you_mean
 
 from . import registry
 from .base import Forward, Network, Params
 
-#: Version of the layout of both files.
-FORMAT = 1
+#: Version of the layout of both files: since 2 a card has a checksum of its own. The first is read as well.
+FORMAT = 2
 
 _WEIGHTS, _CARD = ".safetensors", ".json"
 
@@ -66,19 +67,22 @@ class Card:
         fields = dataclasses.asdict(self)
         fields["board"] = {"name": str(self.board), **fields["board"]}
         try:
-            text = json.dumps({"format": FORMAT, **fields}, indent=2, allow_nan=False, default=_plain)
-        except (TypeError, ValueError) as error:
+            text = json.dumps({"format": FORMAT, **fields}, allow_nan=False, default=_plain)
+            return with_checksum(parse_json(text.encode()))
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"the facts of a card must be JSON: {error}") from error
-        return f"{text}\n".encode()
 
     @classmethod
     def read(cls, path: Traversable) -> Card:
         """Reads a card; raises ``NetworkFileError`` if it is malformed or of a newer format."""
         try:
-            fields = json.loads(path.read_bytes())
-            format = fields.pop("format")
+            fields = read_json(path)
+            format = fields["format"]
             if type(format) is int and format > FORMAT:
                 raise NetworkFileError(f"{path}: a card of format {format}; this version of jaxsudoku reads {FORMAT}")
+            if format != 1:
+                check_checksum(fields)
+            del fields["format"]
             board = fields.pop("board")
             del board["name"]
             card = cls(board=Board(**board), **fields)
@@ -88,7 +92,7 @@ class Card:
             raise NetworkFileError(f"{path}: no card of a network ({type(error).__name__}: {error})") from error
         kinds = {"architecture": str, "config": dict, "parameters": int, "sha256": str, "jaxsudoku": str, "facts": dict}
         wrong = [name for name, kind in kinds.items() if type(getattr(card, name)) is not kind]
-        if format != FORMAT or wrong:
+        if type(format) is not int or not 1 <= format <= FORMAT or wrong:
             raise NetworkFileError(f"{path}: no card of a network (malformed: {', '.join(wrong) or 'format'})")
         return card
 
@@ -108,14 +112,14 @@ def save_network(network: Network, path: str | os.PathLike[str], /, **facts: Any
       The path of the parameters.
 
     Raises:
-      ValueError: facts that are no JSON, or a network that is not of its architecture.
+      ValueError: facts that are no JSON, a network that is not of its architecture, or parameters that are not finite.
     """
     path = Path(path)
     weights, card = _beside(path.parent, path.name)
     names, _ = _named(network.params)
     if registry.get(network.name).module is not network.apply.module:
         raise ValueError(f"a network by the name of {network.name} that is a {network.apply.module.__name__}")
-    if wrong := _differences(network.apply.shapes(), names):
+    if wrong := _differences(network.apply.shapes(), names) or _not_finite(names):
         raise ValueError(f"the parameters are none of this {network.name}: {wrong}")
     tensors = {name: np.array(leaf, order="C") for name, leaf in names.items()}
     data = safetensors.numpy.save(tensors)
@@ -144,7 +148,8 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
 
     Raises:
       NetworkFileError: a file is missing, truncated or altered, its card is missing, malformed or of a newer format, it
-        tells of an architecture, a size or a board that do not fit the parameters, or the network is for another board.
+        tells of an architecture, a size or a board that do not fit the parameters, some of these are not finite, or the
+        network is for another board.
       ValueError: a field that is not to be overridden, or a value that it can't have.
     """
     weights, path = _files(network)
@@ -172,6 +177,33 @@ def read_card(network: str | os.PathLike[str], /) -> Card:
     if not card.is_file():
         raise NetworkFileError(f"{weights}: its card {card.name} is missing")
     return Card.read(card)
+
+
+def check_network(network: Network) -> None:
+    """Checks parameters that were made by hand, or changed: ``load_network`` and ``make_network`` give sound ones.
+
+    Raises:
+      ValueError: an array is missing, of another shape than the architecture has, no floats, or holds values that are
+        not finite; the message names the arrays and how many such values there are.
+    """
+    names, _ = _named(network.params)
+    shapes = _shapes(network.apply)
+    wrong = [f"{name} is missing" for name in shapes if name not in names]
+    wrong += [f"{name} is none of its tensors" for name in names if name not in shapes]
+    for name in (name for name in names if name in shapes):
+        shape, kind = np.shape(names[name]), jnp.result_type(names[name])
+        if shape != shapes[name]:
+            wrong.append(f"{name} is {list(shape)}, not {list(shapes[name])}")
+        elif not jnp.issubdtype(kind, jnp.floating):
+            wrong.append(f"{name} is {kind}, and no floats")
+    if causes := _listed(wrong) or _not_finite(names):
+        raise ValueError(f"the parameters of this network {network.name} can't be used: {causes}")
+
+
+@functools.lru_cache(maxsize=64)
+def _shapes(forward: Forward) -> dict[str, tuple[int, ...]]:
+    """The shapes of the parameters by dotted names; kept, as networks are checked at every call of a solver."""
+    return {name: leaf.shape for name, leaf in _named(forward.shapes())[0].items()}
 
 
 def shipped() -> tuple[str, ...]:
@@ -238,6 +270,8 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
         raise NetworkFileError(f"{path}: no safetensors file ({error})") from error
     if wrong := _differences(shapes, tensors):
         raise NetworkFileError(f"{path}: no {card.architecture} of these sizes: {wrong}")
+    if wrong := _not_finite(tensors):
+        raise NetworkFileError(f"{path}: {wrong}")
     names, structure = _named(shapes)
     return jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
 
@@ -245,7 +279,11 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
 def _named(params: Params) -> tuple[dict[str, Any], Any]:
     """The leaves of a tree by dotted names, in its order, and its structure."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(params)
-    return {".".join(str(step.key) for step in path): leaf for path, leaf in leaves}, structure
+    return {".".join(str(getattr(step, "key", step)) for step in path): leaf for path, leaf in leaves}, structure
+
+
+def _type_of(leaf: Any) -> str:
+    return f"{leaf.dtype}{list(leaf.shape)}"
 
 
 def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
@@ -254,19 +292,31 @@ def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
     told = [f"{name} is missing" for name in wanted if name not in tensors]
     told += [f"{name} is none of its tensors" for name in tensors if name not in wanted]
     told += [
-        f"{name} is {_told(tensors[name])}, not {_told(leaf)}"
+        f"{name} is {_type_of(tensors[name])}, not {_type_of(leaf)}"
         for name, leaf in wanted.items()
-        if name in tensors and _told(tensors[name]) != _told(leaf)
+        if name in tensors and _type_of(tensors[name]) != _type_of(leaf)
     ]
-    return "; ".join(told[:_MOST]) + f"; and {len(told) - _MOST} more" * (len(told) > _MOST)
+    return _listed(told)
 
 
-#: Most differences that a message tells.
+def _not_finite(tensors: Mapping[str, Any]) -> str:
+    """Which tensors hold values that are no finite float32, in words; empty if there is none."""
+    told = []
+    for name, tensor in tensors.items():
+        with np.errstate(over="ignore"):
+            values = np.asarray(tensor).astype(np.float32)
+        if bad := values.size - int(np.count_nonzero(np.isfinite(values))):
+            told.append(f"{name} has {bad:,} of {values.size:,} values that are not finite")
+    return _listed(told)
+
+
+def _listed(causes: list[str]) -> str:
+    """The first causes, and how many more there are."""
+    return "; ".join(causes[:_MOST]) + f"; and {len(causes) - _MOST} more" * (len(causes) > _MOST)
+
+
+#: Most causes that a message lists.
 _MOST = 3
-
-
-def _told(leaf: Any) -> str:
-    return f"{leaf.dtype}{list(leaf.shape)}"
 
 
 def _hashable(value: Any) -> Any:

@@ -93,17 +93,19 @@ def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: 
 def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactConfig, network: Network, /) -> Solution:
     """The exact search, branching as a network says.
 
-    Arguments as of ``gumbel``; ``key`` decides nothing. ``iterations`` int32[N] are the nodes that were visited, and
-    ``network_calls`` as many: the network looks at those that branch, which are some of them.
+    Arguments as of ``gumbel``; ``key`` decides nothing. ``iterations`` int32[N] are the nodes that were visited,
+    ``network_calls`` int32[N] those of them that branched: the network is not called for nodes that the rules solve or
+    refute, nor for those in which they still make progress.
     """
     from . import literals
 
     del key
-    found = exact.search(
-        puzzles, board, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
-        lanes=config.lanes or LANES, branch=literals.by_network(network, config.cell, config.together),
+    branch = literals.by_network(network, config.cell, config.together)
+    found, branches = exact.guided_search(
+        puzzles, branch, board, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
+        lanes=config.lanes or LANES,
     )  # fmt: skip
-    return Solution(found.grids, found.status, found.iterations, found.iterations)
+    return Solution(found.grids, found.status, found.iterations, branches)
 
 
 def _by_tree(

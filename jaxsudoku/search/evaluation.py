@@ -19,7 +19,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.keys import key_of
 from jaxsudoku.mixing import mix
 from jaxsudoku.networks import Network
-from jaxsudoku.networks.base import ABSENT, Outputs
+from jaxsudoku.networks.base import ABSENT, Outputs, finite_outputs, masked_logits
 
 from .config import GuidedConfig, MctsConfig
 
@@ -68,7 +68,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
             if config.value in ("network", "both"):
                 value = jax.nn.sigmoid(outputs.value)
         legal = jnp.take_along_axis(choices, state.cell[:, None, None], axis=2)[:, :, 0]
-        return state, jnp.where(legal, logits, ABSENT), value
+        return state, masked_logits(logits, legal), value
 
     def draw(logits: Array, seed: Array) -> Array:
         return jnp.argmax(logits + gumbel_noise(board, mix(seed ^ _PLAYING)), axis=1).astype(jnp.int32)
@@ -96,7 +96,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
 
 
 def asked(network: Network, params: Any, cubes: Array, wanted: Array, together: int) -> Outputs:
-    """What a network says of those positions whose word is wanted; of the others nothing sensible.
+    """The outputs of a network for the positions that are wanted; those of the others are undefined.
 
     Args:
       network: the network.
@@ -106,20 +106,25 @@ def asked(network: Network, params: Any, cubes: Array, wanted: Array, together: 
       together: how many it looks at together; 0 for all B, wanted or not.
 
     Returns:
-      ``Outputs`` for B positions, zeros where they are not wanted if ``together`` is less than B.
+      ``Outputs`` for B positions, as ``finite_outputs`` gives them; zeros where they are not wanted if ``together`` is
+      less than B.
     """
     size = len(wanted)
+
+    def call(cubes: Array) -> Outputs:
+        return finite_outputs(network.apply(params, cubes), cubes)
+
     if not 0 < together < size:
-        return network.apply(params, cubes)
+        return call(cubes)
     (order,) = jnp.nonzero(wanted, size=size + -size % together, fill_value=size)
     order = order.astype(jnp.int32)
 
     def look(number: Array, outputs: Outputs) -> Outputs:
         rows = lax.dynamic_slice_in_dim(order, number * together, together)
-        seen = network.apply(params, cubes.at[rows].get(mode="fill", fill_value=False))
+        seen = call(cubes.at[rows].get(mode="fill", fill_value=False))
         return jax.tree.map(lambda old, new: old.at[rows].set(new, mode="drop"), outputs, seen)
 
-    shapes = jax.eval_shape(network.apply, params, cubes)
+    shapes = jax.eval_shape(call, cubes)
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     return lax.fori_loop(jnp.int32(0), -(-wanted.sum(dtype=jnp.int32) // together), look, nothing)
 

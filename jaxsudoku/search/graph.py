@@ -160,7 +160,8 @@ def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any,
         known = alike.any(axis=1) & same
         index = jnp.where(known, first, index)
     fresh = expanding & ~known
-    seen = evaluate(params, state, code)
+    # only new nodes are evaluated; the others pass for dead, which no evaluation is spent on
+    seen = evaluate(params, state._replace(dead=state.dead | ~fresh), code)
     graph = _put(board, graph, seen, index, fresh)
     target = jnp.where(expanding, parent, graph.hash.shape[1])
     graph = graph._replace(

@@ -18,7 +18,7 @@ from jax import Array
 from jaxsudoku import env
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import mix
-from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.networks.base import ABSENT, LARGEST, masked_logits
 
 from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
 from .evaluation import Evaluate, Evaluation, gumbel_noise, lowest
@@ -88,8 +88,7 @@ def alphasudoku(board: Board, config: AlphaSudokuConfig, evaluate: Evaluate) -> 
     search = _by_score(board, config, evaluate, score)
 
     def think(params: Any, root: Evaluation, seed: Array) -> Thought:
-        legal = root.logits > ABSENT / 2
-        logits = jnp.where(legal, root.logits + _noise(board, config, seed), root.logits)
+        logits = masked_logits(root.logits + _noise(board, config, seed), root.logits > ABSENT / 2)
         return search(params, root._replace(logits=logits), seed)
 
     return think
@@ -127,7 +126,7 @@ def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
     """What is added to the logits of the roots, float32[B, side]."""
     if not config.temperature:
         return jnp.zeros((len(seed), board.side), jnp.float32)
-    return config.temperature * gumbel_noise(board, seed)
+    return jnp.clip(config.temperature * gumbel_noise(board, seed), -LARGEST, LARGEST)
 
 
 def _most_visited(tree: mctx.Tree, score: Array) -> Array:
