@@ -167,7 +167,7 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
         root = evaluate((), state, seed)
 
         def expand(params: Any, key: Any, move: Any, state: Any) -> Any:
-            after = step(board, state, move, config.rules)
+            after = step(state, move, board, config.rules)
             known = evaluate(params, after, seed)
             return mctx.RecurrentFnOutput(reward=jnp.zeros(batch), discount=jnp.ones(batch), prior_logits=known.logits,
                                           value=known.value), after  # fmt: skip
