@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_words
 from jaxsudoku.branching import fewest
 from jaxsudoku.planes import (
@@ -59,22 +60,22 @@ class State(NamedTuple):
     solved: Array
 
 
-def root(puzzles: Array, board: Board | None = None, rules: str = "singles") -> State:
+def root(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """The positions of puzzles uint8[B, cells], 0 = empty; those with clashing or foreign givens are dead."""
     board, batch = board_of_grids(puzzles.shape, board)
     if len(batch) != 1 or puzzles.ndim != 2:
         raise ValueError(f"puzzles of shape {puzzles.shape}; they must be [B, {board.cells}]")
-    givens = grids_to_planes(_padded(puzzles), board)
+    givens = grids_to_planes(_padded(jnp.asarray(puzzles)), board)
     return _first(_settled(board, fence(givens.candidates), rules), len(puzzles))
 
 
-def settled(nodes: Array, board: Board | None = None, rules: str = "singles") -> State:
+def settled(nodes: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """The positions that the rules make of candidates, packed as uint32[B, words]."""
     board = _board_of_nodes(nodes, board)
-    return _first(_settled(board, _planes(board, nodes), rules), len(nodes))
+    return _first(_settled(board, _planes(board, jnp.asarray(nodes)), rules), len(nodes))
 
 
-def step(state: State, action: Array, board: Board | None = None, rules: str = "singles") -> State:
+def step(state: State, action: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """Takes a digit in the named cell, then applies the rules to the end.
 
     Args:
@@ -94,10 +95,11 @@ def step(state: State, action: Array, board: Board | None = None, rules: str = "
     return place(state, action * board.cells + state.cell, board, rules)
 
 
-def place(state: State, placement: Array, board: Board | None = None, rules: str = "singles") -> State:
+def place(state: State, placement: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """Takes the candidate ``placement`` int32[B] = digit * cells + cell, counted from 0; otherwise as ``step``."""
     board = _board_of_state(state, board)
     _check_batch(state, "placement", placement)
+    placement = jnp.asarray(placement)
     named = state._replace(cell=placement % board.cells)
     others = jnp.arange(board.side) != (placement // board.cells)[:, None]
     after = settled(without(named, others, board), board, rules)
@@ -114,7 +116,7 @@ def where(condition: Array, first: _Tree, second: _Tree) -> _Tree:
     return jax.tree.map(chosen, first, second)
 
 
-def without(state: State, digits: Array, board: Board | None = None) -> Array:
+def without(state: State, digits: AnyArray, board: Board | None = None) -> Array:
     """The packed candidates but for some digits, bool[B, side], of the named cell; no rule runs: uint32[B, words]."""
     board = _board_of_state(state, board)
     _check_batch(state, "digits", digits, board.side)
@@ -144,13 +146,13 @@ def observe(state: State, board: Board | None = None) -> Array:
     return cubes(state.nodes, board)
 
 
-def cubes(nodes: Array, board: Board | None = None) -> Array:
+def cubes(nodes: AnyArray, board: Board | None = None) -> Array:
     """Packed candidates uint32[B, words] as bool[B, side, cells]."""
     board = _board_of_nodes(nodes, board)
-    return planes_to_cubes(_planes(board, nodes), board)[: len(nodes)]
+    return planes_to_cubes(_planes(board, jnp.asarray(nodes)), board)[: len(nodes)]
 
 
-def packed(cubes: Array, board: Board | None = None) -> Array:
+def packed(cubes: AnyArray, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells], packed: uint32[B, words]; B is a multiple of 32."""
     board = board_of_cubes(cubes.shape, board)
     return planes_to_nodes(fence(cubes_to_planes(cubes, board)), board).T
@@ -171,7 +173,7 @@ def _board_of_state(state: State, board: Board | None) -> Board:
     return board
 
 
-def _board_of_nodes(nodes: Array, board: Board | None) -> Board:
+def _board_of_nodes(nodes: AnyArray, board: Board | None) -> Board:
     board = board_of_words(nodes.shape[-1] if nodes.ndim else 0, board)
     if nodes.ndim != 2:
         raise ValueError(
@@ -181,7 +183,7 @@ def _board_of_nodes(nodes: Array, board: Board | None) -> Board:
     return board
 
 
-def _check_batch(state: State, name: str, values: Array, *axes: int) -> None:
+def _check_batch(state: State, name: str, values: AnyArray, *axes: int) -> None:
     wanted = (state.nodes.shape[0], *axes)
     if np.shape(values) != wanted:
         raise ValueError(

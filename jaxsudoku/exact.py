@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.branching import Branch, choose, random_planes
 from jaxsudoku.mixing import APART, mix
@@ -170,10 +171,10 @@ class _Roots(NamedTuple):
 
 
 def search(
-    puzzles: Array,
+    puzzles: AnyArray,
     board: Board | None = None,
-    seeds: Array | None = None,
-    excluded: Array | None = None,
+    seeds: AnyArray | None = None,
+    excluded: AnyArray | None = None,
     *,
     limit: int = 1,
     budget: int | None = None,
@@ -213,13 +214,15 @@ def search(
     """
     board, _ = board_of_grids(puzzles.shape, board)
     plan = _Plan(board, limit, rules, rounds, lanes, branch)
+    puzzles = jnp.asarray(puzzles)
+    seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
     _check(plan, puzzles, seeds, excluded)
     for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
         if value is not None and operator.index(value) < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
     if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)
-        return Search(jnp.asarray(puzzles), jnp.zeros(0, jnp.int8), nothing, nothing)
+        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
     return by_shards(functools.partial(_search, plan, budget, restart), puzzles, seeds, excluded)
 
 

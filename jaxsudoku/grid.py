@@ -9,12 +9,12 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.typing import ArrayLike
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
 
 
-def is_valid(grids: ArrayLike, board: Board | None = None) -> Array:
+def is_valid(grids: AnyArray, board: Board | None = None) -> Array:
     """Whether no house holds a digit twice and every value lies in 0..side; empty cells are fine.
 
     Args:
@@ -31,7 +31,7 @@ def is_valid(grids: ArrayLike, board: Board | None = None) -> Array:
     return (_conflicts(grids, board) == 0) & ((grids >= 0) & (grids <= board.side)).all(axis=-1)
 
 
-def is_solved(grids: ArrayLike, board: Board | None = None, givens: ArrayLike | None = None) -> Array:
+def is_solved(grids: AnyArray, board: Board | None = None, givens: AnyArray | None = None) -> Array:
     """Whether every house holds every digit and, where givens are named, the grid keeps them.
 
     Args:
@@ -55,7 +55,7 @@ def is_solved(grids: ArrayLike, board: Board | None = None, givens: ArrayLike | 
     return whole
 
 
-def conflicts(grids: ArrayLike, board: Board | None = None) -> Array:
+def conflicts(grids: AnyArray, board: Board | None = None) -> Array:
     """How many cells repeat a digit of their house, summed over all houses: 0 where no rule is broken.
 
     Args:
@@ -71,7 +71,7 @@ def conflicts(grids: ArrayLike, board: Board | None = None) -> Array:
     return _conflicts(*_flat(grids, board))
 
 
-def _flat(grids: ArrayLike, board: Board | None) -> tuple[Array, Board]:
+def _flat(grids: AnyArray, board: Board | None) -> tuple[Array, Board]:
     """The grids as integers[*b, cells], and their board."""
     grids = jnp.asarray(grids)
     if not jnp.issubdtype(grids.dtype, jnp.integer):

@@ -26,8 +26,8 @@ from typing import NamedTuple, TypeVar
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.typing import ArrayLike
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_planes, board_of_words
 
 #: Lanes that share a word, a bit each.
@@ -190,8 +190,9 @@ def planes_to_words(planes: Array) -> Array:
     return _exchange(padded.reshape(-1, GROUP, planes.shape[-1])).reshape(padded.shape[0] // GROUP, -1)
 
 
-def nodes_to_planes(nodes: Array, board: Board | None = None) -> Array:
+def nodes_to_planes(nodes: AnyArray, board: Board | None = None) -> Array:
     """Nodes uint32[words, B] to candidate planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
+    nodes = jnp.asarray(nodes)
     board = board_of_words(nodes.shape[0], board)
     return words_to_planes(nodes)[: board.candidates].reshape(*(board.side,) * 3, -1)
 
@@ -212,7 +213,7 @@ def planes_to_cubes(planes: Array, board: Board | None = None) -> Array:
     return fence((bits & 1).astype(bool)).reshape(board.side, board.cells, -1).transpose(2, 0, 1)
 
 
-def cubes_to_planes(cubes: Array, board: Board | None = None) -> Array:
+def cubes_to_planes(cubes: AnyArray, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells] to planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
     board = board_of_cubes(cubes.shape, board)
     check_lanes(cubes.shape[0])
@@ -221,7 +222,7 @@ def cubes_to_planes(cubes: Array, board: Board | None = None) -> Array:
     return packed.reshape(*(board.side,) * 3, -1)
 
 
-def grids_to_cubes(grids: ArrayLike, board: Board | None = None) -> Array:
+def grids_to_cubes(grids: AnyArray, board: Board | None = None) -> Array:
     """The candidates of grids before any rule: the given digit of a filled cell, every digit of an empty one.
 
     Args:
@@ -238,7 +239,7 @@ def grids_to_cubes(grids: ArrayLike, board: Board | None = None) -> Array:
     return (grids[..., None, :] == digits) | (grids[..., None, :] == 0)
 
 
-def cubes_to_grids(cubes: Array) -> Array:
+def cubes_to_grids(cubes: AnyArray) -> Array:
     """Candidates bool[*b, side, cells] to grids uint8[*b, cells]: the digit of a cell that has one left, else 0."""
     digits = np.arange(1, cubes.shape[-2] + 1, dtype=np.uint8)[:, None]
     only = jnp.sum(cubes, axis=-2, dtype=jnp.int32) == 1
@@ -261,7 +262,7 @@ def check_lanes(size: int) -> None:
         )
 
 
-def _board_of_flat_grids(grids: Array, board: Board | None) -> Board:
+def _board_of_flat_grids(grids: AnyArray, board: Board | None) -> Board:
     """The board of grids uint8[B, cells]."""
     board, batch = board_of_grids(grids.shape, board)
     if len(batch) != 1 or grids.ndim != 2 or grids.dtype != jnp.uint8:
@@ -288,7 +289,7 @@ class Givens(NamedTuple):
         return self.digits | self.empty[None]
 
 
-def grids_to_planes(grids: Array, board: Board | None = None) -> Givens:
+def grids_to_planes(grids: AnyArray, board: Board | None = None) -> Givens:
     """Grids uint8[B, cells] to planes; B is a multiple of 32."""
     board = _board_of_flat_grids(grids, board)
     check_lanes(grids.shape[0])
@@ -325,7 +326,7 @@ def planes_to_grid_words(planes: Array, board: Board | None = None) -> Array:
     return planes_to_words(fence(jnp.stack(bits, axis=1)).reshape(8 * board.cells, -1))
 
 
-def grids_to_words(grids: Array, board: Board | None = None) -> Array:
+def grids_to_words(grids: AnyArray, board: Board | None = None) -> Array:
     """Grids uint8[B, cells] packed by four cells, uint32[ceil(cells / 4), B]: the inverse of ``words_to_grids``."""
     board = _board_of_flat_grids(grids, board)
     padded = jnp.pad(fence(grids), ((0, 0), (0, -board.cells % _CELLS_PER_WORD)))
@@ -334,7 +335,7 @@ def grids_to_words(grids: Array, board: Board | None = None) -> Array:
     return fence(any_of([part << (8 * place) for place, part in enumerate(slices(parts, 1))]))
 
 
-def words_to_grids(words: Array, board: Board | None = None) -> Array:
+def words_to_grids(words: AnyArray, board: Board | None = None) -> Array:
     """Grids packed by four cells, uint32[ceil(cells / 4), B], to uint8[B, cells]."""
     board = board_of_words(words.shape[0], board, _CELLS_PER_WORD)
     return lax.bitcast_convert_type(words.T, jnp.uint8).reshape(words.shape[1], -1)[:, : board.cells]

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, House, board_of_planes
 from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
 from jaxsudoku.sharding import vary_as
@@ -32,7 +33,7 @@ _CELL, _ROW, _COLUMN, _BOX = (0,), (3, 4), (1, 2), (2, 4)
 Fold = Callable[[Sequence[Array]], Array]
 
 
-def propagate(planes: Array, board: Board | None = None, rules: str = "locked", rounds: int | None = None) -> Array:
+def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked", rounds: int | None = None) -> Array:
     """Applies the rules until nothing changes in any lane, or for a number of rounds.
 
     Args:
@@ -47,6 +48,7 @@ def propagate(planes: Array, board: Board | None = None, rules: str = "locked", 
     """
     _check_rules(rules)
     board = board_of_planes(planes.shape, board)
+    planes = jnp.asarray(planes)
     if rules == "none":
         return planes
 
@@ -95,7 +97,7 @@ def settle(planes: Array, board: Board | None = None, rules: str = "locked") -> 
     return planes, dead | clashing, solved & ~clashing
 
 
-def outcome(planes: Array, board: Board | None = None) -> tuple[Array, Array]:
+def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]:
     """Which lanes are contradictory, and which are solved.
 
     Exact whatever rules ran before: contradictory is a cell without a candidate or a house without a place for a digit;
@@ -105,6 +107,7 @@ def outcome(planes: Array, board: Board | None = None) -> tuple[Array, Array]:
       dead uint32[W], solved uint32[W].
     """
     board = board_of_planes(planes.shape, board)
+    planes = jnp.asarray(planes)
     view = _view(board, planes)
     ones, twos = fence(ones_and_twos(slices(view, _CELL)))
     present = fence([any_of(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, planes, any_of))

@@ -20,6 +20,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import exact
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.mixing import APART, mix
@@ -127,7 +128,12 @@ def grade_range(name: str) -> tuple[float, float | None]:
 
 
 def branch_nodes(
-    puzzles: Array, seed: Array, board: Board | None = None, *, searches: int = SEARCHES, lanes: int = exact.CPU_LANES
+    puzzles: AnyArray,
+    seed: Array,
+    board: Board | None = None,
+    *,
+    searches: int = SEARCHES,
+    lanes: int = exact.CPU_LANES,
 ) -> Array:
     """The ratings of puzzles uint8[N, cells] in finite numbers; pure, all but the arrays static.
 
@@ -143,6 +149,7 @@ def branch_nodes(
       ``reported`` turns these two into NaN and infinity, which a kernel must not return under ``jax_debug_nans``.
     """
     board, _ = board_of_grids(puzzles.shape, board)
+    puzzles = jnp.asarray(puzzles)
     identity = _hash(board, puzzles, seed)
 
     def one(number: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
@@ -175,7 +182,7 @@ def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
 
 
 def solved_by(
-    puzzles: Array, board: Board | None = None, rules: str = "locked", *, lanes: int = exact.CPU_LANES
+    puzzles: AnyArray, board: Board | None = None, rules: str = "locked", *, lanes: int = exact.CPU_LANES
 ) -> Array:
     """Whether rules alone solve puzzles, which then have one solution; pure, all but the puzzles static.
 

@@ -219,7 +219,7 @@ def test_lanes_are_independent(board, seed):
 
 def test_none_leaves_everything_and_unknown_rules_are_refused():
     board = reference.SMALL["4x4"]
-    cubes = np.zeros((4, 4, 4, 1), np.uint32)
+    cubes = jax.numpy.zeros((4, 4, 4, 1), np.uint32)
     assert propagation.propagate(cubes, board, "none") is cubes
     assert propagation.sweep(cubes, board, "none") is cubes
     for function in (propagation.propagate, propagation.sweep):

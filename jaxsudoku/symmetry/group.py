@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, random
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, check_board
 from jaxsudoku.keys import as_key
 from jaxsudoku.planes import fence
@@ -117,7 +118,7 @@ def compose(first: Symmetry, second: Symmetry) -> Symmetry:
 # ---------------------------------------------------------------------- what they do
 
 
-def apply(symmetry: Symmetry, grids: Array) -> Array:
+def apply(symmetry: Symmetry, grids: AnyArray) -> Array:
     """Grids rearranged and relabelled; batch axes broadcast.
 
     Args:
@@ -133,7 +134,7 @@ def apply(symmetry: Symmetry, grids: Array) -> Array:
     side = symmetry.rows.shape[-1]
     if not grids.ndim or grids.shape[-1] != side**2:
         raise ValueError(f"grids of shape {tuple(grids.shape)}; symmetries of side {side} take [..., {side**2}]")
-    moved = _take(grids, _cells(symmetry))
+    moved = _take(jnp.asarray(grids), _cells(symmetry))
     digits = (symmetry.digits + 1).astype(grids.dtype)
     relabelled = moved
     for digit in range(side):
@@ -141,7 +142,7 @@ def apply(symmetry: Symmetry, grids: Array) -> Array:
     return relabelled
 
 
-def apply_candidates(symmetry: Symmetry, values: Array) -> Array:
+def apply_candidates(symmetry: Symmetry, values: AnyArray) -> Array:
     """What is said of candidates (marks, scores, policies), rearranged and relabelled; batch axes broadcast.
 
     Args:
@@ -160,7 +161,9 @@ def apply_candidates(symmetry: Symmetry, values: Array) -> Array:
             f"values of shape {tuple(values.shape)}; symmetries of side {side} take [..., {side}, {side}, {side}]"
         )
     sources = _inverse(symmetry.digits)[..., None] * side**2 + _cells(symmetry)[..., None, :]
-    moved = _take(values.reshape(*values.shape[:-3], side**3), sources.reshape(*sources.shape[:-2], side**3))
+    moved = _take(
+        jnp.asarray(values).reshape(*values.shape[:-3], side**3), sources.reshape(*sources.shape[:-2], side**3)
+    )
     return moved.reshape(*moved.shape[:-1], side, side, side)
 
 

@@ -1,0 +1,288 @@
+"""JAX's modes and transformations: 64-bit, debugged NaNs, keys of every kind, shard_map, explicit meshes, export."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.export
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import exact, solvers
+from jaxsudoku.keys import as_key
+
+FOUR = reference.SMALL["4x4"]
+PUZZLES = reference.batch(FOUR, 12)
+
+
+@contextlib.contextmanager
+def mode(name: str, value: Any) -> Iterator[None]:
+    """A setting of JAX for all threads, those of the engine too."""
+    before = getattr(jax.config, name)
+    jax.config.update(name, value)
+    try:
+        yield
+    finally:
+        jax.config.update(name, before)
+
+
+@pytest.fixture(scope="module")
+def network() -> js.networks.Network:
+    return js.load_network("cube", FOUR, iterations=1)
+
+
+def options(solver: solvers.Solver) -> dict[str, Any]:
+    """Settings under which a solver is compiled and run in little time."""
+    small = {"simulations": 4, "lanes": 32, "budget": 64, "chains": 32}
+    names = {field.name for field in dataclasses.fields(solver.config)}
+    return {name: value for name, value in small.items() if name in names}
+
+
+def answers(name: str, network: js.networks.Network) -> Any:
+    solver = solvers.get(name)
+    return js.solve(PUZZLES, FOUR, solver=name, network=network if solver.guided else None, **options(solver))
+
+
+def makers(network: js.networks.Network) -> dict[str, Any]:
+    """What makes or measures puzzles, by name."""
+    candidates = js.planes.grids_to_cubes(PUZZLES)
+    symmetry = functools.partial(js.symmetry.sample, 3, FOUR, PUZZLES.shape[:1])
+    return {
+        "generate": lambda: js.generate(0, 5, FOUR),
+        "rate": lambda: js.rate(PUZZLES, FOUR),
+        "weakest_rules": lambda: js.weakest_rules(PUZZLES, FOUR),
+        "count_solutions": lambda: js.count_solutions(PUZZLES, FOUR, limit=3),
+        "random order": lambda: js.solve(PUZZLES, FOUR, order="random", key=5),
+        "network": lambda: network(candidates),
+        "make_network": lambda: js.make_network("cube", FOUR, key=1).params,
+        "symmetry": lambda: js.symmetry.apply(symmetry(), PUZZLES),
+        "grid": lambda: (js.is_valid(PUZZLES), js.is_solved(PUZZLES), js.conflicts(PUZZLES)),
+        "mastermind": lambda: js.mastermind.build(js.mastermind.Game(2, 3), "entropy").histogram,
+    }
+
+
+MAKERS = tuple(makers(None))  # type: ignore[arg-type]
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_array_equal(one, other)
+
+
+# ---------------------------------------------------------------------- 64-bit types and debugged NaNs
+
+
+@pytest.mark.parametrize("name", ["jax_enable_x64", "jax_debug_nans"])
+@pytest.mark.parametrize("what", MAKERS)
+def test_makers_in_modes(name, what, network):
+    expected = makers(network)[what]()
+    with mode(name, True):
+        assert_equal(makers(network)[what](), expected)
+
+
+@pytest.mark.parametrize("name", ["exact", "annealing", "iterative"])
+def test_solvers_in_modes(name, network):
+    expected = answers(name, network)
+    for setting in ("jax_enable_x64", "jax_debug_nans"):
+        with mode(setting, True):
+            assert_equal(answers(name, network), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["jax_enable_x64", "jax_debug_nans"])
+@pytest.mark.parametrize("name", solvers.SOLVERS)
+def test_every_solver_in_modes(name, setting, network):
+    expected = answers(name, network)
+    with mode(setting, True):
+        js.batches._compile.cache_clear()
+        found = answers(name, network)
+    # random keys of 64-bit floats draw other numbers in evosax
+    assert_equal(found.status if name == "evosax" else found, expected.status if name == "evosax" else expected)
+
+
+@pytest.mark.parametrize("name", solvers.SOLVERS)
+def test_types_of_every_solver_under_64_bits(name, network):
+    solver = solvers.get(name)
+    config = solver.fit(solvers.make_config(solver, **options(solver)), FOUR, "cpu")
+    networks = (network,) if solver.guided else ()
+    shapes = []
+    for wide in (False, True):
+        with jax.enable_x64(wide):
+            puzzles, key = jax.ShapeDtypeStruct(PUZZLES.shape, np.uint8), jax.eval_shape(lambda: as_key(0))
+            shapes.append(
+                jax.eval_shape(lambda *given: solver.run(FOUR, *given[:2], config, *given[2:]), puzzles, key, *networks)
+            )
+    assert shapes[0] == shapes[1]
+
+
+# ---------------------------------------------------------------------- keys
+
+
+def test_every_kind_of_key():
+    """Threefry keys are taken as they are, others give a threefry key; seeds do not depend on JAX's settings."""
+    expected = jax.random.key_data(as_key(7)).tolist()
+    assert expected == jax.random.key_data(jax.random.key(7, impl="threefry2x32")).tolist()
+    assert expected == jax.random.key_data(as_key(jax.random.key(7, impl="threefry2x32"))).tolist()
+    for raw in (jax.random.PRNGKey(7), np.asarray(jax.random.PRNGKey(7))):
+        assert jax.random.key_data(as_key(raw)).tolist() == expected
+    with mode("jax_default_prng_impl", "rbg"):
+        assert jax.random.key_data(as_key(7)).tolist() == expected
+    others = [jax.random.key(7, impl=name) for name in ("rbg", "unsafe_rbg")] + [np.arange(4, dtype=np.uint32)]
+    for key in others:
+        assert str(jax.random.key_impl(as_key(key))) == "threefry2x32"
+    for seed in (0, -1, 2**32 - 1, 2**40, np.int64(3), np.uint64(2**63)):
+        with jax.enable_x64(True):
+            wide = jax.random.key_data(as_key(seed))
+        np.testing.assert_array_equal(wide, jax.random.key_data(as_key(seed)))
+    assert jax.random.key_data(as_key(2**40)).tolist() != jax.random.key_data(as_key(0)).tolist()
+
+
+@pytest.mark.parametrize(
+    "key", [1.5, "7", True, 2**64, -(2**31) - 1, np.zeros(3, np.uint32), np.zeros(2, np.int32), None]
+)
+def test_what_is_no_key_is_refused(key):
+    with pytest.raises(ValueError, match=r"is neither a seed nor one JAX key|lies outside -2\*\*31"):
+        as_key(key)
+
+
+def test_a_solver_takes_keys_of_other_implementations():
+    for key in (jax.random.key(0, impl="rbg"), jax.random.PRNGKey(0), np.arange(4, dtype=np.uint32)):
+        found = js.solve(PUZZLES, FOUR, order="random", key=key)
+        np.testing.assert_array_equal(found.status, js.solve(PUZZLES, FOUR).status)
+
+
+# ---------------------------------------------------------------------- several devices
+
+
+SHARDED = """
+import functools, json, sys
+import jax, numpy as np
+import jaxsudoku as js
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+puzzles = np.array(json.loads(sys.argv[1]), np.uint8)
+board, options = js.Board.classic(4), js.compiler_options()
+search = functools.partial(js.exact.search, board=board, limit=3, lanes=32)
+restarting = functools.partial(search, restart=2, budget=100)
+mesh = jax.make_mesh((4,), ("batch",))
+automatic = jax.make_mesh((4,), ("batch",), axis_types=(AxisType.Auto,))
+square = jax.make_mesh((2, 2), ("rows", "columns"))
+
+def mapped(function, mesh):
+    return jax.shard_map(function, mesh=mesh, in_specs=P("batch"), out_specs=P("batch"))
+
+def on(mesh, *spec):
+    return jax.device_put(puzzles, NamedSharding(mesh, P(*spec)))
+
+def propagated(candidates):
+    return js.propagate(candidates, board)
+
+planes = js.planes.grids_to_planes(np.resize(puzzles, (128, 16))).candidates
+over_lanes = P(None, None, None, "batch")
+rules = jax.shard_map(propagated, mesh=automatic, in_specs=over_lanes, out_specs=over_lanes)
+found = {
+    "one": jax.jit(search, compiler_options=options)(puzzles),
+    "restarts": jax.jit(restarting, compiler_options=options)(puzzles),
+    "shard_map": jax.jit(mapped(search, automatic), compiler_options=options)(puzzles),
+    "shard_map, restarts": jax.jit(mapped(restarting, automatic), compiler_options=options)(puzzles),
+    "explicit": jax.jit(search, compiler_options=options)(on(mesh, "batch")),
+    "explicit, cells": jax.jit(search, compiler_options=options)(on(square, "rows", "columns")),
+    "automatic": jax.jit(search, compiler_options=options)(on(automatic, "batch")),
+}
+print(json.dumps({
+    "results": {name: [np.asarray(part).tolist() for part in result] for name, result in found.items()},
+    "specs": {name: [str(part.sharding.spec[0]) for part in result] for name, result in found.items()
+              if hasattr(result.counts.sharding, "spec")},
+    "rules": bool((jax.jit(rules)(planes) == propagated(planes)).all()),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def sharded() -> dict[str, Any]:
+    puzzles = reference.unique(FOUR, 64)
+    puzzles[1::3] = reference.batch(FOUR, 64)[1::3]
+    return json.loads(on_four_devices(SHARDED, json.dumps(puzzles.tolist())))
+
+
+def on_four_devices(program: str, *arguments: str) -> str:
+    """What a program prints in a process with four host devices, in which warnings are errors."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        capture_output=True, text=True, env={**os.environ, "XLA_FLAGS": flags},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_search_under_shard_map_and_explicit_meshes(sharded):
+    grids, status, counts, iterations = map(np.array, sharded["results"]["one"])
+    for name, result in sharded["results"].items():
+        found = [np.array(part) for part in result]
+        np.testing.assert_array_equal(found[1], status, name)
+        np.testing.assert_array_equal(found[2], counts, name)
+        np.testing.assert_array_equal(found[0][counts == 1], grids[counts == 1], name)
+        if "restarts" not in name:  # a tree that is searched whole is the same anywhere
+            np.testing.assert_array_equal(found[3][counts < 3], iterations[counts < 3], name)
+    assert {0, 1, 3} <= set(counts.tolist())
+
+
+def test_results_are_sharded_like_the_puzzles(sharded):
+    for name in ("shard_map", "explicit", "automatic"):
+        assert sharded["specs"][name] == ["batch"] * 4, name
+    assert sharded["specs"]["explicit, cells"] == ["rows"] * 4
+
+
+def test_rules_under_shard_map(sharded):
+    assert sharded["rules"]
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_documentation_run():
+    pytest.importorskip("flatbuffers")
+    text = (Path(__file__).parents[1] / "docs" / "jax.md").read_text()
+    program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    assert program.count("found = ") == 4
+    on_four_devices(program + "assert (found.counts == 1).all() and len(jax.devices()) == 4")
+
+
+# ---------------------------------------------------------------------- other transformations
+
+
+def test_a_search_is_exported():
+    pytest.importorskip("flatbuffers")
+    search = jax.jit(functools.partial(exact.search, board=FOUR, limit=2, lanes=32))
+    shape = jax.ShapeDtypeStruct(PUZZLES.shape, np.uint8)
+    there = jax.export.deserialize(jax.export.export(search)(shape).serialize())
+    found = jax.jit(there.call, compiler_options=js.compiler_options())(PUZZLES)
+    assert isinstance(found, exact.Search)
+    np.testing.assert_array_equal(found.counts, js.count_solutions(PUZZLES, FOUR))
+
+
+def test_lanes_and_batch_axes_are_asked_for():
+    with pytest.raises(ValueError, match="33 lanes; planes hold 32 lanes in a word, so pad the batch to 64"):
+        js.planes.grids_to_planes(np.zeros((33, 16), np.uint8))
+    state = js.env.root(PUZZLES, FOUR)
+    single = jax.tree.map(lambda leaf: leaf[0], state)
+    with pytest.raises(ValueError, match=r"nodes of shape \(2,\); they must be \[B, 2\]: a single position needs"):
+        js.env.step(single, np.int32(0), FOUR)
+    with pytest.raises(ValueError, match=r"action of shape \(3,\); it must be \[12\]"):
+        js.env.step(state, np.zeros(3, np.int32), FOUR)
+    planes = js.planes.grids_to_planes(np.zeros((32, 16), np.uint8)).candidates
+    with pytest.raises(TypeError, match="board must be a Board, not Array"):
+        js.propagate(planes, planes)
