@@ -20,6 +20,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from jaxsudoku import cache
 from jaxsudoku.board import Board
 
 #: Bytes that a batch may take on a device by default.
@@ -265,7 +266,9 @@ def _compile(
     key = jax.eval_shape(lambda: jax.random.key(0))
     number = jax.ShapeDtypeStruct((), np.uint32)
     row = kernel.row(board)
-    return jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared).compile()
+    lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared)
+    with cache.kept():
+        return lowered.compile()
 
 
 def as_key(key: Any) -> jax.Array:

@@ -35,6 +35,11 @@ def solve(
 ) -> Solution:
     """Solves puzzles on all devices, and on a CPU on all cores.
 
+    The compiled program is kept on disk, in ``$XDG_CACHE_HOME/jaxsudoku`` or ``~/.cache/jaxsudoku``, so that another
+    process need not compile it again. JAX's own settings of the persistent compilation cache are followed where the
+    program or the environment has made any, and are left as they are; ``JAXSUDOKU_CACHE=0`` in the environment keeps
+    nothing. The same holds for all that the library compiles.
+
     Args:
       puzzles: uint8[*b, cells] (or any integers), 0 = empty; one puzzle [cells] too.
       board: the board; by default the classic one of the puzzles' size.

@@ -21,7 +21,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
     ("board", "files", "pictures", "solution"),
-    ("settings",),
+    ("settings", "cache"),
     ("io", "drawing", "grid", "mixing", "planes", "batches"),
     ("propagation", "shipped"),
     ("branching",),

@@ -24,7 +24,7 @@ from .counts import CountWriter
 from .failure import UsageError, as_usage, described
 from .files import named, open_input
 from .history import HistoryWriter
-from .progress import Screen
+from .progress import started
 from .report import BadLines, Summary, device_of
 from .stop import Signals, Stop
 
@@ -100,12 +100,9 @@ def _answer(
     from jaxsudoku import driver, solvers
     from jaxsudoku.batches import Engine
 
-    from .cache import keep_compiled
     from .run import Batches, Run
 
-    screen = Screen(bar=not args.quiet)
-    screen.show("starting ...", now=True)
-    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
+    screen = started(args.quiet)
     counting = args.command == "count"
     solver = "exact" if counting else args.solver
     config = args.config if args.config is not None else flags.with_config(args, solver).config

@@ -41,10 +41,25 @@ class Screen:
 
 
 def started(quiet: bool) -> Screen:
-    """Shows that a command has begun, and has JAX keep what it compiles; the screen for what follows."""
-    from .cache import keep_compiled
-
+    """Shows that a command has begun, and checks where compiled programs are kept; the screen for what follows."""
     screen = Screen(bar=not quiet)
     screen.show("starting ...", now=True)
-    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
+    check_cache(screen)
     return screen
+
+
+def check_cache(screen: Screen) -> None:
+    """Warns if compiled programs can't be kept, once and in one line, where JAX would say several for each."""
+    import jax
+
+    from jaxsudoku import cache
+
+    path = cache.folder()
+    if path is None:
+        return
+    problem, usable = cache.fault(path)
+    if problem:
+        screen.say(f"jaxsudoku: warning: {problem}")
+        cache.silence()
+    if not usable:
+        jax.config.update("jax_enable_compilation_cache", False)

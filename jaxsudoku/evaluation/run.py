@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import driver, solvers
+from jaxsudoku import cache, driver, solvers
 from jaxsudoku.batches import Engine, as_key, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
@@ -33,6 +33,7 @@ _NAMED = 5
 Progress = Callable[[str, int, int], None]
 
 
+@cache.kept()
 def evaluate(
     network: Network,
     puzzles: Any,
