@@ -38,6 +38,11 @@ _RATING_STEPS = 256
 _PADDING = 0xFFFFFFFF
 #: Clues that a step in the neighbourhood puts back.
 _PUT_BACK = 3
+#: The fewest clues of a puzzle with one solution, where that is proved: 17 on 9x9 by McGuire, Tugemann and Civario,
+#: "There is no 16-clue Sudoku" (2014), 4 on 4x4 by going through all puzzles.
+_FEWEST_CLUES = {Board.classic(4): 4, Board.classic(9): 17}
+#: The most clues that a minimal puzzle is known to have; that there are none with more is not proved.
+_MOST_CLUES = {Board.classic(9): 40}
 #: Nodes after which a proof of uniqueness is given up, and the clue kept; boards below 12x12 never need as many.
 _PROOF_BUDGET = 20_000
 
@@ -130,6 +135,11 @@ class GenerateConfig:
         return (0.0 if low is None else float(low), math.inf if high is None else float(high))
 
     @property
+    def exhaustive(self) -> bool:
+        """Whether clues are taken away until none can go."""
+        return self.minimal or self.clues is None
+
+    @property
     def neighbourhood_steps(self) -> int:
         """Steps of the search in the neighbourhood."""
         if self.steps is not None:
@@ -162,8 +172,8 @@ def generate(
       ``Puzzles``, in an order and with contents that depend on key and indices alone.
 
     Raises:
-      ValueError: wishes that make no sense.
-      GenerationError: too many attempts failed, as for ten clues on a 9x9 board; it has what was found.
+      ValueError: wishes that make no sense, or that no puzzle of the board can fulfil, such as 16 clues on 9x9.
+      GenerationError: too many attempts failed, as for 17 clues on a 9x9 board; it has what was found.
     """
     if count < 0:
         raise ValueError(f"count must be at least 0, not {count}")
@@ -182,7 +192,7 @@ class Generator:
       batch_size, devices: as in ``generate``.
 
     Raises:
-      ValueError: wishes that don't fit the board.
+      ValueError: wishes that no puzzle of the board can fulfil.
     """
 
     def __init__(
@@ -193,11 +203,7 @@ class Generator:
         batch_size: int | None = None,
         devices: Sequence[jax.Device] | None = None,
     ) -> None:
-        fewest, most = config.clue_range(board.cells)
-        if most > board.cells:
-            raise ValueError(f"{most} clues; a board of {board} has {board.cells} cells")
-        if not any(fewest <= clues <= most for clues in _reachable(board, config.pattern)):
-            raise ValueError(f"no {fewest} to {most} clues of a board of {board} make the pattern {config.pattern}")
+        _check_clues(board, config)
         self.board, self.config = board, config
         devices = tuple(devices if devices is not None else jax.local_devices())
         if batch_size is None and devices:
@@ -243,7 +249,7 @@ class Generator:
     def _rows(self, numbers: np.ndarray, attempt: int, together: int) -> np.ndarray:
         """Items of so many attempts, from ``attempt`` on, one after the other, at the puzzles ``numbers``."""
         fewest, most = self.config.clue_range(self.board.cells)
-        exhaustive = self.config.minimal or self.config.clues is None
+        exhaustive = self.config.exhaustive
         low, _ = self.config.rating_range()
         row = _Row(
             number=numbers,
@@ -264,7 +270,7 @@ class Generator:
     def _wishes(self) -> str:
         fewest, most = self.config.clue_range(self.board.cells)
         low, high = self.config.rating_range()
-        wishes = ["minimal"] * (self.config.minimal or self.config.clues is None)
+        wishes = ["minimal"] * self.config.exhaustive
         if self.config.clues is not None:
             wishes.append(f"{fewest} clues" if fewest == most else f"{fewest} to {most} clues")
         if self.config.rating is not None:
@@ -272,6 +278,43 @@ class Generator:
         if self.config.pattern != "none":
             wishes.append(f"pattern {self.config.pattern}")
         return ", ".join(wishes)
+
+
+def fewest_clues(board: Board) -> int:
+    """A number of clues below which no puzzle has one solution: the fewest where that is proved, else a safe bound.
+
+    Where two digits are missing among the clues, swapping them makes another solution of any; so all but one occur.
+    """
+    return _FEWEST_CLUES.get(board, board.side - 1)
+
+
+def most_minimal_clues(board: Board) -> int:
+    """A number of clues that no known minimal puzzle exceeds: the most known, else a safe bound.
+
+    A clue that completes its row is superfluous, so each row has an empty cell.
+    """
+    return _MOST_CLUES.get(board, board.cells - board.side)
+
+
+def _check_clues(board: Board, config: GenerateConfig) -> None:
+    """Raises ValueError with the reason if no puzzle of the board can have the wished clues."""
+    fewest, most = config.clue_range(board.cells)
+    if most > board.cells:
+        raise ValueError(f"{most} clues; a board of {board} has {board.cells} cells")
+    wished = f"{most} clues" if fewest == most else f"{fewest} to {most} clues"
+    least = fewest_clues(board)
+    if most < least:
+        proved = board in _FEWEST_CLUES
+        reason = "as is proved" if proved else "for two digits without a clue could be swapped"
+        raise ValueError(f"{wished}: no puzzle of {board} with fewer than {least} has one solution, {reason}")
+    # with a pattern, a clue that completes its row may belong to one that is needed
+    largest = most_minimal_clues(board) if config.exhaustive and config.pattern == "none" else board.cells
+    if fewest > largest:
+        known = board in _MOST_CLUES
+        reason = "is known" if known else "can be: a clue that completes its row is superfluous"
+        raise ValueError(f"{wished}: no minimal puzzle of {board} with more than {largest} {reason}")
+    if not any(max(fewest, least) <= clues <= most for clues in _reachable(board, config.pattern)):
+        raise ValueError(f"no {fewest} to {most} clues of a board of {board} make the pattern {config.pattern}")
 
 
 class _Row(NamedTuple):

@@ -102,6 +102,7 @@ def test_what_cannot_be_leaves_what_was_found(capsys):
         (("5", "--clues", "7:5"), "clues must be a number or a range from few to many"),
         (("5", "--clues", "many"), "'many' is neither a number nor a range such as 20:30, 20: or :30"),
         (("5", "--clues", "99"), "99 clues; a board of 9x9 with 3x3 boxes has 81 cells"),
+        (("5", "--clues", "0"), "0 clues: no puzzle of 9x9 with 3x3 boxes with fewer than 17 has one solution"),
         (("5", "--rating", ":"), "':' is neither"),
         (("5", "--pattern", "spiral"), "unknown pattern 'spiral'"),
         (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: No such file or directory"),
