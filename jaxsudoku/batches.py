@@ -51,6 +51,10 @@ class Kernel(Hashable, Protocol):
     def bytes_beside(self, board: Board) -> int:
         """What an item's results take beside a puzzle's, in bytes."""
 
+    @property
+    def compiler_options(self) -> dict[str, str]:
+        """Further options of the compiler."""
+
     def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
         """Arrays with leading axis B of items [B, ...]; ``number``, uint32, differs between batches and devices.
 
@@ -68,6 +72,11 @@ class TakesPuzzles:
     def bytes_beside(self, board: Board) -> int:
         """Nothing."""
         return 0
+
+    @property
+    def compiler_options(self) -> dict[str, str]:
+        """None."""
+        return {}
 
 
 class Engine:
@@ -261,7 +270,7 @@ def _compile(
     jitted = jax.jit(
         function,
         in_shardings=tuple(NamedSharding(mesh, spec) for spec in specs),
-        compiler_options=compiler_options(devices[0].platform),
+        compiler_options={**(compiler_options(devices[0].platform) or {}), **kernel.compiler_options} or None,
     )
     key = jax.eval_shape(lambda: jax.random.key(0))
     number = jax.ShapeDtypeStruct((), np.uint32)

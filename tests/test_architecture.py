@@ -28,6 +28,7 @@ LEVELS = (
     ("exact",),
     ("symmetry", "rating", "fill", "roots"),
     ("slots",),
+    ("reduction",),
     ("generation",),
     ("datasets",),
     ("env",),

@@ -11,7 +11,7 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import generation
+from jaxsudoku import generation, reduction
 from jaxsudoku.board import Board
 
 FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
@@ -106,7 +106,7 @@ def test_clues_in_a_pattern():
 @pytest.mark.parametrize("side", [4, 9])
 def test_the_places_of_a_pattern_make_a_partition(pattern, side):
     board = Board.classic(side)
-    orbits = generation._orbits(board, pattern)
+    orbits = reduction.orbits_of(board, pattern)
     places = orbits[orbits < board.cells]
     np.testing.assert_array_equal(np.sort(places), np.arange(board.cells))
     width = {"none": 1, "quarter-turn": 4, "full": 8}.get(pattern, 2)
