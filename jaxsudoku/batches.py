@@ -13,6 +13,7 @@ import functools
 import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import cache
 from jaxsudoku.board import Board
+from jaxsudoku.progress import Report
 
 #: Bytes that a batch may take on a device by default.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
@@ -145,8 +147,14 @@ class Engine:
             for future in flying:
                 future.cancel()
 
-    def run(self, items: np.ndarray) -> Any:
-        """Runs the kernel on all of the items; its numpy results, put together."""
+    def run(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
+        """Runs the kernel on all of the items; its numpy results, put together.
+
+        Args:
+          items: the items.
+          progress: called with the number of items done and their count, at the start and after each batch.
+        """
+        progress(0, len(items))
         if not len(items):
             return self._nothing()
         parts = self.split(len(items))
@@ -155,6 +163,7 @@ class Engine:
             if whole is None:
                 whole = jax.tree.map(lambda result: np.empty((len(items), *result.shape[1:]), result.dtype), results)
             jax.tree.map(functools.partial(_put, part), whole, results)
+            progress(part.stop, len(items))
         return whole
 
     def _nothing(self) -> Any:
@@ -239,6 +248,15 @@ def _mesh(devices: tuple[jax.Device, ...]) -> Mesh:
     return Mesh(np.asarray(devices), ("batch",))
 
 
+#: Seconds that each program took to compile.
+_seconds: list[float] = []
+
+
+def compile_seconds() -> float:
+    """Seconds that engines of this process have compiled, or loaded what had been compiled."""
+    return sum(_seconds)
+
+
 def _compiled(*arguments: Any) -> Callable[..., Any]:
     with _compile_lock:  # threads that need the same kernel wait for one compilation
         return _compile(*arguments)
@@ -275,9 +293,13 @@ def _compile(
     key = jax.eval_shape(lambda: jax.random.key(0))
     number = jax.ShapeDtypeStruct((), np.uint32)
     row = kernel.row(board)
-    lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared)
-    with cache.kept():
-        return lowered.compile()
+    start = time.perf_counter()
+    try:
+        lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared)
+        with cache.kept():
+            return lowered.compile()
+    finally:
+        _seconds.append(time.perf_counter() - start)
 
 
 def as_key(key: Any) -> jax.Array:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxsudoku import solvers
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
+from jaxsudoku.progress import Report, reports
 from jaxsudoku.solution import Solution
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def solve(
     key: jax.Array | int = 0,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
     **options: Any,
 ) -> Solution:
     """Solves puzzles on all devices, and on a CPU on all cores.
@@ -49,6 +51,8 @@ def solve(
       key: a JAX key or a seed, for solvers that use randomness.
       batch_size: puzzles on a device at a time; by default as many as suit the machine.
       devices: the devices to use; by default all of the default backend.
+      progress: called with the number of puzzles done and their count, at the start and after each batch; True shows a
+        bar on the standard error.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
@@ -62,7 +66,8 @@ def solve(
     """
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
     array, board = as_puzzles(puzzles, board)
-    return _run_array(kernel, array, board, key, batch_size, devices, networks_for(solver, network, board))
+    shared = networks_for(solver, network, board)
+    return _run_array(kernel, array, board, key, batch_size, devices, progress, shared)
 
 
 def networks_for(
@@ -97,6 +102,7 @@ def count_solutions(
     key: jax.Array | int = 0,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
     **options: Any,
 ) -> np.ndarray:
     """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
@@ -104,7 +110,7 @@ def count_solutions(
     Args:
       puzzles: uint8[*b, cells], 0 = empty.
       limit: stop at this many solutions of a puzzle.
-      board, key, batch_size, devices: as in ``solve``.
+      board, key, batch_size, devices, progress: as in ``solve``.
       **options: fields of ``ExactConfig`` but ``budget``.
 
     Returns:
@@ -113,7 +119,7 @@ def count_solutions(
     Raises:
       ValueError: as in ``solve``; a limit below 1, or a budget, with which a count would be none.
     """
-    return _run_array(count_kernel(limit, **options), puzzles, board, key, batch_size, devices)
+    return _run_array(count_kernel(limit, **options), puzzles, board, key, batch_size, devices, progress)
 
 
 # ---------------------------------------------------------------------- kernels
@@ -180,9 +186,11 @@ def _run_array(
     key: jax.Array | int,
     batch_size: int | None,
     devices: Sequence[jax.Device] | None,
+    progress: Report | bool | None = None,
     shared: tuple[Any, ...] = (),
 ) -> Any:
     array, board = as_puzzles(puzzles, board)
     flat = array.reshape(-1, board.cells)
-    whole = Engine(kernel, board, key, batch_size, devices, shared).run(flat)
+    with reports(progress) as report:
+        whole = Engine(kernel, board, key, batch_size, devices, shared).run(flat, report)
     return jax.tree.map(lambda result: result.reshape(array.shape[:-1] + result.shape[1:]), whole)

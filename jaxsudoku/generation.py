@@ -20,6 +20,7 @@ from jax import Array
 
 from jaxsudoku.batches import Engine, default_batch_size
 from jaxsudoku.board import Board
+from jaxsudoku.progress import Report, reports
 from jaxsudoku.reduction import PADDING, PATTERNS, Attempt, Puzzles, Row, reachable
 
 #: Attempts at each puzzle before generation gives up.
@@ -130,6 +131,7 @@ def generate(
     first: int = 0,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
     **wishes: object,
 ) -> Puzzles:
     """Generates puzzles with exactly one solution each, on all devices and cores.
@@ -141,6 +143,8 @@ def generate(
       first: index of the first puzzle: ``generate(key, 10, first=5)`` gives the last ten of ``generate(key, 15)``.
       batch_size: puzzles on a device at a time; by default as many as suit the machine.
       devices: the devices to use; by default all of the default backend.
+      progress: called with the number of puzzles found and ``count``, at the start and after each attempt at those that
+        are missing; True shows a bar on the standard error.
       **wishes: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``pattern``, ``steps``, ``attempts``.
 
     Returns:
@@ -154,7 +158,9 @@ def generate(
         raise ValueError(f"count must be at least 0, not {count}")
     board = board or Board.classic()
     config = GenerateConfig(**wishes)  # type: ignore[arg-type]
-    return Generator(key, board, config, batch_size, devices).make(first, count)
+    with reports(progress) as report:
+        generator = Generator(key, board, config, batch_size, devices)
+        return generator.make(first, count, lambda found, _: report(found, count))
 
 
 class Generator:
@@ -187,6 +193,8 @@ class Generator:
         self._engine = Engine(kernel, board, key, batch_size, devices)
         few = _FEW * len(self._engine.devices)
         self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
+        #: Rows of the batches of first attempts, 0 before the first.
+        self._compiled = 0
         #: Attempts that are made at a time once few puzzles are missing.
         together = _TOGETHER_WITH_STEPS if config.neighbourhood_steps else _TOGETHER
         self._together = int(together * (9 / board.side) ** 6)
@@ -195,24 +203,15 @@ class Generator:
         if config.neighbourhood_steps:  # these take long, and should be seen
             self.stretch = max(self.stretch // 64, 1)
 
-    def compile(self, count: int) -> None:
-        """Compiles for making ``count`` puzzles now, rather than when they are made."""
-        engine = self._engine_for(count)
-        engine.compile(max(part.stop - part.start for part in engine.split(max(count, self._least(engine), 1))))
+    def make(self, first: int, count: int, progress: Report = lambda found, attempts: None) -> Puzzles:
+        """The puzzles numbered from ``first`` on; raises ``GenerationError`` as ``generate`` does.
 
-    def _engine_for(self, count: int) -> Engine:
-        """The engine of the first attempts at so many puzzles: few that need no second one compile quickly."""
-        _, most = self.config.clue_range(self.board.cells)
-        few = self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
-        certain = self.config.rating is None and not self.config.neighbourhood_steps and most >= self.board.cells // 3
-        return self._quick if few and certain else self._engine
-
-    def _least(self, engine: Engine) -> int:
-        """Fewer attempts are filled up to as many, so that any small number of them runs one program."""
-        return engine.batch_size if engine is self._quick else min(self._together, engine.batch_size // 16)
-
-    def make(self, first: int, count: int) -> Puzzles:
-        """The puzzles numbered from ``first`` on; raises ``GenerationError`` as ``generate`` does."""
+        Args:
+          first: the number of the first puzzle.
+          count: how many.
+          progress: called with the number of puzzles found and that of the attempts made at each of the others, at the
+            start and whenever some were made.
+        """
         if first < 0 or first + count > PADDING:
             raise ValueError(f"puzzles are numbered from 0 to {PADDING - 1}, not {first} to {first + count - 1}")
         cells = self.board.cells
@@ -220,18 +219,21 @@ class Generator:
             np.zeros((count, cells), np.uint8), np.zeros((count, cells), np.uint8), np.zeros(count, np.int32),
             np.zeros(count, np.float32),
         )  # fmt: skip
-        missing, attempt = np.arange(count), 0
+        progress(0, 0)
+        everyone = np.arange(count)
+        # the first attempt mostly does
+        whole = self._engine.batch_size * self._engine.workers
+        parts: list[np.ndarray] = []
+        for start in range(0, count, whole):
+            parts.append(self._try(found, first, everyone[start : start + whole], self._engine_for(count), 0, 1))
+            progress(min(start + whole, count) - sum(map(len, parts)), 1)
+        missing, attempt = np.concatenate([everyone[:0], *parts]), 1
         while len(missing) and attempt < self.config.attempts:
-            # the first attempt mostly does; then several at a time, of which the first to succeed counts
-            together = min(max(self._together // len(missing), 1), self.config.attempts - attempt) if attempt else 1
-            engine = self._engine if attempt else self._engine_for(count)
-            made = self._attempt(engine, self._rows(np.tile(first + missing, together), attempt, together))
-            good = self._is_wished(made).reshape(together, -1)
-            winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
-            settled = good.any(axis=0)
-            for whole, part in zip(found, made, strict=True):
-                whole[missing[settled]] = part[winner[settled]]
-            missing, attempt = missing[~settled], attempt + together
+            # then several at a time, of which the first to succeed counts
+            together = min(max(self._together // len(missing), 1), self.config.attempts - attempt)
+            missing = self._try(found, first, missing, self._engine, attempt, together)
+            attempt += together
+            progress(count - len(missing), attempt)
         if not len(missing):
             return found
         kept = np.setdiff1d(np.arange(count), missing)
@@ -241,12 +243,42 @@ class Generator:
             Puzzles(*(part[kept] for part in found)),
         )
 
-    def _attempt(self, engine: Engine, rows: Row) -> Puzzles:
-        """An attempt at each row, uint32[N]."""
-        size = len(rows.number)
-        padding = max(self._least(engine) - size, 0)
-        padded = Row(*(np.pad(values, (0, padding), constant_values=PADDING) for values in rows))
-        return Puzzles(*(part[:size] for part in engine.run(np.stack(padded, axis=1))))
+    def _engine_for(self, count: int) -> Engine:
+        """The engine of the first attempts at so many puzzles: few that need no second one compile quickly."""
+        _, most = self.config.clue_range(self.board.cells)
+        few = self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
+        certain = self.config.rating is None and not self.config.neighbourhood_steps and most >= self.board.cells // 3
+        return self._quick if few and certain and not self._compiled else self._engine
+
+    def _least(self, engine: Engine, attempt: int) -> int:
+        """Fewer rows are filled up to as many, so that few programs are compiled: one for any small number of them.
+
+        First attempts at what is left over run the program that made the puzzles before.
+        """
+        if engine is self._quick:
+            return engine.batch_size
+        return max(min(self._together, engine.batch_size // 16), 0 if attempt else self._compiled)
+
+    def _try(
+        self, found: Puzzles, first: int, missing: np.ndarray, engine: Engine, attempt: int, together: int
+    ) -> np.ndarray:
+        """Makes so many attempts at the puzzles ``missing``, int[n]; puts those that succeed into ``found``.
+
+        Returns:
+          Those that are still missing.
+        """
+        rows = self._rows(np.tile(first + missing, together), attempt, together)
+        padding = max(self._least(engine, attempt) - len(rows.number), 0)
+        if engine is self._engine and not attempt:
+            self._compiled = engine.split(len(rows.number) + padding)[0].stop
+        padded = [np.pad(values, (0, padding), constant_values=PADDING) for values in rows]
+        made = Puzzles(*(part[: len(rows.number)] for part in engine.run(np.stack(padded, axis=1))))
+        good = self._is_wished(made).reshape(together, -1)
+        winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
+        settled = good.any(axis=0)
+        for whole, part in zip(found, made, strict=True):
+            whole[missing[settled]] = part[winner[settled]]
+        return missing[~settled]
 
     def _rows(self, numbers: np.ndarray, attempt: int, together: int) -> Row:
         """Rows of so many attempts, from ``attempt`` on, one after the other, at the puzzles ``numbers``."""

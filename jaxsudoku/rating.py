@@ -24,6 +24,7 @@ from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
+from jaxsudoku.progress import Report, reports
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
 
 #: Searches of a puzzle whose branch nodes are averaged.
@@ -46,6 +47,7 @@ def rate(
     searches: int = SEARCHES,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
 ) -> np.ndarray:
     """Rates puzzles: the mean number of branch nodes of complete searches in random orders, after singles.
 
@@ -54,7 +56,7 @@ def rate(
       key: a JAX key or a seed.
       board: the board; by default the classic one of the puzzles' size.
       searches: searches of each puzzle, whose mean is taken.
-      batch_size, devices: as in ``solve``.
+      batch_size, devices, progress: as in ``solve``.
 
     Returns:
       float32[*b]; NaN for a puzzle without exactly one solution, infinity where a search was cut off after ``BUDGET``
@@ -67,7 +69,8 @@ def rate(
         raise ValueError(f"searches must be at least 1, not {searches}")
     array, board = as_puzzles(puzzles, board)
     engine = Engine(_RatingKernel(searches), board, key, batch_size, devices)
-    return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
+    with reports(progress) as report:
+        return engine.run(array.reshape(-1, board.cells), report).reshape(array.shape[:-1])
 
 
 def weakest_rules(

@@ -20,7 +20,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The rooms of the house, lowest first. A room (a module, or a sub-package with all in it) imports from lower levels
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
-    ("board", "files", "pictures", "solution"),
+    ("board", "files", "pictures", "progress", "solution"),
     ("settings", "cache"),
     ("io", "drawing", "grid", "mixing", "planes", "batches"),
     ("propagation", "shipped"),
@@ -43,7 +43,7 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
-WITHOUT_JAX = ("board", "settings", "files", "io", "drawing", "pictures", "shipped", "solution")
+WITHOUT_JAX = ("board", "settings", "files", "io", "drawing", "pictures", "progress", "shipped", "solution")
 
 
 def _module(path: Path) -> str:

@@ -23,8 +23,8 @@ from jaxsudoku.cli import commands, fields, flags, main
 from jaxsudoku.cli.clash import clashing, describe_clash
 from jaxsudoku.cli.failure import UsageError
 from jaxsudoku.cli.history import HistoryWriter
-from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.report import QUOTED
+from jaxsudoku.progress import Screen
 
 pytestmark = pytest.mark.usefixtures("cache")
 

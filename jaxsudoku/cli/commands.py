@@ -24,7 +24,7 @@ from .counts import CountWriter
 from .failure import UsageError, as_usage, described
 from .files import named, open_input
 from .history import HistoryWriter
-from .progress import started
+from .progress import share_read, started
 from .report import BadLines, Summary, device_of
 from .stop import Signals, Stop
 
@@ -115,7 +115,7 @@ def _answer(
 
     bad = BadLines(screen, named(args.input), args.board)
     totals = Totals(sink.done + 1, history)
-    run = Run(engine, screen, bad, signals, totals.told)
+    run = Run(engine, screen, bad, signals, totals.told, share_read(source))
     batches = Batches(read_chunks(source, args.board, chunk_size=engine.batch_size), engine)
     if sink.done and not args.quiet:
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")

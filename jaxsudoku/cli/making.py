@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import json
 import os
 import sys
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku.io import PuzzleFileError, TableWriter, grid_column, read_chunks
+from jaxsudoku.progress import Meter, Screen
 
 from .clash import clashing
 from .failure import UsageError, as_usage, described
 from .files import named, open_input
-from .progress import Screen, started
+from .progress import share_read, started
 from .report import BadLines, counted, device_of, listed, versions
 from .stop import Signals, Stop
 
@@ -37,12 +39,13 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         generator = Generator(args.seed, args.board, GenerateConfig(**_wishes(args)), args.batch_size)
         sink = TableWriter(args.output, _MADE, kind=args.format or _kind(args.output), force=args.force)
     counts: collections.Counter[str] = collections.Counter()
-    failure, clock = None, time.perf_counter()
+    failure, clock, meter = None, _Clock(), Meter()
     # in stretches, so that memory is flat and what is made is soon written
     with sink:
         for first in range(0, args.count, generator.stretch):
             try:
-                made = generator.make(first, min(generator.stretch, args.count - first))
+                size = min(generator.stretch, args.count - first)
+                made = generator.make(first, size, functools.partial(_attempts, args, screen, meter, first))
             except GenerationError as error:
                 made, failure = error.found, str(error)
             with signals.held():
@@ -55,7 +58,7 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
                     }
                 )
                 counts.update(np.array(GRADES)[grade(made.rating)].tolist())
-            screen.show(f"{counts.total():,} of {args.count:,} puzzles")
+            screen.show(meter.line(counts.total(), args.count))
             if failure is not None:
                 break
     _report(args, screen, began, clock, {name: counts[name] for name in GRADES}, failure)
@@ -73,13 +76,14 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
         raise UsageError(f"{args.output}: the folder exists: go on with --resume or name another")
     with as_usage():
         exclude = np.concatenate([read_puzzles(file, args.board) for file in args.exclude]) if args.exclude else None
-    failure, counts, clock = None, {}, time.perf_counter()
+    failure, counts, clock, meter = None, {}, _Clock(), Meter()
+    screen.show(meter.line(0, args.count), now=True)
     try:
         with as_usage((ValueError, FileExistsError, ImportError)):
             dataset = datasets.build(
                 args.output, args.count, seed=args.seed, board=args.board, format=args.format or "npz",
                 shard_size=args.shard_size, exclude=exclude, resume=args.resume, batch_size=args.batch_size,
-                progress=lambda done, count: screen.show(f"{done:,} of {count:,} puzzles", now=True), **_wishes(args),
+                progress=lambda done, count: screen.show(meter.line(done, count), now=True), **_wishes(args),
             )  # fmt: skip
         counts = dict(dataset.card.grades)
     except GenerationError as error:
@@ -113,7 +117,8 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
             sink = TableWriter(
                 args.output, columns, kind=args.format or _kind(args.output), force=args.force, source=args.input
             )
-        clock = time.perf_counter()
+        clock, meter, share = _Clock(), Meter(), share_read(source)
+        screen.show("rating ...", now=True)
         with sink:
             while first is not None:
                 grids = np.where(first.good[:, None], first.grids, np.uint8(255))
@@ -133,7 +138,7 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
                     counts.update(np.where(rules == "", "without", rules).tolist())
                 without = np.flatnonzero(first.good & np.isnan(ratings))
                 bad.add(first, without[clashing(args.board, grids[without])])
-                screen.show(f"{counts.total():,} puzzles")
+                screen.show(f"{share()}{meter.line(counts.total(), None)}")
                 first = next(readable, None)
         bad.finish()
     order = [*RULES, "search", "without"]
@@ -158,20 +163,43 @@ def _wishes(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in ("clues", "minimal", "rating", "pattern", "steps", "attempts")}
 
 
+class _Clock:
+    """The time since its creation, and what of it compiling took."""
+
+    def __init__(self) -> None:
+        from jaxsudoku import batches
+
+        self._compiled = batches.compile_seconds
+        self._before = batches.compile_seconds()
+        self.start = time.perf_counter()
+
+    @property
+    def compile_seconds(self) -> float:
+        return self._compiled() - self._before
+
+
+def _attempts(args: argparse.Namespace, screen: Screen, meter: Meter, first: int, found: int, attempts: int) -> None:
+    """Shows how many puzzles are found, and which attempts are made at the others."""
+    tried = f"; {attempts:,} of {args.attempts:,} attempts at the others" if attempts > 1 else ""
+    screen.show(f"{meter.line(first + found, args.count)}{tried}", now=not attempts)
+
+
 def _report(
-    args: argparse.Namespace, screen: Screen, began: float, clock: float, counts: dict[str, int], failure: str | None
+    args: argparse.Namespace, screen: Screen, began: float, clock: _Clock, counts: dict[str, int], failure: str | None
 ) -> None:
     """A summary, for people or as JSON, and why the run ended early."""
     screen.clear()
     import jax
 
     puzzles, now = sum(counts.values()), time.perf_counter()
-    seconds = now - clock
+    compiling = clock.compile_seconds
+    seconds = max(now - clock.start - compiling, 1e-9)
     if args.json:
         summary = {
             "puzzles": puzzles,
             "counts": counts,
-            "startup_seconds": round(clock - began, 6),
+            "startup_seconds": round(clock.start - began, 6),
+            "compile_seconds": round(compiling, 6),
             "seconds": round(seconds, 6),
             "puzzles_per_second": round(puzzles / seconds, 6),
             "error": failure,
@@ -183,7 +211,8 @@ def _report(
         print(json.dumps(summary), file=sys.stderr if args.output == "-" else sys.stdout)
     elif not args.quiet:
         screen.say(
-            f"{counted(puzzles)} in {seconds:.2f} s, compilation included ({puzzles / seconds:,.0f}/s){listed(counts)}"
+            f"{counted(puzzles)} in {seconds:.2f} s ({puzzles / seconds:,.0f}/s){listed(counts)}; "
+            f"start {clock.start - began:.1f} s, compilation {compiling:.1f} s"
         )
     if failure is not None:
         screen.say(f"jaxsudoku: error: {failure}")

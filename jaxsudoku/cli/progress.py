@@ -1,43 +1,13 @@
-"""What the standard error shows: a line of progress that is written over, and messages that stay."""
+"""The beginning of a command: the screen, and whether compiled programs can be kept."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-import time
+import os
+import stat
+from collections.abc import Callable
+from typing import Any
 
-#: Seconds between two pictures of the progress.
-_PAUSE = 0.1
-
-
-class Screen:
-    """Messages, and a line of progress below them if ``bar`` is set and the standard error is a terminal."""
-
-    def __init__(self, bar: bool) -> None:
-        self._bar = bar and sys.stderr.isatty()
-        self._width = 0
-        self._last = 0.0
-
-    def say(self, message: str) -> None:
-        """Prints a line that stays."""
-        self.clear()
-        print(message, file=sys.stderr)
-
-    def show(self, text: str, *, now: bool = False) -> None:
-        """Shows a text as the progress, unless the last one has only just come up; ``now`` shows it anyway."""
-        if not self._bar or not (now or time.monotonic() - self._last >= _PAUSE):
-            return
-        self._last = time.monotonic()
-        text = text[: shutil.get_terminal_size().columns - 1]
-        # spaces cover what is left of a longer text
-        print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
-        self._width = len(text)
-
-    def clear(self) -> None:
-        """Takes the progress off the terminal."""
-        if self._width:
-            print(f"\r{'':<{self._width}}\r", end="", file=sys.stderr, flush=True)
-            self._width = 0
+from jaxsudoku.progress import Screen, bar
 
 
 def started(quiet: bool) -> Screen:
@@ -63,3 +33,15 @@ def check_cache(screen: Screen) -> None:
         cache.silence()
     if not usable:
         jax.config.update("jax_enable_compilation_cache", False)
+
+
+def share_read(source: Any) -> Callable[[], str]:
+    """Tells how much of an input has been read, as a bar for the line of progress; "" of what is no regular file."""
+    try:
+        descriptor = source.fileno()
+        status = os.fstat(descriptor)
+    except (AttributeError, OSError):
+        return str
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        return str
+    return lambda: "" if source.closed else f"{bar(os.lseek(descriptor, 0, os.SEEK_CUR) / status.st_size)} "

@@ -16,8 +16,8 @@ import numpy as np
 from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, PuzzleFileError, ResumeError
+from jaxsudoku.progress import Screen
 
-from .progress import Screen
 from .report import BadLines, Tally
 from .stop import Signals
 
@@ -94,7 +94,7 @@ class Batches:
 
 
 class Run:
-    """The work on one input; ``told`` adds to the line of progress.
+    """The work on one input; ``told`` adds to the line of progress, which begins with ``share``.
 
     Attributes:
       tally: what has been answered.
@@ -102,10 +102,16 @@ class Run:
     """
 
     def __init__(
-        self, engine: Engine, screen: Screen, bad: BadLines, signals: Signals, told: Callable[[], str] = str
+        self,
+        engine: Engine,
+        screen: Screen,
+        bad: BadLines,
+        signals: Signals,
+        told: Callable[[], str] = str,
+        share: Callable[[], str] = str,
     ) -> None:
         self.engine, self.screen, self.bad, self.signals = engine, screen, bad, signals
-        self._told = told
+        self._told, self._share = told, share
         self.compile_seconds = 0.0
         self.tally = Tally()
 
@@ -131,7 +137,7 @@ class Run:
                     counts, invalid = outcomes(part.asked, asked, self.engine.board)
                     self.tally.add(counts)
                 self.bad.add(part.asked, invalid)
-                self.screen.show(f"{self.tally}{self._told()}")
+                self.screen.show(f"{self._share()}{self.tally}{self._told()}")
         if batches.failure is not None:
             raise batches.failure
 

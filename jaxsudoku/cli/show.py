@@ -10,12 +10,13 @@ import numpy as np
 
 from jaxsudoku.drawing import draw
 from jaxsudoku.io import Chunk, read_chunks
+from jaxsudoku.progress import Screen
 from jaxsudoku.solution import Status
 
 from .clash import describe_clash
 from .failure import UsageError
 from .files import named, open_input, put
-from .progress import Screen, check_cache
+from .progress import check_cache
 
 
 def show(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import operator
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.files import write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
+from jaxsudoku.progress import Report, reports
 
 from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
 from .exclude import excluded_hashes, is_excluded
@@ -42,7 +43,7 @@ def build(
     resume: bool = False,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Report | bool | None = None,
     **wishes: object,
 ) -> Dataset:
     """Builds a data set of generated puzzles in a folder of its own.
@@ -65,7 +66,8 @@ def build(
       resume: go on with the build in the folder, if there is one. Shards that are done are verified, and made anew if
         they are damaged; a whole data set is mended likewise.
       batch_size, devices: as in ``generate``; the puzzles do not depend on them.
-      progress: called with the number of puzzles that are done, and the count, after each shard.
+      progress: called with the number of puzzles that are done, and the count, after each shard; True shows a bar on
+        the standard error.
       **wishes: fields of ``GenerateConfig``.
 
     Returns:
@@ -104,6 +106,16 @@ def build(
     )
     folder = Path(folder)
     card = _begun(folder, plan, resume)
+    with reports(progress) as report:
+        _build_shards(folder, card, generator, hashes, report)
+    for leftover in (folder / PLAN, *folder.glob("*.tmp")):
+        leftover.unlink(missing_ok=True)
+    return load(folder)
+
+
+def _build_shards(folder: Path, card: Card, generator: Generator, hashes: np.ndarray, report: Report) -> None:
+    """Makes the shards that are missing or damaged, and the card."""
+    count, shard_size, format, board = card.count, card.shard_size, card.format, card.board
     for number, start in enumerate(range(0, count, shard_size)):
         size = min(shard_size, count - start)
         known = card.shards[number] if number < len(card.shards) else None
@@ -117,12 +129,8 @@ def build(
             if known is None:
                 card = card.with_shard(shard, puzzles)
                 write_file(folder / PLAN, card.encode())
-        if progress is not None:
-            progress(start + size, count)
+        report(start + size, count)
     write_file(folder / CARD, card.encode())
-    for leftover in (folder / PLAN, *folder.glob("*.tmp")):
-        leftover.unlink(missing_ok=True)
-    return load(folder)
 
 
 def _begun(folder: Path, plan: Card, resume: bool) -> Card:
