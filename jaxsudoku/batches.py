@@ -13,6 +13,7 @@ import functools
 import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -20,9 +21,11 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from jaxsudoku import cache
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.io import parse
 from jaxsudoku.keys import as_key
+from jaxsudoku.progress import Report
 
 #: Bytes that a batch may take on a device by default.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
@@ -52,6 +55,10 @@ class Kernel(Hashable, Protocol):
     def bytes_beside(self, board: Board) -> int:
         """What an item's results take beside a puzzle's, in bytes."""
 
+    @property
+    def compiler_options(self) -> dict[str, str]:
+        """Further options of the compiler."""
+
     def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
         """Arrays with leading axis B of items [B, ...]; ``number``, uint32, differs between batches and devices.
 
@@ -69,6 +76,11 @@ class TakesPuzzles:
     def bytes_beside(self, board: Board) -> int:
         """Nothing."""
         return 0
+
+    @property
+    def compiler_options(self) -> dict[str, str]:
+        """None."""
+        return {}
 
 
 class Engine:
@@ -137,8 +149,14 @@ class Engine:
             for future in flying:
                 future.cancel()
 
-    def run(self, items: np.ndarray) -> Any:
-        """Runs the kernel on all of the items; its numpy results, put together."""
+    def run(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
+        """Runs the kernel on all of the items; its numpy results, put together.
+
+        Args:
+          items: the items.
+          progress: called with the number of items done and their count, at the start and after each batch.
+        """
+        progress(0, len(items))
         if not len(items):
             return self._nothing()
         parts = self.split(len(items))
@@ -147,6 +165,7 @@ class Engine:
             if whole is None:
                 whole = jax.tree.map(lambda result: np.empty((len(items), *result.shape[1:]), result.dtype), results)
             jax.tree.map(functools.partial(_put, part), whole, results)
+            progress(part.stop, len(items))
         return whole
 
     def _nothing(self) -> Any:
@@ -231,6 +250,15 @@ def _mesh(devices: tuple[jax.Device, ...]) -> Mesh:
     return Mesh(np.asarray(devices), ("batch",))
 
 
+#: Seconds that each program took to compile.
+_seconds: list[float] = []
+
+
+def compile_seconds() -> float:
+    """Seconds that engines of this process have compiled, or loaded what had been compiled."""
+    return sum(_seconds)
+
+
 def _compiled(*arguments: Any) -> Callable[..., Any]:
     with _compile_lock:  # threads that need the same kernel wait for one compilation
         return _compile(*arguments)
@@ -262,12 +290,18 @@ def _compile(
     jitted = jax.jit(
         function,
         in_shardings=tuple(NamedSharding(mesh, spec) for spec in specs),
-        compiler_options=compiler_options(devices[0].platform),
+        compiler_options={**(compiler_options(devices[0].platform) or {}), **kernel.compiler_options} or None,
     )
     key = jax.eval_shape(lambda: as_key(0))
     number = jax.ShapeDtypeStruct((), np.uint32)
     row = kernel.row(board)
-    return jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared).compile()
+    start = time.perf_counter()
+    try:
+        lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared)
+        with cache.kept():
+            return lowered.compile()
+    finally:
+        _seconds.append(time.perf_counter() - start)
 
 
 def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxsudoku import solvers
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
+from jaxsudoku.progress import Report, reports
 from jaxsudoku.solution import Solution
 
 if TYPE_CHECKING:
@@ -31,9 +32,15 @@ def solve(
     key: jax.Array | int = 0,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
     **options: Any,
 ) -> Solution[np.ndarray]:
     """Solves puzzles on all devices, and on a CPU on all cores.
+
+    The compiled program is kept on disk, in ``$XDG_CACHE_HOME/jaxsudoku`` or ``~/.cache/jaxsudoku``, so that another
+    process need not compile it again. JAX's own settings of the persistent compilation cache are followed where the
+    program or the environment has made any, and are left as they are; ``JAXSUDOKU_CACHE=0`` in the environment keeps
+    nothing. The same holds for all that the library compiles.
 
     Args:
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
@@ -45,6 +52,8 @@ def solve(
       key: a JAX key or a seed, for solvers that use randomness.
       batch_size: puzzles on a device at a time; by default as many as suit the machine.
       devices: the devices to use; by default all of the default backend.
+      progress: called with the number of puzzles done and their count, at the start and after each batch; True shows a
+        bar on the standard error.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
@@ -61,7 +70,7 @@ def solve(
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
     array, board = as_puzzles(puzzles, board)
     engine = Engine(kernel, board, key, batch_size, devices, networks_for(solver, network, board))
-    solution = _run(engine, array)
+    solution = _run(engine, array, progress)
     if not isinstance(puzzles, str) and np.shape(puzzles)[-2:] == (board.side, board.side):
         solution = solution._replace(grids=solution.grids.reshape(np.shape(puzzles)))
     return solution
@@ -102,6 +111,7 @@ def count_solutions(
     key: jax.Array | int = 0,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
     **options: Any,
 ) -> np.ndarray:
     """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
@@ -109,7 +119,7 @@ def count_solutions(
     Args:
       puzzles, board: as in ``solve``.
       limit: stop at this many solutions of a puzzle.
-      key, batch_size, devices: as in ``solve``.
+      key, batch_size, devices, progress: as in ``solve``.
       **options: fields of ``ExactConfig`` but ``budget``.
 
     Returns:
@@ -120,7 +130,7 @@ def count_solutions(
     """
     kernel = count_kernel(limit, **options)
     array, board = as_puzzles(puzzles, board)
-    return _run(Engine(kernel, board, key, batch_size, devices), array)
+    return _run(Engine(kernel, board, key, batch_size, devices), array, progress)
 
 
 # ---------------------------------------------------------------------- kernels
@@ -186,8 +196,9 @@ def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config
     return solvers.exact_search(board, puzzles, key, config, limit).counts
 
 
-def _run(engine: Engine, puzzles: np.ndarray) -> Any:
+def _run(engine: Engine, puzzles: np.ndarray, progress: Report | bool | None) -> Any:
     """The kernel's results for puzzles uint8[*b, cells], with the batch axes *b in front."""
     batch, cells = puzzles.shape[:-1], puzzles.shape[-1]
-    flat = engine.run(puzzles.reshape(-1, cells))
+    with reports(progress) as report:
+        flat = engine.run(puzzles.reshape(-1, cells), report)
     return jax.tree.map(lambda result: result.reshape(batch + result.shape[1:]), flat)

@@ -25,6 +25,7 @@ from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
+from jaxsudoku.progress import Report, reports
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
 from jaxsudoku.suggestions import did_you_mean
 
@@ -51,6 +52,7 @@ def rate(
     searches: int = SEARCHES,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
 ) -> np.ndarray:
     """Rates puzzles: the mean number of branch nodes of complete searches in random orders, after singles.
 
@@ -59,7 +61,7 @@ def rate(
       board: the board; by default the classic one of the puzzles' size.
       key: a JAX key or a seed.
       searches: searches of each puzzle, whose mean is taken.
-      batch_size, devices: as in ``solve``.
+      batch_size, devices, progress: as in ``solve``.
 
     Returns:
       float32[*b]; NaN for a puzzle without exactly one solution, infinity where a search was cut off after ``BUDGET``
@@ -72,7 +74,9 @@ def rate(
         raise ValueError(f"searches must be at least 1, not {searches}")
     array, board = as_puzzles(puzzles, board)
     engine = Engine(_RatingKernel(searches), board, key, batch_size, devices)
-    return reported(engine.run(array.reshape(-1, board.cells))).reshape(array.shape[:-1])
+    with reports(progress) as report:
+        ratings = engine.run(array.reshape(-1, board.cells), report)
+    return reported(ratings).reshape(array.shape[:-1])
 
 
 def weakest_rules(
@@ -150,21 +154,20 @@ def branch_nodes(
     """
     board, _ = board_of_grids(puzzles.shape, board)
     puzzles = jnp.asarray(puzzles)
-    identity = _hash(board, puzzles, seed)
+    identity = identities(board, puzzles, seed)
 
-    def one(number: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        total, proper, whole = state
-        seeds = mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
-        found = exact.search(puzzles, board, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
-        # every branch node has two children, so a tree of n nodes has (n - 1) / 2
-        branches = ((found.iterations - 1) // 2).astype(jnp.float32)
-        complete = found.iterations < BUDGET
-        return total + branches, proper & ((found.counts == 1) | ~complete), whole & complete
+    def one(number: Array, total: Array) -> Array:
+        seeds = order_seeds(identity, number)
+        return total + branches(exact.search(puzzles, board, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes))
 
-    size = puzzles.shape[0]
-    start = (jnp.zeros(size, jnp.float32), jnp.ones(size, bool), jnp.ones(size, bool))
-    total, proper, whole = lax.fori_loop(0, searches, one, start)
-    return jnp.where(proper, jnp.where(whole, total / searches, jnp.float32(CUT_OFF)), jnp.float32(IMPROPER))
+    total = lax.fori_loop(0, searches, one, jnp.zeros(puzzles.shape[0], jnp.float32))
+    return finite(total / searches)
+
+
+def finite(ratings: Array) -> Array:
+    """Ratings float32[N] with ``IMPROPER`` for NaN and ``CUT_OFF`` for infinity, as a kernel returns them."""
+    ratings = jnp.where(jnp.isnan(ratings), jnp.float32(IMPROPER), ratings)
+    return jnp.where(jnp.isinf(ratings), jnp.float32(CUT_OFF), ratings)
 
 
 def reported(ratings: np.ndarray) -> np.ndarray:
@@ -174,7 +177,19 @@ def reported(ratings: np.ndarray) -> np.ndarray:
     return np.where(ratings == np.float32(CUT_OFF), np.float32(np.inf), missing)
 
 
-def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
+def order_seeds(identity: Array, number: Array) -> Array:
+    """The seeds uint32[N] of a search's random order, from the puzzles' ``identities`` and the search's number."""
+    return mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
+
+
+def branches(found: exact.Search) -> Array:
+    """The branch nodes float32[N] of complete searches for two solutions; NaN and infinity as in ``rate``."""
+    # every branch node has two children, so a tree of n nodes has (n - 1) / 2
+    nodes = ((found.iterations - 1) // 2).astype(jnp.float32)
+    return jnp.where(found.iterations < BUDGET, jnp.where(found.counts == 1, nodes, jnp.nan), jnp.inf)
+
+
+def identities(board: Board, puzzles: Array, seed: Array) -> Array:
     """A random number uint32[N] for each puzzle, from it and the seed uint32[2] alone."""
     words = grids_to_words(puzzles, board)
     start = jnp.full(puzzles.shape[0], mix(seed[0]) ^ seed[1], jnp.uint32)

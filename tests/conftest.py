@@ -20,6 +20,9 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1" and importlib.metadata.version("jax").startswith("0.10."):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_use_fusion_emitters=false".strip()
 
+# Nothing is kept in the user's cache directory, from which another run's programs could come.
+os.environ["JAXSUDOKU_CACHE"] = "0"
+
 # Compiling counts towards an example's time, so no deadline; a check that runs unattended must not fail by chance.
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.register_profile("unattended", deadline=None, derandomize=True, database=None, print_blob=True)
@@ -83,10 +86,15 @@ def all_optimised() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A folder of compiled kernels for this process and those that it starts; what the command line sets is undone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("JAXSUDOKU_CACHE")
+        yield from _cache(str(tmp_path_factory.mktemp("cache")))
+
+
+def _cache(folder: str) -> Iterator[str]:
     import jax
     from jax.experimental.compilation_cache import compilation_cache
 
-    folder = str(tmp_path_factory.mktemp("cache"))
     names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs", "jax_enable_compilation_cache")
     before = {name: getattr(jax.config, name) for name in names}
     jax.config.update("jax_compilation_cache_dir", folder)

@@ -21,8 +21,8 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
     ("suggestions",),
-    ("arrays", "board", "files", "locks", "pictures"),
-    ("settings", "solution", "keys"),
+    ("arrays", "board", "files", "locks", "pictures", "progress"),
+    ("settings", "solution", "keys", "cache"),
     ("io", "drawing", "grid", "mixing", "planes", "sharding"),
     ("batches",),
     ("propagation", "shipped"),
@@ -30,6 +30,7 @@ LEVELS = (
     ("exact",),
     ("symmetry", "rating", "fill", "roots"),
     ("slots",),
+    ("reduction",),
     ("generation",),
     ("datasets",),
     ("env",),
@@ -45,7 +46,8 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
 WITHOUT_JAX = (
-    "arrays", "board", "settings", "files", "locks", "io", "drawing", "pictures", "shipped", "solution", "suggestions",
+    "arrays", "board", "settings", "files", "locks", "io", "drawing", "pictures", "progress", "shipped", "solution",
+    "suggestions",
 )  # fmt: skip
 
 

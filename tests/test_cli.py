@@ -25,9 +25,9 @@ from jaxsudoku.cli import fields, flags, main, stop
 from jaxsudoku.cli.clash import clashing, describe_clash
 from jaxsudoku.cli.failure import UsageError
 from jaxsudoku.cli.history import HistoryWriter
-from jaxsudoku.cli.progress import Screen
 from jaxsudoku.cli.report import QUOTED
 from jaxsudoku.locks import OutputLock
+from jaxsudoku.progress import Screen
 
 pytestmark = pytest.mark.usefixtures("cache")
 

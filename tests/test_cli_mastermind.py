@@ -16,6 +16,7 @@ GAME = ("--pegs", "2", "--colours", "3")
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory, monkeypatch):
     """Compiled code is kept where the tests keep all else."""
+    monkeypatch.delenv("JAXSUDOKU_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp()))
 
 

@@ -462,7 +462,8 @@ def test_the_command_gives_what_the_library_gives(command, puzzles, tmp_path):
     options = ("--rules", "none", "--rules", "naked,none", "--limit", "50", "--seed", "3", "--positions", "200")
     code, out, err = command("--puzzles", str(path), *options, "--json", str(figures), "--plot", str(picture))
     assert code == 0
-    assert err.startswith("50 puzzles in ")
+    assert err.startswith("forward passes for 50 puzzles and ")
+    assert "\n50 puzzles in " in err
     found = Report.from_json(figures.read_text())
     expected = evaluate(
         oracle(puzzles.solutions, trust=13), puzzles.puzzles[:50], rating=ratings[:50], rules=("none", "naked"), key=3,

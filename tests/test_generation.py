@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import jax
@@ -10,7 +11,7 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import generation
+from jaxsudoku import generation, reduction
 from jaxsudoku.board import Board
 
 FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
@@ -105,7 +106,7 @@ def test_clues_in_a_pattern():
 @pytest.mark.parametrize("side", [4, 9])
 def test_the_places_of_a_pattern_make_a_partition(pattern, side):
     board = Board.classic(side)
-    orbits = generation._orbits(board, pattern)
+    orbits = reduction.orbits_of(board, pattern)
     places = orbits[orbits < board.cells]
     np.testing.assert_array_equal(np.sort(places), np.arange(board.cells))
     width = {"none": 1, "quarter-turn": 4, "full": 8}.get(pattern, 2)
@@ -165,11 +166,33 @@ def test_no_puzzles_at_all():
         (1, {"steps": 3}, "bound the clues above or the rating below"),
         (1, {"clues": 7, "pattern": "half-turn"}, "no 7 to 7 clues of a board of 4x4 .* make the pattern half-turn"),
         (1, {"devices": []}, "devices is empty"),
+        (1, {"clues": 3}, "3 clues: no puzzle of 4x4 with 2x2 boxes with fewer than 4 has one solution, as is proved"),
+        (1, {"clues": (None, 3), "minimal": True}, "0 to 3 clues: no puzzle"),
+        (1, {"clues": (13, None), "minimal": True}, "13 to 16 clues: no minimal puzzle of .* with more than 12 can be"),
     ],
 )
 def test_senseless_wishes(count, wishes, cause):
     with pytest.raises(ValueError, match=cause):
         generate(0, count, FOUR, **wishes)
+
+
+@pytest.mark.parametrize(
+    ("board", "clues", "minimal", "cause"),
+    [
+        (NINE, 0, False, "0 clues: no puzzle of 9x9 with 3x3 boxes with fewer than 17 has one solution, as is proved"),
+        (NINE, (10, 16), False, "10 to 16 clues: no puzzle"),
+        (NINE, 41, True, "41 clues: no minimal puzzle of 9x9 with 3x3 boxes with more than 40 is known"),
+        (Board.diagonal(9), 7, False, "fewer than 8 has one solution, for two digits without a clue could be swapped"),
+        (Board.classic(16), 14, False, "fewer than 15"),
+        (NINE, 17, False, None),
+        (NINE, (0, 17), True, None),
+        (NINE, 41, False, None),
+    ],
+)
+def test_impossible_numbers_of_clues_are_said_at_once(board, clues, minimal, cause):
+    config = generation.GenerateConfig(clues, minimal)
+    with pytest.raises(ValueError, match=cause) if cause else contextlib.nullcontext():
+        generation.Generator(0, board, config)
 
 
 @pytest.mark.slow

@@ -23,9 +23,9 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
 from jaxsudoku.cli.fields import attribute_texts
-from jaxsudoku.cli.progress import Screen
 from jaxsudoku.locks import OutputLock
 from jaxsudoku.networks import Outputs
+from jaxsudoku.progress import Screen
 from train import positions as making
 from train.config import PRESETS, TrainConfig, parse_arguments
 from train.feed import puzzles_of_steps

@@ -15,8 +15,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
-from jaxsudoku.cli.progress import Screen
 from jaxsudoku.datasets import Batch, Dataset
+from jaxsudoku.progress import Meter, Screen
 
 from .config import TrainConfig
 from .update import puzzles_needed
@@ -65,6 +65,7 @@ def open_data(config: TrainConfig, folder: Path, screen: Screen) -> list[Dataset
     """The data sets; if none is named, one that is generated in the folder, as far as it is not there."""
     if config.data:
         return [datasets.load(name) for name in config.data]
+    meter = Meter()
     screen.say(f"{config.generate:,} puzzles are generated into {folder}, as far as they are not there")
     board = config.parsed_board
     excluded = [js.read_puzzles(name, board) for name in config.exclude]
@@ -73,7 +74,7 @@ def open_data(config: TrainConfig, folder: Path, screen: Screen) -> list[Dataset
     return [
         datasets.build(folder, config.generate, seed=config.seed, board=board, resume=True,
                        exclude=np.concatenate(excluded) if excluded else None, clues=config.parsed_clues,
-                       progress=lambda done, count: screen.show(f"{done:,} of {count:,} puzzles", now=True))
+                       progress=lambda done, count: screen.show(meter.line(done, count), now=True))
     ]  # fmt: skip
 
 

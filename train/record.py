@@ -10,8 +10,8 @@ from typing import Any
 
 import jax
 
-from jaxsudoku.cli.progress import Screen
 from jaxsudoku.files import write_file
+from jaxsudoku.progress import Screen, duration
 
 from .objective import Metrics
 
@@ -110,7 +110,7 @@ class Recorder:
         if pace is not None:
             told.append(f"{pace * self._batch_size:,.0f} positions/s")
             if step < self._steps:
-                told.append(f"{_duration((self._steps - step) / pace)} left")
+                told.append(f"{duration((self._steps - step) / pace)} left")
         return ", ".join([*told, f"useful {values['useful']:.0%}"])
 
     def _write(self, kind: str, step: int, values: dict[str, float], rate: dict[str, float]) -> None:
@@ -129,14 +129,6 @@ def read(path: Path) -> list[dict[str, Any]]:
     text = path.read_text()
     whole = text[: text.rfind("\n") + 1]
     return [json.loads(line) for line in whole.splitlines()]
-
-
-def _duration(seconds: float) -> str:
-    """Seconds for people, to two places: "45 s", "12 min", "3 h 20 min"."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def _summary_writer(folder: Path, step: int) -> Any:

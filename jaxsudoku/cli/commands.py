@@ -23,7 +23,7 @@ from .failure import UsageError, as_usage, described
 from .files import named
 from .history import HistoryWriter
 from .inputs import opened
-from .progress import Screen
+from .progress import share_read, started
 from .report import BadLines, Summary, device_of
 from .stop import Signals, Stop, go_on
 from .uniqueness import Uniqueness
@@ -93,12 +93,9 @@ def _answer(
     from jaxsudoku import driver, solvers
     from jaxsudoku.batches import Engine
 
-    from .cache import keep_compiled
     from .run import Batches, Run
 
-    screen = Screen(bar=not args.quiet)
-    screen.show("starting ...", now=True)
-    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
+    screen = started(args.quiet)
     counting = args.command == "count"
     solver = "exact" if counting else args.solver
     config = args.config if args.config is not None else flags.with_config(args, solver).config
@@ -114,7 +111,7 @@ def _answer(
     if args.claimed and not counting and solver == "exact":
         uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices)
     totals = Totals(sink.done + 1, history)
-    run = Run(engine, screen, bad, signals, totals.told, uniqueness)
+    run = Run(engine, screen, bad, signals, totals.told, share_read(puzzles.stream), uniqueness)
     batches = Batches(mark_board(puzzles.chunks(engine.batch_size), args.board), engine)
     if sink.done and not args.quiet:
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")

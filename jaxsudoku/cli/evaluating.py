@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import functools
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -54,6 +55,8 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         bad = BadLines(screen, named(args.input), args.board)
         table = _read(args, puzzles, bad)
         bad.finish()
+    if not args.quiet and len(table.puzzles):
+        screen.say(_ahead(len(table.puzzles), len(rules), args))
     clock = time.perf_counter()
     try:
         report = evaluation.evaluate(
@@ -67,7 +70,7 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
             positions=args.positions,
             key=args.seed,
             batch_size=args.batch_size,
-            progress=lambda what, done, count: screen.show(f"{what}: {done:,} of {count:,}", now=not done),
+            progress=functools.partial(evaluation.run.show, screen),
         )
     except ValueError as error:
         screen.say(f"jaxsudoku: error: {table.failure or f'{named(args.input)}: {error}'}")
@@ -98,6 +101,18 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     if table.failure is not None:
         screen.say(f"jaxsudoku: error: {table.failure}")
     return 1 if table.failure is not None or bad.count else 0
+
+
+def _ahead(puzzles: int, rules: int, args: argparse.Namespace) -> str:
+    """What there is to do, and what of it takes long, in a line."""
+    from jaxsudoku.evaluation.run import positions_of
+
+    positions = positions_of(puzzles) if args.positions is None else args.positions
+    filling = "; the puzzles are also filled cell by cell, which takes longest (--no-iterative leaves it out)"
+    return (
+        f"forward passes for {counted(puzzles)} and {positions:,} positions (--positions) under {rules} sets of rules"
+        f"{filling * args.iterative}"
+    )
 
 
 # ---------------------------------------------------------------------- the table

@@ -62,7 +62,7 @@ An output that another process is writing is refused: a file NAME.jaxsudoku-lock
 JAXSUDOKU_LOCKS=off writes without, on file systems that have no locks.
 
 The devices are JAX's to choose: see JAX_PLATFORMS and CUDA_VISIBLE_DEVICES. Compiled code is kept in
-JAX_COMPILATION_CACHE_DIR, by default $XDG_CACHE_HOME/jaxsudoku or ~/.cache/jaxsudoku.
+JAX_COMPILATION_CACHE_DIR, by default $XDG_CACHE_HOME/jaxsudoku or ~/.cache/jaxsudoku; JAXSUDOKU_CACHE=0 keeps none.
 """
 
 _ENDING = f"""\
@@ -393,9 +393,9 @@ def _add_evaluation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iterative", action=argparse.BooleanOptionalAction, default=True,
                         help="also solve by filling the surest cell, then the rules, and so on, which takes by far the "
                              "most time (default: do)")  # fmt: skip
-    parser.add_argument("--positions", type=at_least(0), default=10_000, metavar="N",
+    parser.add_argument("--positions", type=at_least(0), metavar="N",
                         help="positions on which the value is judged, puzzles filled in part, rightly or not "
-                             "(default: 10000)")  # fmt: skip
+                             "(default: ten a puzzle, at most 10000)")  # fmt: skip
     parser.add_argument("--iterations", type=at_least(1), metavar="N",
                         help="iterations of the network, if it has any (default: as in training)")  # fmt: skip
     parser.add_argument("--dtype", metavar="NAME",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import functools
 import itertools
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,12 +32,13 @@ from jaxsudoku.io import (
     marked_board,
 )
 from jaxsudoku.locks import check_unlocked
+from jaxsudoku.progress import Meter, Screen, bar
 
 from .clash import clashing
 from .failure import UsageError, as_usage, described
 from .files import named
 from .inputs import opened, read_all
-from .progress import Screen, started
+from .progress import share_read, started
 from .report import BadLines, counted, device_of, listed, versions
 from .stop import Signals, Stop, go_on
 
@@ -76,7 +78,7 @@ def _generate(
 
     board_name = marked_board(args.board)
     counts: collections.Counter[str] = collections.Counter()
-    failure, clock = None, time.perf_counter()
+    failure, clock, meter = None, _Clock(), Meter()
     # in stretches, so that memory is flat and what is made is soon written
     with sink:
         first = sink.done
@@ -84,7 +86,7 @@ def _generate(
             # a run that was stopped within a stretch goes on to its end, so that the next ones begin where they would
             size = min(generator.stretch - first % generator.stretch, args.count - first)
             try:
-                made = generator.make(first, size)
+                made = generator.make(first, size, functools.partial(_attempts, args, screen, meter, first))
             except GenerationError as error:
                 made, failure = error.found, str(error)
             first += size
@@ -99,7 +101,7 @@ def _generate(
                     }
                 )
                 counts.update(np.array(GRADES)[grade(made.rating)].tolist())
-            screen.show(f"{sink.done + counts.total():,} of {args.count:,} puzzles")
+            screen.show(meter.line(sink.done + counts.total(), args.count))
     _report(args, screen, began, clock, {name: counts[name] for name in GRADES}, failure, sink.done)
     return 1 if failure is not None else 0
 
@@ -165,7 +167,8 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     with as_usage():
         exclude = np.concatenate([read_all(file, args.board) for file in args.exclude]) if args.exclude else None
     counts: collections.Counter[str] = collections.Counter()
-    there, failure, clock = 0, None, time.perf_counter()
+    there, failure, clock, meter = 0, None, _Clock(), Meter()
+    screen.show(bar(0.0), now=True)
 
     def made(puzzles: Puzzles) -> None:
         counts.update(np.array(GRADES)[grade(puzzles.rating)].tolist())
@@ -173,7 +176,7 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
     def progress(done: int, count: int) -> None:
         nonlocal there
         there = done - counts.total()
-        screen.show(f"{done:,} of {count:,} puzzles", now=True)
+        screen.show(meter.line(done, count), now=True)
 
     try:
         with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
@@ -205,7 +208,7 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
             sink = _table(args, columns, args.input)
         with _resumable(args, sink):
             readable = itertools.chain([first] if first is not None else [], readable)
-            return _rate(args, sink, extras, readable, failure, signals, began)
+            return _rate(args, sink, extras, readable, failure, signals, began, share_read(puzzles.stream))
 
 
 def _rate(
@@ -216,6 +219,7 @@ def _rate(
     failure: list[str],
     signals: Signals,
     began: float,
+    share: Callable[[], str],
 ) -> int:
     screen = started(args.quiet)
     from jaxsudoku.propagation import RULES
@@ -225,7 +229,8 @@ def _rate(
     bad = BadLines(screen, named(args.input), args.board)
     counts: collections.Counter[str] = collections.Counter()
     words = np.array([*RULES, "search"], object)
-    clock = time.perf_counter()
+    clock, meter = _Clock(), Meter()
+    screen.show("rating ...", now=True)
     with sink:
         for chunk in _unrated(args, sink, chunks, failure):
             grids = np.where(chunk.good[:, None], chunk.grids, np.uint8(255))
@@ -245,7 +250,7 @@ def _rate(
                 counts.update(np.where(rules == "", "without", rules).tolist())
             without = np.flatnonzero(chunk.good & np.isnan(ratings))
             bad.add(chunk, without[clashing(args.board, grids[without])])
-            screen.show(f"{counts.total():,} puzzles")
+            screen.show(f"{share()}{meter.line(sink.done + counts.total(), None)}")
     bad.finish()
     totals = {name: counts[name] for name in [*RULES, "search", "without"]}
     _report(args, screen, began, clock, totals, failure[0] if failure else None, sink.done)
@@ -286,11 +291,32 @@ def _wishes(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in ("clues", "minimal", "rating", "pattern", "steps", "attempts")}
 
 
+class _Clock:
+    """The time since its creation, and what of it compiling took."""
+
+    def __init__(self) -> None:
+        from jaxsudoku import batches
+
+        self._compiled = batches.compile_seconds
+        self._before = batches.compile_seconds()
+        self.start = time.perf_counter()
+
+    @property
+    def compile_seconds(self) -> float:
+        return self._compiled() - self._before
+
+
+def _attempts(args: argparse.Namespace, screen: Screen, meter: Meter, first: int, found: int, attempts: int) -> None:
+    """Shows how many puzzles are found, and which attempts are made at the others."""
+    tried = f"; {attempts:,} of {args.attempts:,} attempts at the others" if attempts > 1 else ""
+    screen.show(f"{meter.line(first + found, args.count)}{tried}", now=not attempts)
+
+
 def _report(
     args: argparse.Namespace,
     screen: Screen,
     began: float,
-    clock: float,
+    clock: _Clock,
     counts: dict[str, int],
     failure: str | None,
     there: int,
@@ -300,13 +326,15 @@ def _report(
     import jax
 
     puzzles, now = sum(counts.values()), time.perf_counter()
-    seconds = now - clock
+    compiling = clock.compile_seconds
+    seconds = max(now - clock.start - compiling, 1e-9)
     if args.json:
         summary = {
             "puzzles": puzzles,
             "already_there": there,
             "counts": counts,
-            "startup_seconds": round(clock - began, 6),
+            "startup_seconds": round(clock.start - began, 6),
+            "compile_seconds": round(compiling, 6),
             "seconds": round(seconds, 6),
             "puzzles_per_second": round(puzzles / seconds, 6),
             "error": failure,
@@ -319,8 +347,8 @@ def _report(
     elif not args.quiet:
         before = f"; {there:,} were there already" if there else ""
         screen.say(
-            f"{counted(puzzles)} in {seconds:.2f} s, compilation included ({puzzles / seconds:,.0f}/s)"
-            f"{listed(counts)}{before}"
+            f"{counted(puzzles)} in {seconds:.2f} s ({puzzles / seconds:,.0f}/s){listed(counts)}; "
+            f"start {clock.start - began:.1f} s, compilation {compiling:.1f} s{before}"
         )
     if failure is not None:
         screen.say(f"jaxsudoku: error: {failure}")

@@ -16,9 +16,9 @@ import numpy as np
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, LineError
+from jaxsudoku.progress import Screen
 
 from .clash import describe_clash
-from .progress import Screen
 
 #: How many bad lines are reported one by one.
 QUOTED = 20

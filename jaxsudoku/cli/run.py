@@ -16,8 +16,8 @@ import numpy as np
 from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, PuzzleFileError, ResumeError
+from jaxsudoku.progress import Screen
 
-from .progress import Screen
 from .report import BadLines, Tally
 from .stop import Signals
 
@@ -104,7 +104,9 @@ class Batches:
 
 
 class Run:
-    """The work on one input; ``told`` adds to the line of progress, ``check`` sees each chunk and its answers at last.
+    """The work on one input.
+
+    The line of progress begins with ``share`` and ends with ``told``; ``check`` sees each chunk with its answers.
 
     Attributes:
       tally: what has been answered.
@@ -118,10 +120,11 @@ class Run:
         bad: BadLines,
         signals: Signals,
         told: Callable[[], str] = str,
+        share: Callable[[], str] = str,
         check: Check | None = None,
     ) -> None:
         self.engine, self.screen, self.bad, self.signals = engine, screen, bad, signals
-        self._told, self._check = told, check
+        self._told, self._share, self._check = told, share, check
         self.compile_seconds = 0.0
         self.tally = Tally()
 
@@ -149,7 +152,7 @@ class Run:
                 self.bad.add(part.asked, invalid)
                 if self._check is not None:
                     self._check.add(part.asked, asked)
-                self.screen.show(f"{self.tally}{self._told()}")
+                self.screen.show(f"{self._share()}{self.tally}{self._told()}")
         if batches.failure is not None:
             raise batches.failure
 

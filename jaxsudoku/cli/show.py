@@ -10,13 +10,14 @@ import numpy as np
 
 from jaxsudoku.drawing import draw
 from jaxsudoku.io import Chunk
+from jaxsudoku.progress import Screen
 from jaxsudoku.solution import Status
 
 from .clash import describe_clash
 from .failure import UsageError
 from .files import check_printed, named, put
 from .inputs import opened
-from .progress import Screen
+from .progress import check_cache
 
 
 def show(args: argparse.Namespace) -> int:
@@ -49,10 +50,8 @@ def _solve(args: argparse.Namespace, puzzle: Chunk, screen: Screen) -> tuple[np.
     """The solved grid, or the puzzle itself where there is none; and the exit status."""
     from jaxsudoku import driver
 
-    from .cache import keep_compiled
-
     screen.show("solving ...", now=True)
-    keep_compiled(lambda text: screen.say(f"jaxsudoku: warning: {text}"))
+    check_cache(screen)
     solution = driver.solve(puzzle.grids, args.board)
     screen.clear()
     where = f"{named(args.input)}:{puzzle.lines[0]}"

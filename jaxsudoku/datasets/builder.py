@@ -21,6 +21,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.files import TEMPORARY, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
+from jaxsudoku.progress import Report, reports
 
 from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
 from .exclude import excluded_hashes, is_excluded
@@ -43,7 +44,7 @@ def build(
     resume: bool = False,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Report | bool | None = None,
     made: Callable[[Puzzles], object] | None = None,
     **wishes: object,
 ) -> Dataset:
@@ -67,7 +68,8 @@ def build(
       resume: go on with the build in the folder, if there is one. Shards that are done are verified, and made anew if
         they are damaged; a whole data set is mended likewise.
       batch_size, devices: as in ``generate``; the puzzles do not depend on them.
-      progress: called with the number of puzzles that are done, and the count, after each shard.
+      progress: called with the number of puzzles that are done, and the count, after each shard; True shows a bar on
+        the standard error.
       made: called with the ``Puzzles`` of each shard that is made, before ``progress``; not with those that are kept.
       **wishes: fields of ``GenerateConfig``.
 
@@ -107,8 +109,8 @@ def build(
         made_with=versions(),
     )
     folder = Path(folder)
-    with _locked(folder, resume):
-        _build_shards(folder, _begun(folder, plan), generator, hashes, progress, made)
+    with _locked(folder, resume), reports(progress) as report:
+        _build_shards(folder, _begun(folder, plan), generator, hashes, report, made)
     return load(folder)
 
 
@@ -117,7 +119,7 @@ def _build_shards(
     card: Card,
     generator: Generator,
     hashes: np.ndarray,
-    progress: Callable[[int, int], object] | None,
+    report: Report,
     made: Callable[[Puzzles], object] | None,
 ) -> None:
     """Makes the shards that the card lacks or that are damaged, and writes the card."""
@@ -137,8 +139,7 @@ def _build_shards(
                 write_file(folder / PLAN, card.encode())
             if made is not None:
                 made(puzzles)
-        if progress is not None:
-            progress(start + size, count)
+        report(start + size, count)
     write_file(folder / CARD, card.encode())
     for leftover in (folder / PLAN, *folder.glob(f"*{TEMPORARY}")):
         leftover.unlink(missing_ok=True)

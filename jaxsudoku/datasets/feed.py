@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku import symmetry
+from jaxsudoku import cache, symmetry
 from jaxsudoku.board import Board
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.keys import as_key
@@ -99,7 +99,10 @@ def _stream(
     for epoch in itertools.count(first) if epochs is None else range(first, epochs):
         for part in _cut(shuffle.rows(epoch, skipped * batch_size), batch_size, drop_last):
             batch = Batch(*map(jnp.asarray, part))
-            yield _augmented(board, key, np.uint32(step), batch) if augment else batch
+            if augment:
+                with cache.kept():
+                    batch = _augmented(board, key, np.uint32(step), batch)
+            yield batch
             step += 1
         skipped = 0
 

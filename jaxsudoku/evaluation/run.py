@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from jaxsudoku import driver, solvers
+from jaxsudoku import cache, driver, solvers
 from jaxsudoku.batches import Engine, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.keys import as_key
 from jaxsudoku.networks import Network, check_network
 from jaxsudoku.planes import GROUP
+from jaxsudoku.progress import Screen, bar
 from jaxsudoku.propagation import RULES
 from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
@@ -28,6 +31,8 @@ from .report import Level, Report, Score
 
 #: The rules that are evaluated by default: the network on its own, and after all that can be deduced.
 DEFAULT_RULES = ("none", "locked")
+#: Positions that are made of each puzzle by default, and the most in all: looking at them takes most of the time.
+_POSITIONS_EACH, _MOST_POSITIONS = 10, 10_000
 #: Rows that an error names.
 _NAMED = 5
 
@@ -35,6 +40,7 @@ _NAMED = 5
 Progress = Callable[[str, int, int], None]
 
 
+@cache.kept()
 def evaluate(
     network: Network,
     puzzles: Any,
@@ -45,10 +51,10 @@ def evaluate(
     difficulty: Any = None,
     rules: Sequence[str] = DEFAULT_RULES,
     iterative: bool = True,
-    positions: int = 10_000,
+    positions: int | None = None,
     key: jax.Array | int = 0,
     batch_size: int | None = None,
-    progress: Progress = lambda what, done, count: None,
+    progress: Progress | bool | None = None,
 ) -> Report:
     """Measures how often a network is right on puzzles, and whether its value can be believed.
 
@@ -67,11 +73,12 @@ def evaluate(
       iterative: whether to solve the puzzles by filling one cell after another, too, which takes as many forward passes
         of a puzzle as there are cells to fill.
       positions: how many positions to make for the calibration of the value, of the puzzles that the rules leave open;
-        0 for none.
+        0 for none, None for ten a puzzle, at most 10,000.
       key: a JAX key or a seed, for whatever is random.
       batch_size: positions in a forward pass, rounded up to a multiple of 32; None suits the machine. Results depend on
         it only as far as sums are rounded.
-      progress: told of progress.
+      progress: called with what is being done, how much of it is done, and how much there is; True shows a bar on the
+        standard error.
 
     Returns:
       The ``Report``.
@@ -81,6 +88,13 @@ def evaluate(
         board, or whose parameters or outputs are not finite, unknown rules, a solution that does not solve its puzzle,
         or no puzzle with exactly one solution.
     """
+    if progress is True:
+        with screened() as told:
+            return evaluate(
+                network, puzzles, board, solutions=solutions, rating=rating, difficulty=difficulty, rules=rules,
+                iterative=iterative, positions=positions, key=key, batch_size=batch_size, progress=told,
+            )  # fmt: skip
+    progress = progress or (lambda what, done, count: None)
     rules = checked_rules(rules)
     for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
         if number is not None and number < lowest:
@@ -106,6 +120,7 @@ def evaluate(
     if not truth.kept.any():
         raise ValueError(f"none of {len(grids)} puzzles has exactly one solution: there is nothing to evaluate")
     grids = grids[truth.kept]
+    positions = positions_of(len(grids)) if positions is None else positions
     hardness = {by: values[truth.kept] for by, values in hardness.items()}
     if not hardness:
         progress("rating", 0, len(grids))
@@ -138,6 +153,26 @@ def evaluate(
         left_out=truth.left_out,
         levels=levels,
     )
+
+
+def positions_of(puzzles: int) -> int:
+    """How many positions the value is judged on by default, for so many puzzles."""
+    return min(_POSITIONS_EACH * puzzles, _MOST_POSITIONS)
+
+
+@contextlib.contextmanager
+def screened() -> Iterator[Progress]:
+    """Progress as a bar on the standard error."""
+    screen = Screen(bar=True)
+    try:
+        yield functools.partial(show, screen)
+    finally:
+        screen.clear()
+
+
+def show(screen: Screen, what: str, done: int, count: int) -> None:
+    """Shows how far a stage of the evaluation is."""
+    screen.show(f"{bar(done / count if count else 1.0)} {what}: {done:,} of {count:,}", now=not done)
 
 
 def _stage(progress: Progress, what: str, count: int) -> Callable[[int], None]:

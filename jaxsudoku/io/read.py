@@ -43,7 +43,7 @@ class PuzzleFile:
 
     def __init__(self, stream: BinaryIO, name: str, board: Board | None, column: str | None) -> None:
         self.name = name
-        self._stream, self._column = stream, column
+        self.stream, self._column = stream, column
         self._failure: Exception | None = None
         pieces = read_pieces(stream, name)
         self._head, self._is_parquet = b"", False
@@ -72,7 +72,7 @@ class PuzzleFile:
             raise self._failure
         side, name, check = self.board.side, self.name, BoardCheck(self.board, self.name)
         if self._is_parquet:
-            chunks = read_parquet(self._stream, side, name, Dialect(column=self._column, keep=keep))
+            chunks = read_parquet(self.stream, side, name, Dialect(column=self._column, keep=keep))
         else:
             head, self._head = self._head, b""
             reader = _reader_of(head, side, name, keep, self._column)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jax import Array
 
+from jaxsudoku import cache
 from jaxsudoku.pictures import PANEL, check_suffix, import_figure
 
 from . import players
@@ -149,6 +150,7 @@ def evaluated(
     return dataclasses.replace(report, seconds=round(time.perf_counter() - clock, 6)), grown
 
 
+@cache.kept()
 def _grown(
     game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Callable[[str], None]
 ) -> list[Tree]:

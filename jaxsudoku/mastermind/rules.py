@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku import cache
+
 #: Feedbacks are numbered in a byte, with one value left over for what is none.
 _MOST_FEEDBACKS = 255
 
@@ -174,6 +176,7 @@ def _numbered(game: Game, exact: Array, common: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=1)
+@cache.kept()
 def feedback_table(game: Game) -> Array:
     """The feedback of every guess with every secret, uint8[size, size], symmetric; made on the device, in blocks.
 

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jax import Array
 
+from jaxsudoku import cache
 from jaxsudoku.keys import as_key
 
 from .positions import Positions
@@ -41,6 +42,7 @@ class CodeBreaker:
         """Whether the secret is found."""
         return bool(self.answers) and self.answers[-1][1] == self.game.win
 
+    @cache.kept()
     def guess(self) -> int:
         """The number of the code to ask for next; raises TreeError where a tree has none."""
         if isinstance(self._player, Tree):

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku import cache
 from jaxsudoku.keys import as_key
 
 from .positions import Positions
@@ -160,6 +161,7 @@ def _why_lost(tree: Tree, code: int, node: int) -> str:
 # ---------------------------------------------------------------------- growing
 
 
+@cache.kept()
 def grow(
     game: Game,
     choose: Player,

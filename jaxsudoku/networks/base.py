@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
+from jaxsudoku import cache
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
@@ -263,7 +264,8 @@ class Network:
 
     def __call__(self, candidates: AnyArray) -> Outputs:
         """Policy and value of candidates bool[B, side, cells], compiled."""
-        return _compiled()(self.apply, self.params, candidates)
+        with cache.kept():
+            return _compiled()(self.apply, self.params, candidates)
 
 
 @functools.cache

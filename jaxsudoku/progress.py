@@ -1,0 +1,143 @@
+"""Progress on the standard error: a bar on a terminal, elsewhere a line now and then."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+#: A caller's report of progress: how much is done, and how much there is.
+Report = Callable[[int, int], object]
+
+#: Seconds between two pictures of the progress, and between two of the time that a long step takes.
+_PAUSE, _TICK = 0.1, 1.0
+#: Seconds after which a line is printed where there is no terminal; each further one waits twice as long, up to the
+#: second number.
+_FIRST_LINE, _LAST_LINE = 30.0, 600.0
+#: Characters of a bar.
+_WIDTH = 20
+
+
+class Screen:
+    """Messages, and the progress below them if ``bar`` is set.
+
+    A terminal shows the progress in one line that is written over, with the time that it has stood still: something
+    moves while a program compiles or a long batch runs. Elsewhere it is printed after 30 seconds, then after twice as
+    long, and so on. A thread does both while a text is shown.
+    """
+
+    def __init__(self, bar: bool) -> None:
+        self._bar, self._terminal = bar, sys.stderr.isatty()
+        self._lock = threading.RLock()
+        self._width = 0
+        self._text = ""
+        self._last = self._changed = 0.0
+        self._wait, self._next_line = _FIRST_LINE, time.monotonic() + _FIRST_LINE
+        self._stopped: threading.Event | None = None
+
+    def say(self, message: str) -> None:
+        """Prints a line that stays."""
+        with self._lock:
+            self.clear()
+            print(message, file=sys.stderr)
+
+    def show(self, text: str, *, now: bool = False) -> None:
+        """Shows a text as the progress, unless the last one has only just come up; ``now`` shows it anyway."""
+        if not self._bar:
+            return
+        with self._lock:
+            self._text, self._changed = text, time.monotonic()
+            if now or self._changed - self._last >= _PAUSE:
+                self._draw()
+            if self._stopped is None:
+                self._stopped = threading.Event()
+                threading.Thread(target=self._tick, args=(self._stopped,), daemon=True).start()
+
+    def clear(self) -> None:
+        """Takes the progress off the terminal, until the next text."""
+        with self._lock:
+            if self._stopped is not None:
+                self._stopped.set()
+                self._stopped = None
+            self._text = ""
+            if self._width:
+                print(f"\r{'':<{self._width}}\r", end="", file=sys.stderr, flush=True)
+                self._width = 0
+
+    def _tick(self, stopped: threading.Event) -> None:
+        while not stopped.wait(_TICK):
+            with self._lock:
+                if not stopped.is_set():
+                    self._draw()
+
+    def _draw(self) -> None:
+        self._last = time.monotonic()
+        still = self._last - self._changed
+        text = f"{self._text} ({duration(still)})" if still >= _TICK else self._text
+        if self._terminal:
+            text = text[: shutil.get_terminal_size().columns - 1]
+            # spaces cover what is left of a longer text
+            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+            self._width = len(text)
+        elif self._last >= self._next_line:
+            print(text, file=sys.stderr, flush=True)
+            self._wait = min(2 * self._wait, _LAST_LINE)
+            self._next_line = self._last + self._wait
+
+
+class Meter:
+    """Measures how fast something is done, from the first report on, and says so in words.
+
+    Args:
+      what: what is counted, such as "puzzles".
+    """
+
+    def __init__(self, what: str = "puzzles") -> None:
+        self._what = what
+        self._start: tuple[float, float] | None = None
+
+    def line(self, done: int, count: int | None) -> str:
+        """A bar, the share, the number, the rate and the time left; without a count the number and the rate alone."""
+        now = time.monotonic()
+        if self._start is None:
+            self._start = now, done
+        seconds, fresh = now - self._start[0], done - self._start[1]
+        rate = fresh / seconds if seconds > 0 and fresh > 0 else 0.0
+        pace = f", {rate:,.0f}/s" if rate >= 10 else f", {rate:.2g}/s" if rate else ""
+        if count is None:
+            return f"{done:,} {self._what}{pace}"
+        left = f", {duration((count - done) / rate)} left" if rate and done < count else ""
+        return f"{bar(done / count if count else 1.0)} {done:,} of {count:,} {self._what}{pace}{left}"
+
+
+@contextlib.contextmanager
+def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[Report]:
+    """The report that an argument ``progress`` asks for: the caller's own, a bar if it is True, else none."""
+    if progress is None or progress is False:
+        yield lambda done, count: None
+    elif progress is True:
+        screen, meter = Screen(bar=True), Meter(what)
+        try:
+            yield lambda done, count: screen.show(meter.line(done, count), now=done in (0, count))
+        finally:
+            screen.clear()
+    else:
+        yield progress
+
+
+def bar(share: float) -> str:
+    """A share as a bar and in per cent."""
+    share = min(max(share, 0.0), 1.0)
+    full = int(share * _WIDTH)
+    return f"[{'#' * full}{'.' * (_WIDTH - full)}] {int(100 * share):3}%"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people, to two places: "45 s", "12 min", "3 h 20 min"."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

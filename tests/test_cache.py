@@ -1,0 +1,131 @@
+"""Compiled programs kept between processes, with the caller's settings left alone."""
+
+from __future__ import annotations
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+import reference
+from jax.experimental.compilation_cache import compilation_cache
+
+import jaxsudoku as js
+from jaxsudoku import batches, cache
+
+FOUR = reference.SMALL["4x4"]
+PUZZLES = reference.unique(FOUR, 3)
+SETTINGS = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs", "jax_enable_compilation_cache")
+
+
+def settings():
+    return tuple(getattr(jax.config, name) for name in SETTINGS)
+
+
+def solve():
+    """Solves as a process does that has compiled nothing yet."""
+    batches._compile.cache_clear()
+    return js.solve(PUZZLES, lanes=32, batch_size=7, rounds=1, rules="naked")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """The folder in which the library keeps programs, all of them, in a process whose user has set nothing."""
+    monkeypatch.delenv("JAXSUDOKU_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cache, "_SECONDS", 0.0)
+    monkeypatch.setattr(cache, "_warned", set())
+    before = settings()
+    yield tmp_path / "jaxsudoku"
+    for name, value in zip(SETTINGS, before, strict=True):
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+
+
+@pytest.fixture
+def hits():
+    """The names of JAX's events."""
+    events = []
+
+    def listen(event, **_):
+        events.append(event)
+
+    jax.monitoring.register_event_listener(listen)
+    yield events
+    jax.monitoring.unregister_event_listener(listen)
+
+
+def test_a_program_is_compiled_once_for_all_processes(home, hits):
+    before = settings()
+    first = solve()
+    assert list(home.glob("jit_shard-*"))
+    assert settings() == before
+    assert "/jax/compilation_cache/cache_hits" not in hits
+    np.testing.assert_array_equal(solve().grids, first.grids)
+    assert "/jax/compilation_cache/cache_hits" in hits
+
+
+def test_functions_of_the_caller_are_not_kept(home):
+    solve()
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    kept = set(home.iterdir())
+    jax.jit(lambda x: x * 3 + 1)(np.arange(17))
+    assert set(home.iterdir()) == kept
+
+
+def test_the_callers_folder_stays_and_is_used(home, tmp_path):
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path / "mine"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.25)
+    compilation_cache.reset_cache()
+    with cache.kept():
+        assert settings() == (str(tmp_path / "mine"), 0.25, True)
+        assert cache.folder() == str(tmp_path / "mine")
+    assert settings() == (str(tmp_path / "mine"), 0.25, True)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    solve()
+    assert list((tmp_path / "mine").glob("jit_shard-*"))
+    assert not home.exists()
+
+
+def test_the_environments_least_time_stays(home, monkeypatch):
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "1")
+    with cache.kept():
+        assert settings()[1] == 1.0
+
+
+def test_a_setting_made_meanwhile_stays(home, tmp_path):
+    with cache.kept():
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path / "mine"))
+    assert settings()[0] == str(tmp_path / "mine")
+
+
+@pytest.mark.parametrize("how", ["environment", "JAX"])
+def test_turned_off(home, monkeypatch, how):
+    if how == "JAX":
+        jax.config.update("jax_enable_compilation_cache", False)
+    else:
+        monkeypatch.setenv("JAXSUDOKU_CACHE", "0")
+    before = settings()
+    assert cache.folder() is None
+    with cache.kept():
+        assert settings() == before
+    solve()
+    assert not home.exists()
+
+
+def test_nested_blocks_end_with_the_outermost(home):
+    with cache.kept():
+        with cache.kept():
+            pass
+        assert settings()[0] == str(home)
+    assert settings()[0] is None
+
+
+def test_a_folder_that_can_not_be_made_is_said_once(home):
+    home.parent.joinpath("jaxsudoku").touch()
+    with pytest.warns(RuntimeWarning, match=r"jaxsudoku: File exists: .*JAXSUDOKU_CACHE=0"):
+        solve()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (solve().status == js.Status.SOLVED).all()
+    assert settings()[0] is None

@@ -1,0 +1,146 @@
+"""Progress: in words, on a terminal and elsewhere, and as the library reports it."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import progress
+from jaxsudoku.cli.progress import share_read
+from jaxsudoku.evaluation.run import positions_of
+from jaxsudoku.progress import Meter, Screen, bar, reports
+
+FOUR = reference.SMALL["4x4"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that a test sets."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def waited(stream, text):
+    """Whether a stream comes to hold a text."""
+    end = time.perf_counter() + 5
+    while text not in stream.getvalue() and time.perf_counter() < end:
+        time.sleep(0.005)
+    return text in stream.getvalue()
+
+
+def test_a_line_has_share_number_rate_and_time_left(clock):
+    meter = Meter()
+    assert meter.line(0, 400) == f"[{'.' * 20}]   0% 0 of 400 puzzles"
+    clock[0] += 2
+    assert meter.line(100, 400) == f"[{'#' * 5}{'.' * 15}]  25% 100 of 400 puzzles, 50/s, 6 s left"
+    assert meter.line(400, 400) == f"[{'#' * 20}] 100% 400 of 400 puzzles, 200/s"
+    resumed = Meter()
+    resumed.line(300, 400)
+    clock[0] += 10
+    assert resumed.line(310, 400).endswith("310 of 400 puzzles, 1/s, 2 min left")
+    assert Meter().line(5, None) == "5 puzzles"
+
+
+def test_a_terminal_shows_that_time_passes(monkeypatch):
+    monkeypatch.setattr(progress, "_TICK", 0.01)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    screen = Screen(bar=True)
+    screen.show("compiling ...", now=True)
+    assert waited(terminal, "\rcompiling ... (0 s)")
+    screen.clear()
+    cleared = terminal.getvalue()
+    time.sleep(0.05)
+    assert terminal.getvalue() == cleared
+
+
+def test_elsewhere_a_line_now_and_then(monkeypatch):
+    monkeypatch.setattr(progress, "_TICK", 0.01)
+    monkeypatch.setattr(progress, "_FIRST_LINE", 0.02)
+    monkeypatch.setattr(sys, "stderr", pipe := io.StringIO())
+    quiet, screen = Screen(bar=False), Screen(bar=True)
+    quiet.show("nothing", now=True)
+    screen.show("12 puzzles", now=True)
+    assert waited(pipe, "12 puzzles (0 s)\n")
+    screen.clear()
+    assert "nothing" not in pipe.getvalue()
+    assert "\r" not in pipe.getvalue()
+
+
+def test_true_is_a_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with reports(True) as report:
+        report(0, 2)
+        report(2, 2)
+    assert "100% 2 of 2 puzzles" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r")
+
+
+@pytest.mark.parametrize("what", ["solve", "count", "rate", "generate"])
+def test_the_library_reports(what):
+    puzzles = reference.unique(FOUR, 10)
+    calls = []
+
+    def told(done, count):
+        calls.append((done, count))
+
+    options = {"batch_size": 4, "progress": told}
+    if what == "solve":
+        js.solve(puzzles, lanes=32, **options)
+    elif what == "count":
+        js.count_solutions(puzzles, lanes=32, **options)
+    elif what == "rate":
+        js.rate(puzzles, **options)
+    else:
+        js.generate(1, 10, FOUR, batch_size=64, progress=told)
+    assert calls[0] == (0, 10)
+    assert calls[-1] == (10, 10)
+    assert calls == sorted(calls)
+    assert len(calls) > (2 if what != "generate" else 1)
+
+
+def test_attempts_are_reported():
+    generator = js.generation.Generator(0, FOUR, js.generation.GenerateConfig(clues=4, attempts=3), 64)
+    calls = []
+    with pytest.raises(js.GenerationError):
+        generator.make(0, 60, lambda found, attempts: calls.append((found, attempts)))
+    assert calls[0] == (0, 0)
+    assert calls[-1][1] == 3
+    assert calls == sorted(calls)
+
+
+def test_the_share_of_a_file_that_is_read(tmp_path):
+    path = tmp_path / "puzzles.txt"
+    path.write_bytes(b"x" * 100_000)
+    with open(path, "rb", buffering=0) as file:
+        share = share_read(file)
+        file.read(50_000)
+        assert share() == f"{bar(0.5)} "
+    assert share() == ""
+    assert share_read("-")() == ""
+    assert share_read(io.BytesIO())() == ""
+
+
+def test_positions_follow_the_number_of_puzzles():
+    assert [positions_of(count) for count in (0, 100, 1000, 50_000)] == [0, 1000, 10_000, 10_000]
+
+
+def test_a_short_stretch_runs_the_same_program():
+    from jaxsudoku import batches
+
+    generator = js.generation.Generator(0, FOUR, js.generation.GenerateConfig(clues=7), 64)
+    whole = generator.make(0, 64)
+    compiled = batches._compile.cache_info().misses
+    np.testing.assert_array_equal(generator.make(5, 3).puzzles, whole.puzzles[5:8])
+    assert batches._compile.cache_info().misses == compiled
