@@ -125,10 +125,10 @@ def made(one_core, tmp_path_factory):
 def test_an_interrupted_run_goes_on_to_the_same_bytes(capsys, made, tmp_path, monkeypatch, name, stop):
     path, make, calls = tmp_path / name, Generator.make, itertools.count()
 
-    def interrupted(self, first, count):
+    def interrupted(self, first, count, *progress):
         if next(calls) == stop:
             raise KeyboardInterrupt
-        return make(self, first, count)
+        return make(self, first, count, *progress)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Generator, "make", interrupted)

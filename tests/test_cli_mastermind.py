@@ -103,7 +103,7 @@ def test_a_search_that_gives_up_leaves_the_others(capsys):
         (["--player", "lookahead", "--plies", "0"], "plies must be at least 1, not 0"),
         (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save keeps one strategy"),
         (["--plot", "x.abc"], "x.abc: no picture"),
-        (["--plot", "missing/x.png"], "missing is no folder"),
+        (["--plot", "missing/x.png"], "missing/x.png: there is no such directory for the output"),
     ],
 )
 def test_what_can_not_be_evaluated(capsys, arguments, cause):
