@@ -35,7 +35,6 @@ from jaxsudoku.branching import Branch, choose, random_planes
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import (
     GROUP,
-    Givens,
     any_of,
     fence,
     grids_to_planes,
@@ -48,7 +47,7 @@ from jaxsudoku.planes import (
     unpack_lanes,
     words_to_planes,
 )
-from jaxsudoku.propagation import RULES, duplicated_givens, locked_candidates, outcome, sweep
+from jaxsudoku.propagation import RULES, duplicated_givens, outcome, sweep
 from jaxsudoku.sharding import by_shards, vary_as
 from jaxsudoku.solution import Status
 
@@ -94,12 +93,11 @@ class _Plan(NamedTuple):
     """The static side of a search."""
 
     board: Board
-    limit: int | Array
+    limit: int
     rules: str
     rounds: int
     lanes: int
     branch: Branch | None
-    locked: Array | None = None
 
     @property
     def row_words(self) -> int:
@@ -178,14 +176,13 @@ def search(
     seeds: AnyArray | None = None,
     excluded: AnyArray | None = None,
     *,
-    limit: int | Array = 1,
-    budget: int | Array | None = None,
+    limit: int = 1,
+    budget: int | None = None,
     restart: int | None = None,
     rules: str = "locked",
     rounds: int = 5,
     lanes: int = CPU_LANES,
     branch: Branch | None = None,
-    locked: Array | None = None,
 ) -> Search:
     """Solves a batch of puzzles completely, or counts their solutions up to a limit.
 
@@ -208,8 +205,6 @@ def search(
       rounds: rounds of the rules in a step.
       lanes: nodes in a step, a multiple of 32.
       branch: names the literals to branch on; by default ``branching.choose``, to which alone the seeds matter.
-      locked: bool[], whether the rules "locked" apply locked candidates, else they are "singles"; None for always. Like
-        ``limit`` and ``budget``, which may be int32[], it lets one compiled search serve several purposes.
 
     Returns:
       A ``Search``; with a limit above 1 the status is SOLVED where there is a solution at all.
@@ -218,12 +213,12 @@ def search(
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
     """
     board, _ = board_of_grids(puzzles.shape, board)
-    plan = _Plan(board, limit, rules, rounds, lanes, branch, locked)
+    plan = _Plan(board, limit, rules, rounds, lanes, branch)
     puzzles = jnp.asarray(puzzles)
     seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
     _check(plan, puzzles, seeds, excluded)
     for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
-        if value is not None and not isinstance(value, Array) and operator.index(value) < 1:
+        if value is not None and operator.index(value) < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
     if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)
@@ -233,15 +228,13 @@ def search(
 
 def _search(
     plan: _Plan,
-    budget: int | Array | None,
+    budget: int | None,
     restart: int | None,
     puzzles: Array,
     seeds: Array | None,
     excluded: Array | None,
 ) -> Search:
     if restart is not None:
-        if isinstance(budget, Array):
-            raise ValueError("with restart, budget must be an int")
         found = _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
     else:
         allowance = None if budget is None else jnp.full(puzzles.shape[0], budget, jnp.int32)
@@ -383,8 +376,6 @@ def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | N
         raise ValueError(f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)}")
     if plan.rules not in SEARCH_RULES:
         raise ValueError(f"unknown rules {plan.rules!r}: the exact search takes one of {', '.join(SEARCH_RULES)}")
-    if plan.locked is not None and plan.rules != "locked":
-        raise ValueError(f"locked turns the rules locked off and on, not {plan.rules}")
     if plan.lanes < GROUP or plan.lanes % GROUP:
         raise ValueError(f"lanes must be a positive multiple of {GROUP}, not {plan.lanes}")
 
@@ -404,16 +395,16 @@ def _make_roots(
 
     def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         rows, invalid = state
-        start = number * lanes
-        givens, barred = _givens(board, puzzles, excluded, start, lanes)
+        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, number * lanes, lanes), board)
         wrong = givens.foreign | duplicated_givens(givens.digits, board)
         candidates = givens.candidates
-        if barred is not None:
-            candidates = candidates & ~(barred & givens.empty[None])
+        if excluded is not None:
+            barred = grids_to_planes(lax.dynamic_slice_in_dim(excluded, number * lanes, lanes), board)
+            candidates = candidates & ~(barred.digits & givens.empty[None])
         literal = jnp.zeros((3 * board.side + 1, lanes // GROUP), jnp.uint32)
         nodes = _make_rows(board, fence(candidates), literal)
-        rows = lax.dynamic_update_slice_in_dim(rows, nodes, start, axis=1)
-        return rows, lax.dynamic_update_slice(invalid, unpack_lanes(wrong), (start,))
+        rows = lax.dynamic_update_slice_in_dim(rows, nodes, number * lanes, axis=1)
+        return rows, lax.dynamic_update_slice(invalid, unpack_lanes(wrong), (number * lanes,))
 
     rows, invalid = lax.fori_loop(
         0,
@@ -424,21 +415,6 @@ def _make_roots(
     # a block's worth of columns more, so that the last, short block is sliced like any other
     seed = jnp.zeros(0, jnp.uint32) if seeds is None else jnp.pad(seeds, (0, size + lanes - seeds.shape[0]))
     return _Roots(rows, jnp.arange(size + lanes, dtype=jnp.int32), seed), invalid
-
-
-def _givens(
-    board: Board, puzzles: Array, excluded: Array | None, start: Array, lanes: int
-) -> tuple[Givens, Array | None]:
-    """The givens of a block of puzzles, and the digits uint32[side, side, side, W] that are excluded in it."""
-    block = lax.dynamic_slice_in_dim(puzzles, start, lanes)
-    if excluded is None:
-        return grids_to_planes(block, board), None
-    # both in one call, as lanes of neighbouring words
-    both = (block, lax.dynamic_slice_in_dim(excluded, start, lanes))
-    together = jnp.concatenate([grids.reshape(GROUP, -1, board.cells) for grids in both], axis=1)
-    planes = grids_to_planes(together.reshape(-1, board.cells), board)
-    words = lanes // GROUP
-    return Givens(*(part[..., :words] for part in planes)), planes.digits[..., words:]
 
 
 def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
@@ -519,7 +495,7 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     taken = jnp.minimum(stack.top, jnp.minimum(lanes, room))
     base = stack.top - taken
     owner = jnp.where(lane < taken, lax.dynamic_slice(stack.owner, (base,), (lanes,)), nobody)
-    live = found.seen.at[owner].get(mode="fill", fill_value=np.iinfo(np.int32).max) < plan.limit
+    live = found.seen.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
     if found.allowance.size:
         left = found.allowance - found.iterations
         broke = live & (left.at[owner].get(mode="fill", fill_value=1) < 1)
@@ -535,7 +511,7 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
 
     seed = lax.dynamic_slice(stack.seed, (base,), (lanes,)) if stack.seed.size else None
     if plan.branch is None:
-        literal = choose(board, planes, None if seed is None else _preferred(board, seed)) & branching
+        literal = choose(board, planes, None if seed is None else random_planes(board, seed)) & branching
     else:
         literal = fence(plan.branch(board, planes, branching)) & branching
     rows = _make_rows(board, planes, literal)
@@ -547,12 +523,6 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
         branched = jnp.where(unpack_lanes(branching), owner, nobody)
         found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
     return stack, cursor, _put_away(plan, found, rows, owner, solved)
-
-
-def _preferred(board: Board, seed: Array) -> Array:
-    """``random_planes``, which are made only if a lane has a random order."""
-    shape = (3, board.side, seed.shape[0] // GROUP)
-    return lax.cond(seed.any(), lambda: random_planes(board, seed), lambda: jnp.full(shape, 0xFFFFFFFF, jnp.uint32))
 
 
 def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
@@ -588,33 +558,12 @@ def _settle(plan: _Plan, planes: Array) -> tuple[Array, Array]:
     def two_rounds(_: int, planes: Array) -> Array:
         return sweep(sweep(planes, plan.board, plan.rules), plan.board, lighter)
 
-    if plan.locked is not None:
-        return _settle_in_a_loop(plan, planes, plan.locked)
     if plan.rounds % 2 == 0:
         planes = sweep(planes, plan.board, lighter)
     planes = lax.fori_loop(0, (plan.rounds - 1) // 2, two_rounds, planes)
     settled = sweep(planes, plan.board, plan.rules)
-    return settled, _differing(settled, planes)
-
-
-def _settle_in_a_loop(plan: _Plan, planes: Array, locked: Array) -> tuple[Array, Array]:
-    """The same rounds, compiled once for all, with the locked candidates or without."""
-
-    def one_round(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        before, _ = state
-        singled = sweep(before, plan.board, "singles")
-        full = locked & ((plan.rounds - 1 - number) % 2 == 0)
-        after = lax.cond(full, lambda: locked_candidates(singled, plan.board), lambda: singled)
-        last = number == plan.rounds - 1
-        return after, lax.cond(last, lambda: _differing(after, before), lambda: jnp.zeros_like(after[0, 0, 0]))
-
-    return lax.fori_loop(0, plan.rounds, one_round, (planes, jnp.zeros_like(planes[0, 0, 0])))
-
-
-def _differing(planes: Array, others: Array) -> Array:
-    """uint32[W], the lanes in which candidates differ."""
-    by_cell = fence(any_of(slices(planes ^ others, 0)))
-    return any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
+    by_cell = fence(any_of(slices(settled ^ planes, 0)))
+    return settled, any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
 
 
 def _push(

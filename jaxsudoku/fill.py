@@ -75,7 +75,8 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
         planes, number, _ = state
         turn = number.astype(jnp.uint32)
         seed = mix(seeds[:, 0] + turn * APART) ^ mix(seeds[:, 1] + turn * np.uint32(0x85EBCA6B))
-        planes = lax.fori_loop(0, _ROUNDS - 1, lambda _, planes: sweep(planes, board, _RULES), planes)
+        for _ in range(_ROUNDS - 1):
+            planes = sweep(planes, board, _RULES)
         settled = sweep(planes, board, _RULES)
         by_cell = fence(any_of(slices(settled ^ planes, 0)))
         changed = any_of(slices(fence(any_of(slices(by_cell, 0))), 0))

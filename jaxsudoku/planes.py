@@ -90,13 +90,12 @@ def exactly_one(planes: Sequence[Array]) -> Array:
 
 def first_of(planes: Array) -> Array:
     """For each lane, only the first set plane of ``planes`` uint32[m, ..., W] along the leading axis."""
-    count = planes.shape[0]
-    later = (
-        np.where(np.tri(count, k=-1), 0xFFFFFFFF, 0).astype(np.uint32).reshape(count, count, *[1] * (planes.ndim - 1))
-    )
-    # one expression for all planes: a chain, with one each, takes much longer to compile
-    seen = any_of([jnp.zeros_like(planes), *(plane[None] & later[:, at] for at, plane in enumerate(slices(planes, 0)))])
-    return planes & ~seen
+    seen = jnp.zeros_like(planes[0])
+    firsts = []
+    for plane in slices(planes, 0):
+        firsts.append(plane & ~seen)
+        seen = seen | plane
+    return jnp.stack(firsts)
 
 
 def where(condition: Array, x: Array, y: Array) -> Array:
@@ -296,10 +295,14 @@ def grids_to_planes(grids: AnyArray, board: Board | None = None) -> Givens:
     check_lanes(grids.shape[0])
     bits = words_to_planes(grids_to_words(grids, board)).reshape(-1, 8, grids.shape[0] // GROUP)[: board.cells]
     bit = fence(slices(bits, 1))
-    wanted = np.arange(1, board.side + 1)[:, None] >> np.arange(8) & 1
-    flipped = np.where(wanted, 0, 0xFFFFFFFF).astype(np.uint32)[:, :, None, None]
-    # one expression for all digits: one each takes much longer to compile
-    digits = fence(all_of([bit[place][None] ^ flipped[:, place] for place in range(8)]))
+    digits = fence(
+        jnp.stack(
+            [
+                all_of([bit[place] if digit >> place & 1 else ~bit[place] for place in range(8)])
+                for digit in range(1, board.side + 1)
+            ]
+        )
+    )
     filled = fence(any_of(bit))
     foreign = any_of(slices(fence(filled & ~any_of(slices(digits, 0))), 0))
     shape = (board.side, board.side, -1)

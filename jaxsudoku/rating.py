@@ -154,18 +154,18 @@ def branch_nodes(
     """
     board, _ = board_of_grids(puzzles.shape, board)
     puzzles = jnp.asarray(puzzles)
-    identity = identities(board, puzzles, seed)
+    identity = _hash(board, puzzles, seed)
 
     def one(number: Array, total: Array) -> Array:
-        seeds = order_seeds(identity, number)
-        return total + branches(exact.search(puzzles, board, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes))
+        seeds = mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
+        found = exact.search(puzzles, board, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
+        # every branch node has two children, so a tree of n nodes has (n - 1) / 2
+        branches = ((found.iterations - 1) // 2).astype(jnp.float32)
+        known = jnp.where(found.counts == 1, branches, jnp.nan)
+        return total + jnp.where(found.iterations < BUDGET, known, jnp.inf)
 
     total = lax.fori_loop(0, searches, one, jnp.zeros(puzzles.shape[0], jnp.float32))
-    return finite(total / searches)
-
-
-def finite(ratings: Array) -> Array:
-    """Ratings float32[N] with ``IMPROPER`` for NaN and ``CUT_OFF`` for infinity, as a kernel returns them."""
+    ratings = total / searches
     ratings = jnp.where(jnp.isnan(ratings), jnp.float32(IMPROPER), ratings)
     return jnp.where(jnp.isinf(ratings), jnp.float32(CUT_OFF), ratings)
 
@@ -177,19 +177,7 @@ def reported(ratings: np.ndarray) -> np.ndarray:
     return np.where(ratings == np.float32(CUT_OFF), np.float32(np.inf), missing)
 
 
-def order_seeds(identity: Array, number: Array) -> Array:
-    """The seeds uint32[N] of a search's random order, from the puzzles' ``identities`` and the search's number."""
-    return mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
-
-
-def branches(found: exact.Search) -> Array:
-    """The branch nodes float32[N] of complete searches for two solutions; NaN and infinity as in ``rate``."""
-    # every branch node has two children, so a tree of n nodes has (n - 1) / 2
-    nodes = ((found.iterations - 1) // 2).astype(jnp.float32)
-    return jnp.where(found.iterations < BUDGET, jnp.where(found.counts == 1, nodes, jnp.nan), jnp.inf)
-
-
-def identities(board: Board, puzzles: Array, seed: Array) -> Array:
+def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
     """A random number uint32[N] for each puzzle, from it and the seed uint32[2] alone."""
     words = grids_to_words(puzzles, board)
     start = jnp.full(puzzles.shape[0], mix(seed[0]) ^ seed[1], jnp.uint32)

@@ -2,8 +2,7 @@
 
 An attempt makes a random solved grid under a random symmetry of its board, blanks its cells in random order, each for
 good if no other solution comes up, rates what is left, and may search its neighbourhood: put back a few clues, blank
-again, keep what is better. Proofs of uniqueness and ratings take turns in one search, as compiling is most of what a
-small request takes.
+again, keep what is better.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Puzzles(NamedTuple):
       puzzles: uint8[N, cells], 0 = empty; each has exactly one solution.
       solutions: uint8[N, cells].
       clues: int32[N], cells that are given.
-      rating: float32[N], as ``rate`` gives it; of a kernel, as ``rating.finite`` gives it.
+      rating: float32[N], as ``rate`` gives it; of a kernel, as ``rating.branch_nodes`` gives it.
     """
 
     puzzles: np.ndarray
@@ -97,8 +96,13 @@ class Attempt:
 
     @property
     def compiler_options(self) -> dict[str, str]:
-        """Further options of the compiler."""
-        return {"xla_backend_optimization_level": "0"} if self.quick else {}
+        """Further options of the compiler; it is only on a CPU that few puzzles compile quickly."""
+        if not self.quick:
+            return {}
+        options = {"xla_backend_optimization_level": "0"}
+        if jax.__version_info__ < (0, 11):  # newer versions have no other emitters
+            options["xla_cpu_use_fusion_emitters"] = "False"
+        return options
 
     def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
         row = Row(*rows.T)
@@ -111,138 +115,59 @@ class Attempt:
         solutions = jnp.where(wanted[:, None], solutions, 0)
         floor = (row.fewest + _bits(keys.clues) % (row.most - row.fewest + 1)).astype(jnp.int32)
         ranks = _bits(keys.order, len(orbits_of(board, self.pattern)))
+        puzzles = reduce_clues(board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes)
         seed = jax.random.bits(key, (2,), jnp.uint32)
+        ratings = rating.branch_nodes(_or_invalid(puzzles, wanted), seed, board, lanes=self.lanes)
         if self.steps:
-            puzzles, ratings = self._climb(board, row, solutions, wanted, ranks, keys.steps, floor, seed)
-        else:
-            puzzles, ratings = self._reduce(board, solutions, solutions, wanted, ranks, floor, seed)
-        return Puzzles(puzzles, solutions, _clues(puzzles), rating.finite(ratings))  # type: ignore[arg-type]
+            puzzles, ratings = self._climb(board, row, solutions, puzzles, ratings, keys.steps, floor, seed)
+        return Puzzles(puzzles, solutions, _clues(puzzles), ratings)  # type: ignore[arg-type]
 
     def _climb(
         self,
         board: Board,
         row: Row,
         solutions: Array,
-        wanted: Array,
-        ranks: Array,
+        puzzles: Array,
+        ratings: Array,
         keys: Array,
         floor: Array,
         seed: Array,
     ) -> tuple[Array, Array]:
-        """Blanks, then searches the neighbourhood, first for few enough clues, then for the rating; never goes back."""
+        """Searches the neighbourhood, first for few enough clues, then for the rating; never goes back."""
         enough = row.enough.astype(jnp.int32)
         goal = lax.bitcast_convert_type(row.goal, jnp.float32)
+        orbits = len(orbits_of(board, self.pattern))
 
         def is_seeking(puzzles: Array, ratings: Array) -> Array:
             return solutions.any(axis=1) & ((_clues(puzzles) > enough) | ~(ratings >= goal))
 
-        def neighbour(number: Array, before: Array) -> tuple[Array, Array]:
-            """The puzzles with some clues put back, and the order in which clues have their turn."""
-
-            def bits(one: Array) -> Array:
-                return jax.random.bits(jax.random.fold_in(one, number - 1), (2, ranks.shape[1]), jnp.uint32)
-
-            order, back = jnp.moveaxis(jax.vmap(bits)(keys), 1, 0)
-            # what was put back has its turn last, or it would only go again
-            late = _in_turn(order, _given(board, before, self.pattern))
-            return _put_back(board, solutions, before, back, self.pattern), late
-
         def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             number, before, ratings = state
-            first = number == 0  # of the whole grids
-            seeking = jnp.where(first, wanted, is_seeking(before, ratings))
-            more, order = lax.cond(first, lambda _, grids: (grids, ranks), neighbour, number, before)
-            after, new_ratings = self._reduce(
-                board, solutions, jnp.where(seeking[:, None], more, 0), seeking, order, floor, seed
-            )
-            excess, new_excess = (jnp.maximum(_clues(puzzles) - enough, 0) for puzzles in (before, after))
+            excess = jnp.maximum(_clues(before) - enough, 0)
+            seeking = is_seeking(before, ratings)
+            order, back = jnp.moveaxis(
+                jax.vmap(lambda one: jax.random.bits(jax.random.fold_in(one, number), (2, orbits), jnp.uint32))(keys),
+                1, 0,
+            )  # fmt: skip
+            more = _put_back(board, solutions, before, back, self.pattern)
+            # what was put back has its turn last, or it would only go again
+            late = _in_turn(order, _given(board, before, self.pattern))
+            after = reduce_clues(
+                board, solutions, jnp.where(seeking[:, None], more, 0), late, floor, pattern=self.pattern,
+                lanes=self.lanes,
+            )  # fmt: skip
+            new_excess = jnp.maximum(_clues(after) - enough, 0)
+            new_ratings = rating.branch_nodes(_or_invalid(after, seeking), seed, board, lanes=self.lanes)
             as_good = (new_excess == excess) & jnp.where(excess > 0, True, new_ratings >= ratings)
-            better = first | (seeking & ((new_excess < excess) | as_good))
+            better = seeking & ((new_excess < excess) | as_good)
             kept = jnp.where(better[:, None], after, before)
             return number + 1, kept, jnp.where(better, new_ratings, ratings)
 
         return lax.while_loop(
-            lambda state: (state[0] == 0) | ((state[0] <= self.steps) & is_seeking(*state[1:]).any()),
+            lambda state: (state[0] < self.steps) & is_seeking(*state[1:]).any(),
             step,
-            (jnp.int32(0), solutions, jnp.zeros(solutions.shape[0], jnp.float32)),
+            (jnp.int32(0), puzzles, ratings),
         )[1:]
-
-    def _reduce(
-        self,
-        board: Board,
-        solutions: Array,
-        puzzles: Array,
-        rated: Array,
-        ranks: Array,
-        floor: Array,
-        seed: Array,
-    ) -> tuple[Array, Array]:
-        """Blanks clues one after the other, each for good if the puzzle stays proper; then rates what is left.
-
-        With a floor of 0 the result is minimal: a clue that could not go when its turn came can't go later, with fewer
-        others beside it. (Under a pattern: no set of clues that go together can.)
-
-        Args:
-          board: the board.
-          solutions: uint8[N, cells], the solved grids.
-          puzzles: uint8[N, cells], proper puzzles that they solve; a puzzle without clues is left alone.
-          rated: bool[N], the puzzles that are rated; the ratings of the others are NaN.
-          ranks: uint32[N, m], the order in which the m sets of places of the pattern (for "none": the cells) have
-            their turn, the lowest first.
-          floor: int32[N], clues below which a puzzle does not go.
-          seed: uint32[2], the randomness of the ratings.
-
-        Returns:
-          The puzzles uint8[N, cells] and their ratings float32[N].
-        """
-        orbits = jnp.asarray(orbits_of(board, self.pattern))
-        size, together = puzzles.shape[0], orbits.shape[1]
-        given = _given(board, puzzles, self.pattern)
-        # the sets that hold clues come first
-        turns = jnp.argsort(_in_turn(ranks, given), axis=1)
-        last = given.sum(axis=1, dtype=jnp.int32)
-        most = jnp.max(last, initial=0)
-        everyone = jnp.arange(size)[:, None]
-        budget = np.int32(np.iinfo(np.int32).max if board.side < 12 else _PROOF_BUDGET)
-
-        def turn(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-            number, puzzles, identity, total = state
-            rates = number >= most  # the last turns are the searches of the rating
-            identity = lax.cond(
-                number == most,
-                lambda puzzles, _: rating.identities(board, _or_invalid(puzzles, rated), seed),
-                lambda _, identity: identity,
-                puzzles, identity,
-            )  # fmt: skip
-            places = orbits[lax.dynamic_index_in_dim(turns, number, axis=1, keepdims=False)]
-            trial = puzzles.at[everyone, places].set(0, mode="drop")
-            active = ~rates & (number < last) & (_clues(trial) >= floor)
-            barred = jnp.zeros_like(puzzles)
-            if together == 1:
-                # is there another solution, with another digit in this place?
-                digits = jnp.where(rates, 0, jnp.take_along_axis(solutions, places, axis=1))
-                barred = barred.at[everyone, places].set(digits, mode="drop")
-            found = exact.search(
-                jnp.where(rates, _or_invalid(puzzles, rated), _or_invalid(trial, active)),
-                board,
-                jnp.where(rates, rating.order_seeds(identity, number - most), np.uint32(0)),
-                barred,
-                limit=jnp.where(rates, 2, 1 if together == 1 else 2),
-                budget=jnp.where(rates, rating.BUDGET, budget),
-                locked=~rates,
-                lanes=self.lanes,
-            )
-            if together == 1:
-                proper = found.status == Status.UNSATISFIABLE
-            else:
-                proper = (found.counts == 1) & (found.status == Status.SOLVED)
-            proper &= found.iterations < budget  # a proof that took longer may have been cut off in another batch
-            puzzles = jnp.where((active & proper)[:, None], trial, puzzles)
-            return number + 1, puzzles, identity, jnp.where(rates, total + rating.branches(found), total)
-
-        start = (jnp.int32(0), puzzles, jnp.zeros(size, jnp.uint32), jnp.zeros(size, jnp.float32))
-        _, puzzles, _, total = lax.while_loop(lambda state: state[0] < most + rating.SEARCHES, turn, start)
-        return puzzles, total / rating.SEARCHES
 
 
 class _Keys(NamedTuple):
@@ -276,6 +201,69 @@ def _or_invalid(puzzles: Array, wanted: Array) -> Array:
 def _in_turn(ranks: Array, first: Array) -> Array:
     """Random ranks uint32[N, m], lower where ``first``, bool[N, m], than elsewhere."""
     return jnp.where(first, ranks >> 1, ~(ranks >> 1))
+
+
+def reduce_clues(
+    board: Board,
+    solutions: Array,
+    puzzles: Array,
+    ranks: Array,
+    floor: Array,
+    *,
+    pattern: str = "none",
+    lanes: int = exact.CPU_LANES,
+) -> Array:
+    """Blanks clues one after the other, each for good if the puzzle stays proper; pure.
+
+    With a floor of 0 the result is minimal: a clue that could not go when its turn came can't go later, with fewer
+    others beside it. (Under a pattern: no set of clues that go together can.)
+
+    Args:
+      board: the board.
+      solutions: uint8[N, cells], the solved grids.
+      puzzles: uint8[N, cells], proper puzzles that they solve; a puzzle without clues is left alone.
+      ranks: uint32[N, m], the order in which the m sets of places of the pattern (for "none": the cells) have their
+        turn, the lowest first.
+      floor: int32[N], clues below which a puzzle does not go.
+      pattern: one of ``PATTERNS``; places that it maps to one another are blanked together.
+      lanes: nodes in a step of the search, a multiple of 32.
+
+    Returns:
+      uint8[N, cells].
+    """
+    orbits = jnp.asarray(orbits_of(board, pattern))
+    size, together = puzzles.shape[0], orbits.shape[1]
+    given = _given(board, puzzles, pattern)
+    # the sets that hold clues come first
+    turns = jnp.argsort(_in_turn(ranks, given), axis=1)
+    last = given.sum(axis=1, dtype=jnp.int32)
+    most = jnp.max(last, initial=0)
+    everyone = jnp.arange(size)[:, None]
+    budget = None if board.side < 12 else _PROOF_BUDGET
+
+    def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        number, puzzles = state
+        places = orbits[lax.dynamic_index_in_dim(turns, number, axis=1, keepdims=False)]
+        trial = puzzles.at[everyone, places].set(0, mode="drop")
+        active = (number < last) & (_clues(trial) >= floor)
+        asked = _or_invalid(trial, active)
+        if together == 1:
+            # is there another solution, with another digit in this place?
+            barred = (
+                jnp.zeros_like(puzzles)
+                .at[everyone, places]
+                .set(jnp.take_along_axis(solutions, places, axis=1), mode="drop")
+            )
+            found = exact.search(asked, board, None, barred, budget=budget, lanes=lanes)
+            proper = found.status == Status.UNSATISFIABLE
+        else:
+            found = exact.search(asked, board, limit=2, budget=budget, lanes=lanes)
+            proper = (found.counts == 1) & (found.status == Status.SOLVED)
+        if budget is not None:  # a proof that took longer may have been cut off in another batch
+            proper &= found.iterations < budget
+        return number + 1, jnp.where((active & proper)[:, None], trial, puzzles)
+
+    return lax.while_loop(lambda state: state[0] < most, turn, (jnp.int32(0), puzzles))[1]
 
 
 def _put_back(board: Board, solutions: Array, puzzles: Array, ranks: Array, pattern: str) -> Array:

@@ -69,6 +69,18 @@ def test_a_puzzle_is_its_own_whatever_the_batch():
     np.testing.assert_array_equal(same.puzzles, made.puzzles)
 
 
+def test_few_puzzles_are_the_first_of_many_and_compile_apart():
+    made = minimal("4x4")
+    generator = generation.Generator(1, FOUR, generation.GenerateConfig())
+    assert generator._engine_for(3) is generator._quick
+    assert generator._quick.kernel.compiler_options
+    for part, whole in zip(generator.make(0, 3), made, strict=True):
+        np.testing.assert_array_equal(part, whole[:3])
+    for wishes in ({"rating": (1.0, None)}, {"clues": 4}, {"clues": 6, "steps": 2}):
+        other = generation.Generator(1, FOUR, generation.GenerateConfig(**wishes))
+        assert other._engine_for(3) is other._engine
+
+
 def test_ratings_are_those_of_rate():
     made = minimal("2x3")
     np.testing.assert_array_equal(js.rate(made.puzzles, SIX, key=1), made.rating)
