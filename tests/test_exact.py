@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import chex
@@ -358,3 +359,48 @@ def test_wide_numbers_change_nothing():
 def test_senseless_arguments_are_refused(puzzles, options, cause):
     with pytest.raises(ValueError, match=cause):
         exact.search(puzzles, FOUR, **options)
+
+
+# ---------------------------------------------------------------------- boards of any shape
+
+
+@st.composite
+def any_board(draw, sides):
+    """A board of irregular regions, which need not hang together, and perhaps further houses; or of boxes."""
+    side = draw(sides)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    extra = tuple(tuple(rng.permutation(side**2)[:side].tolist()) for _ in range(draw(st.integers(0, 2))))
+    kind = draw(st.sampled_from(["random", "stripes", "rows", "boxes"]))
+    if kind == "boxes":
+        height = draw(st.sampled_from([rows for rows in range(1, side + 1) if side % rows == 0]))
+        return Board(side, box=(height, side // height), extra=extra)
+    rows, columns = np.divmod(np.arange(side**2), side)
+    labels = {"random": rng.permutation(side**2) % side, "stripes": (rows + columns) % side, "rows": rows}[kind]
+    return dataclasses.replace(Board.jigsaw(labels.tolist()), extra=extra)
+
+
+@settings(max_examples=8)
+@given(any_board(st.integers(2, 12)))
+def test_any_board_is_traced(board):
+    puzzles = jax.ShapeDtypeStruct((3, board.cells), np.uint8)
+    found = jax.eval_shape(functools.partial(exact.search, board=board, lanes=32), puzzles)
+    assert found.grids.shape == puzzles.shape
+
+
+@pytest.mark.parametrize(
+    "board",
+    [
+        Board.jigsaw(((np.arange(5)[:, None] + np.arange(5)) % 5).tolist()),  # no two houses share two cells
+        Board(4, box=(1, 4)),
+        Board(3, box=(3, 1), extra=((0, 1, 2), (0, 4, 8))),
+        Board.jigsaw([0, 1, 1, 0]),
+    ],
+    ids=str,
+)
+def test_boards_whose_houses_coincide_or_never_meet(board):
+    rng = np.random.default_rng(0)
+    puzzles = np.zeros((32, board.cells), np.uint8)
+    for puzzle in puzzles:
+        puzzle[rng.integers(board.cells, size=board.side)] = rng.integers(1, board.side + 1, board.side)
+    found = search(board, puzzles, limit=5)
+    np.testing.assert_array_equal(found.counts, [reference.count(board, puzzle, 5) for puzzle in puzzles])
