@@ -26,6 +26,7 @@ from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.io import parse
 from jaxsudoku.keys import as_key
 from jaxsudoku.progress import Report
+from jaxsudoku.settings import MOST
 
 #: Bytes that a batch may take on a device by default.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
@@ -107,6 +108,8 @@ class Engine:
     ) -> None:
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        if batch_size is not None and batch_size > MOST:
+            raise ValueError(f"batch_size must be at most {MOST}, not {batch_size}")
         self.key = as_key(key)
         self.devices = tuple(devices if devices is not None else jax.local_devices())
         if not self.devices:
@@ -323,7 +326,10 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
             "jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge; see docs/jax.md"
         )
     if isinstance(puzzles, str):
-        array = parse(puzzles, board)
+        try:
+            array = parse(puzzles, board)
+        except ValueError as error:
+            raise ValueError(f"{error}. For a shipped set use jaxsudoku.load, for a file read_puzzles") from error
     elif _are_texts(puzzles):
         array = _parsed(puzzles, board)
     else:
@@ -331,6 +337,8 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
             array = np.asarray(puzzles)
         except ValueError as error:  # ragged lists
             raise ValueError(f"puzzles must be an array, a nested list of one length, or texts: {error}") from error
+    if not array.size and not isinstance(puzzles, np.ndarray | jax.Array):
+        raise ValueError("no puzzles; a batch of none is an array of shape [0, cells]")
     if array.dtype.kind not in "iu":
         raise ValueError(f"puzzles of dtype {array.dtype}; they must be integers, 0 for an empty cell")
     board, batch = board_of_grids(array.shape, board)

@@ -269,7 +269,9 @@ def board_of_planes(shape: Sequence[int], board: Board | None = None) -> Board:
       ValueError: the shape is another. TypeError: ``board`` is no ``Board``.
     """
     shape = tuple(shape)
-    if len(shape) != 4 or len(set(shape[:3])) != 1 or (board is not None and shape[0] != check_board(board).side):
+    if board is not None:
+        check_board(board)
+    if len(shape) != 4 or len(set(shape[:3])) != 1 or (board is not None and shape[0] != board.side):
         side = "side" if board is None else board.side
         raise ValueError(f"planes of shape {shape}; they must be [{side}, {side}, {side}, W]")
     return Board.classic(shape[0]) if board is None else board
@@ -283,7 +285,9 @@ def board_of_cubes(shape: Sequence[int], board: Board | None = None) -> Board:
     """
     shape = tuple(shape)
     side = shape[-2] if len(shape) > 1 else 0
-    if len(shape) < 2 or shape[-1] != side**2 or (board is not None and side != check_board(board).side):
+    if board is not None:
+        check_board(board)
+    if len(shape) < 2 or shape[-1] != side**2 or (board is not None and side != board.side):
         wanted = "side, cells" if board is None else f"{board.side}, {board.cells}"
         raise ValueError(f"candidates of shape {shape}; they must be [..., {wanted}]")
     return Board.classic(side) if board is None else board

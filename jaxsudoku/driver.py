@@ -14,6 +14,7 @@ from jaxsudoku import solvers
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.progress import Report, reports
+from jaxsudoku.settings import MOST
 from jaxsudoku.solution import Solution
 
 if TYPE_CHECKING:
@@ -175,6 +176,8 @@ def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
     """Counts solutions up to ``limit``; int32[B]."""
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
+    if limit > MOST:
+        raise ValueError(f"limit must be at most {MOST}, not {limit}")
     if options.get("budget"):
         raise ValueError("a count under a budget would be no count; leave the budget out")
     return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -60,9 +61,12 @@ class State(NamedTuple):
     solved: Array
 
 
+jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.env.State")
+
+
 def root(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """The positions of puzzles uint8[B, cells], 0 = empty; those with clashing or foreign givens are dead."""
-    board, batch = board_of_grids(puzzles.shape, board)
+    board, batch = board_of_grids(np.shape(puzzles), board)
     if len(batch) != 1 or puzzles.ndim != 2:
         raise ValueError(f"puzzles of shape {puzzles.shape}; they must be [B, {board.cells}]")
     givens = grids_to_planes(_padded(jnp.asarray(puzzles)), board)
@@ -91,15 +95,14 @@ def step(state: State, action: AnyArray, board: Board | None = None, rules: str 
       ValueError: the state or the action has no batch axis, or fits the board not.
     """
     board = _board_of_state(state, board)
-    _check_batch(state, "action", action)
+    action = _integers(state, "action", action)
     return place(state, action * board.cells + state.cell, board, rules)
 
 
 def place(state: State, placement: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """Takes the candidate ``placement`` int32[B] = digit * cells + cell, counted from 0; otherwise as ``step``."""
     board = _board_of_state(state, board)
-    _check_batch(state, "placement", placement)
-    placement = jnp.asarray(placement)
+    placement = _integers(state, "placement", placement)
     named = state._replace(cell=placement % board.cells)
     others = jnp.arange(board.side) != (placement // board.cells)[:, None]
     after = settled(without(named, others, board), board, rules)
@@ -154,7 +157,7 @@ def cubes(nodes: AnyArray, board: Board | None = None) -> Array:
 
 def packed(cubes: AnyArray, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells], packed: uint32[B, words]; B is a multiple of 32."""
-    board = board_of_cubes(cubes.shape, board)
+    board = board_of_cubes(np.shape(cubes), board)
     return planes_to_nodes(fence(cubes_to_planes(cubes, board)), board).T
 
 
@@ -181,6 +184,15 @@ def _board_of_nodes(nodes: AnyArray, board: Board | None) -> Board:
             "axis, as jax.tree.map(lambda leaf: leaf[None], state) gives it"
         )
     return board
+
+
+def _integers(state: State, name: str, values: AnyArray) -> Array:
+    """Integers [B] as int32: in a narrower type, as grids have, numbers of candidates would overflow."""
+    values = jnp.asarray(values)
+    if not jnp.issubdtype(values.dtype, jnp.integer):
+        raise ValueError(f"{name} of dtype {values.dtype}; it must be of integers")
+    _check_batch(state, name, values)
+    return values.astype(jnp.int32)
 
 
 def _check_batch(state: State, name: str, values: AnyArray, *axes: int) -> None:
@@ -245,7 +257,9 @@ def _planes(board: Board, nodes: Array) -> Array:
 
 
 def _padded(rows: Array) -> Array:
-    return jnp.pad(rows, ((0, -len(rows) % GROUP), (0, 0)))
+    """The rows, filled up to whole words of lanes, one at least."""
+    missing = -len(rows) % GROUP if len(rows) else GROUP
+    return jnp.pad(rows, ((0, missing), (0, 0)))
 
 
 def _first(state: State, size: int) -> State:

@@ -48,6 +48,7 @@ from jaxsudoku.planes import (
     words_to_planes,
 )
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, sweep
+from jaxsudoku.settings import MOST
 from jaxsudoku.sharding import by_shards, vary_as
 from jaxsudoku.solution import Status
 
@@ -188,7 +189,8 @@ def search(
 
     Pure; to be jitted with all but the arrays static. The tree of a puzzle is the same in whatever batch
     it is searched, and so are counts, statuses and unique solutions. Which of several solutions comes first, and with
-    it ``iterations``, may depend on how many lanes the other puzzles leave free.
+    it ``iterations``, may depend on how many lanes the other puzzles leave free. So may what a budget cuts off, as
+    budgets are looked at between steps; and the order of a restart depends on a puzzle's place in the batch.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
@@ -212,7 +214,7 @@ def search(
     Raises:
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
     """
-    board, _ = board_of_grids(puzzles.shape, board)
+    board, _ = board_of_grids(np.shape(puzzles), board)
     plan = _Plan(board, limit, rules, rounds, lanes, branch)
     puzzles = jnp.asarray(puzzles)
     seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
@@ -220,6 +222,8 @@ def search(
     for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
         if value is not None and operator.index(value) < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
+        if value is not None and value > MOST:
+            raise ValueError(f"{name} must be at most {MOST}, not {value}")
     if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)
         return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
@@ -266,7 +270,7 @@ def guided_search(
       the ``Search``, and int32[N], the nodes that were branched on: those that the rules neither solve nor refute, and
       in which they make no more progress.
     """
-    board, _ = board_of_grids(puzzles.shape, board)
+    board, _ = board_of_grids(np.shape(puzzles), board)
     plan = _Plan(board, 1, rules, rounds, lanes, branch)
     _check(plan, puzzles, None, None)
     size = puzzles.shape[0]

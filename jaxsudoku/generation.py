@@ -20,7 +20,7 @@ from jax import Array
 
 from jaxsudoku import rating
 from jaxsudoku.batches import Engine, default_batch_size
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, check_board
 from jaxsudoku.progress import Report, reports
 from jaxsudoku.reduction import PADDING, PATTERNS, Attempt, Puzzles, Row, reachable
 from jaxsudoku.suggestions import did_you_mean
@@ -96,6 +96,8 @@ class GenerateConfig:
         low, high = self.rating_range()
         if not low <= high:
             raise ValueError(f"rating must be a range from low to high, not {self.rating}")
+        if self.rating is not None and low > np.finfo(np.float32).max:
+            raise ValueError(f"rating must be a float32, not from {low} on")
         if self.pattern not in PATTERNS:
             hint = did_you_mean(self.pattern, PATTERNS)
             raise ValueError(f"unknown pattern {self.pattern!r}: choose one of {', '.join(PATTERNS)}{hint}")
@@ -190,7 +192,7 @@ class Generator:
         batch_size: int | None = None,
         devices: Sequence[jax.Device] | None = None,
     ) -> None:
-        _check_clues(board, config)
+        _check_clues(check_board(board), config)
         self.board, self.config = board, config
         devices = tuple(devices if devices is not None else jax.local_devices())
         if batch_size is None and devices:

@@ -73,10 +73,10 @@ def conflicts(grids: AnyArray, board: Board | None = None) -> Array:
 
 def _flat(grids: AnyArray, board: Board | None) -> tuple[Array, Board]:
     """The grids as integers[*b, cells], and their board."""
+    board, batch = board_of_grids(np.shape(grids), board)
     grids = jnp.asarray(grids)
     if not jnp.issubdtype(grids.dtype, jnp.integer):
         raise ValueError(f"grids of dtype {grids.dtype}; they must be integers, 0 for an empty cell")
-    board, batch = board_of_grids(grids.shape, board)
     return grids.reshape(*batch, board.cells), board
 
 

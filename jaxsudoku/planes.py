@@ -199,7 +199,7 @@ def nodes_to_planes(nodes: AnyArray, board: Board | None = None) -> Array:
 
 def planes_to_nodes(planes: Array, board: Board | None = None) -> Array:
     """Candidate planes uint32[side, side, side, W] to nodes uint32[words, 32 W]."""
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     return planes_to_words(planes.reshape(board.candidates, -1))
 
 
@@ -208,14 +208,14 @@ def planes_to_nodes(planes: Array, board: Board | None = None) -> Array:
 
 def planes_to_cubes(planes: Array, board: Board | None = None) -> Array:
     """Candidate planes uint32[side, side, side, W] to bool[32 W, side, cells], digit by digit."""
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     bits = fence(planes).reshape(board.candidates, 1, -1) >> np.arange(GROUP, dtype=np.uint32)[None, :, None]
     return fence((bits & 1).astype(bool)).reshape(board.side, board.cells, -1).transpose(2, 0, 1)
 
 
 def cubes_to_planes(cubes: AnyArray, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells] to planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
-    board = board_of_cubes(cubes.shape, board)
+    board = board_of_cubes(np.shape(cubes), board)
     check_lanes(cubes.shape[0])
     by_bit = cubes.transpose(1, 2, 0).reshape(board.candidates, GROUP, -1).astype(jnp.uint32)
     packed = (by_bit << np.arange(GROUP, dtype=np.uint32)[None, :, None]).sum(axis=1, dtype=jnp.uint32)
@@ -232,8 +232,8 @@ def grids_to_cubes(grids: AnyArray, board: Board | None = None) -> Array:
     Returns:
       bool[*b, side, cells]; a cell that holds a value above the side has no candidate.
     """
+    board, batch = board_of_grids(np.shape(grids), board)
     grids = jnp.asarray(grids)
-    board, batch = board_of_grids(grids.shape, board)
     grids = grids.reshape(*batch, board.cells)
     digits = np.arange(1, board.side + 1, dtype=np.uint8)[:, None]
     return (grids[..., None, :] == digits) | (grids[..., None, :] == 0)
@@ -255,16 +255,17 @@ def check_lanes(size: int) -> None:
     Raises:
       ValueError: they don't.
     """
-    if size % GROUP:
+    if size % GROUP or not size:
+        wanted = max(size + -size % GROUP, GROUP)
         raise ValueError(
-            f"{size} lanes; planes hold {GROUP} lanes in a word, so pad the batch to {size + -size % GROUP} "
+            f"{size} lanes; planes hold {GROUP} lanes in a word, so pad the batch to {wanted} "
             "(a row of 255 is a grid without a solution)"
         )
 
 
 def _board_of_flat_grids(grids: AnyArray, board: Board | None) -> Board:
     """The board of grids uint8[B, cells]."""
-    board, batch = board_of_grids(grids.shape, board)
+    board, batch = board_of_grids(np.shape(grids), board)
     if len(batch) != 1 or grids.ndim != 2 or grids.dtype != jnp.uint8:
         raise ValueError(f"grids {grids.dtype}{list(grids.shape)}; they must be uint8[B, {board.cells}]")
     return board
@@ -311,13 +312,13 @@ def grids_to_planes(grids: AnyArray, board: Board | None = None) -> Givens:
 
 def planes_to_grids(planes: Array, board: Board | None = None) -> Array:
     """Planes that hold at most one digit a cell to grids uint8[B, cells]; a cell without a digit is 0."""
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     return words_to_grids(planes_to_grid_words(planes, board), board)
 
 
 def planes_to_grid_words(planes: Array, board: Board | None = None) -> Array:
     """Planes that hold at most one digit a cell to grids packed by four cells: uint32[ceil(cells / 4), B]."""
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     by_digit = slices(planes.reshape(board.side, board.cells, -1), 0)
     empty = jnp.zeros_like(by_digit[0])
     bits = [

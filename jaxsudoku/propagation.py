@@ -47,7 +47,7 @@ def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked
       without a candidate or a house without a place for a digit; see ``outcome``.
     """
     _check_rules(rules)
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     planes = jnp.asarray(planes)
     if rules == "none":
         return planes
@@ -68,7 +68,7 @@ def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked
 def sweep(planes: Array, board: Board | None = None, rules: str = "locked") -> Array:
     """One round of the rules on candidate planes uint32[side, side, side, W]."""
     _check_rules(rules)
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     if rules != "none":
         planes = singles(planes, board, hidden=rules != "naked")
     if rules == "locked":
@@ -106,7 +106,7 @@ def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]
     Returns:
       dead uint32[W], solved uint32[W].
     """
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     planes = jnp.asarray(planes)
     view = _view(board, planes)
     ones, twos = fence(ones_and_twos(slices(view, _CELL)))
@@ -117,7 +117,7 @@ def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]
 
 def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
     """Which lanes hold a digit twice in a house: uint32[W] from planes of given digits."""
-    board = board_of_planes(digits.shape, board)
+    board = board_of_planes(np.shape(digits), board)
     view = _view(board, digits)
 
     def twos(planes: Sequence[Array]) -> Array:
@@ -129,7 +129,7 @@ def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
 
 def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> Array:
     """One round of naked singles and, by default, hidden singles: each is placed and removed from its houses."""
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     view = _view(board, planes)
     houses = _house_axes(board)
     sole = _fold_and_spread(view, (_CELL, *houses) if hidden else (_CELL,), exactly_one)
@@ -147,7 +147,7 @@ def locked_candidates(planes: Array, board: Board | None = None) -> Array:
     Where the only places of a digit in one house lie in another house too, the digit goes from the rest of that other
     house. Lines and equal boxes meet in segments of neighbouring cells, which are reasoned about whole.
     """
-    board = board_of_planes(planes.shape, board)
+    board = board_of_planes(np.shape(planes), board)
     view = _view(board, planes)
     if _has_boxes(board):
         in_rows, in_columns = fence((any_of(slices(view, 4)), any_of(slices(view, 2))))

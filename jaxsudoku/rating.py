@@ -27,6 +27,7 @@ from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
 from jaxsudoku.progress import Report, reports
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
+from jaxsudoku.settings import MOST
 from jaxsudoku.suggestions import did_you_mean
 
 #: Searches of a puzzle whose branch nodes are averaged.
@@ -72,6 +73,8 @@ def rate(
     """
     if searches < 1:
         raise ValueError(f"searches must be at least 1, not {searches}")
+    if searches > MOST:
+        raise ValueError(f"searches must be at most {MOST}, not {searches}")
     array, board = as_puzzles(puzzles, board)
     engine = Engine(_RatingKernel(searches), board, key, batch_size, devices)
     with reports(progress) as report:
@@ -152,7 +155,7 @@ def branch_nodes(
       float32[N]; ``IMPROPER`` for a puzzle without exactly one solution, ``CUT_OFF`` where a search was cut off.
       ``reported`` turns these two into NaN and infinity, which a kernel must not return under ``jax_debug_nans``.
     """
-    board, _ = board_of_grids(puzzles.shape, board)
+    board, _ = board_of_grids(np.shape(puzzles), board)
     puzzles = jnp.asarray(puzzles)
     identity = _hash(board, puzzles, seed)
 
@@ -198,7 +201,7 @@ def solved_by(
     Returns:
       bool[N].
     """
-    board, _ = board_of_grids(puzzles.shape, board)
+    board, _ = board_of_grids(np.shape(puzzles), board)
     size = puzzles.shape[0]
     padded = jnp.pad(puzzles, ((0, -size % lanes), (0, 0)), constant_values=255)
 

@@ -34,17 +34,21 @@ def by_shards(function: Callable[..., T], batch: Array, *others: Array | None) -
 
     Args:
       function: maps arrays with leading axis B to a pytree of such arrays, row by row.
-      batch: an array with leading axis B, whose sharding decides.
+      batch: an array with leading axis B.
       *others: further ones, or None.
 
     Returns:
-      what the function returns, sharded like ``batch`` along the leading axis.
+      what the function returns, sharded along the leading axis like the first array that is.
     """
-    sharding = jax.typeof(batch).sharding
-    axes = next(iter(sharding.spec), None)
-    if axes is None or axes is PartitionSpec.UNCONSTRAINED:
+    shardings = [jax.typeof(x).sharding for x in (batch, *others) if x is not None]
+    explicit = [sharding for sharding in shardings if sharding.mesh.explicit_axes]
+    if not explicit:
         return function(batch, *others)
+    sharding = explicit[0]
+    axes = next((axes for axes in (next(iter(one.spec), None) for one in explicit) if axes is not None), None)
     spec = PartitionSpec(axes)
-    inputs = [None if x is None else jax.sharding.reshard(x, jax.NamedSharding(sharding.mesh, spec))
-              for x in (batch, *others)]  # fmt: skip
-    return jax.shard_map(function, mesh=sharding.mesh, in_specs=spec, out_specs=spec)(*inputs)
+    inputs = [
+        x if x is None else jax.sharding.reshard(x, jax.NamedSharding(sharding.mesh, spec)) for x in (batch, *others)
+    ]
+    names = set(sharding.mesh.explicit_axes)
+    return jax.shard_map(function, mesh=sharding.mesh, in_specs=spec, out_specs=spec, axis_names=names)(*inputs)

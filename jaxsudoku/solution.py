@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import math
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
@@ -88,7 +89,7 @@ def _ended(grids: Any, status: np.ndarray) -> str:
     names = {int(known): known.name for known in Status}
     found = [(names.get(value, f"status {value}"), count) for value, count in _tally(status)]
     shape = np.shape(grids)
-    cells = f" of {shape[-1]} cells" if shape else ""
+    cells = f" of {math.prod(shape[status.ndim :])} cells" if shape else ""
     if not status.ndim:
         return f"1 puzzle{cells}: {found[0][0]}"
     ended = ", ".join(f"{count:,} {name}" for name, count in found)

@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import classic, exact, filling, population, search
@@ -71,7 +72,7 @@ class Solver:
 
 def judge(puzzles: Array, solution: Solution, board: Board | None = None) -> Solution:
     """The solution, but UNSOLVED where a grid claimed as solved breaks a rule or a given; zeros where unsolved."""
-    board, _ = board_of_grids(puzzles.shape, board)
+    board, _ = board_of_grids(np.shape(puzzles), board)
     size = puzzles.shape[0]
     if not size:
         return solution

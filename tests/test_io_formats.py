@@ -445,3 +445,14 @@ def test_grades_are_ranges_of_ratings():
         np.testing.assert_array_equal(inside, grade(eighths) == number)
         assert js.generation.GenerateConfig(rating=name).rating == (low, high)
     assert grade_range("Very_Hard") == grade_range("very-hard") == grade_range("very hard") == (10, 49.875)
+
+
+def test_a_number_in_the_column_board_is_a_side_where_another_row_names_a_board(tmp_path):
+    path = tmp_path / "boards.csv"
+    path.write_text("puzzle,board\n1...............,diagonal-4\n.2..............,4\n..3.............,diagonal-4\n")
+    (chunk,) = read_chunks(path, Board.diagonal(4))
+    assert chunk.good.tolist() == [True, False, True]
+    assert "a puzzle of the board 4" in chunk.errors[0].cause
+    path.write_text("puzzle,board\n1...............,4\n.2..............,17\n")  # serial numbers
+    (chunk,) = read_chunks(path, Board.diagonal(4))
+    assert chunk.good.all()

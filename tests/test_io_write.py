@@ -575,3 +575,25 @@ def test_a_truncated_input_keeps_the_answers_before(tmp_path):
     assert 0 < len((tmp_path / "out.txt").read_text().splitlines()) < 400
     run(tmp_path / "out.txt", data, resume=True)
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 400
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.csv"])
+def test_answers_for_another_board_are_not_gone_on_with(tmp_path, name):
+    """A grid that keeps the givens and breaks a rule of the board is no answer."""
+    path, board = tmp_path / name, Board.classic(4)
+    puzzles = np.zeros((2, 16), np.uint8)
+    puzzles[:, 0] = 1
+    grid = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1], np.uint8)
+    chunk = Chunk(puzzles, np.ones(2, bool), np.arange(1, 3), (), {})
+    solved = Solution(np.stack([grid, grid]), np.full(2, Status.SOLVED, np.int8), np.ones(2, np.int32))
+    with open_output(path, board) as sink:
+        sink.write(chunk, solved)
+    with open_output(path, board, resume=True) as sink:
+        assert list(sink.remaining([chunk])) == []
+    before = path.read_bytes()
+    with (
+        open_output(path, Board.diagonal(4), resume=True) as sink,
+        pytest.raises(ResumeError, match="is not to the puzzle"),
+    ):
+        list(sink.remaining([chunk]))
+    assert path.read_bytes() == before

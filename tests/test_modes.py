@@ -201,6 +201,7 @@ found = {
     "shard_map, restarts": jax.jit(mapped(restarting, automatic), compiler_options=options)(puzzles),
     "explicit": jax.jit(search, compiler_options=options)(on(mesh, "batch")),
     "explicit, cells": jax.jit(search, compiler_options=options)(on(square, "rows", "columns")),
+    "explicit, replicated": jax.jit(search, compiler_options=options)(on(mesh)),
     "automatic": jax.jit(search, compiler_options=options)(on(automatic, "batch")),
 }
 print(json.dumps({
@@ -286,3 +287,35 @@ def test_lanes_and_batch_axes_are_asked_for():
     planes = js.planes.grids_to_planes(np.zeros((32, 16), np.uint8)).candidates
     with pytest.raises(TypeError, match="board must be a Board, not Array"):
         js.propagate(planes, planes)
+
+
+def test_moves_of_any_integer_type():
+    """On 9x9 digit * cells + cell is beyond the types that digits have."""
+    state = js.env.root(js.load("9x9-hard")[:8], rules="naked")
+    action = np.asarray(js.env.legal(state)).shape[1] - 1 - np.asarray(js.env.legal(state))[:, ::-1].argmax(axis=1)
+    expected = js.env.step(state, action.astype(np.int32), rules="naked")
+    assert (action >= 4).any() and not expected.dead.all()
+    for dtype in (np.uint8, np.int8, np.int16, np.uint32):
+        assert_equal(js.env.step(state, action.astype(dtype), rules="naked"), expected)
+    with pytest.raises(ValueError, match="action of dtype float32; it must be of integers"):
+        js.env.step(state, action.astype(np.float32))
+
+
+def test_no_positions():
+    state = js.env.root(np.zeros((0, 16), np.uint8))
+    assert js.env.step(state, np.zeros(0, np.int32), FOUR).dead.shape == (0,)
+    assert js.env.observe(state, FOUR).shape == (0, 4, 16)
+    with pytest.raises(ValueError, match="0 lanes; planes hold 32 lanes in a word, so pad the batch to 32"):
+        js.planes.grids_to_planes(np.zeros((0, 16), np.uint8))
+
+
+@pytest.mark.parametrize("name", ["limit", "budget", "restart"])
+def test_numbers_beyond_32_bits_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} must be at most 2147483647, not 1099511627776"):
+        exact.search(PUZZLES, FOUR, **{name: 1 << 40})
+
+
+def test_a_board_in_the_place_of_the_data_is_told():
+    for function in (exact.search, js.propagate, js.is_valid, js.env.root, js.planes.grids_to_cubes):
+        with pytest.raises(TypeError, match="the data come first and the board second"):
+            function(FOUR, PUZZLES)

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board
+from jaxsudoku.settings import MOST
 from jaxsudoku.suggestions import did_you_mean
 
 
@@ -24,7 +25,7 @@ def board(name: str) -> Board:
 
 
 def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
-    """A whole number from ``lowest`` on, and less than ``below`` if that is named."""
+    """A whole number from ``lowest`` on, and less than ``below`` if that is named, else at most what an int32 holds."""
 
     def convert(text: str) -> int:
         try:
@@ -34,6 +35,8 @@ def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
         if number < lowest or (below is not None and number >= below):
             limits = f"at least {lowest}" if below is None else f"between {lowest} and {below - 1}"
             raise argparse.ArgumentTypeError(f"must be {limits}, not {number}")
+        if below is None and number > MOST:
+            raise argparse.ArgumentTypeError(f"must be at most {MOST}, not {number}")
         return number
 
     return convert

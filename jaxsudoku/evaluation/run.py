@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from jaxsudoku import cache, driver, solvers
 from jaxsudoku.batches import Engine, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.keys import as_key
-from jaxsudoku.networks import Network, check_network
+from jaxsudoku.networks import Network, check_network, load_network
 from jaxsudoku.planes import GROUP
 from jaxsudoku.progress import Screen, bar
 from jaxsudoku.propagation import RULES
@@ -42,7 +43,7 @@ Progress = Callable[[str, int, int], None]
 
 @cache.kept()
 def evaluate(
-    network: Network,
+    network: Network | str | os.PathLike[str],
     puzzles: Any,
     board: Board | None = None,
     *,
@@ -61,7 +62,7 @@ def evaluate(
     Puzzles without exactly one solution are left out; the report tells how many, and why.
 
     Args:
-      network: the network.
+      network: the network, or the name or path of one's weights.
       puzzles: uint8[N, cells] (or any integers), 0 = empty.
       board: the board; by default the network's.
       solutions: uint8[N, cells], zeros where a solution isn't known; those that are known are compared with what the
@@ -99,6 +100,8 @@ def evaluate(
     for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
         if number is not None and number < lowest:
             raise ValueError(f"{name} must be at least {lowest}, not {number}")
+    if isinstance(network, str | os.PathLike):
+        network = load_network(network, board)
     grids, board = as_puzzles(puzzles, board or network.board)
     if board != network.board:
         raise ValueError(f"a network for {network.board} can't be evaluated on {board}")

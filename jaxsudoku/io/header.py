@@ -134,14 +134,17 @@ class BoardCheck:
 
     def checked(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The chunks of a table, in which records whose column ``board`` names another board are malformed."""
+        boards = False
         for chunk in chunks:
             values = chunk.extras.get(BOARD_COLUMN)
             if values is None:
                 yield chunk
                 continue
+            # numbers are sides where another row names a board in words, else they may number anything
+            boards = boards or any(board_in_column(value) is not None for value in values)
             causes = {}
             for row, value in enumerate(values):
-                named = board_in_column(value)
+                named = board_in_column(value) or (str(value).strip() if boards else None)
                 if chunk.good[row] and named is not None and (other := self._other(named)) is not None:
                     causes[row] = f"a puzzle of the board {named} ({other}), not of {self._board}"
             yield chunk.refused(causes, self._name) if causes else chunk

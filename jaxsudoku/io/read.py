@@ -213,7 +213,10 @@ def parse(text: str, board: Board | None = None) -> np.ndarray:
 
     Raises:
       ValueError: the text is malformed, names another board, or holds no puzzle or several.
+      TypeError: it is no text.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"parse reads the text of one puzzle, not a {type(text).__name__}")
     data = text.encode(errors="surrogateescape")
     if board is None and _header_of(data, None).board is None:
         board = _board_of(_side_of(data))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..board import Board
 from .cells import Malformed, decode_text
 from .chunk import Chunk
 from .format import COLUMNS, NO_GRID, NUMBERS
@@ -100,31 +101,37 @@ def check_columns(path: str, header: tuple[str, ...], columns: tuple[str, ...]) 
         raise ResumeError(f"{path}: the columns are {', '.join(header)}, and should begin with {', '.join(columns)}")
 
 
-def check_answers(path: str, found: Recovered, chunk: Chunk, side: int) -> None:
-    """Compares those samples that answer a puzzle of the chunk with it.
+def check_answers(path: str, found: Recovered, chunk: Chunk, board: Board) -> None:
+    """Compares those samples that answer a puzzle of the chunk with it, and with the rules of the board.
 
     Raises:
       ResumeError: one of them is no answer to its puzzle.
     """
     for index, fields in found.samples.items():
         row = index - chunk.start
-        if 0 <= row < len(chunk) and not _answers(fields, chunk.grids[row], bool(chunk.good[row]), side):
+        if 0 <= row < len(chunk) and not _answers(fields, chunk.grids[row], bool(chunk.good[row]), board):
             where = f"line {chunk.lines[row]} of the input"
             raise ResumeError(
                 f"{path}: answer {index + 1} is not to the puzzle on {where}; the output is left as it is"
             )
 
 
-def _answers(fields: list[str], puzzle: np.ndarray, good: bool, side: int) -> bool:
-    # A record repeats the puzzle; a line of text has the solution only, which must keep the givens.
-    text = fields[0].encode()
-    if text == NO_GRID:
-        return len(fields) == 1 or not good
+def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) -> bool:
+    # A record repeats the puzzle before the solution; a line of text has the solution only, which must keep the givens.
+    known = [field.encode() for field in fields[:2] if field]  # of Parquet the puzzle alone is sampled
     try:
-        grid = decode_text(text, side)
+        grids = [None if text == NO_GRID else decode_text(text, board.side) for text in known]
     except Malformed:
         return False
-    return good and bool(np.array_equal(grid, puzzle) if len(fields) > 1 else (grid == puzzle)[puzzle != 0].all())
+    if len(fields) > 1 and not (np.array_equal(grids[0], puzzle) if grids[0] is not None and good else not good):
+        return False
+    solution = None if len(known) < len(fields[:2]) else grids[-1]
+    if solution is None:
+        return True
+    keeps = bool((solution == puzzle)[puzzle != 0].all())
+    return (
+        good and keeps and all(len(set(solution[list(house)].tolist()) - {0}) == board.side for house in board.houses)
+    )
 
 
 def _may_begin(rest: bytes, kind: str, header: tuple[str, ...]) -> bool:

@@ -33,7 +33,8 @@ class SolutionWriter(abc.ABC):
 
     def __init__(self, name: str, board: Board, columns: tuple[str, ...], output: LineFile | PartsFile) -> None:
         self.done = output.found.done
-        self._name, self._side, self._columns, self._found = name, board.side, columns, output.found
+        self._board, self._side = board, board.side
+        self._name, self._columns, self._found = name, columns, output.found
         self._next = output.found.done
         self._output = output
         if self._found.header:
@@ -55,7 +56,7 @@ class SolutionWriter(abc.ABC):
         count = 0
         for chunk in chunks:
             count = chunk.start + len(chunk)
-            check_answers(self._name, self._found, chunk, self._side)
+            check_answers(self._name, self._found, chunk, self._board)
             if count > self.done:
                 yield chunk[max(0, self.done - chunk.start) :]
         if count < self.done:

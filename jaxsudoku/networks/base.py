@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.export
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array
@@ -44,6 +45,9 @@ class Outputs(NamedTuple):
 
     policy: Array
     value: Array
+
+
+jax.export.register_namedtuple_serialization(Outputs, serialized_name="jaxsudoku.networks.Outputs")
 
 
 def masked_logits(logits: Array, present: Array) -> Array:
