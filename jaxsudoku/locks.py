@@ -11,7 +11,6 @@ import contextlib
 import datetime
 import errno
 import os
-import socket
 import sys
 import weakref
 from types import TracebackType
@@ -157,6 +156,8 @@ def _describe(file: int) -> None:
     since = datetime.datetime.now().astimezone().isoformat(" ", "seconds")
     os.ftruncate(file, 0)
     os.lseek(file, 0, os.SEEK_SET)
+    import socket  # which takes time that commands without outputs need not wait
+
     os.write(file, _MARK + f"process {os.getpid()} on {socket.gethostname()}, since {since},\n".encode())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -13,6 +12,8 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
       name: the unknown name.
       known: the names that there are.
     """
+    import difflib  # which is needed for errors alone
+
     names = {other.lower(): other for other in known}
     close = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.6)
     return f"; did you mean {names[close[0]]!r}?" if close else ""

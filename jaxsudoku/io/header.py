@@ -17,11 +17,12 @@ from .chunk import Chunk, PuzzleFileError
 #: The column of a table that names the board of its puzzles.
 BOARD_COLUMN = "board"
 
-_COMMENT = re.compile(rb"#[ \t]*([a-z][a-z ]*?)[ \t]*:[ \t]*(.*)")
-_BOARD_COMMENT = re.compile(rb"^#[ \t]*board[ \t]*:[ \t]*(.*)", re.MULTILINE)
+# Patterns are compiled when they are first used, which takes as long as loading this package.
+_COMMENT = rb"#[ \t]*([a-z][a-z ]*?)[ \t]*:[ \t]*(.*)"
+_BOARD_COMMENT = rb"(?m)^#[ \t]*board[ \t]*:[ \t]*(.*)"
 #: Names in a column that are boards. Numbers are not, as they may number anything, nor is 9x9, which may be a size.
-_BOARD_NAME = re.compile(r"(classic|diagonal|windoku)(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*")
-_PROPER = re.compile(r"\b(minimal|unique|proper)\b")
+_BOARD_NAME = r"(classic|diagonal|windoku)(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*"
+_PROPER = r"\b(minimal|unique|proper)\b"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Header:
     @property
     def unique(self) -> bool:
         """Whether it says that each puzzle has exactly one solution, as minimal puzzles have."""
-        return self.about.get("solutions") == "1" or bool(_PROPER.search(self.about.get("puzzles", "")))
+        return self.about.get("solutions") == "1" or bool(re.search(_PROPER, self.about.get("puzzles", "")))
 
 
 def read_header(head: bytes) -> Header:
@@ -51,7 +52,7 @@ def read_header(head: bytes) -> Header:
     for number, line in enumerate(head.split(b"\n"), start=1):
         if line.strip() and not line.startswith(b"#"):
             break
-        if match := _COMMENT.match(line.rstrip()):
+        if match := re.match(_COMMENT, line.rstrip()):
             keyword, text = (part.decode(errors="replace") for part in match.groups())
             if keyword not in about:
                 about[keyword] = text
@@ -62,7 +63,7 @@ def read_header(head: bytes) -> Header:
 def board_in_column(value: object) -> str | None:
     """The board that a value of the column ``board`` names, None where it is no name of a board."""
     text = str(value).strip()
-    return text if _BOARD_NAME.fullmatch(text) else None
+    return text if re.fullmatch(_BOARD_NAME, text) else None
 
 
 def header_lines(board: Board) -> bytes:
@@ -124,7 +125,7 @@ class BoardCheck:
           line: number of the first one.
         """
         if b"#" in block and b"board" in block:  # the first is found in a tenth of the time
-            for match in _BOARD_COMMENT.finditer(block):
+            for match in re.finditer(_BOARD_COMMENT, block):
                 named = match[1].decode(errors="replace").strip()
                 if (other := self._other(named)) is not None:
                     at = line + block.count(b"\n", 0, match.start())
