@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import itertools
@@ -20,8 +19,8 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import batches, datasets
-from jaxsudoku.cli import main, making
-from jaxsudoku.cli.stop import Stop
+from jaxsudoku.cli import main
+from jaxsudoku.cli.stop import Stop, resumable
 from jaxsudoku.generation import Generator
 from jaxsudoku.io import TableWriter
 
@@ -191,9 +190,8 @@ def test_a_table_of_other_columns_is_not_gone_on_with(capsys, tmp_path):
 
 def test_whoever_stops_a_run_is_told_how_to_go_on(tmp_path):
     argv = ["generate", "180", "--output", "made.csv", "--force"]
-    args = argparse.Namespace(output="made.csv", argv=argv)
     sink = TableWriter(str(tmp_path / "made.csv"), {"puzzle": object})
-    with pytest.raises(Stop) as caught, making._resumable(args, sink):
+    with pytest.raises(Stop) as caught, resumable("made.csv", argv, sink):
         raise Stop(signal.SIGINT)
     command = "jaxsudoku generate 180 --output made.csv --resume"
     assert caught.value.advice == f"made.csv is whole as far as it goes; to go on: {command}"

@@ -25,7 +25,7 @@ from .history import HistoryWriter
 from .inputs import opened
 from .progress import share_read, started
 from .report import BadLines, Summary, device_of
-from .stop import Signals, Stop, go_on
+from .stop import Signals, resumable
 from .uniqueness import Uniqueness
 
 #: What may become of a line of ``solve``'s input, in the order of the summary.
@@ -49,15 +49,8 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
                 source=args.input,
                 numbers=args.numbers,
             )
-        try:
-            with history:
-                return _answer(args, puzzles, sink, signals, began, shared, history)
-        except Stop as stop:
-            if args.output != "-":
-                stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on(args.argv)}"
-            raise
-        finally:
-            sink.abandon()
+        with resumable(args.output, args.argv, sink), history:
+            return _answer(args, puzzles, sink, signals, began, shared, history)
 
 
 def count(args: argparse.Namespace, signals: Signals, began: float) -> int:

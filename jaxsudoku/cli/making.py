@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import contextlib
 import functools
 import itertools
 import json
@@ -40,7 +39,7 @@ from .files import named
 from .inputs import opened, read_all
 from .progress import share_read, started
 from .report import BadLines, counted, device_of, listed, versions
-from .stop import Signals, Stop, go_on
+from .stop import Signals, Stop, go_on, resumable
 
 if TYPE_CHECKING:
     from jaxsudoku.generation import Generator
@@ -65,7 +64,7 @@ def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     with as_usage():
         generator = Generator(args.seed, args.board, GenerateConfig(**_wishes(args)), args.batch_size)
         sink = _table(args, columns)
-    with _resumable(args, sink):
+    with resumable(args.output, args.argv, sink):
         _check_made(args, sink, generator)
         return _generate(args, sink, generator, screen, signals, began)
 
@@ -112,19 +111,6 @@ def _table(args: argparse.Namespace, columns: Mapping[str, Any], source: str | N
         args.output, columns, kind=args.format or _kind(args.output), force=args.force, resume=args.resume,
         source=source, heading=header_lines(args.board),
     )  # fmt: skip
-
-
-@contextlib.contextmanager
-def _resumable(args: argparse.Namespace, sink: TableWriter) -> Iterator[None]:
-    """Tells how to go on if the block is stopped, and lets go of the output in any case."""
-    try:
-        yield
-    except Stop as stop:
-        if args.output != "-":
-            stop.advice = f"{args.output} is whole as far as it goes; to go on: {go_on(args.argv)}"
-        raise
-    finally:
-        sink.abandon()
 
 
 def _check_made(args: argparse.Namespace, sink: TableWriter, generator: Generator) -> None:
@@ -206,7 +192,7 @@ def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         columns = {**_RATED, **dict.fromkeys(extras, object)}
         with as_usage():
             sink = _table(args, columns, args.input)
-        with _resumable(args, sink):
+        with resumable(args.output, args.argv, sink):
             readable = itertools.chain([first] if first is not None else [], readable)
             return _rate(args, sink, extras, readable, failure, signals, began, share_read(puzzles.stream))
 

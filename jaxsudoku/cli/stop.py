@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -71,6 +71,32 @@ class Signals:
         for caught in self._before:
             signal.signal(caught, signal.SIG_DFL)
         raise Stop(number)
+
+
+class Abandonable(Protocol):
+    """An output that can be left as it is, to be resumed."""
+
+    def abandon(self) -> None:
+        """Closes it; does nothing after it is finished."""
+
+
+@contextlib.contextmanager
+def resumable(output: str, argv: Sequence[str], sink: Abandonable) -> Iterator[None]:
+    """A block whose output is closed at its end in any case; a ``Stop`` gets the command that resumes it.
+
+    Args:
+      output: the output's name, ``-`` for the standard output, which can't be resumed.
+      argv: the arguments of the command.
+      sink: the output.
+    """
+    try:
+        yield
+    except Stop as stop:
+        if output != "-":
+            stop.advice = f"{output} is whole as far as it goes; to go on: {go_on(argv)}"
+        raise
+    finally:
+        sink.abandon()
 
 
 def go_on(argv: Sequence[str]) -> str:
