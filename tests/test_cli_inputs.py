@@ -230,3 +230,14 @@ def test_misspelt_names(capsys, argv, meant):
 def test_a_grade_as_rating():
     rating = flags.parse(["generate", "5", "--rating", "very-hard"]).rating
     assert GenerateConfig(rating=rating).rating == (10, 49.875)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("in.csv", "# sets\nquizzes;id\n1...............;7\n"), ("in.jsonl", '{"quizzes": "1..."}\n')]
+)
+def test_a_missing_column_is_known_before_the_output_is_made(capsys, tmp_path, name, text):
+    path, out = tmp_path / name, tmp_path / "out.csv"
+    path.write_text(text)
+    assert main(["solve", str(path), "--board", "4", "--column", "quizes", "--output", str(out)]) == 1
+    assert "did you mean 'quizzes'?" in capsys.readouterr().err
+    assert not out.exists()

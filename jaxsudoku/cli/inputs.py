@@ -47,6 +47,7 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
             if isinstance(source, str):
                 source = stack.enter_context(open_input(source))
             puzzles = stack.enter_context(open_puzzles(source, board, column=args.column))
+        puzzles.check_columns()  # before an output is made, which would be left empty
         args.board = puzzles.board
         args.claimed = puzzles.unique and not isinstance(source, _Named)
         yield puzzles

@@ -67,6 +67,21 @@ class PuzzleFile:
         """The puzzles, to be taken once; arguments, result and errors as in ``read_chunks``."""
         return _rechunk(self._read(keep), chunk_size, skip)
 
+    def check_columns(self) -> None:
+        """Finds out now, rather than when puzzles are taken, whether a table in text has a column of puzzles.
+
+        Raises:
+          PuzzleFileError: it has none.
+        """
+        first = next(iter(_content(self._head, 1)), None)
+        if self._failure is not None or first is None or first.count(b'"') % 2:  # a quoted name may have several lines
+            return
+        side, name = self.board.side, self.name
+        above = self._head[: self._head.index(first) + len(first)] + b"\n"  # with the comments, for the line's number
+        reader = _reader_of(self._head, side, name, (), self._column)
+        for _ in reader(iter([above]), side, name, BoardCheck(self.board, name)):
+            pass
+
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
         if self._failure is not None:
             raise self._failure
