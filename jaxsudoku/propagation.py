@@ -120,10 +120,7 @@ def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
     board = board_of_planes(np.shape(digits), board)
     view = _view(board, digits)
 
-    def twos(planes: Sequence[Array]) -> Array:
-        return ones_and_twos(planes)[1]
-
-    repeated = [twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, digits, twos)
+    repeated = [_twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, digits, _twos)
     return any_of([_over_all(any_of, fold) for fold in fence(repeated)])
 
 
@@ -138,6 +135,12 @@ def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> A
     placed = fence(view & any_of(sole))
     taken = _fold_and_spread(placed, (_CELL, *houses), any_of)
     taken += _spread_tables(board, placed.reshape(planes.shape), any_of)
+    if not _has_boxes(board):
+        # Two digits that must take one cell, or a digit that must take two cells of a house, are taken away, so that
+        # the contradiction shows at once. With boxes it soon does anyway, and this is not worth its time.
+        clashing = _fold_and_spread(placed, (_CELL, *houses), _twos)
+        clashing += _spread_tables(board, placed.reshape(planes.shape), _twos)
+        placed = fence(placed & ~any_of(clashing))
     return fence(placed | (view & ~any_of(taken))).reshape(planes.shape)
 
 
@@ -226,6 +229,11 @@ def _fold_and_spread(view: Array, families: Sequence[tuple[int, ...]], fold: Fol
     """For each family of houses, given by its axes, what its fold says, on every member."""
     folded = fence([fold(slices(view, axes)) for axes in families])
     return [_spread(values, axes, view.shape) for values, axes in zip(folded, families, strict=True)]
+
+
+def _twos(planes: Sequence[Array]) -> Array:
+    """Where at least two of the planes are set."""
+    return ones_and_twos(planes)[1]
 
 
 def _over_all(fold: Fold, planes: Array) -> Array:
