@@ -7,6 +7,7 @@ import shutil
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 
 #: A caller's report of progress: how much is done, and how much there is.
@@ -53,6 +54,7 @@ class Screen:
             if now or self._changed - self._last >= _PAUSE:
                 self._draw()
             if self._stopped is None:
+                _shown.add(self)
                 self._stopped = threading.Event()
                 threading.Thread(target=self._tick, args=(self._stopped,), daemon=True).start()
 
@@ -62,6 +64,7 @@ class Screen:
             if self._stopped is not None:
                 self._stopped.set()
                 self._stopped = None
+                _shown.discard(self)
             self._text = ""
             if self._width:
                 print(f"\r{'':<{self._width}}\r", end="", file=sys.stderr, flush=True)
@@ -86,6 +89,16 @@ class Screen:
             print(text, file=sys.stderr, flush=True)
             self._wait = min(2 * self._wait, _LAST_LINE)
             self._next_line = self._last + self._wait
+
+
+#: Screens that show a progress, whose threads tick.
+_shown: weakref.WeakSet[Screen] = weakref.WeakSet()
+
+
+def clear_screens() -> None:
+    """Takes every progress off, as when a command ends early."""
+    for screen in list(_shown):
+        screen.clear()
 
 
 class Meter:

@@ -144,3 +144,12 @@ def test_a_short_stretch_runs_the_same_program():
     compiled = batches._compile.cache_info().misses
     np.testing.assert_array_equal(generator.make(5, 3).puzzles, whole.puzzles[5:8])
     assert batches._compile.cache_info().misses == compiled
+
+
+def test_a_progress_that_nobody_took_off_is_cleared():
+    """A command that ends early leaves no thread that prints into what follows."""
+    screen = progress.Screen(bar=True)
+    screen.show("working")
+    assert screen._stopped is not None
+    progress.clear_screens()
+    assert screen._stopped is None and not progress._shown

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from jaxsudoku.io import PuzzleFileError, ResumeError
+from jaxsudoku.progress import clear_screens
 
 from . import flags, streams
 from .failure import UsageError, described
@@ -46,7 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise SystemExit(_flushed(int(stop.code or 0))) from None
             args.argv = arguments
             try:
-                code = _command(args, signals, began)
+                try:
+                    code = _command(args, signals, began)
+                finally:
+                    clear_screens()  # before a message is printed
             except (UsageError, ResumeError, ImportError) as error:
                 print(f"jaxsudoku: error: {error}", file=sys.stderr)
                 code = 2

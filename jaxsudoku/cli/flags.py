@@ -352,7 +352,7 @@ def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = 
         parser.add_argument("input", metavar="INPUT", nargs="+",
                             help=f"{_INPUT_HELP}; several puzzles may be given inline")  # fmt: skip
     else:
-        parser.add_argument("count", metavar="COUNT", type=at_least(1, below=2**32), help="how many puzzles")
+        parser.add_argument("count", metavar="COUNT", type=at_least(1), help="how many puzzles")
     told = "that which the input names, or else 9" if named or reads else "9"
     parser.add_argument("--board", type=board, default=None if named or reads else Board.classic(9), metavar="BOARD",
                         help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), jigsaw: and a "
