@@ -138,9 +138,6 @@ def test_the_neighbourhood_leads_to_fewer_clues_and_higher_ratings():
 
 @pytest.mark.slow
 def test_what_cannot_be_ends_with_what_was_found():
-    with pytest.raises(js.GenerationError, match=r"^0 of 5 puzzles found: 3 attempts .*\(2 clues on 4x4") as caught:
-        generate(0, 5, FOUR, clues=2, attempts=3)
-    assert len(caught.value.found.puzzles) == 0
     with pytest.raises(js.GenerationError, match=r"4 clues on 4x4") as caught:
         generate(0, 400, FOUR, clues=4, attempts=1)
     found = caught.value.found
