@@ -348,6 +348,7 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
 
 
 def _are_texts(puzzles: Any) -> bool:
+    """Whether puzzles are a sequence or an array of texts."""
     if isinstance(puzzles, np.ndarray):
         return puzzles.dtype.kind in "UT" or (
             puzzles.dtype.kind == "O" and all(isinstance(p, str) for p in puzzles.flat)

@@ -67,8 +67,8 @@ jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.e
 def root(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """The positions of puzzles uint8[B, cells], 0 = empty; those with clashing or foreign givens are dead."""
     board, batch = board_of_grids(np.shape(puzzles), board)
-    if len(batch) != 1 or puzzles.ndim != 2:
-        raise ValueError(f"puzzles of shape {puzzles.shape}; they must be [B, {board.cells}]")
+    if len(batch) != 1 or np.ndim(puzzles) != 2:
+        raise ValueError(f"puzzles of shape {np.shape(puzzles)}; they must be [B, {board.cells}]")
     givens = grids_to_planes(_padded(jnp.asarray(puzzles)), board)
     return _first(_settled(board, fence(givens.candidates), rules), len(puzzles))
 
@@ -92,7 +92,7 @@ def step(state: State, action: AnyArray, board: Board | None = None, rules: str 
       the positions after. Of one that was dead or solved, the same.
 
     Raises:
-      ValueError: the state or the action has no batch axis, or fits the board not.
+      ValueError: the state or the action has no batch axis, or does not fit the board.
     """
     board = _board_of_state(state, board)
     action = _integers(state, "action", action)
