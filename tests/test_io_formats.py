@@ -304,6 +304,19 @@ def test_blocks_of_json(monkeypatch):
     assert json_lines.is_json(b' {"a": 1}') and not json_lines.is_json(b"1234")
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (json.dumps([PUZZLE, PUZZLE]), "a JSON array of puzzles; put one puzzle on each line"),
+        (json.dumps([{"puzzle": PUZZLE}]), "a JSON array of puzzles; put one puzzle on each line"),
+        (json.dumps([PUZZLE, PUZZLE], indent=1), "a JSON array of puzzles; put one puzzle on each line"),
+        (json.dumps({"puzzle": PUZZLE, "n": 3}, indent=1), "JSON over several lines; put one object on each line"),
+    ],
+)
+def test_json_of_other_layouts(text, cause):
+    assert f"<input>:1: {cause}" in refusal(text)[0]
+
+
 # ---------------------------------------------------------------------- compressions
 
 
@@ -330,6 +343,10 @@ def test_compressions(name, tmp_path, monkeypatch):
     path.write_bytes(data[:20] + bytes(len(data) - 20))
     with pytest.raises(PuzzleFileError, match=f"puzzles: (damaged|truncated) {name} data"):
         read_puzzles(path, FOUR)
+    path.write_bytes(data + b"something else")
+    with pytest.raises(PuzzleFileError, match=r"puzzles: .*\bpart 2\b") as caught:
+        read_puzzles(path, FOUR)
+    np.testing.assert_array_equal(caught.value.grids, grids)
     assert f"gzip data within {name} data" in refusal(compress(gzip.compress(TEXT.encode())))[0]
     assert f"a Parquet file within {name} data" in refusal(compress(b"PAR1" + bytes(20)))[0]
 

@@ -69,6 +69,7 @@ def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterato
       ImportError: the package for the format is missing.
     """
     decoder = kind.decoder()
+    members = 1
     for piece in pieces:
         while piece:
             if decoder.eof:
@@ -76,13 +77,17 @@ def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterato
                 if not piece:
                     break
                 decoder = kind.decoder()
+                members += 1
             try:
                 yield from filter(None, decoder.feed(piece))
             except decoder.errors as error:
-                raise PuzzleFileError(f"{name}: damaged {kind.name} data ({error})") from error
+                data = f"{kind.name} data"
+                what = f"damaged {data}" if members == 1 else f"part {members} of the {data} is damaged or something else"
+                raise PuzzleFileError(f"{name}: {what} ({error})") from error
             piece = decoder.rest
     if not decoder.eof:
-        raise PuzzleFileError(f"{name}: truncated {kind.name} data: the file ends before its compressed stream does")
+        part = "" if members == 1 else f" (part {members}, or bytes that do not belong to it)"
+        raise PuzzleFileError(f"{name}: truncated {kind.name} data: the file ends before its compressed stream does{part}")
 
 
 def check_suffix(name: str, writable: Collection[str] = ()) -> None:

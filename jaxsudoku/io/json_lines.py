@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .cells import Malformed, check_values, decode_text, wrong_length
-from .chunk import Chunk, LineError
+from .chunk import Chunk, LineError, PuzzleFileError
 from .header import BoardCheck
 from .tables import Dialect, choose_columns
 
@@ -27,7 +27,8 @@ def read_json_lines(
     A puzzle is a text as in any other file, or integers in a flat list or one list a row, 0 or null for a blank.
 
     Raises:
-      PuzzleFileError: the first object has no key of puzzles, or a comment names another board.
+      PuzzleFileError: the first object has no key of puzzles, the file is one array or one object over several lines, or a
+        comment names another board.
     """
     extras: list[str] | None = None
     puzzle = "puzzle"
@@ -38,6 +39,7 @@ def read_json_lines(
         line += block.count(b"\n")
         records = [_object(text) for _, text in texts]
         if extras is None and records:
+            _check_lines(*texts[0], records[0], name)
             keys = list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
             if any(isinstance(record, dict) for record in records):
                 columns = choose_columns(keys, f"{name}:{texts[0][0]}", dialect.keep, dialect.column)
@@ -71,6 +73,17 @@ def flat_cells(value: Any) -> list[Any]:
     if any(isinstance(row, list) for row in value):
         return [cell for row in value for cell in (row if isinstance(row, list) else [row])]
     return list(value)
+
+
+def _check_lines(number: int, text: bytes, record: Any, name: str) -> None:
+    """Raises ``PuzzleFileError`` where the first line shows JSON of another layout than one puzzle a line."""
+    many = isinstance(record, list) and any(
+        isinstance(item, dict) or (isinstance(item, str) and len(item) > 2) for item in record
+    )
+    if many or text.strip() == b"[":
+        raise PuzzleFileError(f"{name}:{number}: a JSON array of puzzles; put one puzzle on each line (jq -c '.[]')")
+    if isinstance(record, Malformed) and text.rstrip().endswith((b"{", b"[", b",", b":")):
+        raise PuzzleFileError(f"{name}:{number}: JSON over several lines; put one object on each line (jq -c .)")
 
 
 def _holds(text: bytes) -> bool:
