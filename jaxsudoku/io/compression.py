@@ -81,13 +81,14 @@ def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterato
             try:
                 yield from filter(None, decoder.feed(piece))
             except decoder.errors as error:
-                data = f"{kind.name} data"
-                what = f"damaged {data}" if members == 1 else f"part {members} of the {data} is damaged or something else"
-                raise PuzzleFileError(f"{name}: {what} ({error})") from error
+                what = "damaged" if members == 1 else f"part {members} is not, or damaged,"
+                raise PuzzleFileError(f"{name}: {what} {kind.name} data ({error})") from error
             piece = decoder.rest
     if not decoder.eof:
-        part = "" if members == 1 else f" (part {members}, or bytes that do not belong to it)"
-        raise PuzzleFileError(f"{name}: truncated {kind.name} data: the file ends before its compressed stream does{part}")
+        part = "" if members == 1 else f"part {members} is not, or "
+        raise PuzzleFileError(
+            f"{name}: {part}truncated {kind.name} data: the file ends before its compressed stream does"
+        )
 
 
 def check_suffix(name: str, writable: Collection[str] = ()) -> None:

@@ -27,8 +27,8 @@ def read_json_lines(
     A puzzle is a text as in any other file, or integers in a flat list or one list a row, 0 or null for a blank.
 
     Raises:
-      PuzzleFileError: the first object has no key of puzzles, the file is one array or one object over several lines, or a
-        comment names another board.
+      PuzzleFileError: the first object has no key of puzzles, the file is one array or has objects over several lines,
+        or a comment names another board.
     """
     extras: list[str] | None = None
     puzzle = "puzzle"
