@@ -130,6 +130,15 @@ def test_shipped_sets_by_name(capsys, folder):
     code, out, err = run(capsys, "solve", "9x9-herd")
     assert (code, out) == (2, "")
     assert "9x9-herd: No such file or directory, nor a set of this name; did you mean '9x9-hard'?" in err
+    code, out, err = run(capsys, "solve", "9x9-insane")
+    assert (code, out) == (2, "")
+    assert "9x9-insane: No such file or directory, nor a set of this name: choose one of 12x12, 16x16," in err
+
+
+def test_a_flag_of_another_solver(capsys):
+    code, out, err = run(capsys, "solve", "4x4", "--solver", "depth-first", "--budget", "10")
+    assert (code, out) == (2, "")
+    assert "the solver depth-first has no --budget; those that do are exact, guided-exact, gumbel" in err
 
 
 def test_the_board_of_a_shipped_set(capsys):

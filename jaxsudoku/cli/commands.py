@@ -107,7 +107,7 @@ def _answer(
     run = Run(engine, screen, bad, signals, totals.told, share_read(puzzles.stream), uniqueness)
     batches = Batches(mark_board(puzzles.chunks(engine.batch_size), args.board), engine)
     if sink.done and not args.quiet:
-        screen.say(f"{args.output}: {sink.done:,} puzzles are answered already")
+        screen.say(f"{args.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
     if (told := solvers.get(solver).told) and not args.quiet:
         fitted = solvers.get(solver).fit(config, args.board, engine.devices[0].platform)
         screen.say(f"{solver}: {told(fitted, args.board)}")

@@ -222,8 +222,21 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _refuse(args: argparse.Namespace, unknown: Sequence[str]) -> None:
     """Ends the program if there are unknown arguments; the sub-command's parser knows what may have been meant."""
-    if unknown:
-        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if not unknown:
+        return
+    if args.command == "solve":
+        from jaxsudoku import solvers
+
+        option = unknown[0].partition("=")[0]
+        field = option.removeprefix("--").replace("-", "_")
+        having = [
+            name
+            for name, solver in solvers.SOLVERS.items()
+            if field in {known.name for known in dataclasses.fields(solver.config)}
+        ]
+        if having:
+            args.parser.error(f"the solver {args.solver} has no {option}; those that do are {', '.join(having)}")
+    args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
 
 
 def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:

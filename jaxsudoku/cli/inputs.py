@@ -25,6 +25,8 @@ INLINE = "<command line>"
 
 #: Characters of the shortest text that is taken for a puzzle, perhaps one cut short.
 _SHORTEST = 8
+#: A word that is like the names of sets, such as 9x9-insane.
+_SET_NAME = re.compile(r"\w+x\d+(-[\w-]+)?")
 _DIGITS = re.compile(r"[\d.*_-]+")
 _CELL = re.compile(r"\d{1,2}|[.*_-]")
 
@@ -83,7 +85,10 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
     elif name in shipped.names():
         return _Named(shipped.read(name), name), name, board
     elif not _is_puzzle(name):
-        if hint := did_you_mean(name, shipped.names()):
+        hint = did_you_mean(name, shipped.names())
+        if not hint and _SET_NAME.fullmatch(name):
+            hint = f": choose one of {', '.join(shipped.names())}"
+        if hint:
             raise UsageError(f"{name}: No such file or directory, nor a set of this name{hint}")
         return name, name, board  # to fail as any missing file does
     grids = [_parsed(text, board) for text in given]

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 _MADE = {"puzzle": object, "solution": object, "clues": np.int32, "rating": np.float32}
 _RATED = {"puzzle": object, "clues": np.int32, "rating": np.float32, "rules": object}
 
+#: Puzzles that are rated again before a table of ratings is gone on with.
+_RATED_AGAIN = 8
+
 
 def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Generates puzzles into a table; the exit status."""
@@ -217,10 +220,15 @@ def _rate(
     words = np.array([*RULES, "search"], object)
     clock, meter = _Clock(), Meter()
     screen.show("rating ...", now=True)
+
+    def ratings_of(chunk: Chunk) -> np.ndarray:
+        grids = np.where(chunk.good[:, None], chunk.grids, np.uint8(255))
+        return rated(grids, args.board, key=args.seed, searches=args.searches)
+
     with sink:
-        for chunk in _unrated(args, sink, chunks, failure):
+        for chunk in _unrated(args, sink, chunks, failure, ratings_of):
             grids = np.where(chunk.good[:, None], chunk.grids, np.uint8(255))
-            ratings = rated(grids, args.board, key=args.seed, searches=args.searches)
+            ratings = ratings_of(chunk)
             rules = words[weakest_rules(grids, args.board)]
             rules[np.isnan(ratings)] = ""  # no solution, several, or no puzzle
             with signals.held():
@@ -244,20 +252,43 @@ def _rate(
 
 
 def _unrated(
-    args: argparse.Namespace, sink: TableWriter, chunks: Iterator[Chunk], failure: list[str]
+    args: argparse.Namespace,
+    sink: TableWriter,
+    chunks: Iterator[Chunk],
+    failure: list[str],
+    ratings_of: Callable[[Chunk], np.ndarray],
 ) -> Iterator[Chunk]:
-    """The puzzles that the output lacks; raises ResumeError where it has those of another input, and more than this."""
+    """The puzzles that the output lacks.
+
+    Raises:
+      ResumeError: it has those of another input, more than there are, or other ratings than these flags give.
+    """
     count = 0
     for chunk in chunks:
         count = chunk.start + len(chunk)
         if chunk.start < sink.done:
             sink.check(chunk.start, grid_column(chunk.grids, args.board, ~chunk.good))
+            if chunk.start == 0:
+                _check_rated(args, sink, chunk[: min(_RATED_AGAIN, sink.done)], ratings_of)
         if count > sink.done:
             yield chunk[max(0, sink.done - chunk.start) :]
     if count < sink.done and not failure:  # an input that breaks off early may seem too short
         raise ResumeError(
             f"{args.output}: has {sink.done} puzzles, the input only {count}; the output is left as it is"
         )
+
+
+def _check_rated(
+    args: argparse.Namespace, sink: TableWriter, chunk: Chunk, ratings_of: Callable[[Chunk], np.ndarray]
+) -> None:
+    """Rates the first puzzles that an earlier run left again, to see that the seed and the searches are the same."""
+    for row, rating in enumerate(ratings_of(chunk).tolist()):
+        there = float(sink.kept[row].get("rating") or "nan")  # text has puzzles alone
+        if "rating" in sink.kept[row] and not np.isclose(there, rating, rtol=1e-4, equal_nan=True):
+            raise ResumeError(
+                f"{args.output}: puzzle {row + 1} is rated {there:.6g}, and by --seed {args.seed} --searches "
+                f"{args.searches} it is {rating:.6g}; the output is left as it is"
+            )
 
 
 def _readable(chunks: Iterator[Any], failure: list[str]) -> Iterator[Any]:

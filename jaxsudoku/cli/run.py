@@ -142,6 +142,7 @@ class Run:
             clock = Tally()
             self._compile(len(first.whole))
             self.compile_seconds, self.tally = clock.seconds, Tally()
+            self.screen.show("solving ...", now=True)
             for part, answers in self._solved(itertools.chain([first], parts), first.number):
                 skipped = len(part.whole) - len(part.asked)
                 asked = _rows(answers, skipped)

@@ -43,7 +43,7 @@ def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
 
 
 def bounds(kind: type) -> Callable[[str], Any]:
-    """A range "A:B" as a pair, None for an end that is left out; one number as itself."""
+    """A range "A:B" as a pair, None for an end that is left out; of integers also one number, as itself."""
 
     def convert(text: str) -> Any:
         try:
@@ -52,9 +52,10 @@ def bounds(kind: type) -> Callable[[str], Any]:
             ends = []
         if len(ends) == 2 and text != ":":
             return tuple(ends)
-        if len(ends) == 1 and ends[0] is not None:
-            return ends[0] if kind is int else (ends[0], ends[0])
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor a range such as 20:30, 20: or :30")
+        if len(ends) == 1 and ends[0] is not None and kind is int:
+            return ends[0]
+        what = "neither a number nor a range" if kind is int else "no range"
+        raise argparse.ArgumentTypeError(f"{text!r} is {what} such as 20:30, 20: or :30")
 
     return convert
 

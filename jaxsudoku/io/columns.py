@@ -40,8 +40,8 @@ class TableWriter:
 
     Attributes:
       done: number of rows that were kept, 0 unless resuming.
-      kept: the first column of the first and the last ``TABLE_SAMPLE`` of them at least, by number: what is to be
-        written is to be compared with it.
+      kept: the first and the last ``TABLE_SAMPLE`` of them at least, by number, each a dict of texts by column, to be
+        compared with what is to be written; of Parquet only puzzles, solutions and ratings, of text only puzzles.
 
     Raises:
       FileExistsError: the output exists and is neither to be replaced nor to be resumed, or a file that is not ours has
@@ -86,7 +86,7 @@ class TableWriter:
             )  # fmt: skip
         found = self._output.found
         self.done = self._next = found.done
-        self.kept = {at: fields[0] for at, fields in found.samples.items()}
+        self.kept = {at: dict(zip(columns, fields, strict=False)) for at, fields in found.samples.items()}
         if found.header not in ((), names):
             self._output.close()
             raise ResumeError(f"{target}: the columns are {', '.join(found.header)}, and should be {', '.join(names)}")
@@ -132,7 +132,7 @@ class TableWriter:
           ResumeError: they differ. Nothing was changed in the output.
         """
         for number, puzzle in enumerate(puzzles, first):
-            if self.kept.get(number, puzzle) != puzzle:
+            if number in self.kept and self.kept[number]["puzzle"] != puzzle:
                 raise ResumeError(f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is")
 
     def abandon(self) -> None:

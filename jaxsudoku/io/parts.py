@@ -26,6 +26,8 @@ _TEMPORARY = ".tmp"
 _MERGED = f"merged{_TEMPORARY}"
 #: Marks a directory of parts.
 MARK = "jaxsudoku-parts"
+#: Columns that a resumed run compares with its own answers.
+_SAMPLED = ("puzzle", "solution", "rating")
 _OURS = re.compile(rf"\d{{15}}{re.escape(_SUFFIX)}({re.escape(_TEMPORARY)})?|{re.escape(_MERGED)}|{MARK}")
 
 
@@ -92,7 +94,7 @@ def open_parts(
 ) -> PartsFile:
     """Opens a Parquet output; arguments and errors are those of ``open_lines``.
 
-    Samples have the column ``puzzle`` alone, and an empty text in the place of the others.
+    Samples have the columns ``puzzle``, ``solution`` and ``rating``, and an empty text in the place of the others.
 
     Raises:
       FileExistsError: the directory for the parts holds a file that is not ours.
@@ -172,6 +174,12 @@ def _recover(paths: list[str], sample: int) -> Recovered:
     return found
 
 
+def _texts(table: Any, row: int, header: tuple[str, ...]) -> list[str]:
+    """A row's values as texts, in the order of the header."""
+    values = {name: table[name][row].as_py() for name in table.column_names}
+    return ["" if values.get(name) is None else str(values[name]) for name in header]
+
+
 def _sample(file: Any, found: Recovered, sample: int) -> None:
     """Adds the rows of a part from either end."""
     start, rows = found.done, file.metadata.num_rows
@@ -180,6 +188,6 @@ def _sample(file: Any, found: Recovered, sample: int) -> None:
         first = start - found.done
         wanted = {*range(min(count, sample - first)), *range(max(0, rows - sample - first), count)}
         if wanted:
-            puzzles = file.read_row_group(group, columns=["puzzle"])["puzzle"]
-            found.samples |= {start + row: [puzzles[row].as_py(), ""] for row in wanted}
+            table = file.read_row_group(group, columns=[name for name in found.header if name in _SAMPLED])
+            found.samples |= {start + row: _texts(table, row, found.header) for row in wanted}
         start += count
