@@ -26,7 +26,7 @@ from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.io import parse
 from jaxsudoku.keys import as_key
 from jaxsudoku.progress import Report
-from jaxsudoku.settings import MOST
+from jaxsudoku.settings import whole_number
 
 #: Bytes that a batch may take on a device by default.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
@@ -106,14 +106,10 @@ class Engine:
         devices: Sequence[jax.Device] | None = None,
         shared: tuple[Any, ...] = (),
     ) -> None:
-        if batch_size is not None and batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-        if batch_size is not None and batch_size > MOST:
-            raise ValueError(f"batch_size must be at most {MOST}, not {batch_size}")
+        if batch_size is not None:
+            batch_size = whole_number("batch_size", batch_size, 1)
         self.key = as_key(key)
-        self.devices = tuple(devices if devices is not None else jax.local_devices())
-        if not self.devices:
-            raise ValueError("devices is empty; name at least one, or leave it out for all")
+        self.devices = used_devices(devices)
         self.board = board
         self.kernel = kernel.fit(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(board, self.devices, kernel.bytes_beside(board))
@@ -215,6 +211,24 @@ def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
 
 #: Items below which a part of the input is not worth a thread of its own.
 _MIN_PART = 1024
+
+
+def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
+    """The devices that an argument names, or all of the default backend.
+
+    Raises:
+      ValueError: it names none, or anything but devices.
+    """
+    if devices is None:
+        return tuple(jax.local_devices())
+    if isinstance(devices, str) or not isinstance(devices, Iterable):
+        raise ValueError(f"devices must be a sequence of JAX's devices, such as jax.devices(), not {devices!r}")
+    used = tuple(devices)
+    if wrong := [device for device in used if not isinstance(device, jax.Device)]:
+        raise ValueError(f"devices must be JAX's, such as jax.devices(), not {wrong[0]!r}")
+    if not used:
+        raise ValueError("devices is empty; name at least one, or leave it out for all")
+    return used
 
 
 def usable_cores() -> int:
