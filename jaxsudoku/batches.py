@@ -21,12 +21,12 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku import cache
+from jaxsudoku import cache, shipped
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.io import parse
 from jaxsudoku.keys import as_key
 from jaxsudoku.progress import Report
-from jaxsudoku.settings import MOST
+from jaxsudoku.settings import whole_number
 
 #: Bytes that a batch may take on a device by default.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
@@ -106,14 +106,10 @@ class Engine:
         devices: Sequence[jax.Device] | None = None,
         shared: tuple[Any, ...] = (),
     ) -> None:
-        if batch_size is not None and batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-        if batch_size is not None and batch_size > MOST:
-            raise ValueError(f"batch_size must be at most {MOST}, not {batch_size}")
+        if batch_size is not None:
+            batch_size = whole_number("batch_size", batch_size, 1)
         self.key = as_key(key)
-        self.devices = tuple(devices if devices is not None else jax.local_devices())
-        if not self.devices:
-            raise ValueError("devices is empty; name at least one, or leave it out for all")
+        self.devices = used_devices(devices)
         self.board = board
         self.kernel = kernel.fit(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(board, self.devices, kernel.bytes_beside(board))
@@ -217,6 +213,24 @@ def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
 _MIN_PART = 1024
 
 
+def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
+    """The devices that an argument names, or all of the default backend.
+
+    Raises:
+      ValueError: it names none, or anything but devices.
+    """
+    if devices is None:
+        return tuple(jax.local_devices())
+    if isinstance(devices, str) or not isinstance(devices, Iterable):
+        raise ValueError(f"devices must be a sequence of JAX's devices, such as jax.devices(), not {devices!r}")
+    used = tuple(devices)
+    if wrong := [device for device in used if not isinstance(device, jax.Device)]:
+        raise ValueError(f"devices must be JAX's, such as jax.devices(), not {wrong[0]!r}")
+    if not used:
+        raise ValueError("devices is empty; name at least one, or leave it out for all")
+    return used
+
+
 def usable_cores() -> int:
     """Cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -311,8 +325,8 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     """Puzzles as uint8[*b, cells], and their board: the classic one of their size if none is named.
 
     Args:
-      puzzles: integers[*b, cells] or [*b, side, side] (arrays or nested lists), 0 = empty; a text, or a sequence of
-        texts, each of one puzzle in any form that ``io.parse`` takes.
+      puzzles: integers[*b, cells] or [*b, side, side], 0 = empty; or texts[*b], each of one puzzle in any form that
+        ``io.parse`` takes. Arrays, nested lists, and whatever numpy makes an array of, such as a column of pandas.
       board: the board, or None.
 
     Raises:
@@ -320,24 +334,28 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
         shape that does not fit the board or is ambiguous, or a text that is no puzzle; the message names the first one.
       TypeError: a traced array, or a board that is none.
     """
-    if isinstance(puzzles, jax.core.Tracer):
-        raise TypeError(
-            "puzzles are traced, but this function runs on the host: it can't be jitted, vmapped or exported. Inside "
-            "jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge; see docs/jax.md"
-        )
+    check_on_host(puzzles, "puzzles", "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge")
+    if isinstance(puzzles, bytes):
+        puzzles = puzzles.decode(errors="replace")
     if isinstance(puzzles, str):
         try:
             array = parse(puzzles, board)
         except ValueError as error:
-            raise ValueError(f"{error}. For a shipped set use jaxsudoku.load, for a file read_puzzles") from error
-    elif _are_texts(puzzles):
-        array = _parsed(puzzles, board)
+            shipped_set = f"'{puzzles}'" if puzzles in shipped.names() else "NAME"
+            hint = f"For a shipped set use jaxsudoku.load({shipped_set}), for a file jaxsudoku.read_puzzles"
+            raise ValueError(f"{error}. {hint}") from error
     else:
         try:
-            array = np.asarray(puzzles)
+            mixed = isinstance(puzzles, list | tuple) and any(isinstance(part, str) for part in puzzles)
+            array = np.asarray(puzzles, object if mixed else None)
         except ValueError as error:  # ragged lists
             raise ValueError(f"puzzles must be an array, a nested list of one length, or texts: {error}") from error
-    if not array.size and not isinstance(puzzles, np.ndarray | jax.Array):
+        if not array.ndim and array.dtype == object:
+            raise ValueError(f"puzzles must be an array of integers, or texts, not {_with_article(puzzles)}")
+        if _are_texts(array):
+            array = _parsed(array, board)
+            board = board or board_of_grids(array.shape[-1:])[0]  # [16, 16] are 16 puzzles, no ambiguous array
+    if not array.size and not hasattr(puzzles, "__array__"):
         raise ValueError("no puzzles; a batch of none is an array of shape [0, cells]")
     if array.dtype.kind not in "iu":
         raise ValueError(f"puzzles of dtype {array.dtype}; they must be integers, 0 for an empty cell")
@@ -347,25 +365,65 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     return array.astype(np.uint8, copy=False).reshape(*batch, board.cells), board
 
 
-def _are_texts(puzzles: Any) -> bool:
-    """Whether puzzles are a sequence or an array of texts."""
-    if isinstance(puzzles, np.ndarray):
-        return puzzles.dtype.kind in "UT" or (
-            puzzles.dtype.kind == "O" and all(isinstance(p, str) for p in puzzles.flat)
+def check_on_host(values: Any, name: str, instead: str) -> None:
+    """Raises TypeError if the values are traced: the function that they were given to runs on the host.
+
+    Args:
+      values: anything.
+      name: what they are, in the plural.
+      instead: what to do, for the message.
+    """
+    if isinstance(values, jax.core.Tracer):
+        raise TypeError(
+            f"{name} are traced, but this function runs on the host: it can't be jitted, vmapped or exported. "
+            f"{instead}; see docs/jax.md"
         )
-    return isinstance(puzzles, list | tuple) and len(puzzles) > 0 and all(isinstance(part, str) for part in puzzles)
 
 
-def _parsed(texts: Any, board: Board | None) -> np.ndarray:
-    """Puzzles uint8[*b, cells] from texts of one size."""
-    shape, flat = np.shape(texts), np.ravel(np.asarray(texts, object)).tolist()
-    grids: list[np.ndarray] = []
+def _with_article(value: Any) -> str:
+    """A value as a message names it: None itself, of others the type."""
+    name = type(value).__name__
+    return "None" if value is None else f"a{'n' * (name[0] in 'aeiou')} {name}"
+
+
+def _are_texts(puzzles: np.ndarray) -> bool:
+    """Whether an array is one of texts; of objects one is enough, and none need be there."""
+    if puzzles.dtype == object:
+        return not puzzles.size or any(isinstance(puzzle, str | bytes) for puzzle in puzzles.flat)
+    return puzzles.dtype.kind in "UTS"
+
+
+def _parsed(texts: np.ndarray, board: Board | None) -> np.ndarray:
+    """Puzzles uint8[*b, cells] from an array of texts of one size, a puzzle each, str or bytes."""
+    flat = texts.ravel().tolist()
+    flat = [text.decode(errors="replace") if isinstance(text, bytes) else text for text in flat]
     for number, text in enumerate(flat):
+        if not isinstance(text, str):
+            raise ValueError(f"puzzle {number} is {text!r}, not a text")
+    lengths = {len("".join(text.split())) for text in flat}
+    if lengths and lengths <= {0, 1}:
+        raise ValueError(
+            "puzzles are single characters, and each text is a puzzle: join the cells, ''.join(cells), or write "
+            "integers, 0 for an empty cell"
+        )
+    try:
+        grids = _parsed_one_by_one(flat, board)
+    except ValueError as error:
+        rows = "; rows of one puzzle? join them, ''.join(rows)" if lengths == {len(flat)} else ""
+        raise ValueError(f"{error}{rows}") from error
+    cells = grids[0].size if grids else (board or Board.classic()).cells
+    return np.reshape(np.asarray(grids, np.uint8), (*texts.shape, cells))
+
+
+def _parsed_one_by_one(texts: list[str], board: Board | None) -> list[np.ndarray]:
+    grids: list[np.ndarray] = []
+    for number, text in enumerate(texts):
         try:
             grids.append(parse(text, board))
         except ValueError as error:
             raise ValueError(f"puzzle {number}: {error}") from error
         if grids[-1].size != grids[0].size:
             raise ValueError(f"puzzle {number} has {grids[-1].size} cells, puzzle 0 has {grids[0].size}")
-    cells = grids[0].size if grids else (board or Board.classic()).cells
-    return np.reshape(np.asarray(grids, np.uint8), (*shape, cells))
+    if grids and board is None:
+        board_of_grids(grids[0].shape)
+    return grids

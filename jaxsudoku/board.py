@@ -124,14 +124,14 @@ class Board:
         return cls(side, regions=tuple(numbers.setdefault(label, len(numbers)) for label in labels))
 
     @classmethod
-    def named(cls, name: str) -> Board:
+    def named(cls, name: str | int) -> Board:
         """The board that a command line means.
 
         Args:
-          name: a side ("16"), a box shape ("3x4"), or a variant with an optional side ("diagonal", "diagonal-16",
-            "windoku"), or "jigsaw:" and the regions' labels row by row.
+          name: a side ("16", or the number 16), a box shape ("3x4"), or a variant with an optional side ("diagonal",
+            "diagonal-16", "windoku"), or "jigsaw:" and the regions' labels row by row.
         """
-        text = name.strip()
+        text = str(name).strip()
         if text.startswith("jigsaw:"):
             return cls.jigsaw(text.removeprefix("jigsaw:").replace("/", " "))
         if match := re.fullmatch(r"(\d+)x(\d+)", text):

@@ -14,7 +14,7 @@ from jaxsudoku import solvers
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.progress import Report, reports
-from jaxsudoku.settings import MOST
+from jaxsudoku.settings import whole_number
 from jaxsudoku.solution import Solution
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def solve(
 
     Args:
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
-        text or a sequence of texts, each a puzzle in any form that ``io.parse`` takes.
+        text or a sequence of texts, such as a column of pandas, each a puzzle in any form that ``io.parse`` takes.
       board: the board; by default the classic one of the puzzles' size.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
       network: for a guided solver, the network: a ``networks.Network``, or the name or path of one's weights; "cube" by
@@ -66,13 +66,13 @@ def solve(
       ValueError: puzzles that do not fit the board or may be of two sizes, such as [16, 16]; an unknown solver or
         option; a network of another board, or with parameters that don't fit its architecture or are not finite; a
         network for a solver that takes none.
-      TypeError: traced puzzles, or a board that is no ``Board``.
+      TypeError: traced puzzles, a board that is no ``Board``, or a network that is no ``Network``, name or path.
     """
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
     array, board = as_puzzles(puzzles, board)
     engine = Engine(kernel, board, key, batch_size, devices, networks_for(solver, network, board))
     solution = _run(engine, array, progress)
-    if not isinstance(puzzles, str) and np.shape(puzzles)[-2:] == (board.side, board.side):
+    if np.ndim(puzzles) > array.ndim:  # [*b, side, side]
         solution = solution._replace(grids=solution.grids.reshape(np.shape(puzzles)))
     return solution
 
@@ -97,8 +97,7 @@ def networks_for(
         return ()
     from jaxsudoku import networks  # which loads flax: a second that solvers without a network need not wait
 
-    if network is None or isinstance(network, str | os.PathLike):
-        return (networks.load_network(network or NETWORK, board),)
+    network = networks.as_network(NETWORK if network is None else network, board)
     network = networks.for_board(network, board)
     networks.check_network(network)
     return (network,)
@@ -174,10 +173,7 @@ def solve_kernel(solver: str, config: Any) -> PuzzleKernel:
 
 def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
     """Counts solutions up to ``limit``; int32[B]."""
-    if limit < 1:
-        raise ValueError(f"limit must be at least 1, not {limit}")
-    if limit > MOST:
-        raise ValueError(f"limit must be at most {MOST}, not {limit}")
+    limit = whole_number("limit", limit, 1)
     if options.get("budget"):
         raise ValueError("a count under a budget would be no count; leave the budget out")
     return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))

@@ -20,7 +20,6 @@ depth-first search, which adds no more nodes than a puzzle has candidates.
 from __future__ import annotations
 
 import functools
-import operator
 from typing import NamedTuple
 
 import jax
@@ -48,7 +47,7 @@ from jaxsudoku.planes import (
     words_to_planes,
 )
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, sweep
-from jaxsudoku.settings import MOST
+from jaxsudoku.settings import MOST_ROUNDS, whole_number
 from jaxsudoku.sharding import by_shards, vary_as
 from jaxsudoku.solution import Status
 
@@ -204,7 +203,7 @@ def search(
       restart: begin a puzzle anew in a random order after this many nodes, then after twice as many, and so on; None
         for never. It cures the long tail of large boards, whose search may be lost below an unlucky early branch.
       rules: one of ``SEARCH_RULES``.
-      rounds: rounds of the rules in a step.
+      rounds: rounds of the rules in a step, up to 1000.
       lanes: nodes in a step, a multiple of 32.
       branch: names the literals to branch on; by default ``branching.choose``, to which alone the seeds matter.
 
@@ -215,15 +214,15 @@ def search(
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
-    plan = _Plan(board, limit, rules, rounds, lanes, branch)
+    limit = whole_number("limit", limit, 1)
+    budget, restart = (
+        None if value is None else whole_number(name, value, 1)
+        for name, value in (("budget", budget), ("restart", restart))
+    )
+    plan = _planned(board, limit, rules, rounds, lanes, branch)
     puzzles = jnp.asarray(puzzles)
     seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
     _check(plan, puzzles, seeds, excluded)
-    for name, value in (("limit", limit), ("rounds", rounds), ("budget", budget), ("restart", restart)):
-        if value is not None and operator.index(value) < 1:
-            raise ValueError(f"{name} must be at least 1, not {value}")
-        if value is not None and value > MOST:
-            raise ValueError(f"{name} must be at most {MOST}, not {value}")
     if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)
         return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
@@ -271,7 +270,7 @@ def guided_search(
       in which they make no more progress.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
-    plan = _Plan(board, 1, rules, rounds, lanes, branch)
+    plan = _planned(board, 1, rules, rounds, lanes, branch)
     _check(plan, puzzles, None, None)
     size = puzzles.shape[0]
     if not size:
@@ -367,6 +366,14 @@ def _attempt(
     return result, found.spent[:size], found.branches[:size]
 
 
+def _planned(board: Board, limit: int, rules: str, rounds: int, lanes: int, branch: Branch | None) -> _Plan:
+    """The static side of a search; ValueError if its rounds or lanes are out of range."""
+    lanes = whole_number("lanes", lanes)
+    if lanes < GROUP or lanes % GROUP:
+        raise ValueError(f"lanes must be a positive multiple of {GROUP}, not {lanes}")
+    return _Plan(board, limit, rules, whole_number("rounds", rounds, 1, MOST_ROUNDS), lanes, branch)
+
+
 def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> None:
     if puzzles.ndim != 2 or puzzles.shape[1] != plan.board.cells:
         raise ValueError(f"puzzles of shape {puzzles.shape}; a {plan.board} takes [N, {plan.board.cells}]")
@@ -380,8 +387,6 @@ def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | N
         raise ValueError(f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)}")
     if plan.rules not in SEARCH_RULES:
         raise ValueError(f"unknown rules {plan.rules!r}: the exact search takes one of {', '.join(SEARCH_RULES)}")
-    if plan.lanes < GROUP or plan.lanes % GROUP:
-        raise ValueError(f"lanes must be a positive multiple of {GROUP}, not {plan.lanes}")
 
 
 # ---------------------------------------------------------------------- roots

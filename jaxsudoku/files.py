@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -30,17 +32,27 @@ def write_file(path: Path, data: bytes) -> None:
     """Writes a file so that, whatever happens, it is there as a whole or as it was before.
 
     A device or a pipe is written to as it is. Of a symbolic link the file that it leads to is written.
+
+    Raises:
+      OSError: the file can't be written; it is named as it was given, and a folder that is not there too.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
         return
-    path = Path(os.path.realpath(path))
+    given, path = path, Path(os.path.realpath(path))
+    if not path.parent.exists():
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(given.parent)!r}", str(given))
     temporary = path.with_name(f"{path.name}{TEMPORARY}")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise OSError(error.errno, error.strerror, str(given)) from error
     if hasattr(os, "O_DIRECTORY"):  # elsewhere a folder can't be opened
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -39,7 +39,7 @@ from jaxsudoku.planes import (
 )
 from jaxsudoku.propagation import RULES, settle
 from jaxsudoku.roots import make_roots
-from jaxsudoku.settings import NARROWER, at_least, fitting_lanes, one_of, whole_words
+from jaxsudoku.settings import NARROWER, Config, at_least, fitting_lanes, one_of, whole_words
 from jaxsudoku.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ Choose = Callable[[Array, Array, Array], Array]
 
 
 @dataclasses.dataclass(frozen=True)
-class IterativeConfig:
+class IterativeConfig(Config):
     """Settings of ``iterative``.
 
     Attributes:
@@ -83,13 +83,14 @@ class IterativeConfig:
     lanes: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check(self)
         if not 0.5 < self.sure <= 1:
             raise ValueError(f"sure must be above 0.5 and at most 1, not {self.sure}")
 
 
 @dataclasses.dataclass(frozen=True)
-class OneShotConfig:
+class OneShotConfig(Config):
     """Settings of ``one_shot``.
 
     Attributes:
@@ -115,6 +116,7 @@ class OneShotConfig:
     lanes: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check(self)
 
 

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax
 import numpy as np
 from jax import Array
 
 from jaxsudoku import rating
-from jaxsudoku.batches import Engine, default_batch_size
+from jaxsudoku.batches import Engine, default_batch_size, used_devices
 from jaxsudoku.board import Board, check_board
 from jaxsudoku.progress import Report, reports
 from jaxsudoku.reduction import PADDING, PATTERNS, Attempt, Puzzles, Row, reachable
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.settings import Config, at_least, one_of, real_number, settings_of, whole_number
 
 #: Attempts at each puzzle before generation gives up.
 ATTEMPTS = 200
@@ -54,7 +55,7 @@ class GenerationError(RuntimeError):
 
 
 @dataclasses.dataclass(frozen=True)
-class GenerateConfig:
+class GenerateConfig(Config):
     """What puzzles are wished for.
 
     Attributes:
@@ -79,34 +80,25 @@ class GenerateConfig:
     attempts: int = ATTEMPTS
 
     def __post_init__(self) -> None:
-        # lists are welcome, as JSON has them
-        for name in ("clues", "rating"):
-            if isinstance(getattr(self, name), list):
-                object.__setattr__(self, name, tuple(getattr(self, name)))
-        if isinstance(self.rating, str):
-            object.__setattr__(self, "rating", rating.grade_range(self.rating))
-        if self.rating is not None and not (isinstance(self.rating, tuple) and len(self.rating) == 2):
-            raise ValueError(f"rating must be a range from low to high, not {self.rating}")
-        ends = self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
-        if len(ends) != 2 or not all(end is None or isinstance(end, int | np.integer) for end in ends):
-            raise ValueError(f"clues must be a whole number or a range of two, not {self.clues}")
+        super().__post_init__()
+        object.__setattr__(self, "clues", _clues(self.clues))
+        object.__setattr__(self, "rating", _rating(self.rating))
         fewest, most = self.clue_range(1 << 30)
         if not 0 <= fewest <= most:
             raise ValueError(f"clues must be a number or a range from few to many, not {self.clues}")
         low, high = self.rating_range()
         if not low <= high:
             raise ValueError(f"rating must be a range from low to high, not {self.rating}")
+        if high < 0:
+            raise ValueError(f"rating must be a range from low to high, not {self.rating}: no rating is below 0")
         if self.rating is not None and low > np.finfo(np.float32).max:
             raise ValueError(f"rating must be a float32, not from {low} on")
-        if self.pattern not in PATTERNS:
-            hint = did_you_mean(self.pattern, PATTERNS)
-            raise ValueError(f"unknown pattern {self.pattern!r}: choose one of {', '.join(PATTERNS)}{hint}")
-        if self.steps is not None and self.steps < 0:
-            raise ValueError(f"steps must be at least 0, not {self.steps}")
+        one_of(self, "pattern", PATTERNS)
+        if self.steps is not None:
+            at_least(self, steps=0)
         if self.steps and self.rating_range()[0] <= 0 and most == 1 << 30:
             raise ValueError("steps lead to fewer clues or a higher rating: bound the clues above or the rating below")
-        if self.attempts < 1:
-            raise ValueError(f"attempts must be at least 1, not {self.attempts}")
+        at_least(self, attempts=1)
 
     def clue_range(self, cells: int) -> tuple[int, int]:
         """The fewest and the most clues."""
@@ -129,6 +121,33 @@ class GenerateConfig:
         if self.steps is not None:
             return self.steps
         return _RATING_STEPS if self.rating_range()[0] > 0 else 0
+
+
+def _clues(clues: Any) -> int | tuple[int | None, int | None] | None:
+    """A number of clues, or a range of two as a tuple, as JSON and numpy have them too; ValueError if it is neither."""
+    try:
+        if isinstance(clues, list | tuple):
+            fewest, most = (end if end is None else whole_number("clues", end, None, None) for end in clues)
+            return fewest, most
+        return clues if clues is None else whole_number("clues", clues, None, None)
+    except ValueError:
+        raise ValueError(f"clues must be a whole number or a range of two, not {clues!r}") from None
+
+
+def _rating(bounds: Any) -> tuple[float | None, float | None] | None:
+    """A range of ratings as a tuple, or that of a grade; ValueError if it is neither."""
+    if isinstance(bounds, str):
+        return rating.grade_range(bounds)
+    try:
+        low, high = (None, None) if bounds is None else (end if end is None else real_number("", end) for end in bounds)
+    except (TypeError, ValueError):
+        raise ValueError(f"rating must be a range from low to high, not {bounds!r}") from None
+    return None if bounds is None else (low, high)
+
+
+def wished(options: Mapping[str, Any]) -> GenerateConfig:
+    """The ``GenerateConfig`` with these fields; ValueError as ``settings_of`` raises it."""
+    return settings_of(GenerateConfig, "generator", **options)
 
 
 def generate(
@@ -162,10 +181,10 @@ def generate(
       ValueError: wishes that make no sense, or that no puzzle of the board can fulfil, such as 16 clues on 9x9.
       GenerationError: too many attempts failed, as for 17 clues on a 9x9 board; it has what was found.
     """
-    if count < 0:
-        raise ValueError(f"count must be at least 0, not {count}")
+    count = whole_number("count", count, 0)
+    first = whole_number("first", first, 0, None)
     board = board or Board.classic()
-    config = GenerateConfig(**wishes)  # type: ignore[arg-type]
+    config = wished(wishes)
     with reports(progress) as report:
         generator = Generator(key, board, config, batch_size, devices)
         return generator.make(first, count, lambda found, _: report(found, count))
@@ -194,8 +213,8 @@ class Generator:
     ) -> None:
         _check_clues(check_board(board), config)
         self.board, self.config = board, config
-        devices = tuple(devices if devices is not None else jax.local_devices())
-        if batch_size is None and devices:
+        devices = used_devices(devices)
+        if batch_size is None:
             batch_size = max(default_batch_size(board, devices) // 8, 64 * len(devices))
         kernel = Attempt(config.pattern, config.neighbourhood_steps)
         self._engine = Engine(kernel, board, key, batch_size, devices)

@@ -12,6 +12,7 @@ from jax import Array, lax
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.sharding import gathered
 
 
 def is_valid(grids: AnyArray, board: Board | None = None) -> Array:
@@ -75,6 +76,7 @@ def _flat(grids: AnyArray, board: Board | None) -> tuple[Array, Board]:
     """The grids as integers[*b, cells], and their board."""
     board, batch = board_of_grids(np.shape(grids), board)
     grids = jnp.asarray(grids)
+    grids = gathered(grids, grids.ndim - len(batch))
     if not jnp.issubdtype(grids.dtype, jnp.integer):
         raise ValueError(f"grids of dtype {grids.dtype}; they must be integers, 0 for an empty cell")
     return grids.reshape(*batch, board.cells), board

@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from typing import Any
 
 #: A caller's report of progress: how much is done, and how much there is.
 Report = Callable[[int, int], object]
@@ -128,7 +129,11 @@ class Meter:
 
 @contextlib.contextmanager
 def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[Report]:
-    """The report that an argument ``progress`` asks for: the caller's own, a bar if it is True, else none."""
+    """The report that an argument ``progress`` asks for: the caller's own, a bar if it is True, else none.
+
+    Raises:
+      ValueError: it asks for something else.
+    """
     if progress is None or progress is False:
         yield lambda done, count: None
     elif progress is True:
@@ -138,7 +143,14 @@ def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[R
         finally:
             screen.clear()
     else:
-        yield progress
+        yield called(progress)
+
+
+def called(progress: Any) -> Callable[..., Any]:
+    """A caller's own report; ValueError if it can't be called."""
+    if not callable(progress):
+        raise ValueError(f"progress must be True or a function to be called, not {progress!r}")
+    return progress
 
 
 def bar(share: float) -> str:

@@ -27,7 +27,7 @@ from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
 from jaxsudoku.progress import Report, reports
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
-from jaxsudoku.settings import MOST
+from jaxsudoku.settings import whole_number
 from jaxsudoku.suggestions import did_you_mean
 
 #: Searches of a puzzle whose branch nodes are averaged.
@@ -71,10 +71,7 @@ def rate(
     Raises:
       ValueError: puzzles that do not fit the board, or fewer than one search.
     """
-    if searches < 1:
-        raise ValueError(f"searches must be at least 1, not {searches}")
-    if searches > MOST:
-        raise ValueError(f"searches must be at most {MOST}, not {searches}")
+    searches = whole_number("searches", searches, 1)
     array, board = as_puzzles(puzzles, board)
     engine = Engine(_RatingKernel(searches), board, key, batch_size, devices)
     with reports(progress) as report:

@@ -29,6 +29,16 @@ def vary_as(source: Array, values: T) -> T:
     return jax.tree.map(varying, values)
 
 
+def gathered(array: Array, axes: int) -> Array:
+    """An array whose last ``axes`` axes are whole on each device; the others stay sharded as they are."""
+    sharding = jax.typeof(array).sharding
+    batch = array.ndim - axes
+    if not sharding.mesh.explicit_axes or all(axis is None for axis in sharding.spec[batch:]):
+        return array
+    whole = PartitionSpec(*sharding.spec[:batch], *[None] * axes)
+    return jax.sharding.reshard(array, jax.NamedSharding(sharding.mesh, whole))
+
+
 def by_shards(function: Callable[..., T], batch: Array, *others: Array | None) -> T:
     """Calls a function of batches; where they are sharded over explicit mesh axes, on each shard by itself.
 

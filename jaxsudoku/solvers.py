@@ -26,7 +26,7 @@ from jax import Array, lax
 from jaxsudoku import classic, exact, filling, population, search
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.grid import is_solved
-from jaxsudoku.settings import at_least, one_of, settings_of, whole_words
+from jaxsudoku.settings import MOST_ROUNDS, Config, at_least, at_most, one_of, settings_of, whole_words
 from jaxsudoku.solution import Solution, Status
 from jaxsudoku.suggestions import did_you_mean
 
@@ -92,12 +92,12 @@ def judge(puzzles: Array, solution: Solution, board: Board | None = None) -> Sol
 
 
 @dataclasses.dataclass(frozen=True)
-class ExactConfig:
+class ExactConfig(Config):
     """Settings of the exact search.
 
     Attributes:
       rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
-      rounds: rounds of the rules in a step.
+      rounds: rounds of the rules in a step, up to 1000.
       budget: nodes after which a puzzle is left UNSOLVED; 0 for no limit.
       restart: nodes after which a puzzle is begun anew in a random order, then twice as many, and so on; -1 for never,
         0 suits the board (boards below 12x12 never).
@@ -113,9 +113,11 @@ class ExactConfig:
     lanes: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "order", ("fixed", "random"))
         one_of(self, "rules", exact.SEARCH_RULES)
         at_least(self, rounds=1, budget=0, restart=-1)
+        at_most(self, rounds=MOST_ROUNDS)
         whole_words(self)
 
 
@@ -209,7 +211,7 @@ def graded() -> str:
     return ", ".join(name for name, solver in SOLVERS.items() if solver.graded)
 
 
-def make_config(solver: Solver, **options: Any) -> Any:
+def make_config(solver: Solver, /, **options: Any) -> Any:
     """The solver's settings with the named options.
 
     Raises:

@@ -212,6 +212,13 @@ def test_named(name, board):
     assert Board.named(name) == board
 
 
+def test_a_side_names_a_board():
+    assert Board.named(16) == Board.named(np.int64(16)) == Board.classic(16)
+    for wrong in (16.0, True, None):
+        with pytest.raises(ValueError, match=f"unknown board {wrong}: name a side"):
+            Board.named(wrong)
+
+
 @pytest.mark.parametrize(
     "name", ["", " ", "sudoku", "9x", "x9", "3x3x3", "-9", "9.0", "diagonal-x", "Diagonal!", "9 9"]
 )

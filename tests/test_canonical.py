@@ -6,13 +6,14 @@ import itertools
 import re
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 import reference
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.symmetry import canonical, hashes
+from jaxsudoku.symmetry import canonical, hashes, solution_hashes
 
 NINE = Board.classic()
 SHIPPED = Path(js.__file__).parent / "puzzles" / "9x9.txt"
@@ -192,7 +193,7 @@ def raises(message: str, *arguments: np.ndarray) -> None:
         canonical(*arguments)
 
 
-@pytest.mark.parametrize("shape", [(), (80,), (9, 9), (4, 256)])
+@pytest.mark.parametrize("shape", [(), (80,), (9, 8), (4, 256)])
 def test_other_boards_are_refused(shape):
     raises(
         f"grids of shape {shape}; canonical forms are for the classic 9x9 board, [..., 81]", np.ones(shape, np.uint8)
@@ -215,6 +216,25 @@ def test_what_is_wrong_is_named(solved):
     solutions[580, [3, 4]] = solutions[580, [4, 3]]
     raises("grid 580 has a solution that is not solved", puzzles, solutions)
     raises("grid 580 is full but not solved", solutions)
+
+
+def test_squares_have_forms(solved):
+    grids = solved[:4]
+    forms = canonical(grids)
+    square = canonical(grids.reshape(2, 2, 9, 9))
+    assert square.shape == (2, 2, 9, 9)
+    np.testing.assert_array_equal(square.reshape(4, 81), forms)
+    np.testing.assert_array_equal(hashes(square), hashes(forms).reshape(2, 2))
+    np.testing.assert_array_equal(solution_hashes(grids.reshape(2, 2, 9, 9)), hashes(forms).reshape(2, 2))
+    broken = grids.reshape(2, 2, 9, 9).copy()
+    broken[1, 0, 0, 0] = broken[1, 0, 0, 1]
+    raises("grid 1, 0 is full but not solved", broken)
+
+
+def test_traced_grids_are_refused(solved):
+    for function in (canonical, hashes, solution_hashes):
+        with pytest.raises(TypeError, match="are traced, but this function runs on the host"):
+            jax.jit(function)(solved[:2])
 
 
 @pytest.mark.parametrize("value", [10, 17, 64, 255])

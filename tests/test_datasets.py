@@ -295,6 +295,9 @@ def test_folders_that_are_there_are_refused(mine, tmp_path):
         ({"format": "csv"}, "unknown format 'csv': choose one of npz, parquet"),
         ({"clues": 17}, "17 clues"),
         ({"exclude": np.zeros((1, 16), np.uint8)}, "for the classic 9x9 board"),
+        ({"exclude": "test.txt", "board": NINE}, "exclude: .* for a file jaxsudoku.read_puzzles"),
+        ({"clue": 3}, "the generator has no option clue; it has clues, minimal, .*; did you mean 'clues'"),
+        ({"shard_size": 1.5}, "shard_size must be a whole number, not 1.5"),
     ],
 )
 def test_senseless_arguments_leave_no_folder(settings, message, tmp_path):
@@ -373,6 +376,9 @@ def test_excluded_puzzles_are_solved(grids):
     expected = excluded_hashes(grids[:3], NINE)
     np.testing.assert_array_equal(excluded_hashes((puzzles, grids[:3]), NINE), expected)
     np.testing.assert_array_equal(excluded_hashes(puzzles, NINE), expected)
+    texts = ["".join(map(str, puzzle)) for puzzle in puzzles]
+    for given in (texts, tuple(texts), np.array(texts), puzzles.astype(np.int64), puzzles.reshape(-1, 9, 9)):
+        np.testing.assert_array_equal(excluded_hashes(given, NINE), expected)
     puzzles[2] = 0
     with pytest.raises(ValueError, match="exclude: grid 2 has"):
         excluded_hashes(puzzles, NINE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import itertools
+import math
 
 import jax
 import numpy as np
@@ -96,6 +98,44 @@ def test_squares_nested_lists_and_texts():
     assert js.solve(blank.reshape(16, 4, 4), **SMALL).grids.shape == (16, 4, 4)
 
 
+class Column:
+    """What a column of a table is to numpy, as those of pandas are."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, object)
+
+
+def test_columns_of_texts():
+    puzzles = reference.unique(FOUR, 16)
+    texts = ["".join(map(str, puzzle)) for puzzle in puzzles]
+    encoded = [text.encode() for text in texts]
+    expected = js.solve(puzzles, FOUR, **SMALL).grids
+    # 16 texts of 16 cells are 16 puzzles, where an array [16, 16] would be ambiguous
+    for given in (texts, Column(texts), encoded, np.array(encoded), collections.deque(texts), Column(encoded)):
+        np.testing.assert_array_equal(js.solve(given, **SMALL).grids, expected)
+    several = js.solve(np.reshape(texts, (4, 4)), **SMALL)  # a batch of the shape of the board
+    np.testing.assert_array_equal(several.grids, expected.reshape(4, 4, 16))
+    np.testing.assert_array_equal(js.solve(np.reshape(texts, (4, 4)).tolist(), **SMALL).grids, several.grids)
+    np.testing.assert_array_equal(js.solve(encoded[0], **SMALL).grids, expected[0])
+    assert js.solve(Column([])).grids.shape == (0, 81)
+    with pytest.raises(ValueError, match="puzzle 3 is None, not a text"):
+        js.solve(Column([*texts[:3], None]))
+    with pytest.raises(ValueError, match="puzzle 1: 15 cells"):
+        js.solve(Column([texts[0], texts[1][1:]]))
+
+
+def test_columns_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    texts = ["".join(map(str, puzzle)) for puzzle in reference.unique(FOUR, 5)]
+    expected = js.solve(texts, **SMALL).grids
+    table = pandas.DataFrame({"puzzle": texts})
+    for given in (table.puzzle, table.puzzle.values, pandas.Index(texts), table.puzzle.astype("string").values):
+        np.testing.assert_array_equal(js.solve(given, **SMALL).grids, expected)
+
+
 def test_a_traced_puzzle_is_refused_with_what_to_use():
     for function in (js.solve, js.count_solutions, js.rate):
         for transform in (jax.jit, jax.vmap):
@@ -127,6 +167,19 @@ def test_the_board_comes_second():
         (np.full((3, 16), 5), FOUR, r"puzzles hold values outside 0\.\.4"),
         (np.full((3, 16), -1), FOUR, r"puzzles hold values outside 0\.\.4"),
         (np.full((3, 16), 256), FOUR, r"puzzles hold values outside 0\.\.4"),
+        ({PUZZLE}, None, "puzzles must be an array of integers, or texts, not a set"),
+        ((text for text in [PUZZLE]), None, "not a generator"),
+        ({PUZZLE: 0}.keys(), None, "not a dict_keys"),
+        (None, None, "puzzles must be an array of integers, or texts, not None"),
+        ([PUZZLE, None], None, "puzzle 1 is None, not a text"),
+        ([PUZZLE, 3], None, "puzzle 1 is 3, not a text"),
+        (np.array([PUZZLE, PUZZLE, math.nan], object), None, "puzzle 2 is nan, not a text"),
+        ([list(PUZZLE[:9])] * 9, None, r"puzzles are single characters, .* join the cells, .* or write integers"),
+        (list(PUZZLE), None, "puzzles are single characters"),
+        (["5...7...."] * 9, None, r"puzzle 0: .*; rows of one puzzle\? join them, ''\.join\(rows\)"),
+        (["1...", ".2..", "....", "...."], None, r"rows of one puzzle\? join them"),
+        (["1...", ".2..", "....", "...."], FOUR, r"rows of one puzzle\? join them"),
+        ("9x9-hard", None, r"8 cells; .* use jaxsudoku\.load\('9x9-hard'\), for a file jaxsudoku\.read_puzzles"),
     ],
 )
 def test_what_is_no_puzzle_is_refused(puzzles, board, cause):
@@ -142,6 +195,14 @@ def test_what_is_no_puzzle_is_refused(puzzles, board, cause):
         ({"depth": 3}, "the solver exact has no option depth"),
         ({"rules": "none"}, "unknown rules 'none'"),
         ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+        ({"batch_size": 1.5}, "batch_size must be a whole number, not 1.5"),
+        ({"batch_size": np.int64(2**32)}, "batch_size must be at most 2147483647, not 4294967296"),
+        ({"config": 1}, "the solver exact has no option config"),
+        ({"budget": 1.5}, "budget must be a whole number, not 1.5"),
+        ({"devices": 3}, "devices must be a sequence of JAX's devices, such as .*, not 3"),
+        ({"devices": "cpu"}, "devices must be a sequence of JAX's devices"),
+        ({"devices": [0]}, "devices must be JAX's, such as .*, not 0"),
+        ({"progress": 1}, "progress must be True or a function to be called, not 1"),
     ],
 )
 def test_senseless_options_are_refused(options, cause):
@@ -149,8 +210,19 @@ def test_senseless_options_are_refused(options, cause):
         js.solve(np.zeros((3, 16), np.uint8), **options)
 
 
+def test_what_is_no_network_is_refused():
+    with pytest.raises(TypeError, match="network must be a networks.Network, a name or a path, not 3"):
+        js.solve(np.zeros((3, 16), np.uint8), solver="iterative", network=3)
+
+
 def test_a_count_has_a_limit_and_no_budget():
     puzzles = np.zeros((3, 16), np.uint8)
+    with pytest.raises(ValueError, match=r"limit must be a whole number, not 2\.0"):
+        js.count_solutions(puzzles, limit=2.0)
+    with pytest.raises(ValueError, match="limit must be at most 2147483647"):
+        js.count_solutions(puzzles, limit=np.int64(2**32 + 1))
+    with pytest.raises(ValueError, match="rounds must be at most 1000, not 1000000000"):
+        js.count_solutions(puzzles, rounds=10**9)
     with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
         js.count_solutions(puzzles, limit=0)
     with pytest.raises(ValueError, match="a count under a budget would be no count"):

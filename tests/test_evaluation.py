@@ -234,6 +234,11 @@ def test_puzzles_without_one_solution_are_left_out_and_counted(puzzles):
         evaluate(network, odd, rules=["none"])
 
 
+def test_a_network_comes_first(puzzles):
+    with pytest.raises(TypeError, match="network must be a networks.Network, a name or a path, not a value of type nd"):
+        evaluate(puzzles.puzzles, oracle(puzzles.solutions))
+
+
 def test_wrong_solutions_are_refused_and_unknown_ones_found(puzzles):
     given = puzzles.solutions.copy()
     given[5] = 0
@@ -253,6 +258,9 @@ def test_bad_arguments(puzzles):
         ({"rules": []}, "no rules are named: choose among none, naked, singles, locked"),
         ({"positions": -1}, "positions must be at least 0, not -1"),
         ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+        ({"positions": 1.5}, "positions must be a whole number, not 1.5"),
+        ({"batch_size": "8"}, "batch_size must be a whole number, not '8'"),
+        ({"progress": 3}, "progress must be True or a function to be called, not 3"),
         ({"solutions": grids[:5]}, "solutions of shape (5, 16), for puzzles of shape (100, 16)"),
         ({"rating": np.zeros(5)}, "rating of shape (5,), for puzzles of shape (100, 16)"),
         ({"board": Board.diagonal(4)}, "a network for 4x4 with 2x2 boxes can't be evaluated on "),

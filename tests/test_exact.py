@@ -354,6 +354,9 @@ def test_wide_numbers_change_nothing():
         (np.zeros((2, 16), np.uint8), {"rounds": 0}, "rounds must be at least 1, not 0"),
         (np.zeros((2, 16), np.uint8), {"budget": 0}, "budget must be at least 1, not 0"),
         (np.zeros((2, 16), np.uint8), {"restart": 0}, "restart must be at least 1, not 0"),
+        (np.zeros((2, 16), np.uint8), {"rounds": 10**9}, "rounds must be at most 1000, not 1000000000"),
+        (np.zeros((2, 16), np.uint8), {"limit": np.int64(2**32 + 1)}, "limit must be at most 2147483647"),
+        (np.zeros((2, 16), np.uint8), {"lanes": 32.0}, r"lanes must be a whole number, not 32\.0"),
     ],
 )
 def test_senseless_arguments_are_refused(puzzles, options, cause):

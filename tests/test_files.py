@@ -70,6 +70,25 @@ def test_a_checksum_holds_the_fields():
         check_checksum(dict(fields))
 
 
+@pytest.mark.parametrize(
+    ("folder", "error", "cause"), [("missing", FileNotFoundError, "there is no folder"), ("taken", OSError, "irectory")]
+)
+def test_what_cannot_be_written_is_named_as_it_was_given(folder, error, cause, tmp_path):
+    (tmp_path / "taken").touch()
+    (tmp_path / "taken.json").mkdir()
+    tree = mastermind.build(mastermind.Game(1, 2), "minimax")
+    network = networks.make_network("cell_cnn", js.Board.classic(4), width=4, features=4, hidden=4)
+    for path, write in {
+        tmp_path / folder / "net.safetensors": lambda path: js.save_network(network, path),
+        tmp_path / folder / "tree.json": lambda path: mastermind.save_tree(tree, path),
+        **({tmp_path / "taken.json": lambda path: mastermind.save_tree(tree, path)} if folder == "taken" else {}),
+    }.items():
+        with pytest.raises(error, match=cause) as refusal:
+            write(path)
+        assert refusal.value.filename == str(path)
+    assert not list(tmp_path.glob("*.jaxsudoku-tmp"))
+
+
 # ---------------------------------------------------------------------- every reader
 
 

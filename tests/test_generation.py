@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 
 import jax
 import numpy as np
@@ -165,7 +166,16 @@ def test_no_puzzles_at_all():
         (1, {"clues": 17}, "17 clues; a board of 4x4 with 2x2 boxes has 16 cells"),
         (1, {"clues": (6, 5)}, "clues must be"),
         (1, {"clues": -1}, "clues must be"),
+        (1.5, {}, "count must be a whole number, not 1.5"),
+        (1, {"first": True}, "first must be a whole number, not True"),
         (1, {"rating": (3.0, 1.0)}, "rating must be a range"),
+        (1, {"rating": (-5, -1)}, r"rating must be .*, not \(-5.0, -1.0\): no rating is below 0"),
+        (1, {"rating": (math.nan, None)}, r"rating must be a range from low to high, not \(nan, None\)"),
+        (1, {"clues": True}, "clues must be a whole number or a range of two, not True"),
+        (1, {"clues": (6, 7, 8)}, "clues must be a whole number or a range of two"),
+        (1, {"symmetry": "half-turn"}, "the generator has no option symmetry; it has clues, minimal, rating, pattern"),
+        (1, {"clue": 6}, "did you mean 'clues'"),
+        (1, {"devices": 1}, "devices must be a sequence of JAX's devices"),
         (1, {"pattern": "spiral"}, "unknown pattern 'spiral': choose one of none, half-turn"),
         (1, {"steps": -1}, "steps must be at least 0"),
         (1, {"attempts": 0}, "attempts must be at least 1"),

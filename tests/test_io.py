@@ -420,6 +420,17 @@ def test_csv_headers_without_use():
         read(f"n,puzzle,n\n1,{PUZZLE},1\n")
 
 
+def test_a_file_of_text_and_what_is_no_file_are_refused(tmp_path):
+    path = tmp_path / "puzzles.txt"
+    path.write_text("." * 81)
+    with open(path) as file, pytest.raises(TypeError, match=r"puzzles.txt: open the file in binary mode, open\(path"):
+        read_puzzles(file)
+    with pytest.raises(TypeError, match="<input>: open the file in binary mode"):
+        read_puzzles(io.StringIO("." * 81))
+    with pytest.raises(TypeError, match="an input is a path, '-' or a binary file, not int"):
+        read_puzzles(3)
+
+
 def test_endless_lines_are_refused(monkeypatch):
     monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 100)
     monkeypatch.setattr("jaxsudoku.io.source.LONGEST_LINE", 1000)

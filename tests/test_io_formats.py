@@ -202,7 +202,7 @@ def test_a_column_by_name():
     assert refusal(table, column="qiuz")[0] == (
         "<input>:1: no column named 'qiuz' among 'id', 'Quiz'; did you mean 'Quiz'?"
     )
-    assert refusal(table)[0].endswith("--column names another one")
+    assert refusal(table)[0].endswith("; another one can be named (column, --column)")
     assert "no column 'quiz'" in refusal(TEXT, column="quiz")[0]
     with pytest.raises(PuzzleFileError, match="no column"):
         read_puzzles(io.BytesIO(TEXT.encode()), FOUR, column="quiz")

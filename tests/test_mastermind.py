@@ -117,7 +117,7 @@ def test_many_trees_of_a_random_player_differ():
         ("entropy", {"openings": 0}, "openings must be at least 1, not 0"),
         ("lookahead", {"width": 0}, "width must be at least 1"),
         ("mcts", {"simulations": 0}, "simulations must be at least 1"),
-        ("stochastic-muzero", {"exploration": math.nan}, "exploration must be at least 0"),
+        ("stochastic-muzero", {"exploration": math.nan}, "exploration must be a number, not nan"),
         ("optimal", {"positions": -1}, "positions must be at least 0"),
     ],
 )
@@ -126,6 +126,13 @@ def test_players_and_options_that_there_are_not(player, options, cause):
         mm.build(SMALL, player, **options)
     with pytest.raises(ValueError, match="trees must be at least 1"):
         mm.evaluate(SMALL, "random", trees=0)
+    with pytest.raises(ValueError, match=r"trees must be a whole number, not 1\.5"):
+        mm.evaluate(SMALL, "random", trees=1.5)
+    for function in (mm.build, mm.evaluate):
+        with pytest.raises(ValueError, match="progress must be True or a function to be called, not 3"):
+            function(SMALL, "minimax", progress=3)
+    with pytest.raises(ValueError, match="the player minimax has no option config; it has consistent, openings"):
+        mm.build(SMALL, "minimax", config=1)
 
 
 # ---------------------------------------------------------------------- greedy players

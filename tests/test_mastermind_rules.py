@@ -140,6 +140,9 @@ def test_a_text_that_is_no_feedback(text, cause):
     ("game", "cause"),
     [
         ((0, 6), "pegs must be at least 1, not 0"),
+        ((4.5, 6), "pegs must be a whole number, not 4.5"),
+        ((4, "6"), "colours must be a whole number, not '6'"),
+        ((4, 6, 1), "repeats must be True or False, not 1"),
         ((4, 0), "colours must be between 1 and 255, not 0"),
         ((4, 256), "colours must be between 1 and 255, not 256"),
         ((4, 3, False), "a code of 4 pegs needs as many colours, and there are 3"),

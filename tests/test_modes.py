@@ -191,6 +191,15 @@ def on(mesh, *spec):
 def propagated(candidates):
     return js.propagate(candidates, board)
 
+def judged(on):
+    mine = on(puzzles)
+    moved = js.symmetry.apply(js.symmetry.sample(0, board, 64), mine)
+    return (js.is_valid(mine), js.conflicts(mine), js.is_solved(on(np.array(found["one"].grids)), givens=mine), moved,
+            js.is_valid(on(puzzles.reshape(-1, 4, 4)), board))
+
+def by_cells(grids):
+    return jax.device_put(grids, NamedSharding(square, P("rows", "columns")))
+
 planes = js.planes.grids_to_planes(np.resize(puzzles, (128, 16))).candidates
 over_lanes = P(None, None, None, "batch")
 rules = jax.shard_map(propagated, mesh=automatic, in_specs=over_lanes, out_specs=over_lanes)
@@ -208,6 +217,7 @@ print(json.dumps({
     "results": {name: [np.asarray(part).tolist() for part in result] for name, result in found.items()},
     "specs": {name: [str(part.sharding.spec[0]) for part in result] for name, result in found.items()
               if hasattr(result.counts.sharding, "spec")},
+    "judged": [[np.asarray(part).tolist() for part in judged(on)] for on in (by_cells, np.asarray)],
     "rules": bool((jax.jit(rules)(planes) == propagated(planes)).all()),
 }))
 """
@@ -247,6 +257,11 @@ def test_results_are_sharded_like_the_puzzles(sharded):
     for name in ("shard_map", "explicit", "automatic"):
         assert sharded["specs"][name] == ["batch"] * 4, name
     assert sharded["specs"]["explicit, cells"] == ["rows"] * 4
+
+
+def test_grids_sharded_along_their_cells_are_judged_and_moved(sharded):
+    by_cells, at_once = sharded["judged"]
+    assert by_cells == at_once
 
 
 def test_rules_under_shard_map(sharded):

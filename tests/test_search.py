@@ -419,7 +419,7 @@ def test_lanes_are_cut_to_what_there_is_room_for():
         ("gumbel", {"rules": "hidden"}, "unknown rules 'hidden': choose one of none, naked, singles, locked"),
         ("gumbel", {"cell": "first"}, "unknown cell 'first': choose one of fewest, likely, doubtful, surest"),
         ("gumbel", {"considered": 0}, "considered must be at least 1, not 0"),
-        ("gumbel", {"temperature": float("nan")}, "temperature must be at least 0, not nan"),
+        ("gumbel", {"temperature": float("nan")}, "temperature must be a number, not nan"),
         ("gumbel", {"reuse": 0.0}, "reuse must be above 0 and at most 1, not 0.0"),
         ("gumbel", {"restarts": 2}, "restarts are for searches that end with a budget"),
         ("alphasudoku", {"formula": "ucb"}, "unknown formula 'ucb': choose one of study, alphazero"),

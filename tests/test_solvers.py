@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib.util
+import math
+import re
+import typing
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +15,9 @@ import numpy as np
 import pytest
 import reference
 
-from jaxsudoku import compiler_options, exact, networks, solvers
+from jaxsudoku import compiler_options, exact, mastermind, networks, solvers
 from jaxsudoku.board import Board
+from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.solution import Solution, Status
 
 pytestmark = pytest.mark.quick
@@ -265,11 +269,66 @@ def test_an_unknown_option_is_named():
         ({"restart": -2}, "restart must be at least -1, not -2"),
         ({"lanes": -32}, "lanes must be at least 0, not -32"),
         ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),
+        ({"rounds": 10**9}, "rounds must be at most 1000, not 1000000000"),
     ],
 )
 def test_a_setting_out_of_its_range_is_refused(options, cause):
     with pytest.raises(ValueError, match=cause):
         solvers.make_config(solvers.get("exact"), **options)
+
+
+#: Every dataclass of settings.
+CONFIGS = {solver.config for solver in solvers.SOLVERS.values()} | {
+    *(kind.config for kind in mastermind.PLAYERS.values()),
+    *(architecture.config for architecture in networks.NETWORKS.values()),
+    GenerateConfig,
+}
+
+#: What fields of a type refuse, and with which words.
+WRONG = {
+    int: ("must be a whole number", (1.5, 32.0, True, "1000", np.float32(1), np.array([1]))),
+    float: ("must be a number", (True, "0.5", math.nan, 1j, np.array(0.5))),
+    bool: ("must be True or False", (1, "yes", None)),
+    str: ("must be a word", (1, None, b"naked", ["naked"])),
+}
+
+
+def fields_of(config):
+    hints = typing.get_type_hints(config)
+    return [(field.name, hints[field.name]) for field in dataclasses.fields(config) if hints[field.name] in WRONG]
+
+
+@pytest.mark.parametrize("config", sorted(CONFIGS, key=lambda config: config.__name__))
+def test_a_field_takes_its_type_alone(config):
+    for name, kind in fields_of(config):
+        cause, values = WRONG[kind]
+        for value in values:
+            with pytest.raises(ValueError, match=f"^{name} {cause}, not {re.escape(repr(value))}$"):
+                config(**{name: value})
+
+
+@pytest.mark.parametrize("config", sorted(CONFIGS, key=lambda config: config.__name__))
+def test_numbers_of_numpy_make_the_same_settings(config):
+    plain = config()
+    kinds = {int: np.int64, float: np.float64, bool: np.bool_, str: np.str_}
+    same = config(**{name: kinds[kind](getattr(plain, name)) for name, kind in fields_of(config)})
+    assert same == plain
+    assert hash(same) == hash(plain)
+    assert repr(same) == repr(plain)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("depth-first", "bound"), ("annealing", "budget"), ("hill-climbing", "restarts")]
+)
+def test_no_number_wraps_in_an_int32(name, option):
+    with pytest.raises(ValueError, match=f"{option} must be at most 2147483647, not 4294967297"):
+        solvers.make_config(solvers.get(name), **{option: np.int64(2**32 + 1)})
+
+
+def test_an_option_by_the_name_of_an_argument_is_unknown():
+    for name in ("config", "whose", "solver"):
+        with pytest.raises(ValueError, match=f"the solver exact has no option {name}"):
+            solvers.make_config(solvers.get("exact"), **{name: 1})
 
 
 def test_settings_reach_the_search(monkeypatch):

@@ -283,7 +283,7 @@ def test_batch_axes_broadcast():
 
 def test_what_does_not_fit_is_refused():
     several, _ = anything(4, 3)
-    for shape in [(), (15,), (4, 4), (16, 3)]:
+    for shape in [(), (15,), (4, 5), (16, 3)]:
         with pytest.raises(ValueError, match=r"grids of shape .*; symmetries of side 4 take \[\.\.\., 16\]"):
             symmetry.apply(several, np.zeros(shape, np.uint8))
     for shape in [(), (64,), (4, 16), (4, 4, 5)]:
@@ -291,8 +291,29 @@ def test_what_does_not_fit_is_refused():
             symmetry.apply_candidates(several, np.zeros(shape))
     with pytest.raises(ValueError, match=r"side 4 don't combine with those of side 5"):
         symmetry.compose(several, anything(5, 3)[0])
-    with pytest.raises(ValueError, match=r"shapes"):
+    with pytest.raises(ValueError, match=r"batch axes \(2,\) and \(3,\) don't fit"):
         symmetry.apply(several, np.zeros((2, 16), np.uint8))
+    with pytest.raises(ValueError, match="grids of dtype float32; they must be integers"):
+        symmetry.apply(several, np.zeros((3, 16), np.float32))
+    for function in (symmetry.apply, symmetry.apply_candidates):
+        with pytest.raises(TypeError, match="the symmetries come first and what they are applied to second"):
+            function(np.zeros((3, 16), np.uint8), several)
+    for shape in ("3", 1.5, (2, -1)):
+        with pytest.raises(ValueError, match="shape must be"):
+            symmetry.sample(0, FOUR, shape)
+
+
+def test_lists_squares_and_a_number_of_draws():
+    several = symmetry.sample(0, FOUR, 5)
+    assert several.rows.shape == symmetry.identity(FOUR, np.int64(5)).rows.shape == (5, 4)
+    grids = np.random.default_rng(1).integers(0, 5, (5, 16), np.uint8)
+    expected = apply(several, grids)
+    np.testing.assert_array_equal(apply(several, grids.tolist()), expected)
+    square = apply(several, grids.reshape(5, 4, 4))
+    assert square.dtype == np.uint8
+    np.testing.assert_array_equal(square, np.reshape(expected, (5, 4, 4)))
+    values = np.random.default_rng(2).random((4, 4, 4), np.float32)
+    np.testing.assert_array_equal(apply_candidates(several, values.tolist()), apply_candidates(several, values))
 
 
 @pytest.mark.parametrize("setting", ["x64", "strict"])

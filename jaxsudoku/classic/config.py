@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from jaxsudoku.board import Board
 from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import at_least, one_of
+from jaxsudoku.settings import Config, at_least, one_of
 
 #: Which cell, or which digit of which cell, comes first.
 ORDERS = ("sequential", "random", "sorted")
@@ -29,7 +29,7 @@ _QUEUES = {"cpu": 16, "accelerator": 1024, "least": 4}
 
 
 @dataclasses.dataclass(frozen=True)
-class DepthFirstConfig:
+class DepthFirstConfig(Config):
     """Settings of ``depth-first``.
 
     Attributes:
@@ -50,6 +50,7 @@ class DepthFirstConfig:
     slots: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "order", ORDERS)
         one_of(self, "actions", ACTIONS)
         one_of(self, "rules", RULES)
@@ -59,7 +60,7 @@ class DepthFirstConfig:
 
 
 @dataclasses.dataclass(frozen=True)
-class BestFirstConfig:
+class BestFirstConfig(Config):
     """Settings of ``best-first``.
 
     Attributes:
@@ -80,13 +81,14 @@ class BestFirstConfig:
     slots: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "heuristic", HEURISTICS)
         one_of(self, "rules", RULES)
         at_least(self, bound=0, room=1, slots=0)
 
 
 @dataclasses.dataclass(frozen=True)
-class EliminationConfig:
+class EliminationConfig(Config):
     """Settings of ``elimination``.
 
     Attributes:
@@ -105,6 +107,7 @@ class EliminationConfig:
     slots: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "rules", RULES[1:])
         one_of(self, "then", SEARCHES)
         at_least(self, bound=0, room=1, slots=0)

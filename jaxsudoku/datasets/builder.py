@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import operator
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,9 +18,10 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.files import TEMPORARY, write_file
-from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
+from jaxsudoku.generation import GenerationError, Generator, Puzzles, wished
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
 from jaxsudoku.progress import Report, reports
+from jaxsudoku.settings import whole_number
 
 from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
 from .exclude import excluded_hashes, is_excluded
@@ -62,9 +62,9 @@ def build(
       board: the board; the classic 9x9 one by default.
       format: "npz" or "parquet".
       shard_size: puzzles in each file but the last.
-      exclude: uint8[m, 81], puzzles or solved grids whose solutions must not occur, up to symmetry. Puzzles are solved
-        here, unless it is a tuple of these and their solutions, such as another data set's ``arrays()``. For the
-        classic 9x9 board alone.
+      exclude: puzzles or solved grids, in any form that ``solve`` takes, whose solutions must not occur, up to
+        symmetry. Puzzles are solved here, unless it is a tuple of these and their solutions, such as another data set's
+        ``arrays()``. For the classic 9x9 board alone.
       resume: go on with the build in the folder, if there is one. Shards that are done are verified, and made anew if
         they are damaged; a whole data set is mended likewise.
       batch_size, devices: as in ``generate``; the puzzles do not depend on them.
@@ -87,15 +87,12 @@ def build(
       ImportError: Parquet without pyarrow.
     """
     board = board or Board.classic()
-    seed, count, shard_size = map(operator.index, (seed, count, shard_size))
-    for name, value in (("count", count), ("shard_size", shard_size)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, not {value}")
-    if count > _MOST:
-        raise ValueError(f"count must be at most {_MOST}, not {count}")
+    seed = whole_number("seed", seed, None, None)
+    count = whole_number("count", count, 1, _MOST)
+    shard_size = whole_number("shard_size", shard_size, 1)
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
-    config = GenerateConfig(**wishes)  # type: ignore[arg-type]
+    config = wished(wishes)
     generator = Generator(seed, board, config, batch_size, devices)
     hashes = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
     plan = Card(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxsudoku.batches import as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.symmetry import solution_hashes
 
@@ -14,7 +15,8 @@ def excluded_hashes(exclude: Any, board: Board) -> np.ndarray:
     """The hashes of solutions that a data set must not have, up to symmetry.
 
     Args:
-      exclude: uint8[m, 81] puzzles or solved grids; or a tuple that begins with these and their solutions uint8[m, 81].
+      exclude: puzzles or solved grids, in any form that ``solve`` takes; or a tuple that begins with these and their
+        solutions, arrays of integers [m, 81].
       board: the board of the data set.
 
     Returns:
@@ -26,7 +28,10 @@ def excluded_hashes(exclude: Any, board: Board) -> np.ndarray:
     if board != Board.classic():
         raise ValueError(f"exclude compares canonical forms, so it is for the classic 9x9 board, not {board}")
     try:
-        return np.unique(solution_hashes(*(exclude[:2] if isinstance(exclude, tuple) else (exclude,))))
+        solved = isinstance(exclude, tuple) and not any(isinstance(part, str) for part in exclude)
+        return np.unique(
+            solution_hashes(*(as_puzzles(part, board)[0] for part in (exclude[:2] if solved else [exclude])))
+        )
     except ValueError as error:
         raise ValueError(f"exclude: {error}") from error
 

@@ -17,11 +17,12 @@ from jaxsudoku import cache, driver, solvers
 from jaxsudoku.batches import Engine, as_puzzles
 from jaxsudoku.board import Board
 from jaxsudoku.keys import as_key
-from jaxsudoku.networks import Network, check_network, load_network
+from jaxsudoku.networks import Network, as_network, check_network
 from jaxsudoku.planes import GROUP
-from jaxsudoku.progress import Screen, bar
+from jaxsudoku.progress import Screen, bar, called
 from jaxsudoku.propagation import RULES
 from jaxsudoku.rating import rate
+from jaxsudoku.settings import whole_number
 from jaxsudoku.solution import Solution, Status
 from jaxsudoku.suggestions import did_you_mean
 
@@ -88,6 +89,7 @@ def evaluate(
       ValueError: arrays that fit neither each other nor the board, negative or infinite ratings, a network for another
         board, or whose parameters or outputs are not finite, unknown rules, a solution that does not solve its puzzle,
         or no puzzle with exactly one solution.
+      TypeError: a network that is no ``Network``, name or path, as when the puzzles come first.
     """
     if progress is True:
         with screened() as told:
@@ -95,13 +97,13 @@ def evaluate(
                 network, puzzles, board, solutions=solutions, rating=rating, difficulty=difficulty, rules=rules,
                 iterative=iterative, positions=positions, key=key, batch_size=batch_size, progress=told,
             )  # fmt: skip
-    progress = progress or (lambda what, done, count: None)
+    progress = called(progress or (lambda what, done, count: None))
     rules = checked_rules(rules)
-    for name, number, lowest in (("positions", positions, 0), ("batch_size", batch_size, 1)):
-        if number is not None and number < lowest:
-            raise ValueError(f"{name} must be at least {lowest}, not {number}")
-    if isinstance(network, str | os.PathLike):
-        network = load_network(network, board)
+    if positions is not None:
+        positions = whole_number("positions", positions, 0)
+    if batch_size is not None:
+        batch_size = whole_number("batch_size", batch_size, 1)
+    network = as_network(network, board)
     grids, board = as_puzzles(puzzles, board or network.board)
     if board != network.board:
         raise ValueError(f"a network for {network.board} can't be evaluated on {board}")

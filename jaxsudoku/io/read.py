@@ -201,6 +201,7 @@ def read_puzzles(source: Source, board: Board | None = None, *, column: str | No
       PuzzleFileError: some puzzle is malformed, the input is damaged, or it names another board; the error's ``grids``
         has what could be read.
       OSError: the input is missing or unreadable.
+      TypeError: the source is neither a path nor a file that is open in binary mode.
     """
     with open_puzzles(source, board, column=column) as puzzles:
         grids = [np.zeros((0, puzzles.board.cells), np.uint8)]

@@ -45,8 +45,13 @@ def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[Binar
 
     Raises:
       OSError: the file is missing, a directory or unreadable.
+      TypeError: neither a path nor a binary file object.
     """
     if not isinstance(source, (str, os.PathLike)):
+        if not hasattr(source, "read"):
+            raise TypeError(f"an input is a path, '-' or a binary file, not {type(source).__name__}")
+        if isinstance(source.read(0), str):
+            raise TypeError(f"{getattr(source, 'name', '<input>')}: open the file in binary mode, open(path, 'rb')")
         return contextlib.nullcontext(source), str(getattr(source, "name", "<input>"))
     name = os.fspath(source)
     if name == "-":

@@ -67,7 +67,7 @@ def choose_columns(names: list[str], place: str, keep: Collection[str] = (), col
     puzzle = next((names.index(name) for name in wanted if name in names), None)
     if puzzle is None:
         hint = did_you_mean(wanted[0], names)
-        advice = "; --column names another one" if column is None and not hint else ""
+        advice = "; another one can be named (column, --column)" if column is None and not hint else ""
         raise PuzzleFileError(
             f"{place}: no column named {wanted[0]!r} among {', '.join(map(repr, names))}{hint}{advice}"
         )

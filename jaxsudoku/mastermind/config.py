@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 
-from jaxsudoku.settings import at_least
+from jaxsudoku.settings import Config, at_least
 
 
 @dataclasses.dataclass(frozen=True)
-class RandomConfig:
+class RandomConfig(Config):
     """Settings of ``random``: none."""
 
 
 @dataclasses.dataclass(frozen=True)
-class GreedyConfig:
+class GreedyConfig(Config):
     """Settings of players that look one guess ahead.
 
     Attributes:
@@ -26,6 +26,7 @@ class GreedyConfig:
     openings: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(self, openings=1)
 
 
@@ -43,7 +44,7 @@ class EntropyConfig(GreedyConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class LookaheadConfig:
+class LookaheadConfig(Config):
     """Settings of ``lookahead``.
 
     Attributes:
@@ -55,11 +56,12 @@ class LookaheadConfig:
     width: int = 20
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(self, plies=1, width=1)
 
 
 @dataclasses.dataclass(frozen=True)
-class OptimalConfig:
+class OptimalConfig(Config):
     """Settings of ``optimal``.
 
     Attributes:
@@ -70,11 +72,12 @@ class OptimalConfig:
     positions: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(self, positions=0)
 
 
 @dataclasses.dataclass(frozen=True)
-class MctsConfig:
+class MctsConfig(Config):
     """Settings of ``mcts``.
 
     Attributes:
@@ -89,11 +92,12 @@ class MctsConfig:
     exploration: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(self, simulations=1, width=0, exploration=0)
 
 
 @dataclasses.dataclass(frozen=True)
-class StochasticMuZeroConfig:
+class StochasticMuZeroConfig(Config):
     """Settings of ``stochastic-muzero``.
 
     Attributes:
@@ -108,4 +112,5 @@ class StochasticMuZeroConfig:
     exploration: float = 1.25
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(self, simulations=1, width=1, exploration=0)

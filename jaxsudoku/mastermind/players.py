@@ -72,7 +72,7 @@ def get(name: str) -> PlayerKind:
     return PLAYERS[name]
 
 
-def make_config(name: str, **options: Any) -> Any:
+def make_config(name: str, /, **options: Any) -> Any:
     """The settings of a player with the named options.
 
     Raises:

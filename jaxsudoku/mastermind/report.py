@@ -15,6 +15,8 @@ from jax import Array
 
 from jaxsudoku import cache
 from jaxsudoku.pictures import PANEL, check_suffix, import_figure
+from jaxsudoku.progress import called
+from jaxsudoku.settings import whole_number
 
 from . import players
 from .rules import Game, code_text
@@ -111,7 +113,7 @@ def build(
       ValueError: no such player, option or value; as GameError, a game whose table of feedbacks takes too much memory.
     """
     config = players.make_config(player, **options)
-    return _grown(game, player, config, key, 1, progress)[0]
+    return _grown(game, player, config, key, 1, called(progress))[0]
 
 
 def evaluate(
@@ -142,8 +144,8 @@ def evaluated(
     game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Callable[[str], None]
 ) -> tuple[Report, list[Tree]]:
     """As ``evaluate``, with the settings as they are and the strategies besides."""
-    if trees < 1:
-        raise ValueError(f"trees must be at least 1, not {trees}")
+    trees = whole_number("trees", trees, 1)
+    called(progress)
     clock = time.perf_counter()
     grown = _grown(game, player, config, key, trees, progress)
     report = Report.of(grown, player, config)

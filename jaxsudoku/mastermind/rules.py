@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import cache
+from jaxsudoku.settings import check_types
 
 #: Feedbacks are numbered in a byte, with one value left over for what is none.
 _MOST_FEEDBACKS = 255
@@ -56,6 +57,10 @@ class Game:
     repeats: bool = True
 
     def __post_init__(self) -> None:
+        try:
+            check_types(self)
+        except ValueError as error:
+            raise GameError(str(error)) from error
         if self.pegs < 1:
             raise GameError(f"pegs must be at least 1, not {self.pegs}")
         if not 1 <= self.colours <= 255:

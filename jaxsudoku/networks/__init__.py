@@ -6,7 +6,7 @@ log-odds that the position still has a solution.
 
 from .base import ABSENT, Forward, Network, NetworkModule, Outputs, Params
 from .registry import NETWORKS, Architecture, for_board, get, make_forward, make_network
-from .weights import Card, NetworkFileError, check_network, load_network, read_card, save_network, shipped
+from .weights import Card, NetworkFileError, as_network, check_network, load_network, read_card, save_network, shipped
 
 __all__ = [
     "ABSENT",
@@ -19,6 +19,7 @@ __all__ = [
     "NetworkModule",
     "Outputs",
     "Params",
+    "as_network",
     "check_network",
     "for_board",
     "get",

@@ -12,26 +12,27 @@ from flax import nnx
 from jax import Array
 from jax.typing import DTypeLike
 
+from jaxsudoku.settings import check_types, whole_number
+
 #: What networks may compute in; parameters are float32 in any case.
 DTYPES = ("float32", "bfloat16")
 
 
 def check_sizes(config: Any, optional: Sequence[str] = ()) -> None:
-    """Raises ValueError unless the field ``dtype`` names one of ``DTYPES`` and every other is a positive int.
+    """Raises ValueError unless fields are of their types, ``dtype`` names one of ``DTYPES``, and numbers are positive.
 
     Args:
       config: the config.
-      optional: fields that may be 0. Those that are truth values by default are left alone.
+      optional: fields that may be 0.
     """
+    check_types(config)
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if field.name == "dtype":
             if value not in DTYPES:
                 raise ValueError(f"unknown dtype {value!r}: choose {' or '.join(DTYPES)}")
-        elif type(field.default) is not bool:
-            least = 0 if field.name in optional else 1
-            if type(value) is not int or value < least:
-                raise ValueError(f"{field.name} must be an integer of at least {least}, not {value!r}")
+        elif type(value) is int:
+            whole_number(field.name, value, 0 if field.name in optional else 1)
 
 
 def check_divides(config: Any, divisor: str, *names: str) -> None:

@@ -9,6 +9,7 @@ import jax
 
 from jaxsudoku.board import Board
 from jaxsudoku.keys import as_key
+from jaxsudoku.settings import settings_of
 from jaxsudoku.suggestions import did_you_mean
 
 from . import axial, cell_cnn, cube, house_cnn, se_resnet
@@ -76,11 +77,8 @@ def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward
         are made, or their shapes asked for.
     """
     architecture = get(name)
-    names = [field.name for field in dataclasses.fields(architecture.config)]
-    if unknown := sorted(set(sizes) - set(names)):
-        hint = did_you_mean(unknown[0], names)
-        raise ValueError(f"the network {name} has no option {', '.join(unknown)}; it has {', '.join(names)}{hint}")
-    return Forward(architecture.module, architecture.config(**sizes), board or Board.classic())
+    config = settings_of(architecture.config, f"network {name}", **sizes)
+    return Forward(architecture.module, config, board or Board.classic())
 
 
 def for_board(network: Network, board: Board) -> Network:

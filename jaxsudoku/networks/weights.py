@@ -168,6 +168,25 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
     return Network(card.architecture, fitted, params)
 
 
+def as_network(network: Network | str | os.PathLike[str], board: Board | None = None) -> Network:
+    """The network that an argument names: itself, or what ``load_network`` gives of a name or path.
+
+    Raises:
+      NetworkFileError: as in ``load_network``.
+      TypeError: neither a network nor a name or path, as when arguments are in another order.
+    """
+    if isinstance(network, str | os.PathLike):
+        return load_network(network, board)
+    if not isinstance(network, Network):
+        raise TypeError(f"network must be a networks.Network, a name or a path, not {_shown(network)}")
+    return network
+
+
+def _shown(value: Any) -> str:
+    """A value in a message: itself if it is short, else its type."""
+    return repr(value) if isinstance(value, int | float | None) else f"a value of type {type(value).__name__}"
+
+
 def read_card(network: str | os.PathLike[str], /) -> Card:
     """The card alone of what ``load_network`` would load; raises ``NetworkFileError`` as it does."""
     weights, card = _files(network)

@@ -17,7 +17,7 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import at_least, one_of
+from jaxsudoku.settings import Config, at_least, one_of
 from jaxsudoku.slots import Method, Start, View, by_last_axis, of_last_axis
 
 from .boxes import errors
@@ -35,7 +35,7 @@ _TRIPLES, _GRIDS = np.uint32(0x14057B7E), np.uint32(0x2545F491)
 
 
 @dataclasses.dataclass(frozen=True)
-class HillClimbingConfig:
+class HillClimbingConfig(Config):
     """Settings of ``hill-climbing``. As they are by default, it is the textbook's climb.
 
     Attributes:
@@ -59,6 +59,7 @@ class HillClimbingConfig:
     slots: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "rules", RULES)
         one_of(self, "neighbourhood", NEIGHBOURHOODS)
         at_least(self, triples=1, sideways=0, restarts=0, record=0, slots=0)

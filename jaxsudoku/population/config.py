@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import LANES, at_least, one_of
+from jaxsudoku.settings import LANES, Config, at_least, at_most, one_of
 
 #: How chains come by their temperatures: each has one of its own and swaps its grid with its neighbours', or all cool
 #: down together.
@@ -17,7 +17,7 @@ _LONGEST = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
-class AnnealingConfig:
+class AnnealingConfig(Config):
     """Settings of ``annealing``. Temperatures are in digits that a row, column or extra house misses.
 
     Attributes:
@@ -45,6 +45,7 @@ class AnnealingConfig:
     slots: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "rules", RULES)
         one_of(self, "schedule", SCHEDULES)
         at_least(self, chains=1, temperatures=1, period=2, budget=1, record=0, slots=0)
@@ -56,12 +57,11 @@ class AnnealingConfig:
             raise ValueError(
                 f"temperatures must be positive, finite and rise: coldest is {self.coldest} and hottest {self.hottest}"
             )
-        if self.period > _LONGEST:
-            raise ValueError(f"period must be at most {_LONGEST}, not {self.period}")
+        at_most(self, period=_LONGEST)
 
 
 @dataclasses.dataclass(frozen=True)
-class EvolutionConfig:
+class EvolutionConfig(Config):
     """Settings of ``evolution``.
 
     Attributes:
@@ -88,10 +88,10 @@ class EvolutionConfig:
     slots: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "rules", RULES)
         at_least(self, organisms=2, lifetime=1, mistakes=0, epochs=1, restarts=0, record=0, slots=0)
-        if self.mistakes > 1:
-            raise ValueError(f"mistakes must be at most 1, not {self.mistakes}")
+        at_most(self, mistakes=1)
         if not (0 < self.worker_share < 1 and 1 <= self.workers < self.organisms):
             raise ValueError(
                 f"worker_share must leave one worker and one explorer at least of {self.organisms} organisms, "

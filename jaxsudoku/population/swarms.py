@@ -21,7 +21,7 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.keys import key_of
 from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import at_least, one_of
+from jaxsudoku.settings import Config, at_least, one_of
 from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
 
 from .boxes import errors
@@ -41,7 +41,7 @@ _BEGIN, _ASK, _TELL = range(3)
 
 
 @dataclasses.dataclass(frozen=True)
-class EvosaxConfig:
+class EvosaxConfig(Config):
     """Settings of ``evosax``.
 
     Attributes:
@@ -63,6 +63,7 @@ class EvosaxConfig:
     slots: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "rules", RULES)
         one_of(self, "algorithm", tuple(ALGORITHMS))
         at_least(self, population=_FEWEST, generations=1, restarts=0, record=0, slots=0)

@@ -6,7 +6,7 @@ import dataclasses
 
 from jaxsudoku.exact import SEARCH_RULES
 from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import at_least, one_of, whole_words
+from jaxsudoku.settings import MOST_ROUNDS, Config, at_least, at_most, one_of, whole_words
 
 #: What playing on to the end may be worth: 1 if it solves the puzzle, or the share of cells it fills, or that from -1
 #: for none to 1 for all. With the last one every other worth is on that scale too.
@@ -18,7 +18,7 @@ CELLS = ("fewest", "likely", "doubtful", "surest")
 
 
 @dataclasses.dataclass(frozen=True)
-class SearchConfig:
+class SearchConfig(Config):
     """Settings that all searches have.
 
     Attributes:
@@ -38,6 +38,7 @@ class SearchConfig:
     lanes: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "rules", RULES)
         at_least(self, simulations=1, budget=0, restarts=0)
         whole_words(self)
@@ -177,12 +178,12 @@ class McgsConfig(SearchConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class GuidedExactConfig:
+class GuidedExactConfig(Config):
     """Settings of ``guided_exact``.
 
     Attributes:
       rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
-      rounds: rounds of the rules in a step.
+      rounds: rounds of the rules in a step, up to 1000.
       budget: nodes after which a puzzle is left UNSOLVED; 0 for no limit.
       cell: the cell that is branched on, as of ``GuidedConfig``.
       lanes: nodes in a step, a multiple of 32; 0 suits the machine.
@@ -197,7 +198,9 @@ class GuidedExactConfig:
     together: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(self, "rules", SEARCH_RULES)
         one_of(self, "cell", CELLS)
         at_least(self, rounds=1, budget=0, together=0)
+        at_most(self, rounds=MOST_ROUNDS)
         whole_words(self)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -19,6 +20,8 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, check_board
 from jaxsudoku.keys import as_key
 from jaxsudoku.planes import fence
+from jaxsudoku.settings import whole_number
+from jaxsudoku.sharding import gathered
 from jaxsudoku.symmetry.chain import transversals
 
 #: Levels of the chain are multiplied out into one table while it has no more elements than this.
@@ -53,25 +56,25 @@ def order(board: Board | None = None) -> int:
     return math.factorial(board.side) * math.prod(map(len, transversals(board)))
 
 
-def identity(board: Board | None = None, shape: tuple[int, ...] = ()) -> Symmetry:
+def identity(board: Board | None = None, shape: int | Sequence[int] = ()) -> Symmetry:
     """The symmetry that changes nothing, ``shape`` times; None is the classic 9x9 board."""
-    board = _or_nine(board)
+    board, shape = _or_nine(board), _axes(shape)
     lines = jnp.broadcast_to(jnp.arange(board.side, dtype=jnp.int32), (*shape, board.side))
     return Symmetry(jnp.zeros(shape, bool), lines, lines, lines)
 
 
-def sample(key: Array | int, board: Board | None = None, shape: tuple[int, ...] = ()) -> Symmetry:
+def sample(key: Array | int, board: Board | None = None, shape: int | Sequence[int] = ()) -> Symmetry:
     """Draws symmetries, each uniformly from the whole group and independently of the others.
 
     Args:
       key: a JAX key or a seed.
       board: the board (static); None for the classic 9x9 board.
-      shape: how many to draw (static).
+      shape: how many to draw, a number or one for each batch axis (static).
 
     Returns:
       A ``Symmetry`` with batch axes ``shape``.
     """
-    board = _or_nine(board)
+    board, shape = _or_nine(board), _axes(shape)
     side, tables = board.side, _tables(board)
     lines_key, digits_key = random.split(as_key(key))
     sizes = np.array([len(table) for table in tables], np.int32).reshape(-1, *[1] * len(shape))
@@ -79,6 +82,12 @@ def sample(key: Array | int, board: Board | None = None, shape: tuple[int, ...] 
     lines = functools.reduce(_take, [jnp.asarray(table)[places] for table, places in zip(tables, drawn, strict=True)])
     rows, columns = jnp.split((lines % side).astype(jnp.int32), 2, axis=-1)
     return Symmetry(lines[..., 0] >= side, rows, columns, _ranks(random.bits(digits_key, (*shape, side), jnp.uint32)))
+
+
+def _axes(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """Batch axes, one if they are named by a number; ValueError if they are no whole numbers."""
+    axes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    return tuple(whole_number("shape", axis, 0) for axis in axes)
 
 
 def _or_nine(board: Board | None) -> Board:
@@ -123,23 +132,32 @@ def apply(symmetry: Symmetry, grids: AnyArray) -> Array:
 
     Args:
       symmetry: batch axes *b.
-      grids: uint8[*b, cells], 0 = empty. Empty cells stay empty and values above the side stay as they are.
+      grids: integers[*b, cells] or [*b, side, side], 0 = empty. Empty cells stay empty and values above the side stay
+        as they are.
 
     Returns:
-      uint8[*b, cells].
+      The same dtype and form.
 
     Raises:
-      ValueError: the grids have not side squared cells, or the batch axes don't fit.
+      ValueError: the grids have not side squared cells, no integers, or batch axes that don't fit.
+      TypeError: the first argument is no ``Symmetry``.
     """
-    side = symmetry.rows.shape[-1]
-    if not grids.ndim or grids.shape[-1] != side**2:
-        raise ValueError(f"grids of shape {tuple(grids.shape)}; symmetries of side {side} take [..., {side**2}]")
-    moved = _take(jnp.asarray(grids), _cells(symmetry))
+    side = _side(symmetry)
+    grids = jnp.asarray(grids)
+    if not jnp.issubdtype(grids.dtype, jnp.integer):
+        raise ValueError(f"grids of dtype {grids.dtype}; they must be integers, 0 for an empty cell")
+    square = grids.shape[-2:] == (side, side)
+    if not square and grids.shape[-1:] != (side**2,):
+        raise ValueError(
+            f"grids of shape {grids.shape}; symmetries of side {side} take [..., {side**2}] or [..., {side}, {side}]"
+        )
+    flat = gathered(grids, 2).reshape(*grids.shape[:-2], side**2) if square else gathered(grids, 1)
+    moved = _take(flat, _cells(symmetry))
     digits = (symmetry.digits + 1).astype(grids.dtype)
     relabelled = moved
     for digit in range(side):
         relabelled = jnp.where(moved == digit + 1, digits[..., digit, None], relabelled)
-    return relabelled
+    return relabelled.reshape(*relabelled.shape[:-1], side, side) if square else relabelled
 
 
 def apply_candidates(symmetry: Symmetry, values: AnyArray) -> Array:
@@ -154,17 +172,24 @@ def apply_candidates(symmetry: Symmetry, values: AnyArray) -> Array:
 
     Raises:
       ValueError: the values' last axes are not the side three times, or the batch axes don't fit.
+      TypeError: the first argument is no ``Symmetry``.
     """
-    side = symmetry.rows.shape[-1]
+    side = _side(symmetry)
+    values = jnp.asarray(values)
     if values.shape[-3:] != (side,) * 3:
         raise ValueError(
-            f"values of shape {tuple(values.shape)}; symmetries of side {side} take [..., {side}, {side}, {side}]"
+            f"values of shape {values.shape}; symmetries of side {side} take [..., {side}, {side}, {side}]"
         )
     sources = _inverse(symmetry.digits)[..., None] * side**2 + _cells(symmetry)[..., None, :]
-    moved = _take(
-        jnp.asarray(values).reshape(*values.shape[:-3], side**3), sources.reshape(*sources.shape[:-2], side**3)
-    )
+    moved = _take(values.reshape(*values.shape[:-3], side**3), sources.reshape(*sources.shape[:-2], side**3))
     return moved.reshape(*moved.shape[:-1], side, side, side)
+
+
+def _side(symmetry: Symmetry) -> int:
+    """The side of the symmetries' board; TypeError if they are none."""
+    if not isinstance(symmetry, Symmetry):
+        raise TypeError(f"the symmetries come first and what they are applied to second, not {type(symmetry).__name__}")
+    return symmetry.rows.shape[-1]
 
 
 def _cells(symmetry: Symmetry) -> Array:
@@ -181,7 +206,12 @@ def _cells(symmetry: Symmetry) -> Array:
 
 def _take(values: Array, places: Array) -> Array:
     """``values[..., places]`` along the last axis, all other axes broadcast."""
-    batch = jnp.broadcast_shapes(values.shape[:-1], places.shape[:-1])
+    try:
+        batch = jnp.broadcast_shapes(values.shape[:-1], places.shape[:-1])
+    except ValueError as error:
+        raise ValueError(
+            f"batch axes {values.shape[:-1]} and {places.shape[:-1]} don't fit: equal numbers or 1 are wanted"
+        ) from error
     values = jnp.broadcast_to(values, (*batch, values.shape[-1]))
     # fenced, or what reads a value computes its place again each time
     places = fence(jnp.broadcast_to(places, (*batch, places.shape[-1])))

@@ -22,7 +22,7 @@ from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
 from jaxsudoku import exact
-from jaxsudoku.batches import Engine, TakesPuzzles
+from jaxsudoku.batches import Engine, TakesPuzzles, check_on_host
 from jaxsudoku.board import Board
 from jaxsudoku.symmetry.chain import mix
 
@@ -47,14 +47,15 @@ def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[n
     equivalent. Solved grids and puzzles may be mixed.
 
     Args:
-      grids: uint8[*b, 81], 0 = empty.
-      solutions: uint8[*b, 81], the solved grids that complete ``grids``, taken to be the only ones; None to have
+      grids: uint8[*b, 81] or [*b, 9, 9], 0 = empty.
+      solutions: of the same shape, the solved grids that complete ``grids``, taken to be the only ones; None to have
         puzzles solved here.
 
     Returns:
-      uint8[*b, 81].
+      uint8 of the same shape.
 
     Raises:
+      TypeError: traced arrays; this runs on the host.
       ValueError: another shape or dtype; a full grid or a solution that breaks a rule; a puzzle that disagrees with its
         solution; without ``solutions``, a puzzle that hasn't exactly one. The message names the first grid with
         that fault.
@@ -84,7 +85,7 @@ def solution_hashes(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDA
       uint64[*b].
 
     Raises:
-      ValueError: as ``canonical`` does.
+      TypeError, ValueError: as ``canonical`` does.
     """
     puzzles, shape = _checked(grids, "grids")
     return hashes(canonical(_solved(puzzles, shape, solutions).reshape(shape)))
@@ -94,12 +95,13 @@ def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
     """A hash of each form, the same on every machine and in every version, to tell puzzles that were seen.
 
     Args:
-      forms: uint8[*b, 81], as from ``canonical``.
+      forms: uint8[*b, 81] or [*b, 9, 9], as from ``canonical``.
 
     Returns:
       uint64[*b]; of n different forms two have the same hash with a probability of about n² / 2⁶⁵.
 
     Raises:
+      TypeError: traced arrays; this runs on the host.
       ValueError: another shape or dtype.
     """
     flat, shape = _checked(forms, "forms")
@@ -107,7 +109,7 @@ def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
     for word in _words(flat).T:
         # a bijection whose every output bit depends on every input bit
         mixed = mix((mixed ^ word) + np.uint64(0x9E3779B97F4A7C15))
-    return mixed.reshape(shape[:-1])
+    return mixed.reshape(_batch(shape))
 
 
 # ---------------------------------------------------------------------- what comes in
@@ -115,12 +117,20 @@ def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
 
 def _checked(grids: ArrayLike, name: str) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
     """Grids as uint8[n, 81], and the shape that they came in."""
+    check_on_host(grids, name, "Take the forms of arrays outside jax.jit")
     array = np.asarray(grids)
-    if not array.ndim or array.shape[-1] != 81:
-        raise ValueError(f"{name} of shape {array.shape}; canonical forms are for the classic 9x9 board, [..., 81]")
+    if array.shape[-1:] != (81,) and array.shape[-2:] != (9, 9):
+        raise ValueError(
+            f"{name} of shape {array.shape}; canonical forms are for the classic 9x9 board, [..., 81] or [..., 9, 9]"
+        )
     if array.dtype != np.uint8:
         raise ValueError(f"{name} of dtype {array.dtype}; they must be uint8, 0 for an empty cell")
     return array.reshape(-1, 81), array.shape
+
+
+def _batch(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch axes of grids of this shape."""
+    return shape[:-1] if shape[-1] == 81 else shape[:-2]
 
 
 def _refuse(faulty: NDArray[np.bool_], fault: str, shape: tuple[int, ...], start: int = 0) -> None:
@@ -133,7 +143,8 @@ def _refuse(faulty: NDArray[np.bool_], fault: str, shape: tuple[int, ...], start
       start: place of the first of these n in the batch.
     """
     if faulty.any():
-        place = np.unravel_index(start + int(faulty.argmax()), shape[:-1]) if shape[:-1] else ()
+        batch = _batch(shape)
+        place = np.unravel_index(start + int(faulty.argmax()), batch) if batch else ()
         raise ValueError(f"grid {', '.join(map(str, place))} {fault}" if place else f"the grid {fault}")
 
 
