@@ -260,6 +260,14 @@ def test_a_header_over_several_lines():
         chunk = read(f"# a comment\n{header}\n{record}\n")
         assert chunk.extras == {"x\ny": ["1"]} and chunk.lines.tolist() == [4]
     assert len(parse(f'"x\ny",puzzle\n1,{PUZZLE}\n')) == 16
+    assert read_board(io.BytesIO(f'"x\ny",board,puzzle\n1,Diagonal-4,{PUZZLE}\n'.encode())) == DIAGONAL
+    assert read(f'puzzle,5" nail\n{PUZZLE},3" nail\n').extras == {'5" nail': ['3" nail']}, "no quotes of fields"
+    for text in ('# puzzle\nnames,"x\ny"\n1,2\n', 'puzzle,"x\n1,2\n', '{"a": 1}\n'):
+        with open_puzzles(io.BytesIO(text.encode()), FOUR, column="puzzle") as puzzles, pytest.raises(PuzzleFileError):
+            puzzles.check()
+    for text, columns in [('"x\ny",Puzzle,Status', ("x\ny", "status")), (PUZZLE, ()), ('{"puzzle":"","n":1}', ("n",))]:
+        with open_puzzles(io.BytesIO(f"# {PUZZLE}\n{text}\n".encode()), FOUR) as puzzles:
+            assert puzzles.check() == columns
 
 
 def test_records_before_a_malformed_one():

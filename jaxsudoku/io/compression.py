@@ -111,7 +111,7 @@ def check_suffix(name: str, writable: Collection[str] = ()) -> None:
 
 
 #: Suffixes of formats that an output might be expected to have, and has not.
-_OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".ods", ".feather", ".html")
+_OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".feather", ".html")
 
 
 class _Gzip:

@@ -39,6 +39,8 @@ def read_record(record: bytes, delimiter: bytes = b",") -> list[str]:
 def record_end(data: bytes, start: int, delimiter: bytes) -> int:
     """Where the record that begins at ``start``, at the beginning of a line, ends: at a newline outside of quotes."""
     end = data.index(b"\n", start)
+    if b'"' not in data[start:end]:
+        return end
     for match in _quoted_field(delimiter).finditer(data, max(0, start - 1)):
         if match.start(1) > end:
             break

@@ -22,6 +22,7 @@ from .header import BOARD_COLUMN, BoardCheck, Header, board_in_column, read_head
 from .json_lines import flat_cells, is_json, json_puzzle, read_json_lines
 from .lines import read_lines
 from .parquet import parquet_columns, parquet_header, read_parquet
+from .quotes import record_end
 from .source import PARQUET_MAGIC, Source, line_blocks, open_source, read_pieces, unified_lines
 from .tables import Dialect, column_names, find_delimiter, further_columns, plain_names, read_csv, read_fields
 
@@ -86,15 +87,15 @@ class PuzzleFile:
         lines = _content(self._head)
         if not lines:
             return ()
-        record = _first_record(lines)[0] if not is_json(lines[0]) else lines[0]
-        end = self._head.find(record) + len(record)
-        if end < len(record):  # there are blank lines in a name
-            return ()
-        above = self._head[:end] + b"\n"  # with the comments, for the line's number
-        reader = _reader_of(self._head, side, name, (), self._column)
-        for _ in reader(iter([above]), side, name, BoardCheck(self.board, name)):
-            pass
-        names = _names_of(record, side, self._column)
+        delimiter = None if is_json(lines[0]) else find_delimiter(_joined(lines), side, self._column)
+        record = lines[0] if delimiter is None else _two_records(lines, delimiter)[0]
+        at = (b"\n" + self._head).find(b"\n" + record + b"\n")
+        if at >= 0:  # else there are blank lines or comments in a name
+            above = self._head[: at + len(record) + 1]  # with the comments, for the line's number
+            reader = _reader_of(self._head, side, name, (), self._column)
+            for _ in reader(iter([above]), side, name, BoardCheck(self.board, name)):
+                pass
+        names = _keys_of(record, self._column) if delimiter is None else column_names(record, delimiter)
         return further_columns(names, self._column) if names else ()
 
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
@@ -163,9 +164,10 @@ def read_chunks(
     The format is told from the first lines: a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; what
     follows white space, ``,``, ``;`` or ``#`` is ignored) or of numbers; CSV, separated by commas, semicolons or tabs,
     with a header and a column ``puzzle`` (or ``quizzes``); JSON lines, each an object with a key ``puzzle`` whose value
-    is a text, a list of integers or a list of rows; drawn grids; Parquet with a column ``puzzle``. Any but Parquet may
-    be compressed by gzip, xz, bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and be UTF-16. Blank lines and
-    lines that start with ``#`` are skipped; any other line that holds no puzzle counts as a malformed one.
+    is a text, a list of integers or a list of rows; drawn grids, also as rows of cells that commas, semicolons or tabs
+    separate (an empty one is a blank); Parquet with a column ``puzzle``. Any but Parquet may be compressed by gzip, xz,
+    bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and be UTF-16. Blank lines and lines that start with ``#``
+    are skipped; any other line that holds no puzzle counts as a malformed one.
 
     Args:
       source: a path, ``-`` for the standard input, or a binary file object.
@@ -271,10 +273,9 @@ def _header_of(head: bytes, column: str | None) -> Header:
             found = json_puzzle(record, Dialect(column=column))[1]
             named = dict(zip(plain_names(found), found.values(), strict=True)).get(BOARD_COLUMN)
         else:
-            first, others = _first_record(lines)
-            delimiter = find_delimiter(first, 0, column)
-            if delimiter is not None and others:
-                record = others[0]
+            delimiter = find_delimiter(_joined(lines), 0, column)
+            first, record = _two_records(lines, delimiter or b",")
+            if delimiter is not None and record:
                 named = read_fields(first, record, Dialect(delimiter, column)).get(BOARD_COLUMN)
     except (Malformed, PuzzleFileError):  # reported when puzzles are taken
         return header
@@ -292,7 +293,7 @@ def _reader_of(head: bytes, side: int, name: str, keep: Collection[str], column:
     lines = _content(head)
     if lines and is_json(lines[0]):
         return functools.partial(read_json_lines, dialect=Dialect(column=column, keep=keep))
-    if lines and (delimiter := find_delimiter(_first_record(lines)[0], side, column)) is not None:
+    if lines and (delimiter := find_delimiter(_joined(lines), side, column)) is not None:
         return functools.partial(read_csv, dialect=Dialect(delimiter, column, keep))
     if column is not None and lines:
         raise PuzzleFileError(f"{name}: no column {column!r}: the first line names no columns")
@@ -309,22 +310,25 @@ def _content(head: bytes, count: int = _TELLING_LINES) -> list[bytes]:
     return list(itertools.islice((line for line in lines if line.strip() and not line.startswith(b"#")), count))
 
 
-def _first_record(lines: list[bytes]) -> tuple[bytes, list[bytes]]:
-    """The first record of what may be CSV, of several lines where quotes hold newlines, and the lines after it."""
-    quotes = itertools.accumulate(line.count(b'"') for line in lines)
-    count = next((number for number, total in enumerate(quotes, start=1) if total % 2 == 0), 1)
-    return b"\n".join(lines[:count]), lines[count:]
+def _joined(lines: list[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
 
 
-def _names_of(record: bytes, side: int, column: str | None) -> list[str]:
-    """The names of columns in the first record of a text, none where it is no table."""
-    if is_json(record):
-        try:
-            return list(json_puzzle(record, Dialect(column=column))[1])
-        except Malformed:  # reported when puzzles are taken
-            return []
-    delimiter = find_delimiter(record, side, column)
-    return [] if delimiter is None else column_names(record, delimiter)
+def _two_records(lines: list[bytes], delimiter: bytes) -> tuple[bytes, bytes]:
+    """The first record of CSV, and the line after it, empty where there is none."""
+    data = _joined(lines)
+    end = record_end(data, 0, delimiter)
+    return data[:end], data[end + 1 :].partition(b"\n")[0]
+
+
+def _keys_of(line: bytes, column: str | None) -> list[str]:
+    """The keys of an object of JSON, none of any other line."""
+    if not is_json(line):
+        return []
+    try:
+        return list(json_puzzle(line, Dialect(column=column))[1])
+    except Malformed:  # reported when puzzles are taken
+        return []
 
 
 def _is_puzzle(line: bytes, side: int) -> bool:
@@ -352,9 +356,9 @@ def _side_of(data: bytes) -> int:
         if isinstance(puzzle, list):
             return _side_of_cells(len(flat_cells(puzzle)))
         lines = [str(puzzle).encode(errors="replace")]
-    elif (delimiter := find_delimiter((first := _first_record(lines))[0], 0)) is not None:
-        fields = (read_fields(first[0], record, Dialect(delimiter)) for record in first[1][:1])
-        lines = [field["puzzle"].encode(errors="surrogateescape") for field in fields if "puzzle" in field] or lines
+    elif (delimiter := find_delimiter(_joined(lines), 0)) is not None:
+        fields = read_fields(*_two_records(lines, delimiter), Dialect(delimiter))
+        lines = [fields["puzzle"].encode(errors="surrogateescape")] if "puzzle" in fields else lines
     # A drawing has as many rows as its last one has cells, written apart or together, and may have a title, too.
     rows = [row for line in lines if (row := frameless(line))]
     widths = [{len(row.split()), len(b"".join(row.split())), len(separated(row) or ())} for row in rows]

@@ -103,7 +103,8 @@ def unified_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
                 piece, held = piece[:whole], piece[whole:]
             if _has_lone_returns(np.frombuffer(piece, np.uint8)):
                 piece = _without_lone_returns(piece, quoted)
-        quoted = (quoted + piece.count(b'"')) % 2
+        if b'"' in piece:  # found out in a tenth of the time of counting
+            quoted = (quoted + piece.count(b'"')) % 2
         yield piece
     if held:
         yield held if quoted else b"\n" * len(held)

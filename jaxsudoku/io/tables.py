@@ -100,18 +100,18 @@ def further_columns(names: list[str], column: str | None) -> tuple[str, ...]:
     return tuple(choose_columns(names, "header", (*PUZZLE_COLUMNS, *ANSWER_COLUMNS), column).extras)
 
 
-def find_delimiter(line: bytes, side: int, column: str | None = None) -> bytes | None:
+def find_delimiter(data: bytes, side: int, column: str | None = None) -> bytes | None:
     """What separates the names of columns in a first record; None where it is no header.
 
     A header names a column that holds puzzles, or several columns none of which is a grid.
 
     Args:
-      line: the first record.
+      data: the first lines.
       side: of the board.
       column: as for ``choose_columns``.
     """
     wanted = PUZZLE_COLUMNS if column is None else (column,)
-    tables = {delimiter: column_names(line, delimiter) for delimiter in DELIMITERS}
+    tables = {delimiter: column_names(data[: record_end(data, 0, delimiter)], delimiter) for delimiter in DELIMITERS}
     for delimiter, names in tables.items():
         if any(_same(name, other) for name in names for other in wanted):
             return delimiter
