@@ -129,11 +129,13 @@ class Board:
 
         Args:
           name: a side ("16", or the number 16), a box shape ("3x4"), or a variant with an optional side ("diagonal",
-            "diagonal-16", "windoku"), or "jigsaw:" and the regions' labels row by row.
+            "diagonal-16", "windoku"), or "jigsaw:" and the regions' labels row by row. Letters may be of either case;
+            labels that differ in it are different ones.
         """
-        text = str(name).strip()
+        kind, colon, labels = str(name).strip().partition(":")
+        text = kind.lower() + colon + labels
         if text.startswith("jigsaw:"):
-            return cls.jigsaw(text.removeprefix("jigsaw:").replace("/", " "))
+            return cls.jigsaw(labels.replace("/", " "))
         if match := re.fullmatch(r"(\d+)x(\d+)", text):
             rows, columns = int(match[1]), int(match[2])
             return cls.classic(rows * columns, box=(rows, columns))

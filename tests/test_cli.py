@@ -445,7 +445,8 @@ def test_help(capsys, command):
         (("count", "-", "--output", "no/such/folder.txt"), "no/such/folder.txt: there is no such directory"),
     ],
 )
-def test_usage_errors(capsys, argv, message):
+def test_usage_errors(capsys, monkeypatch, argv, message):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     assert message in usage_error(capsys, *argv)
 
 
@@ -734,6 +735,8 @@ def test_a_history_is_a_table_or_a_picture(tmp_path):
 def test_what_is_said_of_resuming_leaves_out_what_does_not_go_with_it():
     argv = ["solve", "in.txt", "--history", "h.csv", "--force", "--history=h.png", "--output", "out.csv"]
     assert stop.go_on(argv) == "jaxsudoku solve in.txt --output out.csv --resume"
+    argv = ["solve", "--output", "out.csv", "--force", "--", "--history"]
+    assert stop.go_on(argv) == "jaxsudoku solve --output out.csv --resume -- --history"
 
 
 def test_histories_of_a_run(capsys, tmp_path):

@@ -1,6 +1,7 @@
 """What commands read: boards that files name, shipped sets, puzzles given inline, columns; and names misspelt."""
 
 import csv
+import gzip
 import itertools
 import json
 import os
@@ -250,3 +251,42 @@ def test_a_missing_column_is_known_before_the_output_is_made(capsys, tmp_path, n
     assert main(["solve", str(path), "--board", "4", "--column", "quizes", "--output", str(out)]) == 1
     assert "did you mean 'quizzes'?" in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["solve", "rate"])
+@pytest.mark.parametrize("fault", ["column", "type", "garbage", "gzip"])
+def test_an_input_that_cannot_be_read_leaves_the_old_output(capsys, folder, command, fault):
+    data = gzip.compress(f"{PROPER}\n".encode())[:8]
+    if fault != "gzip":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"quiz": [PROPER]} if fault == "column" else {"puzzle": [7]}), "in")
+        data = (folder / "in").read_bytes() if fault != "garbage" else b"PAR1 no more than that"
+    (folder / "in").write_bytes(data)
+    (folder / "out.csv").write_text("old\n")
+    code, _, err = run(capsys, command, "in", *FOUR, "--output", "out.csv", "--force")
+    assert (code, err[:20], err.count("\n")) == (1, "jaxsudoku: error: in", 1)
+    assert run(capsys, command, "in", *FOUR, "--output", "new.csv")[0] == 1
+    assert (folder / "out.csv").read_text() == "old\n" and sorted(os.listdir()) == ["in", "out.csv"]
+
+
+def test_rating_makes_no_output_where_no_puzzle_can_be_read(capsys, folder):
+    (folder / "in.csv").write_text(f'puzzle,n\n{PROPER},"b\n')
+    code, _, err = run(capsys, "rate", "in.csv", *FOUR, "--output", "out.csv")
+    assert (code, err) == (1, "jaxsudoku: error: in.csv:2: a quote is opened here and never closed\n")
+    assert os.listdir() == ["in.csv"]
+
+
+def test_columns_that_the_output_replaces_are_named(capsys, folder):
+    (folder / "in.csv").write_text(f"puzzle,id,Status,solution,rating\n{PROPER},7,solved,{SOLVED},3\nx,8,,,\n")
+    told = "in.csv: columns that the output replaces or leaves out: "
+    code, out, err = run(capsys, "solve", "in.csv", *FOUR, "--format", "csv")
+    assert f"{told}status, solution\n" in err
+    assert out.splitlines()[0] == "puzzle,solution,status,iterations,id,rating"
+    assert out.splitlines()[1].startswith(f"{PROPER},{SOLVED},solved,") and out.splitlines()[1].endswith(",7,3")
+    assert told not in run(capsys, "solve", "in.csv", *FOUR)[2], "text has no columns"
+    code, out, err = run(capsys, "rate", "in.csv", *FOUR)
+    assert (code, f"{told}rating\n" in err) == (1, True)
+    assert ": 1 naked, 1 malformed;" in err
+    assert out.splitlines()[:2] == [
+        "puzzle,clues,rating,rules,id,status,solution", f"{PROPER},11,0,naked,7,solved,{SOLVED}"
+    ]  # fmt: skip

@@ -254,8 +254,8 @@ def test_a_rated_table_is_rated_anew(capsys, tmp_path):
     assert run(capsys, "generate", "30", *SMALL, "--output", str(first), "--quiet")[0] == 0
     assert run(capsys, "rate", str(first), *SMALL, "--output", str(second), "--quiet")[0] == 0
     one, other = table(first.read_text()), table(second.read_text())
-    assert list(other) == ["puzzle", "clues", "rating", "rules"]
-    for name in ("puzzle", "clues", "rating"):
+    assert list(other) == ["puzzle", "clues", "rating", "rules", "solution"]
+    for name in ("puzzle", "clues", "rating", "solution"):
         assert other[name] == one[name]
 
 

@@ -1,6 +1,7 @@
 """Reading puzzles: boards that files name, tables, JSON lines, compressions, line ends and encodings."""
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -81,6 +82,26 @@ def test_the_board_that_a_file_names_is_its_board(name, tmp_path):
             read_puzzles(path, Board.classic(16))
         with open_puzzles(path) as puzzles:
             assert (puzzles.board, puzzles.names_board, puzzles.unique) == (board, True, False)
+
+
+@pytest.mark.parametrize("name", ["Diagonal-4", "DIAGONAL-4"])
+def test_names_of_boards_and_columns_may_be_of_either_case(name, tmp_path):
+    row = json.dumps({"Puzzle": PUZZLE, "Board": name})
+    for text in (f"# Board: {name}\n{PUZZLE}\n", f"Puzzle,Board\n{PUZZLE},{name}\n", f"{row}\n"):
+        source = io.BytesIO(text.encode())
+        assert read_board(source) == DIAGONAL
+        assert "is of the board" in refusal(text)[0]
+        if not text.startswith("#"):
+            assert read(text, None).extras == {"board": [name]}
+    assert "is of the board" in refusal(f"{TEXT}# Board: {name}\n{TEXT}")[0], "amid a text, too"
+    with open_puzzles(io.BytesIO(f"# Solutions: 1\n{TEXT}".encode()), FOUR) as puzzles:
+        assert puzzles.unique
+    assert Board.named("Jigsaw:aAbB/aAbB/aAbB/aAbB") == Board.named("jigsaw:aAbB/aAbB/aAbB/aAbB") != FOUR
+    pq, path = pytest.importorskip("pyarrow.parquet"), tmp_path / "puzzles.parquet"
+    pq.write_table(pytest.importorskip("pyarrow").table({"puzzle": [PUZZLE], "BOARD": [name]}), path)
+    assert read_board(path) == DIAGONAL
+    (chunk,) = read_chunks(path)
+    assert chunk.extras == {"board": [name]}
 
 
 def test_a_file_without_a_board():
@@ -224,6 +245,43 @@ def test_a_quote_that_is_never_closed(rows, good, line, block, monkeypatch):
     assert (message, found) == (f"<input>:{line}: a quote is opened here and never closed", good)
 
 
+def test_what_is_quoted_is_no_comment():
+    chunk = read(f'n,puzzle\n"#1",{PUZZLE}\n#2,{PUZZLE}\n"#3",{OTHER}\n')
+    assert chunk.extras == {"n": ["#1", "#3"]} and chunk.lines.tolist() == [2, 4]
+    note = "see\n# board: diagonal-4\nthere"
+    chunk = read(f'puzzle,note\n{PUZZLE},"{note}"\n{OTHER},x\n')
+    assert chunk.extras == {"note": [note, "x"]}
+    message, good = refusal(f'puzzle,note\n{PUZZLE},"{note}"\n# board: diagonal-4\n{OTHER},x\n')
+    assert (message[:10], good) == ("<input>:5:", 1)
+
+
+def test_a_header_over_several_lines():
+    for header, record in [('puzzle,"x\ny"', f"{PUZZLE},1"), ('"x\ny",puzzle', f"1,{PUZZLE}")]:
+        chunk = read(f"# a comment\n{header}\n{record}\n")
+        assert chunk.extras == {"x\ny": ["1"]} and chunk.lines.tolist() == [4]
+    assert len(parse(f'"x\ny",puzzle\n1,{PUZZLE}\n')) == 16
+    assert read_board(io.BytesIO(f'"x\ny",board,puzzle\n1,Diagonal-4,{PUZZLE}\n'.encode())) == DIAGONAL
+    assert read(f'puzzle,5" nail\n{PUZZLE},3" nail\n').extras == {'5" nail': ['3" nail']}, "no quotes of fields"
+    for text in ('# puzzle\nnames,"x\ny"\n1,2\n', 'puzzle,"x\n1,2\n', '{"a": 1}\n'):
+        with open_puzzles(io.BytesIO(text.encode()), FOUR, column="puzzle") as puzzles, pytest.raises(PuzzleFileError):
+            puzzles.check()
+    for text, columns in [('"x\ny",Puzzle,Status', ("x\ny", "status")), (PUZZLE, ()), ('{"puzzle":"","n":1}', ("n",))]:
+        with open_puzzles(io.BytesIO(f"# {PUZZLE}\n{text}\n".encode()), FOUR) as puzzles:
+            assert puzzles.check() == columns
+
+
+def test_records_before_a_malformed_one():
+    message, good = refusal(f'puzzle,n\n{PUZZLE},5" nail\n{OTHER},1\n{PUZZLE},a\rb\n{PUZZLE},c\n')
+    assert (message[:10], good) == ("<input>:4:", 2)
+
+
+def test_fields_may_be_as_long_as_lines():
+    before = csv.field_size_limit()
+    long = "x" * (before + 1)
+    assert read(f'puzzle,n\n{PUZZLE},"{long}"\n').extras == {"n": [long]}
+    assert csv.field_size_limit() == before
+
+
 def test_quotes_within_fields_open_nothing():
     assert read(f'puzzle,note\n{PUZZLE},5" nail\n{OTHER},x\n').extras == {"note": ['5" nail', "x"]}
 
@@ -262,6 +320,10 @@ def test_json_lines(value):
         assert chunk.lines.tolist() == [3, 4]
         if line.startswith("{"):
             assert chunk.extras == {"id": ["7"] * 2, "tags": ['["x"]'] * 2, "note": [""] * 2}
+
+
+def test_half_of_a_surrogate_pair_stays_an_escape():
+    assert read(f'{{"puzzle": "{PUZZLE}", "n\\ud800": "a\\udc80\\u00e9"}}\n').extras == {"n\\ud800": ["a\\udc80\u00e9"]}
 
 
 def test_json_names_its_column_and_board():
@@ -396,6 +458,28 @@ def test_line_ends_and_encodings(data, block, monkeypatch):
     if block == 7 and b"\xef" in data:
         pytest.skip("a mark that is cut in two is reported as no cell")
     np.testing.assert_array_equal(read(data).grids, GRIDS)
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+def test_carriage_returns_between_quotes_stay(block, monkeypatch):
+    monkeypatch.setattr("jaxsudoku.io.source.BLOCK", block)
+    chunk = read(f'puzzle,note\r{PUZZLE},"a\rb"\r{OTHER},"c""\r\r""\r\nd\r"\r\n')
+    assert chunk.extras == {"note": ["a\rb", 'c"\r\r"\r\nd\r']}
+    assert chunk.lines.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
+@pytest.mark.parametrize("blank", ["", "0"])
+def test_a_grid_in_rows_of_a_spreadsheet(separator, blank):
+    cells = [blank if character == "." else character for character in PUZZLE[:8] + "." * 8]
+    rows = [separator.join(cells[row : row + 4]) for row in range(0, 16, 4)]
+    text = "\n".join(rows) + "\n"
+    expected = parse(PUZZLE[:8] + "." * 8)
+    np.testing.assert_array_equal(read(text * 2).grids, np.stack([expected] * 2))
+    np.testing.assert_array_equal(parse(text, None if text.split() == text.splitlines() else FOUR), expected)
+    np.testing.assert_array_equal(parse(separator.join(cells)), expected)
+    chunk = read("\n".join([*rows[:2], separator.join(cells[:3]), *rows[3:]]))
+    assert str(chunk.errors[0]) == "<input>:3: row 3 of the grid has 3 cells, not 4"
 
 
 def test_parse_refuses_a_malformed_record():

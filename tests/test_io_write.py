@@ -271,6 +271,12 @@ def test_answers_to_another_input_are_left_untouched(tmp_path, name):
         ("out.csv", b"name,age\nme,3\n"),
         ("out.csv", b"some words"),
         ("out.txt.gz", b"no gzip"),
+        ("out.csv.gz", gzip.compress(b"my precious notes", mtime=0)),
+        ("out.txt.gz", gzip.compress(b"my precious notes", mtime=0)),
+        ("out.csv.gz", gzip.compress(b"a,b\n1,2", mtime=0)),
+        ("out.txt.gz", gzip.compress(b"12 eggs\n-", mtime=0)),
+        ("out.txt.gz", gzip.compress(b"some notes\n" * 9, mtime=0)[:-8]),
+        ("out.csv", b"puzzle,solution,status,iterations\n1.34,a\rb\n"),
     ],
 )
 def test_what_is_no_output_is_not_resumed(tmp_path, name, data):
@@ -278,6 +284,81 @@ def test_what_is_no_output_is_not_resumed(tmp_path, name, data):
     with pytest.raises(ResumeError):
         run(tmp_path / name, some_puzzles(), resume=True)
     assert (tmp_path / name).read_bytes() == data
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
+def test_fields_of_any_length_are_resumed(tmp_path, name):
+    field = f'"{"x" * (csv.field_size_limit() + 1)}\r"'
+    data = f"puzzle,note\n1...............,{field}\n................,b\n".encode()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / name, data, chunk_size=1, stop=1)
+    assert run(tmp_path / name, data, resume=True).done == 1
+    (chunk,) = read_chunks(tmp_path / name, FOUR)
+    assert chunk.extras["note"] == [field.strip('"'), "b"]
+
+
+def test_parquet_holds_utf8_alone(tmp_path):
+    data = b"puzzle,note\n" + b"................,a\n" * 2 + b"................,caf\xe9\n"
+    with pytest.raises(
+        OSError, match="the column 'note' of puzzle 3: no UTF-8.*the 2 answers written before"
+    ) as caught:
+        run(tmp_path / "out.parquet", data)
+    assert caught.value.filename == str(tmp_path / "out.parquet")
+    assert len(os.listdir(tmp_path / "out.parquet.parts")) == 2, "what was written, and the mark"
+    with pytest.raises(OSError, match="the column 'caf.*', its name"):
+        run(tmp_path / "new.parquet", b"puzzle,caf\xe9\n................,a\n")
+    with (
+        pytest.raises(OSError, match="the column 'note' of puzzle 1: no UTF-8"),
+        TableWriter(str(tmp_path / "table.parquet"), {"puzzle": object, "note": object}) as table,
+    ):
+        table.write({"puzzle": ["." * 16], "note": ["caf\udce9"]})
+
+
+def test_further_columns_of_every_type(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {
+        "puzzle": pa.array(["." * 16]),
+        "time": pa.array([1], pa.timestamp("ns")),
+        "day": pa.array([1], pa.date32()),
+        "large": pa.array([2**64 - 1], pa.uint64()),
+        "small": pa.array([7], pa.int8()),
+        "share": pa.array([0.5], pa.float32()),
+        "truth": pa.array([True]),
+        "word": pa.array(["w"]).dictionary_encode(),
+        "bytes": pa.array([b"\xff\x01"]),
+        "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.timestamp("ns"))),
+        "list": pa.array([[{"x": [b"\xff"]}, None]]),
+        "none": pa.array([None], pa.list_(pa.int32())),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    (chunk,) = read_chunks(tmp_path / "in.parquet", FOUR)
+    expected = {
+        "time": "1970-01-01 00:00:00.000000001",
+        "day": "1970-01-02",
+        "large": str(2**64 - 1),
+        "small": 7,
+        "share": 0.5,
+        "truth": True,
+        "word": "w",
+        "bytes": "ff01",
+        "map": '[["a", "1970-01-01 00:00:00.000000001"]]',
+        "list": '[{"x": ["ff"]}, null]',
+        "none": None,
+    }
+    assert chunk.extras == {name: [value] for name, value in expected.items()}
+    for name in ("out.parquet", "out.csv"):
+        run(tmp_path / name, (tmp_path / "in.parquet").read_bytes())
+    (row,) = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert {name: row[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["out.json", "out.jsonl.gz", "OUT.XLSX", "out.xls", "out.ods", "out.feather", "a.html"]
+)
+def test_names_of_other_formats_are_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=r"outputs of the format \.\w+ are not written"):
+        run(tmp_path / name, some_puzzles())
+    assert not os.listdir(tmp_path)
 
 
 def test_other_extra_columns_are_not_resumed(tmp_path):
@@ -517,7 +598,7 @@ def test_the_output_is_a_directory(tmp_path, name, options):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 def test_a_full_device():
-    with pytest.raises(OSError, match="No space left.*0 answers.*--resume.*/dev/full"):
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'$"):
         run("/dev/full", some_puzzles())
 
 

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.io import NUMBERS, Chunk, PuzzleFile, PuzzleFileError, SolutionWriter, mark_board, open_output
+from jaxsudoku.io import (
+    ANSWER_COLUMNS,
+    NUMBERS,
+    PUZZLE_COLUMNS,
+    Chunk,
+    PuzzleFile,
+    PuzzleFileError,
+    SolutionWriter,
+    mark_board,
+    open_output,
+)
 from jaxsudoku.solution import Solution, Status
 
 from . import flags
@@ -24,7 +34,7 @@ from .files import named
 from .history import HistoryWriter
 from .inputs import opened
 from .progress import share_read, started
-from .report import BadLines, Summary, device_of
+from .report import BadLines, Summary, device_of, say_replaced
 from .stop import Signals, resumable
 from .uniqueness import Uniqueness
 
@@ -99,6 +109,8 @@ def _answer(
     with as_usage((RuntimeError,)):  # no such platform or device
         engine = Engine(kernel, args.board, args.seed, args.batch_size, shared=shared)
 
+    if not counting:
+        say_replaced(screen, args, args.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
     bad = BadLines(screen, named(args.input), args.board)
     uniqueness = None
     if args.claimed and not counting and solver == "exact":

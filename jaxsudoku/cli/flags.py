@@ -41,7 +41,8 @@ examples:
 
 _INPUT = """\
 input: a puzzle a line (0 or . for a blank cell; letters or spaced numbers on boards beyond 9x9); CSV (separated by
-commas, semicolons or tabs), JSON lines or Parquet with a column or key named puzzle, or by --column; or drawn grids.
+commas, semicolons or tabs), JSON lines or Parquet with a column or key named puzzle, or by --column; or grids
+of several lines, drawn or as a spreadsheet exports them.
 All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as
 9x9-hard, if there is no such file, means puzzles that ship with the package; puzzles may be given inline.
 board: a file that names its board, by a line `# board: windoku` at its top or in a column named board, is read for it;
@@ -149,7 +150,8 @@ these solve the puzzle. rules: the weakest that solve it alone (none, naked, sin
 where a puzzle has no solution or several.
 
 {_INPUT}
-output: the columns puzzle, clues, rating and rules, then the further columns of the input; as text the puzzles alone.
+output: the columns puzzle, clues, rating and rules, then the further columns of the input, among them the answers of
+`jaxsudoku solve`; as text the puzzles alone.
 
 {_RESUMABLE_ENDING}"""
 

@@ -36,8 +36,9 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
     """Opens the input of a command, and settles its board before anything else is done.
 
     Args:
-      args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text, and
-        ``claimed`` whether a file says that its puzzles have one solution each (those that are shipped are tested).
+      args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text,
+        ``columns`` the names of its columns, if it is a table, and ``claimed`` whether a file says that its puzzles
+        have one solution each (those that are shipped are tested).
 
     Raises:
       UsageError: the input is missing, names another board than ``--board``, or holds malformed puzzles given inline.
@@ -49,7 +50,7 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
             if isinstance(source, str):
                 source = stack.enter_context(open_input(source))
             puzzles = stack.enter_context(open_puzzles(source, board, column=args.column))
-        puzzles.check_columns()  # before an output is made, which would be left empty
+        args.columns = puzzles.check()  # before an output is made, which would be left empty
         args.board = puzzles.board
         args.claimed = puzzles.unique and not isinstance(source, _Named)
         yield puzzles

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxsudoku.io import (
+    ANSWER_COLUMNS,
     BOARD_COLUMN,
+    PUZZLE_COLUMNS,
     TABLE_SAMPLE,
     Chunk,
     PuzzleFileError,
@@ -38,7 +40,7 @@ from .failure import UsageError, as_usage, described
 from .files import named
 from .inputs import opened, read_all
 from .progress import share_read, started
-from .report import BadLines, counted, device_of, listed, versions
+from .report import BadLines, counted, device_of, listed, say_replaced, versions
 from .stop import Signals, Stop, go_on, resumable
 
 if TYPE_CHECKING:
@@ -186,10 +188,13 @@ def build(args: argparse.Namespace, signals: Signals, began: float) -> int:
 def rate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Rates the puzzles of a file; the exit status."""
     with opened(args) as puzzles:
-        chunks = mark_board(puzzles.chunks(args.batch_size or 8192), args.board)
+        # answers of an earlier `solve` are carried along
+        chunks = mark_board(puzzles.chunks(args.batch_size or 8192, keep=ANSWER_COLUMNS), args.board)
         failure: list[str] = []
         readable: Iterator[Chunk] = _readable(chunks, failure)
         first = next(readable, None)
+        if first is None and failure:  # before an output is made, which would be left empty
+            raise PuzzleFileError(failure[0])
         # what was rated before gets new ratings
         extras = [name for name in (first.extras if first is not None else ()) if name not in _RATED]
         columns = {**_RATED, **dict.fromkeys(extras, object)}
@@ -215,6 +220,7 @@ def _rate(
     from jaxsudoku.rating import rate as rated
     from jaxsudoku.rating import weakest_rules
 
+    say_replaced(screen, args, args.format or _kind(args.output), (*PUZZLE_COLUMNS, *_RATED))
     bad = BadLines(screen, named(args.input), args.board)
     counts: collections.Counter[str] = collections.Counter()
     words = np.array([*RULES, "search"], object)
@@ -238,15 +244,15 @@ def _rate(
                         "clues": (chunk.grids > 0).sum(axis=1, dtype=np.int32),
                         "rating": ratings,
                         "rules": rules.tolist(),
-                        **{name: list(map(str, chunk.extras[name])) for name in extras},
+                        **{name: ["" if x is None else str(x) for x in chunk.extras[name]] for name in extras},
                     }
                 )
-                counts.update(np.where(rules == "", "without", rules).tolist())
+                counts.update(np.where(chunk.good, np.where(rules == "", "without", rules), "malformed").tolist())
             without = np.flatnonzero(chunk.good & np.isnan(ratings))
             bad.add(chunk, without[clashing(args.board, grids[without])])
             screen.show(f"{share()}{meter.line(sink.done + counts.total(), None)}")
     bad.finish()
-    totals = {name: counts[name] for name in [*RULES, "search", "without"]}
+    totals = {name: counts[name] for name in [*RULES, "search", "without", "malformed"]}
     _report(args, screen, began, clock, totals, failure[0] if failure else None, sink.done)
     return 1 if failure or bad.count else 0
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import collections
 import dataclasses
 import importlib.metadata
 import json
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxsudoku import __version__
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, LineError
+from jaxsudoku.io import Chunk, Kind, LineError, kind_of
 from jaxsudoku.progress import Screen
 
 from .clash import describe_clash
@@ -49,6 +50,20 @@ class BadLines:
         """Says how many there were beyond those that were reported."""
         if self.count > QUOTED:
             self._screen.say(f"... and {self.count - QUOTED} more")
+
+
+def say_replaced(screen: Screen, args: argparse.Namespace, kind: Kind | None, replaced: Collection[str]) -> None:
+    """Says which columns of the input are not in the output, as far as it has columns.
+
+    Args:
+      screen: where to say it.
+      args: of the command, with the ``columns`` of its input.
+      kind: of the output, by default told from its name.
+      replaced: columns that the command writes itself or leaves out.
+    """
+    names = [name for name in args.columns if name in replaced]
+    if names and not args.quiet and kind_of(args.output, kind)[0] != "text":
+        screen.say(f"{args.input}: columns that the output replaces or leaves out: {', '.join(names)}")
 
 
 class Tally:

@@ -101,10 +101,11 @@ def resumable(output: str, argv: Sequence[str], sink: Abandonable) -> Iterator[N
 
 def go_on(argv: Sequence[str]) -> str:
     """The command that goes on with a run of these arguments: without those that do not go with --resume."""
-    parts, rest = [], iter(argv)
+    end = argv.index("--") if "--" in argv else len(argv)  # what follows is no option
+    parts, rest = [], iter(argv[:end])
     for part in rest:
         if part == "--history":
             next(rest)  # its file
         elif part not in ("--force", "--resume") and not part.startswith("--history="):
             parts.append(part)
-    return shlex.join(["jaxsudoku", *parts, "--resume"])
+    return shlex.join(["jaxsudoku", *parts, "--resume", *argv[end:]])

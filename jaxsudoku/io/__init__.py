@@ -10,14 +10,27 @@ from .format import NUMBERS, format_grids
 from .header import BOARD_COLUMN, header_lines, mark_board, marked_board
 from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
 from .resume import ResumeError
-from .target import check_folder, check_new, check_standard_input, check_target, open_target, standard_output
+from .tables import ANSWER_COLUMNS, PUZZLE_COLUMNS
+from .target import (
+    Kind,
+    check_folder,
+    check_new,
+    check_standard_input,
+    check_target,
+    kind_of,
+    open_target,
+    standard_output,
+)
 from .write import SolutionWriter, open_output
 
 __all__ = [
+    "ANSWER_COLUMNS",
     "BOARD_COLUMN",
     "NUMBERS",
+    "PUZZLE_COLUMNS",
     "TABLE_SAMPLE",
     "Chunk",
+    "Kind",
     "LineError",
     "LineFile",
     "PuzzleFile",
@@ -33,6 +46,7 @@ __all__ = [
     "format_grids",
     "grid_column",
     "header_lines",
+    "kind_of",
     "mark_board",
     "marked_board",
     "open_lines",

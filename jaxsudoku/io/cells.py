@@ -123,7 +123,8 @@ def decode_text(text: bytes, side: int) -> np.ndarray:
       Malformed: with the cause.
     """
     cells = side * side
-    numbers = text.split(b"#")[0].replace(b",", b" ").split()
+    body = text.split(b"#")[0]
+    numbers = separated(body, cells) or body.replace(b",", b" ").split()
     if len(numbers) == cells > 1:
         _check_zeros(numbers, side)
         return check_values(numbers, side)
@@ -174,8 +175,28 @@ def _check_zeros(tokens: list[bytes], side: int) -> None:
         )
 
 
+def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
+    """The cells of a text that commas, semicolons or tabs separate, where nothing stands for a blank.
+
+    Args:
+      text: the text.
+      count: how many cells there are to be, None for any number from two on.
+
+    Returns:
+      The cells, None where the text is of another form.
+    """
+    for separator in (b",", b";", b"\t"):
+        if (text.count(separator) + 1 == count) if count is not None else (separator in text):
+            fields = [field.strip() or b"." for field in text.split(separator)]
+            if len(fields) > 1 and all(field in _TOKENS for field in fields):
+                return fields
+    return None
+
+
 def split_row(row: bytes, side: int) -> list[bytes] | None:
     """The cells of a drawn row without its frame, or None if it has another number of cells or foreign characters."""
+    if (fields := separated(row, side)) is not None:
+        return fields
     numbers = row.split()
     if len(numbers) != side:
         joined = b"".join(numbers)

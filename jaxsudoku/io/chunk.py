@@ -61,7 +61,8 @@ class Chunk:
       good: bool[n], False for malformed puzzles.
       lines: int64[n], line on which each puzzle starts, counted from 1.
       errors: one ``LineError`` for each malformed puzzle, in their order.
-      extras: further columns of a CSV or Parquet input, each a list of n values; empty for text.
+      extras: further columns of a table, each a list of n values; empty for text. They are texts; those of Parquet
+        that hold truth values, floats or integers (unsigned ones up to 32 bits) stay as they are, with None for null.
       start: index in the input of the first of these puzzles.
     """
 

@@ -11,7 +11,7 @@ from ..board import Board
 from .appending import LineFile, open_lines
 from .cells import decode_texts
 from .format import NO_GRID, csv_header, csv_text, format_lines
-from .parquet import import_pyarrow
+from .parquet import arrow_table, import_pyarrow
 from .parts import PartsFile, open_parts
 from .resume import ResumeError
 from .source import Source
@@ -98,7 +98,7 @@ class TableWriter:
 
         Raises:
           ValueError: the columns are others than those named, or of different lengths.
-          OSError: writing failed; BrokenPipeError comes as it is.
+          OSError: writing failed, or Parquet is to hold text that is no UTF-8; BrokenPipeError comes as it is.
         """
         lengths = [len(values) for values in columns.values()]
         if list(columns) != list(self._columns) or len(set(lengths)) > 1:
@@ -109,8 +109,7 @@ class TableWriter:
             return
         try:
             if isinstance(self._output, PartsFile):
-                pa, _ = import_pyarrow()
-                self._output.put(pa.table(dict(columns), schema=self._schema), self._next)
+                self._output.put(arrow_table(columns, self._next, self._schema), self._next)
             else:
                 texts = [_texts(values) for values in columns.values()]
                 self._output.put(self._header() + csv_text(texts if self._kind == "csv" else texts[:1]))

@@ -92,19 +92,26 @@ def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterato
 
 
 def check_suffix(name: str, writable: Collection[str] = ()) -> None:
-    """Refuses the name of an output that would promise a compression which is not written.
+    """Refuses the name of an output that would promise a compression or a format which is not written.
 
     Args:
       name: the output's name.
       writable: suffixes of compressions that are written.
 
     Raises:
-      ValueError: the name ends as one of another compression.
+      ValueError: the name ends as one of another compression or format.
     """
+    stem = next((name[: -len(suffix)] for suffix in writable if name.lower().endswith(suffix)), name)
+    if other := next((suffix for suffix in _OTHER_FORMATS if stem.lower().endswith(suffix)), None):
+        raise ValueError(f"{name}: outputs of the format {other} are not written; text, .csv and .parquet can be")
     for kind in COMPRESSIONS:
         if name.lower().endswith(kind.suffix) and kind.suffix not in writable:
             others = f"; {' and '.join(writable)} can be" if writable else ""
             raise ValueError(f"{name}: outputs compressed by {kind.name} are not written{others}")
+
+
+#: Suffixes of formats that an output might be expected to have, and has not.
+_OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".feather", ".html")
 
 
 class _Gzip:

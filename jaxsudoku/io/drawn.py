@@ -1,4 +1,4 @@
-"""Grids drawn over several lines, with or without frames and titles."""
+"""Grids drawn over several lines, with or without frames and titles, or as rows of separated cells."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .cells import Malformed, check_values, split_row
+from .cells import Malformed, check_values, separated, split_row
 from .chunk import Chunk, LineError
 from .header import BoardCheck
 
@@ -63,7 +63,7 @@ def read_drawn(
 
 
 def _is_frame(line: bytes, side: int, dashes: bool) -> bool:
-    if not _FRAME_ONLY.fullmatch(line):
+    if not _FRAME_ONLY.fullmatch(line) or separated(line, side) is not None:  # tabs alone may be a row of blanks
         return False
     if dashes and not set(line) & set(b"+=") and split_row(line.translate(_FRAME), side):
         return False
@@ -81,7 +81,7 @@ class _Drawing:
         self.done: list[tuple[np.ndarray, int, LineError | None]] = []
 
     def add(self, line: int, text: bytes) -> None:
-        if not text.strip():
+        if not text.strip() and separated(text, self.side) is None:
             self.end()
             return
         if text.startswith(b"#") or _is_frame(text, self.side, self.dashes):
@@ -126,9 +126,12 @@ class _Drawing:
                 return check_values(cells, self.side)
             except Malformed as cause:
                 raise Malformed(f"row {number} of the grid: {cause}") from None
-        joined = b"".join(text.translate(_FRAME).split())
-        foreign = next((byte for byte in joined if split_row(bytes([byte]), 1) is None), None)
+        parts = separated(text.translate(_FRAME))
+        if parts is None:
+            joined = b"".join(text.translate(_FRAME).split())
+            parts = [joined[cell : cell + 1] for cell in range(len(joined))]
+        foreign = next((part for part in parts if split_row(part, 1) is None), None)
         if foreign is not None:
-            shown = bytes([foreign]).decode(errors="backslashreplace")
+            shown = foreign.decode(errors="backslashreplace")
             raise Malformed(f"row {number} of the grid: {shown!r} is no cell")
-        raise Malformed(f"row {number} of the grid has {len(joined)} cells, not {self.side}")
+        raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {self.side}")

@@ -100,7 +100,8 @@ def csv_text(columns: Sequence[Sequence[str]]) -> bytes:
 def _quoted(records: Iterable[Iterable]) -> list[str]:
     """Records as the csv module writes them, a string each, newline included."""
     lines: list[str] = []
-    csv.writer(_Sink(lines.append), lineterminator="\n").writerows(records)
+    # The module of Python 3.11 quotes carriage returns only where they end lines.
+    csv.writer(_Sink(lambda line: lines.append(f"{line[:-2]}\n")), lineterminator="\r\n").writerows(records)
     return lines
 
 

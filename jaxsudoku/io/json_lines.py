@@ -30,7 +30,7 @@ def read_json_lines(
       PuzzleFileError: the first object has no key of puzzles, the file is one array or has objects over several lines,
         or a comment names another board.
     """
-    extras: list[str] | None = None
+    extras: dict[str, str] | None = None
     puzzle = "puzzle"
     line = 1
     for block in blocks:
@@ -43,11 +43,11 @@ def read_json_lines(
             keys = list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
             if any(isinstance(record, dict) for record in records):
                 columns = choose_columns(keys, f"{name}:{texts[0][0]}", dialect.keep, dialect.column)
-                puzzle, extras = keys[columns.puzzle], list(columns.extras)
+                puzzle, extras = keys[columns.puzzle], {key: keys[at] for key, at in columns.extras.items()}
             else:
-                extras = []
+                extras = {}
         if records:
-            yield _chunk(texts, records, puzzle, extras or [], side, name)
+            yield _chunk(texts, records, puzzle, extras or {}, side, name)
         if fault is not None:
             raise fault
 
@@ -108,7 +108,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _chunk(
-    texts: list[tuple[int, bytes]], records: list[Any], puzzle: str, extras: list[str], side: int, name: str
+    texts: list[tuple[int, bytes]], records: list[Any], puzzle: str, extras: dict[str, str], side: int, name: str
 ) -> Chunk:
     grids, good = np.zeros((len(records), side * side), np.uint8), np.ones(len(records), bool)
     errors = []
@@ -119,7 +119,8 @@ def _chunk(
             good[row] = False
             errors.append(LineError(name, texts[row][0], str(cause)))
     carried = {
-        key: [_text(record.get(key)) if isinstance(record, dict) else "" for record in records] for key in extras
+        _encodable(column): [_text(record.get(key)) if isinstance(record, dict) else "" for record in records]
+        for column, key in extras.items()
     }
     return Chunk(grids, good, np.array([number for number, _ in texts], np.int64), tuple(errors), carried)
 
@@ -146,4 +147,9 @@ def _grid(record: Any, puzzle: str, side: int) -> np.ndarray:
 
 def _text(value: Any) -> str:
     """A further value as the field of a table."""
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return "" if value is None else _encodable(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _encodable(text: str) -> str:
+    """A text that UTF-8 can hold: half a surrogate pair stays the escape that it was in the file."""
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()

@@ -1,13 +1,56 @@
-"""Quoted fields of CSV that go on over several lines, and quotes that are never closed."""
+"""Quoted fields of CSV: they may be long, go on over several lines, and never be closed."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import functools
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from .chunk import PuzzleFileError
 from .source import LONGEST_LINE
+
+#: The csv module has one limit for the length of fields, which all threads share.
+_LIMIT = threading.Lock()
+
+
+@contextlib.contextmanager
+def csv_reader(lines: Iterable[str], delimiter: str = ",") -> Iterator[Any]:
+    """A ``csv.reader`` of fields of any length that ``whole_records`` gives, to be read within the block."""
+    with _LIMIT:
+        before = csv.field_size_limit()
+        csv.field_size_limit(max(before, 2 * LONGEST_LINE))
+        try:
+            yield csv.reader(lines, delimiter=delimiter)
+        finally:
+            csv.field_size_limit(before)
+
+
+def read_record(record: bytes, delimiter: bytes = b",") -> list[str]:
+    """The fields of one record, none of an empty one; raises ``csv.Error`` where it is malformed."""
+    text = record.decode(errors="surrogateescape").rstrip("\r\n")
+    with csv_reader([text], delimiter.decode()) as reader:
+        return next(reader, [])
+
+
+def record_end(data: bytes, start: int, delimiter: bytes) -> int:
+    """Where the record that begins at ``start``, at the beginning of a line, ends: at a newline outside of quotes."""
+    end = data.index(b"\n", start)
+    if b'"' not in data[start:end]:
+        return end
+    for match in _quoted_field(delimiter).finditer(data, max(0, start - 1)):
+        if match.start(1) > end:
+            break
+        end = max(end, data.find(b"\n", match.end()))
+    return end
+
+
+def within_quotes(data: bytes, at: int, delimiter: bytes) -> bool:
+    """Whether a place in whole records lies within a quoted field."""
+    return any(match.start(1) < at < match.end() for match in _quoted_field(delimiter).finditer(data, 0, at + 1))
 
 
 def whole_records(blocks: Iterator[bytes], name: str, delimiter: bytes) -> Iterator[bytes]:

@@ -15,15 +15,16 @@ from typing import BinaryIO
 import numpy as np
 
 from ..board import Board
-from .cells import Malformed, decode_text
+from .cells import Malformed, decode_text, separated
 from .chunk import Chunk, LineError, PuzzleFileError
 from .drawn import bare_row, dashes_are_blanks, frameless, read_drawn
 from .header import BOARD_COLUMN, BoardCheck, Header, board_in_column, read_header, resolve_board
 from .json_lines import flat_cells, is_json, json_puzzle, read_json_lines
 from .lines import read_lines
-from .parquet import parquet_header, read_parquet
+from .parquet import parquet_columns, parquet_header, read_parquet
+from .quotes import record_end
 from .source import PARQUET_MAGIC, Source, line_blocks, open_source, read_pieces, unified_lines
-from .tables import Dialect, find_delimiter, read_csv, read_fields
+from .tables import Dialect, column_names, find_delimiter, further_columns, plain_names, read_csv, read_fields
 
 Reader = Callable[[Iterator[bytes], int, str, BoardCheck], Iterator[Chunk]]
 
@@ -67,20 +68,35 @@ class PuzzleFile:
         """The puzzles, to be taken once; arguments, result and errors as in ``read_chunks``."""
         return _rechunk(self._read(keep), chunk_size, skip)
 
-    def check_columns(self) -> None:
-        """Finds out now, rather than when puzzles are taken, whether a table in text has a column of puzzles.
+    def check(self) -> tuple[str, ...]:
+        """Finds out now, rather than when puzzles are taken, whether the input can be read from its beginning.
+
+        Returns:
+          Names of the columns of a table but that of puzzles, of JSON lines those of the first object; none of any
+          other text.
 
         Raises:
-          PuzzleFileError: it has none.
+          PuzzleFileError: a table has no column of puzzles, or the input is damaged so early that it gives none.
+          OSError: it can't be read.
         """
-        first = next(iter(_content(self._head, 1)), None)
-        if self._failure is not None or first is None or first.count(b'"') % 2:  # a quoted name may have several lines
-            return
-        side, name = self.board.side, self.name
-        above = self._head[: self._head.index(first) + len(first)] + b"\n"  # with the comments, for the line's number
-        reader = _reader_of(self._head, side, name, (), self._column)
-        for _ in reader(iter([above]), side, name, BoardCheck(self.board, name)):
-            pass
+        if self._failure is not None:
+            raise self._failure
+        side, name, dialect = self.board.side, self.name, Dialect(column=self._column)
+        if self._is_parquet:
+            return parquet_columns(self.stream, name, dialect)
+        lines = _content(self._head)
+        if not lines:
+            return ()
+        delimiter = None if is_json(lines[0]) else find_delimiter(_joined(lines), side, self._column)
+        record = lines[0] if delimiter is None else _two_records(lines, delimiter)[0]
+        at = (b"\n" + self._head).find(b"\n" + record + b"\n")
+        if at >= 0:  # else there are blank lines or comments in a name
+            above = self._head[: at + len(record) + 1]  # with the comments, for the line's number
+            reader = _reader_of(self._head, side, name, (), self._column)
+            for _ in reader(iter([above]), side, name, BoardCheck(self.board, name)):
+                pass
+        names = _keys_of(record, self._column) if delimiter is None else column_names(record, delimiter)
+        return further_columns(names, self._column) if names else ()
 
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
         if self._failure is not None:
@@ -148,9 +164,10 @@ def read_chunks(
     The format is told from the first lines: a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; what
     follows white space, ``,``, ``;`` or ``#`` is ignored) or of numbers; CSV, separated by commas, semicolons or tabs,
     with a header and a column ``puzzle`` (or ``quizzes``); JSON lines, each an object with a key ``puzzle`` whose value
-    is a text, a list of integers or a list of rows; drawn grids; Parquet with a column ``puzzle``. Any but Parquet may
-    be compressed by gzip, xz, bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and be UTF-16. Blank lines and
-    lines that start with ``#`` are skipped; any other line that holds no puzzle counts as a malformed one.
+    is a text, a list of integers or a list of rows; drawn grids, also as rows of cells that commas, semicolons or tabs
+    separate (an empty one is a blank); Parquet with a column ``puzzle``. Any but Parquet may be compressed by gzip, xz,
+    bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and be UTF-16. Blank lines and lines that start with ``#``
+    are skipped; any other line that holds no puzzle counts as a malformed one.
 
     Args:
       source: a path, ``-`` for the standard input, or a binary file object.
@@ -158,8 +175,8 @@ def read_chunks(
         9x9 board.
       chunk_size: puzzles in each chunk but the last.
       skip: number of puzzles to leave out at the beginning.
-      keep: columns among solution, status and iterations to carry along in ``extras`` too: they are answers, which are
-        otherwise left out, as new ones are to come.
+      keep: columns among ``ANSWER_COLUMNS`` (solution, status, iterations ...) to carry along in ``extras`` too: they
+        are answers, which are otherwise left out, as new ones are to come.
       column: name of the column of puzzles in a table, or of their key in JSON lines; by default ``puzzle``.
 
     Returns:
@@ -248,16 +265,19 @@ def parse(text: str, board: Board | None = None) -> np.ndarray:
 def _header_of(head: bytes, column: str | None) -> Header:
     """What the comments at the top of a text say, or of a table the first record."""
     header = read_header(head)
-    lines = _content(head, 2)
+    lines = _content(head)
     if header.board is not None or not lines:
         return header
-    named, record = None, lines[-1]
+    named, record = None, lines[0]
     try:
-        if is_json(lines[0]):
-            record = lines[0]
-            named = json_puzzle(record, Dialect(column=column))[1].get(BOARD_COLUMN)
-        elif len(lines) > 1 and (delimiter := find_delimiter(lines[0], 0, column)) is not None:
-            named = read_fields(lines[0], record, Dialect(delimiter, column)).get(BOARD_COLUMN)
+        if is_json(record):
+            found = json_puzzle(record, Dialect(column=column))[1]
+            named = dict(zip(plain_names(found), found.values(), strict=True)).get(BOARD_COLUMN)
+        else:
+            delimiter = find_delimiter(_joined(lines), 0, column)
+            first, record = _two_records(lines, delimiter or b",")
+            if delimiter is not None and record:
+                named = read_fields(first, record, Dialect(delimiter, column)).get(BOARD_COLUMN)
     except (Malformed, PuzzleFileError):  # reported when puzzles are taken
         return header
     if named is None or (board := board_in_column(named)) is None:
@@ -274,7 +294,7 @@ def _reader_of(head: bytes, side: int, name: str, keep: Collection[str], column:
     lines = _content(head)
     if lines and is_json(lines[0]):
         return functools.partial(read_json_lines, dialect=Dialect(column=column, keep=keep))
-    if lines and (delimiter := find_delimiter(lines[0], side, column)) is not None:
+    if lines and (delimiter := find_delimiter(_joined(lines), side, column)) is not None:
         return functools.partial(read_csv, dialect=Dialect(delimiter, column, keep))
     if column is not None and lines:
         raise PuzzleFileError(f"{name}: no column {column!r}: the first line names no columns")
@@ -289,6 +309,27 @@ def _content(head: bytes, count: int = _TELLING_LINES) -> list[bytes]:
     """The first lines that are neither blank nor comments."""
     lines = (match[0] for match in re.finditer(rb"[^\n]+", head))
     return list(itertools.islice((line for line in lines if line.strip() and not line.startswith(b"#")), count))
+
+
+def _joined(lines: list[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _two_records(lines: list[bytes], delimiter: bytes) -> tuple[bytes, bytes]:
+    """The first record of CSV, and the line after it, empty where there is none."""
+    data = _joined(lines)
+    end = record_end(data, 0, delimiter)
+    return data[:end], data[end + 1 :].partition(b"\n")[0]
+
+
+def _keys_of(line: bytes, column: str | None) -> list[str]:
+    """The keys of an object of JSON, none of any other line."""
+    if not is_json(line):
+        return []
+    try:
+        return list(json_puzzle(line, Dialect(column=column))[1])
+    except Malformed:  # reported when puzzles are taken
+        return []
 
 
 def _is_puzzle(line: bytes, side: int) -> bool:
@@ -316,15 +357,16 @@ def _side_of(data: bytes) -> int:
         if isinstance(puzzle, list):
             return _side_of_cells(len(flat_cells(puzzle)))
         lines = [str(puzzle).encode(errors="replace")]
-    elif (delimiter := find_delimiter(lines[0], 0)) is not None:
-        fields = (read_fields(lines[0], record, Dialect(delimiter)) for record in lines[1:2])
-        lines = [field["puzzle"].encode(errors="surrogateescape") for field in fields if "puzzle" in field] or lines
+    elif (delimiter := find_delimiter(_joined(lines), 0)) is not None:
+        fields = read_fields(*_two_records(lines, delimiter), Dialect(delimiter))
+        lines = [fields["puzzle"].encode(errors="surrogateescape")] if "puzzle" in fields else lines
     # A drawing has as many rows as its last one has cells, written apart or together, and may have a title, too.
-    widths = [{len(row.split()), len(b"".join(row.split()))} for line in lines if (row := frameless(line))]
+    rows = [row for line in lines if (row := frameless(line))]
+    widths = [{len(row.split()), len(b"".join(row.split())), len(separated(row) or ())} for row in rows]
     drawn = [width for width in (widths[-1] if widths else ()) if 1 < width <= sum(width in row for row in widths)]
     if drawn:
         return max(drawn)  # of "12|34" the cells, not the two parts
-    numbers = lines[0].replace(b",", b" ").split()
+    numbers = separated(lines[0]) or lines[0].replace(b",", b" ").split()
     single = len(numbers) > 1 and all(len(number) <= 2 for number in numbers)
     cells = len(numbers) if single else len(re.split(rb"[\s,;#]", lines[0].strip())[0])
     return _side_of_cells(cells)

@@ -13,6 +13,7 @@ from ..board import Board
 from .cells import Malformed, decode_text
 from .chunk import Chunk
 from .format import COLUMNS, NO_GRID, NUMBERS
+from .quotes import read_record
 from .source import BLOCK, GZIP_MAGIC, LONGEST_LINE
 
 #: How many answers from either end of an output are compared with the input.
@@ -60,14 +61,19 @@ def recover(
     found = Recovered()
     records = _Records(kind == "csv", sample)
     for data, end in _members(path) if compressed else _plain(path):
-        records.feed(data)
+        try:
+            records.feed(data)
+        except csv.Error as error:
+            raise ResumeError(f"{path}: holds a record that is no CSV ({error})") from error
         if len(records.rest) > LONGEST_LINE:
             raise ResumeError(f"{path}: a line is longer than {LONGEST_LINE} bytes: no answers of ours")
         if end is not None and (not compressed or not records.rest):
             found = Recovered(records.count, end - (0 if compressed else len(records.rest)), dict(records.samples))
-    if found.keep == 0 and heading.startswith(records.rest):
+    if not records.count and heading.startswith(records.rest):
         return Recovered()  # a run that was killed within its heading
-    if not compressed and not _may_begin(records.rest, kind, columns if found.keep == 0 else ()):
+    if found.keep == 0 and records.count and not _is_first(records.samples[0], kind, columns, heading):
+        raise ResumeError(f"{path}: begins with {', '.join(records.samples[0])!r}, which is no line of ours")
+    if not _may_begin(records.rest, kind, () if records.count else columns):
         raise ResumeError(f"{path}: the end of the file is no half-written line of ours: {records.rest[:40]!r}")
     if kind == "csv" and found.samples:
         found.header = tuple(found.samples.pop(0))
@@ -134,6 +140,14 @@ def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) ->
     )
 
 
+def _is_first(fields: list[str], kind: str, columns: tuple[str, ...], heading: bytes) -> bool:
+    """Whether this may be the first line of an output whose first member of gzip is not whole."""
+    if kind == "csv":
+        return tuple(fields[: len(columns)]) == columns
+    line = f"{fields[0]}\n".encode(errors="surrogateescape")
+    return heading.startswith(line) if heading else _may_begin(line[:-1], kind, ())
+
+
 def _may_begin(rest: bytes, kind: str, header: tuple[str, ...]) -> bool:
     """Whether the half line at the end of an output may be one that we began to write; ``header`` if it is first."""
     if kind == "text":
@@ -198,5 +212,6 @@ class _Records:
         }
 
     def _fields(self, record: bytes) -> list[str]:
-        text = record.decode(errors="surrogateescape").rstrip("\r\n")
-        return next(csv.reader([text], strict=False), [""]) if self.quoted else [text]
+        return (
+            (read_record(record) or [""]) if self.quoted else [record.decode(errors="surrogateescape").rstrip("\r\n")]
+        )

@@ -93,9 +93,11 @@ def read_pieces(stream: BinaryIO, name: str) -> Iterator[bytes]:
 def unified_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The pieces of a text with newlines for carriage returns that end a line alone, and without marks of byte order.
 
-    Both come up where files are joined; a carriage return before a newline stays.
+    Both come up where files are joined; a carriage return before a newline stays, and so does one between quotes: it is
+    part of a field of CSV.
     """
     held = b""
+    quoted = 0  # whether the next piece begins between quotes
     for piece in pieces:
         if BOM[:1] in piece:
             piece = piece.replace(b"\n" + BOM, b"\n")
@@ -105,10 +107,12 @@ def unified_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
                 whole = len(piece.rstrip(b"\r"))
                 piece, held = piece[:whole], piece[whole:]
             if _has_lone_returns(np.frombuffer(piece, np.uint8)):
-                piece = _LONE_RETURN.sub(b"\n", piece)
+                piece = _without_lone_returns(piece, quoted)
+        if b'"' in piece:  # found out in a tenth of the time of counting
+            quoted = (quoted + piece.count(b'"')) % 2
         yield piece
     if held:
-        yield b"\n" * len(held)
+        yield held if quoted else b"\n" * len(held)
 
 
 def line_blocks(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -155,6 +159,17 @@ def _has_lone_returns(raw: np.ndarray) -> bool:
     """Whether some carriage return in uint8[n] has another byte than a newline behind it."""
     parts = (raw[start : start + _PART + 1] for start in range(0, len(raw), _PART))  # small enough for no new pages
     return any(((part[:-1] == ord("\r")) & (part[1:] != ord("\n"))).any() for part in parts)
+
+
+def _without_lone_returns(piece: bytes, quoted: int) -> bytes:
+    """The piece with newlines for lone carriage returns outside of quotes; ``quoted`` is 1 where it begins in them."""
+    if not quoted and b'"' not in piece:
+        return _LONE_RETURN.sub(b"\n", piece)
+    raw = np.frombuffer(piece, np.uint8).copy()
+    within = (np.cumsum(raw == ord('"'), dtype=np.uint8) + quoted) % 2 == 1
+    lone = np.array([match.start() for match in _LONE_RETURN.finditer(piece)], np.int64)
+    raw[lone[~within[lone]]] = ord("\n")
+    return raw.tobytes()
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:

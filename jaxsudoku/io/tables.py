@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
+import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +15,15 @@ from jaxsudoku.suggestions import did_you_mean
 from .cells import decode_odd, decode_spans, decode_texts
 from .chunk import Chunk, LineError, PuzzleFileError
 from .format import COLUMNS, NUMBERS
-from .header import BoardCheck
+from .header import BOARD_COLUMN, BoardCheck
 from .lines import line_spans
-from .quotes import whole_records
+from .quotes import csv_reader, read_record, record_end, whole_records, within_quotes
 
 #: Names of the column that holds the puzzles, the preferred one first.
 PUZZLE_COLUMNS = ("puzzle", "quizzes")
 #: Columns of our own outputs: an input that has them was answered before, and gets new answers.
 ANSWER_COLUMNS = (*COLUMNS[1:], *NUMBERS)
+_KNOWN = frozenset((*PUZZLE_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
 #: What may separate fields, the most usual one first.
 DELIMITERS = (b",", b";", b"\t")
 
@@ -55,7 +56,7 @@ def choose_columns(names: list[str], place: str, keep: Collection[str] = (), col
     """Finds the puzzles among the columns of a table, and what is carried along: all but answers not in ``keep``.
 
     Args:
-      names: of the columns.
+      names: of the columns; those carried along are named as ``plain_names`` does.
       place: where they stand, for messages.
       keep: columns of answers to carry along.
       column: name of the column of puzzles, None for one of ``PUZZLE_COLUMNS``.
@@ -63,6 +64,7 @@ def choose_columns(names: list[str], place: str, keep: Collection[str] = (), col
     Raises:
       PuzzleFileError: no column holds the puzzles, or two have the same name.
     """
+    names = plain_names(names)
     wanted = PUZZLE_COLUMNS if column is None else (column, *(name for name in names if _same(name, column)))
     puzzle = next((names.index(name) for name in wanted if name in names), None)
     if puzzle is None:
@@ -79,18 +81,37 @@ def choose_columns(names: list[str], place: str, keep: Collection[str] = (), col
     return Columns(len(names), puzzle, carried)
 
 
-def find_delimiter(line: bytes, side: int, column: str | None = None) -> bytes | None:
-    """What separates the names of columns in a first line; None where it is no header.
+def plain_names(names: Iterable[str]) -> list[str]:
+    """Names of columns without white space around them; those that have a meaning here in lower case."""
+    names = [name.strip() for name in names]
+    return [name.lower() if name.lower() in _KNOWN else name for name in names]
+
+
+def column_names(line: bytes, delimiter: bytes) -> list[str]:
+    """The names in a header; none where it is malformed."""
+    try:
+        return [field.strip() for field in read_record(line, delimiter)]
+    except csv.Error:  # a carriage return amid the line, which then names no columns
+        return []
+
+
+def further_columns(names: list[str], column: str | None) -> tuple[str, ...]:
+    """All columns but the one of puzzles, answers included; raises as ``choose_columns`` does."""
+    return tuple(choose_columns(names, "header", (*PUZZLE_COLUMNS, *ANSWER_COLUMNS), column).extras)
+
+
+def find_delimiter(data: bytes, side: int, column: str | None = None) -> bytes | None:
+    """What separates the names of columns in a first record; None where it is no header.
 
     A header names a column that holds puzzles, or several columns none of which is a grid.
 
     Args:
-      line: the first line.
+      data: the first lines.
       side: of the board.
       column: as for ``choose_columns``.
     """
     wanted = PUZZLE_COLUMNS if column is None else (column,)
-    tables = {delimiter: _names(line, delimiter) for delimiter in DELIMITERS}
+    tables = {delimiter: column_names(data[: record_end(data, 0, delimiter)], delimiter) for delimiter in DELIMITERS}
     for delimiter, names in tables.items():
         if any(_same(name, other) for name in names for other in wanted):
             return delimiter
@@ -106,10 +127,10 @@ def read_fields(header: bytes, record: bytes, dialect: Dialect) -> dict[str, str
     Raises:
       PuzzleFileError: as ``choose_columns`` does; the record is malformed.
     """
-    names = _names(header, dialect.delimiter)
+    names = plain_names(column_names(header, dialect.delimiter))
     puzzle = choose_columns(names, "header", column=dialect.column).puzzle
     try:
-        fields = _fields(record, dialect.delimiter)
+        fields = read_record(record, dialect.delimiter)
     except csv.Error as error:
         raise PuzzleFileError(f"the first record is malformed ({error})") from error
     found = dict(zip(names, fields, strict=False))
@@ -122,26 +143,29 @@ def read_csv(blocks: Iterator[bytes], side: int, name: str, check: BoardCheck, d
     """A chunk for each block of whole lines, the first of which starts with the header.
 
     Raises:
-      PuzzleFileError: the header has no column of puzzles, or a quote is opened and never closed.
+      PuzzleFileError: the header has no column of puzzles, a quote is opened and never closed, or a record is malformed
+        in another way. All records before come first.
     """
     columns: Columns | None = None
     line = 1
+    quoted = functools.partial(within_quotes, delimiter=dialect.delimiter)
     for whole in whole_records(blocks, name, dialect.delimiter):
-        block, fault = check.cut(whole, line)
+        block, fault = check.cut(whole, line, quoted)
         block_line, line = line, line + whole.count(b"\n")
         at = 0
         while columns is None and at < len(block):
-            end = block.index(b"\n", at)
+            end = record_end(block, at, dialect.delimiter)
             head, at = block[at:end], end + 1
             if head.strip() and not head.startswith(b"#"):
-                names = _names(head, dialect.delimiter)
+                names = column_names(head, dialect.delimiter)
                 columns = choose_columns(names, f"{name}:{block_line}", dialect.keep, dialect.column)
-            block_line += 1
+            block_line += head.count(b"\n") + 1
         if columns is not None and at < len(block):
             block = block[at:]
             chunk = _plain_chunk(block, block_line, columns, side, name, dialect.delimiter)
             if chunk is None:
-                chunk = _careful_chunk(block, block_line, columns, side, name, dialect.delimiter)
+                chunk, error = _careful_chunk(block, block_line, columns, side, name, dialect.delimiter)
+                fault = error or fault
             yield chunk
         if fault is not None:
             raise fault
@@ -149,19 +173,6 @@ def read_csv(blocks: Iterator[bytes], side: int, name: str, check: BoardCheck, d
 
 def _same(name: str, other: str) -> bool:
     return name.lower() == other.strip().lower()
-
-
-def _names(line: bytes, delimiter: bytes) -> list[str]:
-    try:
-        names = [field.strip() for field in _fields(line, delimiter)]
-    except csv.Error:  # a carriage return amid the line, which then names no columns
-        return []
-    return [name.lower() if name.lower() in (*PUZZLE_COLUMNS, *ANSWER_COLUMNS) else name for name in names]
-
-
-def _fields(line: bytes, delimiter: bytes) -> list[str]:
-    text = line.decode(errors="surrogateescape").rstrip("\r\n")
-    return next(csv.reader([text], delimiter=delimiter.decode()), [])
 
 
 def _plain_chunk(block: bytes, line: int, columns: Columns, side: int, name: str, delimiter: bytes) -> Chunk | None:
@@ -190,27 +201,32 @@ def _plain_chunk(block: bytes, line: int, columns: Columns, side: int, name: str
     return Chunk(grids, good, np.arange(line, line + len(starts)), errors, extras)
 
 
-def _careful_chunk(block: bytes, line: int, columns: Columns, side: int, name: str, delimiter: bytes) -> Chunk:
-    """The block's chunk record by record."""
+def _careful_chunk(
+    block: bytes, line: int, columns: Columns, side: int, name: str, delimiter: bytes
+) -> tuple[Chunk, PuzzleFileError | None]:
+    """The block's chunk record by record, up to one that the csv module can't read; and the error of that one."""
     records: list[list[str]] = []
     numbers: list[int] = []
     misfits: dict[int, str] = {}
-    text = io.StringIO(block.decode(errors="surrogateescape"), newline="")
-    reader = csv.reader(text, delimiter=delimiter.decode())
-    start = line
-    try:
-        for record in reader:
-            if record and not record[0].startswith("#") and (len(record) > 1 or record[0].strip()):
-                if len(record) != columns.width:
-                    misfits[len(records)] = f"{len(record)} fields; the header names {columns.width}"
-                    record = [""] * columns.width
-                records.append(record)
-                numbers.append(start)
-            start = line + reader.line_num
-    except csv.Error as error:
-        raise PuzzleFileError(f"{name}:{start}: {error}") from error
+    fault = None
+    lines = [f"{text}\n" for text in block.decode(errors="surrogateescape").split("\n")[:-1]]
+    start = 0
+    with csv_reader(lines, delimiter.decode()) as reader:
+        try:
+            for record in reader:
+                # what is quoted is no comment
+                if record and not lines[start].startswith("#") and (len(record) > 1 or record[0].strip()):
+                    if len(record) != columns.width:
+                        misfits[len(records)] = f"{len(record)} fields; the header names {columns.width}"
+                        record = [""] * columns.width
+                    records.append(record)
+                    numbers.append(line + start)
+                start = reader.line_num
+        except csv.Error as error:
+            fault = PuzzleFileError(f"{name}:{line + start}: {error}")
+            fault.__cause__ = error
     puzzles = [record[columns.puzzle].encode(errors="surrogateescape") for record in records]
     grids, good, causes = decode_texts(puzzles, side)
     errors = tuple(LineError(name, numbers[row], cause) for row, cause in (causes | misfits).items())
     extras = {key: [record[at] for record in records] for key, at in columns.extras.items()}
-    return Chunk(grids, good, np.array(numbers, np.int64), errors, extras)
+    return Chunk(grids, good, np.array(numbers, np.int64), errors, extras), fault

@@ -14,11 +14,11 @@ from ..solution import Solution
 from .appending import LineFile, open_lines
 from .chunk import Chunk
 from .format import COLUMNS, NUMBERS, answer_columns, answer_lines, csv_header, csv_records
-from .parquet import import_pyarrow
+from .parquet import arrow_table, import_pyarrow
 from .parts import PartsFile, open_parts
 from .resume import ResumeError, check_answers, check_columns
 from .source import Source
-from .target import STDOUT, Kind, kind_of
+from .target import STDOUT, Kind, is_special, kind_of
 
 
 class SolutionWriter(abc.ABC):
@@ -74,7 +74,8 @@ class SolutionWriter(abc.ABC):
 
         Raises:
           ValueError: the shapes don't fit, or the chunk is not the next one.
-          OSError: writing failed (a full disk); the whole lines written before stay. BrokenPipeError comes as it is.
+          OSError: writing failed (a full disk), or Parquet is to hold text that is no UTF-8; the whole lines written
+            before stay. BrokenPipeError comes as it is.
         """
         solution = solution._replace(history=None)
         shapes = [np.shape(part) for part in solution if part is not None]
@@ -120,7 +121,7 @@ class SolutionWriter(abc.ABC):
 
     def _explained(self, error: OSError) -> OSError:
         cause = error.strerror or str(error)
-        if self._name != STDOUT:
+        if self._name != STDOUT and not is_special(self._name):
             cause += f"; the {self._next} answers written before stay in it, and --resume goes on from there"
         return OSError(error.errno, cause, self._name)
 
@@ -165,10 +166,9 @@ class _PartsWriter(SolutionWriter):
         self._parts = output
 
     def _append(self, chunk: Chunk, solution: Solution) -> None:
-        pa, _ = import_pyarrow()
         columns = answer_columns(chunk, solution, self._side)
         self._check_header(tuple(columns))
-        self._parts.put(pa.table(columns), chunk.start)
+        self._parts.put(arrow_table(columns, chunk.start), chunk.start)
 
     def _finish(self) -> None:
         pa, _ = import_pyarrow()
