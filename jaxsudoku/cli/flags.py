@@ -433,7 +433,12 @@ def _add_writing(parser: argparse.ArgumentParser, kinds: str) -> None:
 
 def _add_existing(parser: argparse.ArgumentParser) -> None:
     existing = parser.add_mutually_exclusive_group()
-    existing.add_argument("--resume", action="store_true", help="keep what an earlier run wrote, and go on after it")
+    existing.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep what an earlier run wrote, and go on after it; give the same flags, as answers that are there stay, "
+        "unsolved ones too",
+    )
     existing.add_argument("--force", action="store_true", help="replace an existing output")
 
 
