@@ -5,10 +5,9 @@ and file handling needs no JAX at all.
 """
 
 import importlib
-import importlib.metadata
 from typing import TYPE_CHECKING
 
-__version__ = importlib.metadata.version("jaxsudoku")
+from jaxsudoku._version import __version__
 
 if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import board as board

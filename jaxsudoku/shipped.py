@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import functools
 import io
-from importlib import resources
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.io import read_puzzles
 from jaxsudoku.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 _ENDING = ".txt"
 
@@ -64,5 +67,7 @@ def read(name: str) -> bytes:
     return (_folder() / (name + _ENDING)).read_bytes()
 
 
-def _folder() -> resources.abc.Traversable:
+def _folder() -> Traversable:
+    from importlib import resources
+
     return resources.files("jaxsudoku") / "puzzles"

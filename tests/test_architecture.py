@@ -20,7 +20,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The rooms of the house, lowest first. A room (a module, or a sub-package with all in it) imports from lower levels
 #: alone, and from itself. "" is the package's own ``__init__``, its face.
 LEVELS = (
-    ("suggestions",),
+    ("suggestions", "_version"),
     ("arrays", "board", "files", "locks", "pictures", "progress"),
     ("settings", "solution", "keys", "cache", "sharding"),
     ("io", "drawing", "grid", "mixing", "planes"),

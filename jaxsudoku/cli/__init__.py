@@ -83,17 +83,19 @@ def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
 
         act = {"play": guessing.play, "evaluate": strategies.evaluate, "show": strategies.show}[args.action]
         return act(args, signals, began)
-    from . import commands, evaluating, making
+    if args.command == "evaluate":
+        from .evaluating import evaluate
 
-    command = {
-        "solve": commands.solve,
-        "count": commands.count,
-        "generate": making.generate,
-        "build": making.build,
-        "rate": making.rate,
-        "evaluate": evaluating.evaluate,
-    }[args.command]
-    return command(args, signals, began)
+        return evaluate(args, signals, began)
+    if args.command in ("generate", "build", "rate"):
+        from . import making
+
+        return {"generate": making.generate, "build": making.build, "rate": making.rate}[args.command](
+            args, signals, began
+        )
+    from . import commands
+
+    return {"solve": commands.solve, "count": commands.count}[args.command](args, signals, began)
 
 
 def _flushed(code: int) -> int:

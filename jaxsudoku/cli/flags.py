@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from jaxsudoku import __version__
+from jaxsudoku._version import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.suggestions import did_you_mean
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
-import importlib.metadata
 import json
 import platform
 import time
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku import __version__
+from jaxsudoku._version import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, Kind, LineError, kind_of
 from jaxsudoku.progress import Screen
@@ -154,6 +153,8 @@ class Summary:
 
 def versions() -> dict[str, str]:
     """What ran, by name."""
+    import importlib.metadata
+
     return {"jaxsudoku": __version__, "jax": importlib.metadata.version("jax"), "python": platform.python_version()}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxsudoku import __version__
+from jaxsudoku._version import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.files import check_checksum, read_json, with_checksum
 from jaxsudoku.generation import GenerateConfig, Puzzles

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
 
-from jaxsudoku import __version__
+from jaxsudoku._version import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.files import check_checksum, parse_json, read_json, with_checksum, write_file
 from jaxsudoku.suggestions import did_you_mean
