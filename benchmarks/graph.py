@@ -123,7 +123,7 @@ def main() -> int:
     import jax
 
     import jaxsudoku as js
-    from jaxsudoku.search import McgsConfig, fit
+    from jaxsudoku.search import McgsConfig
 
     about = machine.describe(machine.keep_to_cores("all"), ["flax"])
     print("\n".join(machine.lines(about)))
@@ -139,7 +139,7 @@ def main() -> int:
     board, rows = js.Board.classic(), []
     for transpositions in (choice == "with" for choice in args.transpositions):
         config = McgsConfig(rules=args.rules, simulations=args.simulations, transpositions=transpositions)
-        config = fit(config, board, jax.default_backend())
+        config = config.resolve(board, jax.default_backend())
         blocks = [slice(start, start + args.batch) for start in range(0, len(puzzles), args.batch)]
         move = mover(board, config, network)
         parts = [play(board, args.rules, move, network.params, puzzles[part], exact.grids[part]) for part in blocks]

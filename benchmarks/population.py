@@ -63,15 +63,14 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int
     start = time.perf_counter()
     found = js.solve(puzzles, **settings)
     seconds = time.perf_counter() - start
-    assert found.errors is not None and found.history is not None
     claimed = found.status == js.Status.SOLVED
     solved = claimed & checking.rightly_solved(puzzles, found.grids)
-    steps = (found.history >= 0).sum(axis=1)
+    steps = (found.stats["history"] >= 0).sum(axis=1)
     return {
         "claimed": int(claimed.sum()), "valid": int(solved.sum()), "seconds": seconds,
         "steps_mean": float(steps.mean()), "steps_median": float(np.median(steps)), "steps_most": int(steps.max()),
         "grids_mean": float(found.iterations.mean()), "grids": int(found.iterations.sum(dtype=np.int64)),
-        "error": float(found.errors[~solved].mean()) if (~solved).any() else 0.0,
+        "error": float(found.stats["errors"][~solved].mean()) if (~solved).any() else 0.0,
     }  # fmt: skip
 
 

@@ -64,11 +64,11 @@ def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: An
     import jax
 
     import jaxsudoku as js
-    from jaxsudoku import search, solvers
+    from jaxsudoku import solvers
 
     board, batch = js.Board.classic(), len(puzzles)
     solver = solvers.get(name)
-    config = solver.fit(solvers.make_config(solver, **{"lanes": -(-batch // 32) * 32} | options), board,
+    config = solvers.make_config(solver, **{"lanes": -(-batch // 32) * 32} | options).resolve(board,
                         jax.default_backend())  # fmt: skip
     shared = (network,) if solver.guided else ()
 
@@ -82,7 +82,7 @@ def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: An
     memory = compiled.memory_analysis()
     row = {
         "solver": name, "options": options, "batch": batch, "lanes": config.lanes, "compile_s": seconds, "runs_s": [],
-        "predicted_bytes": config.lanes * search.lane_bytes(config, board),
+        "predicted_bytes": config.lanes * config.lane_bytes(board),
         "bytes": memory.temp_size_in_bytes if memory else None,
     }  # fmt: skip
     return row, lambda: jax.block_until_ready(compiled(*placed))
@@ -101,7 +101,7 @@ def measure(row: dict[str, Any], call: Callable, puzzles: np.ndarray) -> None:
     row["solved"], row["wrong"] = int(right.sum()), int((claimed & ~right).sum())
     row["puzzles_per_s"] = len(puzzles) / median
     row["grids_per_s"] = int(np.asarray(found.iterations).sum()) / median
-    calls = 0 if found.network_calls is None else int(np.asarray(found.network_calls).sum())
+    calls = int(np.sum(found.stats.get("network_calls", 0)))
     row["calls_per_s"] = calls / median
 
 

@@ -101,7 +101,7 @@ def solve(puzzles: np.ndarray, solver: str, options: dict[str, Any], network: An
     found = js.solve(puzzles, solver=solver, batch_size=_batch(len(puzzles)), **given, **options)
     seconds = time.perf_counter() - start
     solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids)
-    calls = found.network_calls if found.network_calls is not None else np.zeros(len(puzzles), np.int32)
+    calls = found.stats.get("network_calls", np.zeros(len(puzzles), np.int32))
     return {"solved": solved, "iterations": found.iterations, "calls": calls, "seconds": seconds}
 
 

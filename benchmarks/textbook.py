@@ -85,8 +85,9 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[s
         "claimed": int(claimed.sum()), "valid": int(valid.sum()), "mean": float(found.iterations.mean()),
         "median": float(np.median(found.iterations)), "most": int(found.iterations.max()), "seconds": seconds,
     }  # fmt: skip
-    if found.errors is not None:
-        measured |= {"conflicts": float(found.errors.mean()), "deviation": float(found.errors.std())}
+    if "errors" in found.stats:
+        errors = found.stats["errors"]
+        measured |= {"conflicts": float(errors.mean()), "deviation": float(errors.std())}
     if solver == "hill-climbing" and "rules" not in options:  # with rules fewer cells are free than puzzles say
         around = neighbours(puzzles, options.get("neighbourhood") == "super")
         measured["steps"] = float(((found.iterations - 1) / np.maximum(around, 1)).mean())
@@ -118,7 +119,7 @@ def main() -> int:
     args = _parse()
     about = machine.describe(machine.keep_to_cores("all"), [])
     print("\n".join(machine.lines(about)))
-    print(f"at most {args.bound:,} nodes of {', '.join(_BOUNDED)}\n")
+    print(f"at most {args.budget:,} nodes of {', '.join(_BOUNDED)}\n")
     print(report.aligned([name for name, _, _ in COLUMNS], COLUMNS))
     rows = []
     for name in args.set:
@@ -126,13 +127,13 @@ def main() -> int:
         puzzles = puzzle_set.puzzles[: args.puzzles]
         for question in args.questions:
             for solver, options in QUESTIONS[question]:
-                bound = {"bound": args.bound} if solver in _BOUNDED else {}
+                budget = {"budget": args.budget} if solver in _BOUNDED else {}
                 about_row = {"set": name, "solver": solver, "options": options, "puzzles": len(puzzles)}
-                rows.append(about_row | measure(puzzles, solver, options | bound))
+                rows.append(about_row | measure(puzzles, solver, options | budget))
                 print(line(rows[-1]), flush=True)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"about": about | {"bound": args.bound}, "rows": rows}, indent=1) + "\n")
+        args.json.write_text(json.dumps({"about": about | {"budget": args.budget}, "rows": rows}, indent=1) + "\n")
     wrong = sum(row["claimed"] - row["valid"] for row in rows)
     if wrong:
         print(f"textbook: {wrong} grids claimed as solved are not", file=sys.stderr)
@@ -150,7 +151,7 @@ def _parse() -> argparse.Namespace:
     add("--data", help="folder of puzzle sets")
     add("--puzzles", type=int, help="so many of each, the first ones; by default all")
     add("--questions", type=names, default=list(QUESTIONS), help=f"of {', '.join(QUESTIONS)} (default: all)")
-    add("--bound", type=int, default=10_000, help="nodes after which a search leaves a puzzle (default: 10000)")
+    add("--budget", type=int, default=10_000, help="nodes after which a search leaves a puzzle (default: 10000)")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
     if unknown := [name for name in args.questions if name not in QUESTIONS]:

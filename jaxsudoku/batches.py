@@ -47,7 +47,7 @@ def compiler_options(platform: str | None = None) -> dict[str, str] | None:
 class Kernel(Hashable, Protocol):
     """What is compiled: a pure function of a batch of items, hashable and compared by value."""
 
-    def fit(self, board: Board, platform: str) -> Kernel:
+    def resolve(self, board: Board, platform: str) -> Kernel:
         """The kernel with the settings that suit a machine."""
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
@@ -111,7 +111,7 @@ class Engine:
         self.key = as_key(key)
         self.devices = used_devices(devices)
         self.board = board
-        self.kernel = kernel.fit(board, self.devices[0].platform)
+        self.kernel = kernel.resolve(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(board, self.devices, kernel.bytes_beside(board))
         self.shared = jax.device_put(shared, NamedSharding(_mesh(self.devices), PartitionSpec()))
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"

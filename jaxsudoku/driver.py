@@ -34,6 +34,7 @@ def solve(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    keep_partial: bool = False,
     **options: Any,
 ) -> Solution[np.ndarray]:
     """Solves puzzles on all devices, and on a CPU on all cores.
@@ -55,12 +56,14 @@ def solve(
       devices: the devices to use; by default all of the default backend.
       progress: called with the number of puzzles done and their count, at the start and after each batch; True shows a
         bar on the standard error.
+      keep_partial: keep the grids that UNSOLVED puzzles came to, partly filled or wrong, in place of zeros; the givens
+        where a solver keeps nothing.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
       A ``Solution`` of numpy arrays: grids uint8 of the puzzles' shape ([*b, cells] for texts), status int8[*b],
-      iterations int32[*b], and network_calls int32[*b] of a guided solver, errors int32[*b] and history
-      int32[*b, steps] of one that works on full grids, else None.
+      iterations int32[*b], and in ``stats`` network_calls int32[*b] of a guided solver, errors int32[*b] and history
+      int32[*b, steps] of a solver that works on full grids.
 
     Raises:
       ValueError: puzzles that do not fit the board or may be of two sizes, such as [16, 16]; an unknown solver or
@@ -68,7 +71,7 @@ def solve(
         network for a solver that takes none.
       TypeError: traced puzzles, a board that is no ``Board``, or a network that is no ``Network``, name or path.
     """
-    kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options))
+    kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options), keep_partial)
     array, board = as_puzzles(puzzles, board)
     engine = Engine(kernel, board, key, batch_size, devices, networks_for(solver, network, board))
     solution = _run(engine, array, progress)
@@ -153,9 +156,9 @@ class PuzzleKernel(TakesPuzzles):
     config: Any
     arguments: tuple[Any, ...] = ()
 
-    def fit(self, board: Board, platform: str) -> PuzzleKernel:
+    def resolve(self, board: Board, platform: str) -> PuzzleKernel:
         """The kernel with the settings that suit a machine."""
-        return dataclasses.replace(self, config=solvers.get(self.solver).fit(self.config, board, platform))
+        return dataclasses.replace(self, config=self.config.resolve(board, platform))
 
     def bytes_beside(self, board: Board) -> int:
         """What a puzzle's history takes, where one is recorded."""
@@ -166,9 +169,9 @@ class PuzzleKernel(TakesPuzzles):
         return self.function(board, puzzles, key, self.solver, self.config, *self.arguments, *shared)
 
 
-def solve_kernel(solver: str, config: Any) -> PuzzleKernel:
+def solve_kernel(solver: str, config: Any, keep_partial: bool = False) -> PuzzleKernel:
     """Solves and judges; the kernel of a guided solver shares its network."""
-    return PuzzleKernel(_solve_and_judge, solver, config)
+    return PuzzleKernel(_solve_and_judge, solver, config, (bool(keep_partial),))
 
 
 def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
@@ -186,9 +189,10 @@ def second_solution_kernel(budget: int = 1 << 16) -> PuzzleKernel:
 
 
 def _solve_and_judge(
-    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, *network: Network
+    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, keep_partial: bool, *network: Network
 ) -> Solution:
-    return solvers.judge(puzzles, solvers.get(solver).run(board, puzzles, key, config, *network), board)
+    solution = solvers.get(solver).run(board, puzzles, key, config, *network)
+    return solvers.judge(puzzles, solution, board, keep_partial=keep_partial)
 
 
 def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int) -> jax.Array:

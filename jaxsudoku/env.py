@@ -156,9 +156,10 @@ def cubes(nodes: AnyArray, board: Board | None = None) -> Array:
 
 
 def packed(cubes: AnyArray, board: Board | None = None) -> Array:
-    """Candidates bool[B, side, cells], packed: uint32[B, words]; B is a multiple of 32."""
+    """Candidates bool[B, side, cells], packed: uint32[B, words]."""
     board = board_of_cubes(np.shape(cubes), board)
-    return planes_to_nodes(fence(cubes_to_planes(cubes, board)), board).T
+    padded = _padded(jnp.asarray(cubes))
+    return planes_to_nodes(fence(cubes_to_planes(padded, board)), board).T[: len(cubes)]
 
 
 def grids(state: State, board: Board | None = None) -> Array:
@@ -259,7 +260,7 @@ def _planes(board: Board, nodes: Array) -> Array:
 def _padded(rows: Array) -> Array:
     """The rows, filled up to whole words of lanes, one at least."""
     missing = -len(rows) % GROUP if len(rows) else GROUP
-    return jnp.pad(rows, ((0, missing), (0, 0)))
+    return jnp.pad(rows, ((0, missing), *((0, 0) for _ in rows.shape[1:])))
 
 
 def _first(state: State, size: int) -> State:

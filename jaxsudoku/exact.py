@@ -46,14 +46,10 @@ from jaxsudoku.planes import (
     unpack_lanes,
     words_to_planes,
 )
-from jaxsudoku.propagation import RULES, duplicated_givens, outcome, sweep
-from jaxsudoku.settings import MOST_ROUNDS, whole_number
+from jaxsudoku.propagation import duplicated_givens, outcome, sweep
+from jaxsudoku.settings import MOST_ROUNDS, SEARCH_RULES, whole_number
 from jaxsudoku.sharding import by_shards, vary_as
 from jaxsudoku.solution import Status
-
-#: Rule levels under which a placed digit leaves its houses, without which the search could not end.
-SEARCH_RULES = RULES[1:]
-
 
 #: Nodes in a step of boards below 12x12 on a CPU: few enough to stay in its cache.
 CPU_LANES = 2048

@@ -23,8 +23,8 @@ from jaxsudoku import rating
 from jaxsudoku.batches import Engine, default_batch_size, used_devices
 from jaxsudoku.board import Board, check_board
 from jaxsudoku.progress import Report, reports
-from jaxsudoku.reduction import PADDING, PATTERNS, Attempt, Puzzles, Row, reachable
-from jaxsudoku.settings import Config, at_least, one_of, real_number, settings_of, whole_number
+from jaxsudoku.reduction import PADDING, Attempt, Pattern, Puzzles, Row, reachable
+from jaxsudoku.settings import Config, Natural, Positive, real_number, settings_of, whole_number
 
 #: Attempts at each puzzle before generation gives up.
 ATTEMPTS = 200
@@ -75,9 +75,9 @@ class GenerateConfig(Config):
     clues: int | tuple[int | None, int | None] | None = None
     minimal: bool = False
     rating: tuple[float | None, float | None] | str | None = None
-    pattern: str = "none"
-    steps: int | None = None
-    attempts: int = ATTEMPTS
+    pattern: Pattern = "none"
+    steps: Natural | None = None
+    attempts: Positive = ATTEMPTS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,12 +93,8 @@ class GenerateConfig(Config):
             raise ValueError(f"rating must be a range from low to high, not {self.rating}: no rating is below 0")
         if self.rating is not None and low > np.finfo(np.float32).max:
             raise ValueError(f"rating must be a float32, not from {low} on")
-        one_of(self, "pattern", PATTERNS)
-        if self.steps is not None:
-            at_least(self, steps=0)
         if self.steps and self.rating_range()[0] <= 0 and most == 1 << 30:
             raise ValueError("steps lead to fewer clues or a higher rating: bound the clues above or the rating below")
-        at_least(self, attempts=1)
 
     def clue_range(self, cells: int) -> tuple[int, int]:
         """The fewest and the most clues."""

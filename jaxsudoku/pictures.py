@@ -49,7 +49,7 @@ class Course:
         self.counts = np.zeros((0, 1), np.int64)
 
     def add(self, history: np.ndarray) -> None:
-        """Adds puzzles by their ``Solution.history``, int32[n, steps], -1 = no step; without a step it says nothing."""
+        """Adds the histories of puzzles, int32[n, steps], -1 = no step; those without a step say nothing."""
         history = history[(history >= 0).any(axis=1)]
         steps = int((history >= 0).sum(axis=1).max(initial=0))
         most = int(history.max(initial=0)) + 1
@@ -108,7 +108,7 @@ def plot_history(history: np.ndarray, path: str | os.PathLike[str]) -> None:
     """Draws how the errors of puzzles fell, step by step, and how many were solved, into a file.
 
     Args:
-      history: ``Solution.history``, int32[*b, steps], the least error of each puzzle after each step, -1 = no step.
+      history: ``Solution.stats["history"]``, int32[*b, steps], the least error after each step, -1 = no step.
       path: the file, replaced if it exists; its suffix, such as .png, tells the format.
 
     Raises:

@@ -21,11 +21,9 @@ from jax import Array, lax
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, House, board_of_planes
 from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.settings import RULES
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.suggestions import did_you_mean
-
-#: Rule levels, each with all that the one before it does.
-RULES = ("none", "naked", "singles", "locked")
 
 # Axes of the view that the members of a house differ in.
 _CELL, _ROW, _COLUMN, _BOX = (0,), (3, 4), (1, 2), (2, 4)

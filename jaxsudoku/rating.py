@@ -216,7 +216,7 @@ class _RatingKernel(TakesPuzzles):
     searches: int
     lanes: int = exact.CPU_LANES
 
-    def fit(self, board: Board, platform: str) -> _RatingKernel:
+    def resolve(self, board: Board, platform: str) -> _RatingKernel:
         return dataclasses.replace(self, lanes=exact.fitting_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
@@ -228,7 +228,7 @@ class _RatingKernel(TakesPuzzles):
 class _RulesKernel(TakesPuzzles):
     lanes: int = exact.CPU_LANES
 
-    def fit(self, board: Board, platform: str) -> _RulesKernel:
+    def resolve(self, board: Board, platform: str) -> _RulesKernel:
         return _RulesKernel(exact.fitting_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -84,7 +85,7 @@ class Attempt:
     quick: bool = False
     lanes: int = exact.CPU_LANES
 
-    def fit(self, board: Board, platform: str) -> Attempt:
+    def resolve(self, board: Board, platform: str) -> Attempt:
         lanes = exact.fitting_lanes(board, platform)
         return dataclasses.replace(self, lanes=min(lanes, _QUICK_LANES) if self.quick else lanes)
 
@@ -283,8 +284,11 @@ def _given(board: Board, puzzles: Array, pattern: str) -> Array:
 
 # ---------------------------------------------------------------------- patterns
 
-#: Symmetries of the places of clues, each by the maps of (row, column) of a board of side n that generate it.
-PATTERNS = {
+#: Symmetries of the places of clues.
+Pattern = Literal["none", "half-turn", "quarter-turn", "left-right", "top-bottom", "diagonal", "antidiagonal", "full"]
+
+#: Each by the maps of (row, column) of a board of side n that generate it.
+PATTERNS: dict[str, tuple[Callable[[int, int, int], tuple[int, int]], ...]] = {
     "none": (),
     "half-turn": (lambda n, r, c: (n - 1 - r, n - 1 - c),),
     "quarter-turn": (lambda n, r, c: (c, n - 1 - r),),

@@ -1,4 +1,4 @@
-"""What solvers' settings have in common: checks of their values, and how many lanes there are."""
+"""Settings: frozen dataclasses whose fields are checked by their annotations. No JAX."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numbers
 import operator
 import types
 import typing
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,42 +29,118 @@ LANES = 32
 #: How many times fewer lanes the last puzzles of a queue have. A second program is compiled for them.
 NARROWER = 8
 
+#: The rules of ``propagation``, each with all that the one before it does.
+Rules = Literal["none", "naked", "singles", "locked"]
+#: Those under which a placed digit leaves its houses, without which a complete search could not end.
+SearchRules = Literal["naked", "singles", "locked"]
+RULES: tuple[str, ...] = typing.get_args(Rules)
+SEARCH_RULES: tuple[str, ...] = typing.get_args(SearchRules)
+
+
+class Range(NamedTuple):
+    """The numbers that a field takes: from ``least`` to ``most``, multiples of ``step``."""
+
+    least: float
+    most: float = math.inf
+    step: int = 1
+
+
+Natural = Annotated[int, Range(0)]
+Positive = Annotated[int, Range(1)]
+NonNegative = Annotated[float, Range(0)]
+Share = Annotated[float, Range(0, 1)]
+#: How many lanes a kernel has.
+Words = Annotated[int, Range(1, step=LANES)]
+Rounds = Annotated[int, Range(1, MOST_ROUNDS)]
+
 
 class Config:
-    """What dataclasses of settings derive from: every field has a value of its annotated type, or making one fails.
+    """What dataclasses of settings derive from: making one fails unless every field has a value of its annotation.
 
-    Integers may be Python's, numpy's or JAX's, floats any real numbers, truth values numpy's too; what is kept is
-    Python's, so that equal settings hash and print alike. Fields of other types are left to the dataclass itself, whose
-    ``__post_init__`` calls this one first.
+    An annotation is ``int``, ``float``, ``bool``, ``str``, a ``Literal`` of words, one of these ``Annotated`` with a
+    ``Range``, or a union of these and None. Integers may be Python's, numpy's or JAX's, floats any real numbers, truth
+    values numpy's too; what is kept is Python's, so that equal settings hash and print alike. Fields of other types are
+    left to the dataclass itself, whose ``__post_init__`` calls this one first.
 
     Raises:
-      ValueError: a value of another type; the message names the field.
+      ValueError: a value of another type, or out of its range; the message names the field.
     """
 
     def __post_init__(self) -> None:
         check_types(self)
 
+    def resolve(self, board: Board, platform: str) -> Any:
+        """The settings with a value for what was left to the machine.
+
+        Args:
+          board: the board of the puzzles.
+          platform: "cpu", "gpu" or "tpu".
+        """
+        del board, platform
+        return self
+
+    def summary(self, board: Board) -> str:
+        """What resolved settings come to on a board, in a line for people; empty where there is nothing to say."""
+        del board
+        return ""
+
 
 def check_types(config: Any) -> None:
     """Checks the fields of a frozen dataclass as ``Config`` says."""
-    for name, kinds in _kinds(config.__class__).items():
-        value = getattr(config, name)
-        if not (value is None and type(None) in kinds):
-            object.__setattr__(config, name, _CONVERTED[kinds[0]](name, value))
+    for name, check in _checks(config.__class__).items():
+        object.__setattr__(config, name, check(name, getattr(config, name)))
+
+
+Check = Callable[[str, Any], Any]
 
 
 @functools.cache
-def _kinds(config: type) -> dict[str, tuple[type, ...]]:
-    """The types of each field, the plain one first and then None's if it may be None; fields of other types are out."""
-    hints = typing.get_type_hints(config)
-    kinds = {}
-    for name in (field.name for field in dataclasses.fields(config)):
-        optional = typing.get_origin(hints[name]) in (typing.Union, types.UnionType)
-        parts = typing.get_args(hints[name]) if optional else (hints[name],)
-        ordered = tuple(sorted(parts, key=lambda part: part is type(None)))
-        if ordered[0] in _CONVERTED and ordered[1:] in ((), (type(None),)):
-            kinds[name] = ordered
-    return kinds
+def _checks(config: type) -> dict[str, Check]:
+    hints = typing.get_type_hints(config, include_extras=True)
+    checks = {field.name: _check_of(hints[field.name]) for field in dataclasses.fields(config)}
+    return {name: check for name, check in checks.items() if check is not None}
+
+
+def _check_of(hint: Any) -> Check | None:
+    """What checks a field of this annotation, and makes Python's value of it; None for annotations of other kinds."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        return functools.partial(_choice, parts)
+    if origin is Annotated:
+        return functools.partial(_ranged, _CONVERTED[parts[0]], parts[1])
+    if origin in (typing.Union, types.UnionType):
+        words = next((_check_of(part) for part in parts if typing.get_origin(part) is Literal), None)
+        rest = [part for part in parts if part is not types.NoneType and typing.get_origin(part) is not Literal]
+        check = _check_of(rest[0]) if len(rest) == 1 else words if not rest else None
+        return check and functools.partial(_either, check, words, types.NoneType in parts)
+    return _CONVERTED.get(hint)
+
+
+def _either(check: Check, words: Check | None, none: bool, name: str, value: Any) -> Any:
+    """A value of the first part of a union, a word if it has any, or None if it may be."""
+    if value is None and none:
+        return None
+    return (words or check)(name, value) if isinstance(value, str) else check(name, value)
+
+
+def _choice(options: tuple[str, ...], name: str, value: Any) -> str:
+    if _word(name, value) not in options:
+        raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(options)}{did_you_mean(value, options)}")
+    return str(value)
+
+
+def _ranged(convert: Check, bounds: Range, name: str, value: Any) -> Any:
+    number = convert(name, value)
+    if number < bounds.least:
+        raise ValueError(f"{name} must be at least {bounds.least}, not {number}")
+    most = min(bounds.most, MOST) if isinstance(number, int) else bounds.most
+    if number > most:
+        raise ValueError(f"{name} must be at most {most}, not {number}")
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, not {number}")
+    if bounds.step > 1 and number % bounds.step:
+        raise ValueError(f"{name} must be a multiple of {bounds.step}, not {number}")
+    return number
 
 
 def whole_number(name: str, value: Any, least: int | None = None, most: int | None = MOST) -> int:
@@ -115,7 +191,7 @@ def _word(name: str, value: Any) -> str:
 
 
 #: What makes a field's value of one of another type, by the field's.
-_CONVERTED: dict[type, Callable[[str, Any], Any]] = {
+_CONVERTED: dict[Any, Check] = {
     int: functools.partial(whole_number, most=None),
     float: real_number,
     bool: _truth,
@@ -139,55 +215,6 @@ def settings_of(config: type, whose: str, /, **options: Any) -> Any:
         hint = did_you_mean(unknown[0], names)
         raise ValueError(f"the {whose} has no option {', '.join(unknown)}; it has {', '.join(names) or 'none'}{hint}")
     return config(**options)
-
-
-def one_of(config: object, name: str, options: Collection[str]) -> None:
-    """Checks a setting that is one of a few words.
-
-    Raises:
-      ValueError: it is none of them; the message lists them.
-    """
-    if getattr(config, name) not in options:
-        value = getattr(config, name)
-        raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(options)}{did_you_mean(value, options)}")
-
-
-def at_least(config: object, **lowest: float) -> None:
-    """Checks the named settings, finite numbers with a lowest value, and what an int32 holds if they are integers.
-
-    Raises:
-      ValueError: one is below, not finite or too large; the message names it.
-    """
-    for name, bound in lowest.items():
-        value = getattr(config, name)
-        if not value >= bound:
-            raise ValueError(f"{name} must be at least {bound}, not {value}")
-        if not math.isfinite(value):
-            raise ValueError(f"{name} must be finite, not {value}")
-        if isinstance(value, int) and value > MOST:
-            raise ValueError(f"{name} must be at most {MOST}, not {value}")
-
-
-def at_most(config: object, **highest: float) -> None:
-    """Checks the named settings, numbers with a highest value.
-
-    Raises:
-      ValueError: one is above; the message names it.
-    """
-    for name, bound in highest.items():
-        if getattr(config, name) > bound:
-            raise ValueError(f"{name} must be at most {bound}, not {getattr(config, name)}")
-
-
-def whole_words(config: object) -> None:
-    """Checks the setting ``lanes``: 0, or a positive multiple of 32.
-
-    Raises:
-      ValueError: it is neither.
-    """
-    at_least(config, lanes=0)
-    if config.lanes % LANES:  # type: ignore[attr-defined]
-        raise ValueError(f"lanes must be a multiple of {LANES}, not {config.lanes}")  # type: ignore[attr-defined]
 
 
 def fitting_lanes(board: Board, platform: str, accelerator: int) -> int:

@@ -1,4 +1,4 @@
-"""What every solver answers: grids, a status for each, and how many grids it looked at to find it."""
+"""The result of every solver: grids, a status for each, how many grids were looked at, and further numbers."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ else:
     from typing import TypeVar
 
     ArrayT = TypeVar("ArrayT")
+
+
+#: The numbers of ``Solution.stats`` that are written into files, in the order of their columns.
+STATS = ("network_calls", "errors")
 
 
 class Status(enum.IntEnum):
@@ -42,23 +46,26 @@ class Solution(NamedTuple, Generic[ArrayT]):
       grids: uint8[*b, cells], the solved grid where ``status`` is SOLVED, else zeros.
       status: int8[*b], one of ``Status``.
       iterations: int32[*b], grids looked at (nodes of the search tree).
-      network_calls: int32[*b], positions that a network evaluated for the puzzle: open ones alone, as those that the
-        rules solve or refute are not shown to it, each time that it is shown. What is computed for lanes that are idle
-        or not in need of it, to fill a block, is not counted. None, which is no leaf, of a solver without a network.
-      errors: int32[*b], what is wrong with the best grid found, 0 where a puzzle is solved, -1 where no grid was looked
-        at, as the givens clash or the rules refute them; None of a solver that does not work on full grids.
-      history: int32[*b, steps], the least error after each step, -1 after the last one; None unless it was asked for.
+      stats: further numbers that a solver reports, by name:
+
+        - ``network_calls`` int32[*b], of a guided solver: positions that the network evaluated for the puzzle. Those
+          that the rules solve or refute are not shown to it, and what is computed for idle lanes is not counted.
+        - ``errors`` int32[*b], of a solver that works on full grids: what is wrong with the best grid found; 0 where a
+          puzzle is solved, -1 where no grid was looked at, as the givens clash or the rules refute them.
+        - ``history`` int32[*b, steps], where it was asked for by ``record``: the least error after each step, -1 after
+          the last one.
     """
 
     grids: ArrayT
     status: ArrayT
     iterations: ArrayT
-    network_calls: ArrayT | None = None
-    errors: ArrayT | None = None
-    history: ArrayT | None = None
+    stats: dict[str, ArrayT]
 
     def __repr__(self) -> str:
-        fields = {name: value for name, value in self._asdict().items() if value is not None}
+        fields = {"grids": self.grids, "status": self.status, "iterations": self.iterations}
+        if isinstance(self.stats, dict):  # a pytree of the same structure may hold anything
+            fields |= self.stats
+        fields = {name: value for name, value in fields.items() if value is not None}
         seen = {name: _on_host(value) for name, value in fields.items() if name not in ("grids", "history")}
         known = {name: numbers for name, numbers in seen.items() if numbers is not None}
         if len(known) < len(seen) or len({numbers.shape for numbers in known.values()}) != 1:

@@ -185,5 +185,6 @@ plt.show()
 # %%
 for simulations in (256,) if SMALL else (1, 4, 16, 64, 256):
     solution = js.solve(puzzles, solver="gumbel", network=network, rules=rules, simulations=simulations, budget=budget)
+    calls = solution.stats["network_calls"].mean()
     print(f"{simulations:4} simulations: solved {(solution.status == js.Status.SOLVED).mean():6.1%}, "
-          f"iterations {solution.iterations.mean():7.1f}, calls {solution.network_calls.mean():7.1f}")  # fmt: skip
+          f"iterations {solution.iterations.mean():7.1f}, calls {calls:7.1f}")  # fmt: skip

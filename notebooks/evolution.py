@@ -37,7 +37,7 @@ import numpy as np
 
 import jaxsudoku as js
 from jaxsudoku.population import EvolutionConfig, hive
-from jaxsudoku.slots import Start
+from jaxsudoku.queue import Start
 
 #: A small setting for a machine that only checks that all of it runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
@@ -57,7 +57,7 @@ puzzles = np.asarray(js.load("4x4" if SMALL else "9x9-medium"))[: 8 if SMALL els
 # %%
 config = EvolutionConfig(organisms=20 if SMALL else 200)
 method = hive.method(board, config)
-start = Start(jnp.asarray(puzzles[:1]), jnp.zeros((board.words, 1), jnp.uint32), jnp.ones(1, jnp.uint32))
+start = Start(jnp.asarray(puzzles[:1]), None, jnp.ones(1, jnp.uint32), None)
 
 
 @jax.jit
@@ -65,7 +65,7 @@ def live(hives, epochs):
     return jax.lax.fori_loop(0, epochs, lambda _, hives: method.step(hives), hives)
 
 
-hives = live(method.begin(start), 20 if SMALL else 300)
+hives = live(method.init(start), 20 if SMALL else 300)
 
 
 def draw_grid(axis, grid, given):
@@ -96,7 +96,7 @@ plt.show()
 # %% [markdown]
 # ## How errors fall
 #
-# `record` keeps the least error after each step in `Solution.history`. A step of evolution is an epoch, in which
+# `record` keeps the least error after each step as `stats["history"]`. A step of evolution is an epoch, in which
 # every organism looks at one grid; a step of annealing is a sweep, in which each of 32 chains tries every swap.
 
 # %%
@@ -107,7 +107,7 @@ annealed = js.solve(puzzles, board, solver="annealing", rules="none", budget=epo
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
 for axis, found, name, step in ((axes[0], evolved, "evolution", "epochs"), (axes[1], annealed, "annealing", "sweeps")):
-    for history in found.history:
+    for history in found.stats["history"]:
         lived = history[history >= 0]
         axis.step(np.arange(1, len(lived) + 1), lived, color="tab:blue", alpha=0.3)
     axis.set(title=name, xlabel=step, xscale="log", ylabel="digits missing")
@@ -120,11 +120,13 @@ plt.show()
 print(f"{'':12}{'solved':>8}{'grids: mean':>14}{'median':>12}{'error of the others':>22}")
 for name, found in {"evolution": evolved, "annealing": annealed}.items():
     solved = found.status == js.Status.SOLVED
-    left = found.errors[~solved].mean() if (~solved).any() else 0.0
+    left = found.stats["errors"][~solved].mean() if (~solved).any() else 0.0
     print(
         f"{name:12}{solved.mean():8.1%}{found.iterations.mean():14,.0f}{np.median(found.iterations):12,.0f}{left:22.1f}"
     )
-assert all((found.errors == 0).sum() == (found.status == js.Status.SOLVED).sum() for found in (evolved, annealed))
+assert all(
+    (found.stats["errors"] == 0).sum() == (found.status == js.Status.SOLVED).sum() for found in (evolved, annealed)
+)
 
 # %% [markdown]
 # Evolution climbs: most hives end at an error of 2, two digits in each other's place, far from the solution in swaps.

@@ -41,7 +41,7 @@ SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
 
 board = js.Board.classic(4) if SMALL else js.Board.classic()
 puzzles = np.asarray(js.load("4x4" if SMALL else "9x9-easy"))[: 8 if SMALL else 100]
-bound = 100 if SMALL else 10_000
+budget = 100 if SMALL else 10_000
 
 # %% [markdown]
 # ## Every question
@@ -68,7 +68,7 @@ if SMALL:  # each takes long to compile
     kept = ("depth-first, one cell, sorted", "elimination, then best-first")
     questions = {name: questions[name] for name in kept}
 
-found = {name: js.solve(puzzles, board, bound=bound, **options) for name, options in questions.items()}
+found = {name: js.solve(puzzles, board, budget=budget, **options) for name, options in questions.items()}
 
 print(f"{'':36}{'solved':>8}{'nodes: mean':>13}{'median':>9}{'most':>9}")
 for name, solution in found.items():
@@ -79,13 +79,13 @@ for name, solution in found.items():
 # %% [markdown]
 # ## Nodes, puzzle by puzzle
 #
-# What is solved at all is solved soon, or not within the bound.
+# What is solved at all is solved soon, or not within the budget.
 
 # %%
 figure, axis = plt.subplots(figsize=(9, 5))
 for name, solution in found.items():
     spent = np.sort(solution.iterations[solution.status == js.Status.SOLVED])
-    axis.step([1, *spent, bound], [0, *np.arange(1, len(spent) + 1) / len(puzzles), len(spent) / len(puzzles)],
+    axis.step([1, *spent, budget], [0, *np.arange(1, len(spent) + 1) / len(puzzles), len(spent) / len(puzzles)],
               where="post", label=name)  # fmt: skip
 axis.set(xscale="log", xlabel="nodes explored", ylabel="solved", ylim=(0, 1.02))
 axis.legend(fontsize="small")
@@ -117,14 +117,14 @@ climbed = {name: js.solve(puzzles, board, solver="hill-climbing", **options) for
 print(f"{'':24}{'solved':>8}{'conflicts':>18}{'grids: mean':>14}")
 for name, solution in climbed.items():
     solved = (solution.status == js.Status.SOLVED).mean()
-    conflicts = f"{solution.errors.mean():.2f} ± {solution.errors.std():.2f}"
+    conflicts = f"{solution.stats['errors'].mean():.2f} ± {solution.stats['errors'].std():.2f}"
     print(f"{name:24}{solved:8.1%}{conflicts:>18}{solution.iterations.mean():14,.0f}")
 
 # %%
 figure, axis = plt.subplots(figsize=(9, 4))
-bins = np.arange(max(solution.errors.max() for solution in climbed.values()) + 2) - 0.5
+bins = np.arange(max(solution.stats["errors"].max() for solution in climbed.values()) + 2) - 0.5
 for name, solution in climbed.items():
-    axis.hist(solution.errors, bins, histtype="step", label=name)
+    axis.hist(solution.stats["errors"], bins, histtype="step", label=name)
 axis.set(xlabel="conflicts at the best local optimum", ylabel="puzzles")
 axis.legend(fontsize="small")
 plt.show()

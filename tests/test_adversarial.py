@@ -111,7 +111,7 @@ def solvable():
 def kernel(name):
     """The solver as a compiled function of puzzles and network; its settings are those above."""
     solver = solvers.get(name)
-    config = solver.fit(solvers.make_config(solver, lanes=32, **SETTINGS[name]), FOUR, "cpu")
+    config = solvers.make_config(solver, lanes=32, **SETTINGS[name]).resolve(FOUR, "cpu")
     return jax.jit(
         lambda puzzles, network: solver.run(FOUR, puzzles, jax.random.key(0), config, network),
         compiler_options=compiler_options(),
@@ -135,8 +135,8 @@ def test_nothing_that_a_network_says_is_a_proof(name):
         if complete:
             assert (found.iterations[8:10] > 1).all(), "a search refutes these"
             # one position at a time is shown, so calls can be counted apart from the solver
-            assert found.network_calls.sum() == len(SHOWN), kind
-            assert (found.network_calls < found.iterations).any()
+            assert found.stats["network_calls"].sum() == len(SHOWN), kind
+            assert (found.stats["network_calls"] < found.iterations).any()
             assert all(len(cubes) == 1 and (cubes.sum(axis=1) > 1).any() for cubes in SHOWN), "open positions alone"
 
 

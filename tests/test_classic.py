@@ -14,7 +14,7 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import classic, solvers
 from jaxsudoku.classic import nodes, path, queue
-from jaxsudoku.slots import Start
+from jaxsudoku.queue import Start
 from jaxsudoku.solution import Status
 
 FOUR = reference.SMALL["4x4"]
@@ -56,7 +56,7 @@ class Node:
         return np.where(self.filled, self.digits + 1, 0)
 
 
-def depth_first(board, puzzle, order, actions, rules, bound):
+def depth_first(board, puzzle, order, actions, rules, budget):
     """Graph search with a stack and a closed set: nodes explored and how it ends.
 
     What holds all placements that led to a dead node is dead, and not explored.
@@ -78,7 +78,7 @@ def depth_first(board, puzzle, order, actions, rules, bound):
             cells = cells[:1] if actions == "cell" else cells
             pairs = [(cell, digit) for cell in cells for digit in node.legal(cell)]
             frontier += [(node.child(*pair), placed | {pair}) for pair in reversed(pairs)]
-        if explored == bound and frontier:
+        if explored == budget and frontier:
             return explored, Status.UNSOLVED, None
     return explored, Status.UNSATISFIABLE, None
 
@@ -97,7 +97,7 @@ def judged(node, heuristic):
     return reference.repeats(node.board, grid)
 
 
-def best_first(board, puzzle, heuristic, rules, bound, room):
+def best_first(board, puzzle, heuristic, rules, budget, room):
     """Greedy best-first search, of equal nodes the newest first: nodes explored and how it ends."""
     explored, waiting, ages = 0, [], itertools.count()
 
@@ -115,7 +115,7 @@ def best_first(board, puzzle, heuristic, rules, bound, room):
         cell = min(node.empty, key=lambda cell: (len(node.legal(cell)), cell))
         for digit in node.legal(cell):
             wait(node.child(cell, digit))
-        if len(waiting) > room or (waiting and explored == bound):
+        if len(waiting) > room or (waiting and explored == budget):
             return explored, Status.UNSOLVED, None
     return explored, Status.UNSATISFIABLE, None
 
@@ -137,16 +137,16 @@ def explore(board, method, puzzles, seed=0):
 
     @jax.jit
     def run(start):
-        state = method.begin(start)
-        going = lambda state: ~method.view(state).over.all()  # noqa: E731
-        step = lambda state: method.merge(method.view(state).over, state, method.step(state))  # noqa: E731
+        state = method.init(start)
+        going = lambda state: ~method.done(state).all()  # noqa: E731
+        step = lambda state: method.select(method.done(state), state, method.step(state))  # noqa: E731
         # the first step, as nothing is said of a search that has not begun
         state = jax.lax.while_loop(going, step, method.step(state))
-        return state.explored, method.view(state), method.grids(state)
+        return state.explored, method.postprocess(state)
 
-    explored, view, grids = jax.tree.map(np.asarray, run(Start(None, roots.T, seeds)))
-    status = np.select([view.error == 0, view.refuted], [Status.SOLVED, Status.UNSATISFIABLE], Status.UNSOLVED)
-    return explored, status, grids
+    explored, answer = jax.tree.map(np.asarray, run(Start(None, roots.T, seeds, None)))
+    status = np.select([answer.solved, answer.refuted], [Status.SOLVED, Status.UNSATISFIABLE], Status.UNSOLVED)
+    return explored, status, answer.grids
 
 
 def puzzles_of(board, size=SIZE):
@@ -178,7 +178,7 @@ def assert_same(found, expected):
 )
 def test_depth_first_explores_what_the_textbook_does(board, order, actions, rules):
     puzzles = puzzles_of(board, SIZE // 2 if rules == "singles" else SIZE)  # which plain Python is slow at
-    config = classic.DepthFirstConfig(order=order, actions=actions, rules=rules, bound=BOUND)
+    config = classic.DepthFirstConfig(order=order, actions=actions, rules=rules, budget=BOUND)
     expected = [depth_first(board, puzzle, order, actions, rules, BOUND) for puzzle in puzzles]
     assert {Status.SOLVED, Status.UNSATISFIABLE} <= {status for _, status, _ in expected}
     assert_same(explore(board, path.method(board, config), puzzles), expected)
@@ -202,7 +202,7 @@ def test_no_grid_is_explored_twice_in_whatever_order():
     puzzles = np.array([puzzle for puzzle in puzzles if not reference.count(FOUR, puzzle, 1)])
     expected = np.array([fillings(puzzle.tolist(), np.flatnonzero(puzzle == 0).tolist()) for puzzle in puzzles])
     assert expected.max() > 100
-    config = classic.DepthFirstConfig(order="random", actions="any", bound=10_000)
+    config = classic.DepthFirstConfig(order="random", actions="any", budget=10_000)
     explored, status, _ = explore(FOUR, path.method(FOUR, config), puzzles)
     assert (status == Status.UNSATISFIABLE).all()
     np.testing.assert_array_equal(explored, expected)
@@ -231,14 +231,14 @@ def test_random_orders_differ_by_the_seed_and_find_solutions():
 )
 def test_best_first_explores_what_the_textbook_does(board, heuristic, rules, room):
     puzzles = puzzles_of(board)
-    bound = 40
-    config = classic.BestFirstConfig(heuristic=heuristic, rules=rules, bound=bound, room=room)
-    expected = [best_first(board, puzzle, heuristic, rules, bound, room) for puzzle in puzzles]
+    budget = 40
+    config = classic.BestFirstConfig(heuristic=heuristic, rules=rules, budget=budget, room=room)
+    expected = [best_first(board, puzzle, heuristic, rules, budget, room) for puzzle in puzzles]
     found = {status for _, status, _ in expected}
     assert {Status.SOLVED, Status.UNSATISFIABLE} <= found
     assert_same(explore(board, queue.method(board, config), puzzles), expected)
     if room < 4:  # too little for the puzzles with many solutions
-        assert any(status == Status.UNSOLVED and explored < bound for explored, status, _ in expected)
+        assert any(status == Status.UNSOLVED and explored < budget for explored, status, _ in expected)
 
 
 def test_heuristics_of_a_node():
@@ -295,22 +295,22 @@ def test_of_equal_ranks_the_first_number_comes_first():
 
 def run(name, puzzles, seed=0, **options):
     known = solvers.get(name)
-    config = known.fit(solvers.make_config(known, **options), FOUR, "cpu")
+    config = solvers.make_config(known, **options).resolve(FOUR, "cpu")
     call = jax.jit(lambda puzzles, key: known.run(FOUR, puzzles, key, config), compiler_options=js.compiler_options())
     return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed)))
 
 
 def test_a_puzzle_depends_on_itself_and_its_seed_alone():
     puzzles = puzzles_of(FOUR)
-    options = {"order": "random", "actions": "any", "bound": BOUND}
-    whole = run("depth-first", puzzles, **options, slots=SIZE)
+    options = {"order": "random", "actions": "any", "budget": BOUND}
+    whole = run("depth-first", puzzles, **options, lanes=SIZE)
     assert len({*whole.status}) == 3
-    few = run("depth-first", puzzles, **options, slots=5)
+    few = run("depth-first", puzzles, **options, lanes=5)
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(few), strict=True):
         np.testing.assert_array_equal(one, other)
     assert (whole.iterations <= BOUND).all()
     assert (whole.iterations[whole.status == Status.UNSOLVED] == BOUND).all()
-    assert whole.errors is None
+    assert whole.stats == {}
 
 
 def test_what_elimination_alone_leaves_is_unsolved():
@@ -323,7 +323,7 @@ def test_what_elimination_alone_leaves_is_unsolved():
 
 def test_iterations_count_the_root_once():
     puzzles = puzzles_of(FOUR)
-    found = run("best-first", puzzles, bound=40, slots=5)
+    found = run("best-first", puzzles, budget=40, lanes=5)
     expected = [best_first(FOUR, puzzle, "most-constrained", "none", 40, 1024) for puzzle in puzzles]
     # nothing is explored where a heuristic sees that the root leads nowhere, but the root was looked at
     expected = [(max(explored, 1), *end) for explored, *end in expected]
@@ -335,12 +335,12 @@ def test_iterations_count_the_root_once():
     [
         ("depth-first", {"order": "best"}, "unknown order 'best': choose one of sequential, random, sorted"),
         ("depth-first", {"actions": "all"}, "unknown actions 'all': choose one of cell, any"),
-        ("depth-first", {"actions": "any"}, "actions any need a bound"),
+        ("depth-first", {"actions": "any"}, "actions any need a budget"),
         ("best-first", {"heuristic": "luck"}, "unknown heuristic 'luck': choose one of most-constrained"),
         ("best-first", {"room": 0}, "room must be at least 1, not 0"),
         ("elimination", {"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
         ("elimination", {"then": "luck"}, "unknown then 'luck': choose one of none, depth-first, best-first"),
-        ("elimination", {"bound": -1}, "bound must be at least 0, not -1"),
+        ("elimination", {"budget": -1}, "budget must be at least 1, not -1"),
     ],
 )
 def test_a_setting_out_of_its_range_is_refused(name, options, cause):
@@ -348,9 +348,8 @@ def test_a_setting_out_of_its_range_is_refused(name, options, cause):
         solvers.make_config(solvers.get(name), **options)
 
 
-def test_slots_suit_the_board():
-    for name, config in (("depth-first", classic.DepthFirstConfig), ("best-first", classic.BestFirstConfig)):
-        fit = solvers.get(name).fit
-        wide, narrow = fit(config(), js.Board.classic(25), "cpu").slots, fit(config(), FOUR, "cpu").slots
-        assert 1 <= wide <= narrow <= fit(config(), FOUR, "gpu").slots
-        assert fit(config(slots=7), FOUR, "gpu").slots == 7
+def test_lanes_suit_the_board():
+    for config in (classic.DepthFirstConfig, classic.BestFirstConfig):
+        wide, narrow = config().resolve(js.Board.classic(25), "cpu").lanes, config().resolve(FOUR, "cpu").lanes
+        assert 1 <= wide <= narrow <= config().resolve(FOUR, "gpu").lanes
+        assert config(lanes=7).resolve(FOUR, "gpu").lanes == 7

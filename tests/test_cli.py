@@ -426,7 +426,7 @@ def test_help(capsys, command):
         (("count", "-", "--network", "cube"), "unrecognized arguments: --network cube"),
         (("solve", "-", "--board", "7"), "--board: a side of 7 can't be cut into boxes"),
         (("solve", "-", "--board", "round"), "--board: unknown board 'round'"),
-        (("solve", "-", "--rules", "magic"), "unknown rules 'magic': choose one of"),
+        (("solve", "-", "--rules", "magic"), "argument --rules: invalid choice: 'magic'"),
         (("solve", "-", "--rounds", "many"), "--rounds: invalid int value: 'many'"),
         (("solve", "-", "--rounds", "0"), "rounds must be at least 1, not 0"),
         (("solve", "-", "--batch-size", "0"), "--batch-size: must be at least 1, not 0"),
@@ -744,7 +744,7 @@ def test_histories_of_a_run(capsys, tmp_path):
     name.write_text(f"{'.' * 16}\n{SOLVED}\n{CLASH}\n")
     targets = [tmp_path / "errors.csv", tmp_path / "errors.png"]
     asked = [part for target in targets for part in ("--history", str(target))]
-    argv = ("solve", str(name), *FOUR, "--solver", "annealing", "--rules", "none", "--slots", "2", *asked)
+    argv = ("solve", str(name), *FOUR, "--solver", "annealing", "--rules", "none", "--lanes", "2", *asked)
     code, out, _ = run(capsys, *argv, "--output", str(tmp_path / "none" / "out.csv"))
     assert code == 2 and not any(target.exists() for target in targets), "no output, no history"
     code, out, _ = run(capsys, *argv, "--format", "csv")

@@ -137,9 +137,9 @@ def test_shipped_sets_by_name(capsys, folder):
 
 
 def test_a_flag_of_another_solver(capsys):
-    code, out, err = run(capsys, "solve", "4x4", "--solver", "depth-first", "--budget", "10")
+    code, out, err = run(capsys, "solve", "4x4", "--solver", "depth-first", "--organisms", "10")
     assert (code, out) == (2, "")
-    assert "the solver depth-first has no --budget; those that do are exact, guided-exact, gumbel" in err
+    assert "the solver depth-first has no --organisms; those that do are evolution (see" in err
 
 
 def test_the_board_of_a_shipped_set(capsys):

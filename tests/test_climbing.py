@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import jaxsudoku as js
 from jaxsudoku import population, solvers
 from jaxsudoku.population import boxes, climbing, neighbours, random_keys
-from jaxsudoku.slots import Start
+from jaxsudoku.queue import Start
 from jaxsudoku.solution import Status
 
 FOUR = reference.SMALL["4x4"]
@@ -178,9 +178,9 @@ def test_three_swaps_are_in_three_boxes_and_judged_rightly(board):
 def climb(board, puzzles, **options):
     """The states after each step until all are over, the first that of the beginning."""
     method = climbing.method(board, population.HillClimbingConfig(**options))
-    begin, step = jax.jit(method.begin), jax.jit(lambda now: method.merge(method.view(now).over, now, method.step(now)))
-    states = [begin(Start(jnp.asarray(puzzles.T), None, jnp.arange(puzzles.shape[1], dtype=jnp.uint32)))]
-    while not states[-1].over.all():
+    init, step = jax.jit(method.init), jax.jit(lambda now: method.select(method.done(now), now, method.step(now)))
+    states = [init(Start(jnp.asarray(puzzles.T), None, jnp.arange(puzzles.shape[1], dtype=jnp.uint32), None))]
+    while not states[-1].done.all():
         states.append(step(states[-1]))
     return [jax.tree.map(np.asarray, state) for state in states]
 
@@ -193,8 +193,8 @@ def test_a_climb_ends_where_no_neighbour_is_better(options):
         for lane, (puzzle, grid) in enumerate(zip(puzzles.T, after.grids.T, strict=True)):
             assert keeps_boxes(FIVE, grid, puzzle)
             assert after.error[lane] == missing(FIVE, grid)
-            if not before.over[lane]:
-                assert after.error[lane] < before.error[lane] or after.over[lane]
+            if not before.done[lane]:
+                assert after.error[lane] < before.error[lane] or after.done[lane]
     last = states[-1]
     np.testing.assert_array_equal(last.best, last.error)
     np.testing.assert_array_equal(last.record, last.grids)
@@ -235,7 +235,7 @@ def test_restarts_never_make_it_worse():
 @functools.cache
 def kernel(board, **options):
     known = solvers.get("hill-climbing")
-    config = known.fit(solvers.make_config(known, **options), board, "cpu")
+    config = solvers.make_config(known, **options).resolve(board, "cpu")
     call = lambda puzzles, key: known.run(board, puzzles, key, config)  # noqa: E731
     return jax.jit(call, compiler_options=js.compiler_options())
 
@@ -247,11 +247,11 @@ def run(puzzles, seed=0, board=FOUR, **options):
 def test_a_puzzle_depends_on_itself_and_its_seed_alone():
     puzzles = givens_of(FIVE, 9, share=0.2).T
     options = {"board": FIVE, "restarts": 3, "sideways": 2}
-    whole = run(puzzles, **options, slots=SIZE)
-    few = run(puzzles, **options, slots=5)
+    whole = run(puzzles, **options, lanes=SIZE)
+    few = run(puzzles, **options, lanes=5)
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(few), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert (run(puzzles, 1, **options, slots=SIZE).iterations != whole.iterations).any()
+    assert (run(puzzles, 1, **options, lanes=SIZE).iterations != whole.iterations).any()
 
 
 def test_iterations_are_all_neighbours_and_where_climbs_begin():
@@ -265,7 +265,7 @@ def test_iterations_are_all_neighbours_and_where_climbs_begin():
     again = run(puzzles, board=FIVE, restarts=2)
     lost = again.status == Status.UNSOLVED
     np.testing.assert_array_equal((again.iterations - 3)[lost] % np.array(around)[lost], 0)
-    np.testing.assert_array_equal(found.errors == 0, found.status == Status.SOLVED)
+    np.testing.assert_array_equal(found.stats["errors"] == 0, found.status == Status.SOLVED)
 
 
 def test_empty_grids_are_solved_sooner_or_later():
@@ -290,8 +290,7 @@ def test_a_setting_out_of_its_range_is_refused(options, cause):
 
 
 def test_slots_suit_the_board():
-    fit = solvers.get("hill-climbing").fit
     config = population.HillClimbingConfig()
-    wide, narrow = fit(config, js.Board.classic(25), "cpu").slots, fit(config, FOUR, "cpu").slots
-    assert 1 <= wide < narrow < fit(config, FOUR, "gpu").slots
-    assert fit(population.HillClimbingConfig(slots=7), FOUR, "gpu").slots == 7
+    wide, narrow = config.resolve(js.Board.classic(25), "cpu").lanes, config.resolve(FOUR, "cpu").lanes
+    assert 1 <= wide < narrow < config.resolve(FOUR, "gpu").lanes
+    assert population.HillClimbingConfig(lanes=7).resolve(FOUR, "gpu").lanes == 7

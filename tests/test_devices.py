@@ -59,7 +59,7 @@ results["replicated"] = found.counts.sharding.is_fully_replicated
 
 @dataclasses.dataclass(frozen=True)
 class Shifted(batches.TakesPuzzles):
-    def fit(self, board, platform):
+    def resolve(self, board, platform):
         return self
 
     def __call__(self, board, puzzles, key, number, shift):

@@ -45,7 +45,7 @@ def test_a_parsed_puzzle_is_solved_as_it_comes():
     assert "".join(map(str, solution.grids)) == ANSWER
     assert solution.status == Status.SOLVED
     assert [x.dtype for x in solution[:3]] == ["uint8", "int8", "int32"]
-    assert solution.network_calls is None
+    assert solution.stats == {}
     assert js.is_solved(solution.grids, js.Board.classic(), js.parse(PUZZLE))
 
 
@@ -351,7 +351,7 @@ def test_the_judge_has_the_last_word(monkeypatch):
         size = puzzles.shape[0]
         grids = jax.numpy.ones((size, board.cells), jax.numpy.uint8)
         status = jax.numpy.full(size, Status.SOLVED, jax.numpy.int8)
-        return js.Solution(grids, status, jax.numpy.zeros(size, jax.numpy.int32))
+        return js.Solution(grids, status, jax.numpy.zeros(size, jax.numpy.int32), {})
 
     oracle = dataclasses.replace(solvers.get("exact"), name="oracle", run=claim, complete=False)
     monkeypatch.setitem(solvers.SOLVERS, "oracle", oracle)

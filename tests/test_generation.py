@@ -115,7 +115,7 @@ def test_clues_in_a_pattern():
     assert 0 < given.mean() < 0.8
 
 
-@pytest.mark.parametrize("pattern", generation.PATTERNS)
+@pytest.mark.parametrize("pattern", reduction.PATTERNS)
 @pytest.mark.parametrize("side", [4, 9])
 def test_the_places_of_a_pattern_make_a_partition(pattern, side):
     board = Board.classic(side)

@@ -48,7 +48,7 @@ def answer(chunk, side=4):
     index = chunk.start + np.arange(len(chunk))
     status = np.where(index % 5 == 3, Status.UNSATISFIABLE, Status.SOLVED).astype(np.int8)
     full = solved(np.ones((len(chunk), 16)))
-    return Solution(np.where(status[:, None] == Status.SOLVED, full, 0), status, index.astype(np.int32) * 3)
+    return Solution(np.where(status[:, None] == Status.SOLVED, full, 0), status, index.astype(np.int32) * 3, {})
 
 
 def run(target, data, chunk_size=2, stop=None, **options):
@@ -107,7 +107,7 @@ def test_solutions_read_back_on_every_board(tmp_path, side):
     board = Board.classic(side)
     grids = np.random.default_rng(0).integers(1, side + 1, (20, side * side)).astype(np.uint8)
     chunk = Chunk(grids, np.ones(20, bool), np.arange(1, 21))
-    solution = Solution(grids, np.full(20, Status.SOLVED, np.int8), np.ones(20, np.int32))
+    solution = Solution(grids, np.full(20, Status.SOLVED, np.int8), np.ones(20, np.int32), {})
     for name in ("out.txt", "out.csv", "out.txt.gz"):
         with open_output(tmp_path / name, board) as writer:
             writer.write(chunk, solution)
@@ -140,11 +140,11 @@ def test_an_input_without_puzzles_leaves_a_readable_output(tmp_path, name):
 
 def guided_run(target, data, stop=None, **options):
     """The answers of ``answer`` as a guided solver's, with a call for every cell."""
-    with open_output(target, FOUR, numbers=("network_calls",), **options) as writer:
+    with open_output(target, FOUR, stats=("network_calls",), **options) as writer:
         for number, chunk in enumerate(writer.remaining(read_chunks(io.BytesIO(data), FOUR, chunk_size=2))):
             if number == stop:
                 raise KeyboardInterrupt
-            writer.write(chunk, answer(chunk)._replace(network_calls=np.full(len(chunk), 16, np.int32)))
+            writer.write(chunk, answer(chunk)._replace(stats={"network_calls": np.full(len(chunk), 16, np.int32)}))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -193,7 +193,7 @@ def test_a_guided_output_of_no_puzzles_has_the_column(tmp_path):
 
 def test_answers_of_another_kind_are_refused(tmp_path):
     (chunk,) = read_chunks(io.BytesIO(some_puzzles()), FOUR)
-    output = open_output(tmp_path / "out.csv", FOUR, numbers=("network_calls",))
+    output = open_output(tmp_path / "out.csv", FOUR, stats=("network_calls",))
     with output as writer, pytest.raises(ValueError, match="no answers"):
         writer.write(chunk, answer(chunk))
 
@@ -666,7 +666,7 @@ def test_answers_for_another_board_are_not_gone_on_with(tmp_path, name):
     puzzles[:, 0] = 1
     grid = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1], np.uint8)
     chunk = Chunk(puzzles, np.ones(2, bool), np.arange(1, 3), (), {})
-    solved = Solution(np.stack([grid, grid]), np.full(2, Status.SOLVED, np.int8), np.ones(2, np.int32))
+    solved = Solution(np.stack([grid, grid]), np.full(2, Status.SOLVED, np.int8), np.ones(2, np.int32), {})
     with open_output(path, board) as sink:
         sink.write(chunk, solved)
     with open_output(path, board, resume=True) as sink:

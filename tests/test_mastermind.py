@@ -118,7 +118,7 @@ def test_many_trees_of_a_random_player_differ():
         ("lookahead", {"width": 0}, "width must be at least 1"),
         ("mcts", {"simulations": 0}, "simulations must be at least 1"),
         ("stochastic-muzero", {"exploration": math.nan}, "exploration must be a number, not nan"),
-        ("optimal", {"positions": -1}, "positions must be at least 0"),
+        ("optimal", {"positions": -1}, "positions must be at least 1"),
     ],
 )
 def test_players_and_options_that_there_are_not(player, options, cause):

@@ -117,7 +117,7 @@ def test_every_solver_in_modes(name, setting, network):
 @pytest.mark.parametrize("name", solvers.SOLVERS)
 def test_types_of_every_solver_under_64_bits(name, network):
     solver = solvers.get(name)
-    config = solver.fit(solvers.make_config(solver, **options(solver)), FOUR, "cpu")
+    config = solvers.make_config(solver, **options(solver)).resolve(FOUR, "cpu")
     networks = (network,) if solver.guided else ()
     shapes = []
     for wide in (False, True):

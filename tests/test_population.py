@@ -19,7 +19,7 @@ from jaxsudoku.batches import Engine
 from jaxsudoku.driver import solve_kernel
 from jaxsudoku.population import boxes, chains, hive
 from jaxsudoku.population.random_keys import decoded
-from jaxsudoku.slots import Start
+from jaxsudoku.queue import Start
 from jaxsudoku.solution import Status
 
 FOUR = reference.SMALL["4x4"]
@@ -39,7 +39,8 @@ def wrong(board, grid):
 
 def start(board, size=6, givens=None):
     puzzles = reference.solvable(board, size, givens=board.cells // 4 if givens is None else givens)
-    return Start(jnp.asarray(puzzles), jnp.zeros((board.words, size), jnp.uint32), jnp.arange(size, dtype=jnp.uint32))
+    nodes = jnp.zeros((board.words, size), jnp.uint32)
+    return Start(jnp.asarray(puzzles), nodes, jnp.arange(size, dtype=jnp.uint32), jnp.arange(size))
 
 
 def is_organism(board, grid, given):
@@ -100,7 +101,7 @@ def grids_of(board, planes):
 @functools.cache
 def annealing_step(board, config):
     method = chains.method(board, config)
-    return method, jax.jit(method.begin), jax.jit(method.step, compiler_options=js.compiler_options())
+    return method, jax.jit(method.init), jax.jit(method.step, compiler_options=js.compiler_options())
 
 
 @few_boards
@@ -123,10 +124,10 @@ def test_sweeps_keep_their_books(board, options):
         errors = [[wrong(board, grid) for grid in lane] for lane in grids]
         np.testing.assert_array_equal(state.cost, errors)
         seen.append(grids)
-        view = method.view(state)
+        answer = method.postprocess(state)
         least = np.min([np.min(state.cost, axis=0)], axis=0).reshape(len(first.grids), -1).min(axis=1)
-        assert (np.asarray(view.error) <= least).all()
-        best = np.asarray(method.grids(state))
+        assert (np.asarray(answer.stats["errors"]) <= least).all()
+        best = np.asarray(answer.grids)
         assert [wrong(board, grid) for grid in best] == least.tolist()
     assert (seen[0] != seen[-1]).any()
     assert len({grid.tobytes() for grid in seen[0][:, 0]}) > 16, "a word's chains go their own ways"
@@ -155,7 +156,7 @@ def test_sweeps_do_not_go_in_circles():
     puzzles = np.repeat(reference.pattern(board)[None], 3, axis=0)
     for number, first in enumerate(range(3)):
         puzzles[number, [first, first + 3, first + 6, 9 + first, 12 + first, 15 + first]] = 0
-    found = js.solve(puzzles, board, solver="annealing", rules="none", budget=20, slots=3)
+    found = js.solve(puzzles, board, solver="annealing", rules="none", budget=20, lanes=3)
     assert (found.status == Status.SOLVED).all()
 
 
@@ -196,7 +197,7 @@ def test_a_hive_keeps_its_books():
     config = population.EvolutionConfig(organisms=20, lifetime=5, mistakes=0.2, epochs=40, restarts=1)
     method = hive.method(SIX, config)
     first = start(SIX)
-    state, step = method.begin(first), jax.jit(method.step, compiler_options=js.compiler_options())
+    state, step = method.init(first), jax.jit(method.step, compiler_options=js.compiler_options())
     least = np.full(6, 99)
     for epoch in range(60):
         state = step(state)
@@ -215,7 +216,7 @@ def test_a_hive_keeps_its_books():
 def test_the_child_of_the_best_has_boxes_of_both_and_replaces_the_worst():
     config = population.EvolutionConfig(organisms=8, worker_share=0.75)
     method = hive.method(SIX, config)
-    state = jax.jit(method.step)(method.begin(start(SIX)))
+    state = jax.jit(method.step)(method.init(start(SIX)))
     mate = np.asarray(decoded(SIX, state.given.T, jnp.zeros((SIX.cells, 6)))).T
     after = hive._born(SIX, state, jnp.asarray(mate), jnp.arange(6, dtype=jnp.uint32))
     kinds = set()
@@ -234,8 +235,8 @@ def test_the_child_of_the_best_has_boxes_of_both_and_replaces_the_worst():
 # ---------------------------------------------------------------------- the solvers
 
 QUICK = {
-    "annealing": {"budget": 60, "slots": 3},
-    "evolution": {"organisms": 40, "epochs": 100, "restarts": 3, "lifetime": 30, "slots": 3},
+    "annealing": {"budget": 60, "lanes": 3},
+    "evolution": {"organisms": 40, "epochs": 100, "restarts": 3, "lifetime": 30, "lanes": 3},
 }
 
 whole_solvers = pytest.mark.parametrize("name", QUICK)
@@ -256,10 +257,10 @@ def test_puzzles_are_solved_and_what_is_not_has_its_error(name):
     found = solve(name, puzzles, record=50)
     solved = found.status == Status.SOLVED
     assert solved.sum() >= 16 and set(found.status[~solved]) == {Status.UNSOLVED} and not solved[-1]
-    np.testing.assert_array_equal(found.errors == 0, solved)
+    np.testing.assert_array_equal(found.stats["errors"] == 0, solved)
     assert all(reference.is_solution(SIX, *pair) for pair in zip(found.grids[solved], puzzles[solved], strict=True))
     assert not found.grids[~solved].any()
-    for history, error in zip(found.history, found.errors, strict=True):
+    for history, error in zip(found.stats["history"], found.stats["errors"], strict=True):
         recorded = history[history >= 0]
         assert (np.diff(recorded) <= 0).all() and (history[len(recorded) :] == -1).all()
         assert len(recorded) == 50 or recorded[-1] == error
@@ -268,13 +269,13 @@ def test_puzzles_are_solved_and_what_is_not_has_its_error(name):
 
 @annealing_first
 def test_a_puzzles_result_is_its_own(name):
-    """Two slots or many, any company, the same answers and counts; another seed gives others."""
+    """Two lanes or many, any company, the same answers and counts; another seed gives others."""
     puzzles = reference.solvable(SIX, 24, givens=6)
     wide = {"chains": 64} if name == "annealing" else {}
-    one, other = (solve(name, puzzles, slots=slots, **wide) for slots in (2, 20))
+    one, other = (solve(name, puzzles, lanes=lanes, **wide) for lanes in (2, 20))
     for x, y in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         np.testing.assert_array_equal(x, y)
-    assert (solve(name, puzzles, slots=2, key=1, **wide).iterations != one.iterations).any()
+    assert (solve(name, puzzles, lanes=2, key=1, **wide).iterations != one.iterations).any()
 
 
 def test_batches_leave_room_for_histories():
@@ -289,7 +290,7 @@ def test_batches_leave_room_for_histories():
 @pytest.mark.slow
 def test_more_chains_take_fewer_sweeps():
     puzzles = reference.solvable(SIX, 16, givens=4)
-    few, many = (solve("annealing", puzzles, chains=chains, record=60).history for chains in (32, 128))
+    few, many = (solve("annealing", puzzles, chains=chains, record=60).stats["history"] for chains in (32, 128))
     assert (many >= 0).sum() < (few >= 0).sum()
 
 
@@ -329,11 +330,11 @@ def test_a_setting_out_of_its_range_is_refused(name, options, cause):
         solvers.make_config(solvers.get(name), **options)
 
 
-#: Solvers of which puzzles are worked off in slots.
-IN_SLOTS = [name for name, solver in solvers.SOLVERS.items() if "slots" in solver.config.__dataclass_fields__]
+#: Solvers of full grids, and the textbook's.
+IN_LANES = [name for name, it in solvers.SOLVERS.items() if it.run.__module__.endswith((".classic", ".population"))]
 
 
-@pytest.mark.parametrize("name", IN_SLOTS)
+@pytest.mark.parametrize("name", IN_LANES)
 @pytest.mark.parametrize("setting", ["x64", "strict"])
 def test_dtypes_are_the_same_under_every_setting(name, setting):
     if name == "evosax":
@@ -341,12 +342,13 @@ def test_dtypes_are_the_same_under_every_setting(name, setting):
         if setting == "strict":
             pytest.skip("evosax itself promotes")
     solver = solvers.get(name)
-    config = solver.fit(solvers.make_config(solver), FOUR, "cpu")
-    if solver.graded:
+    config = solvers.make_config(solver).resolve(FOUR, "cpu")
+    if "errors" in solver.stats:
         config = dataclasses.replace(config, record=3)
     context = jax.enable_x64(True) if setting == "x64" else jax.numpy_dtype_promotion("strict")
     with context:
         found = jax.eval_shape(
             lambda key: solver.run(FOUR, jnp.zeros((12, FOUR.cells), jnp.uint8), key, config), jax.random.key(0)
         )
-    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", *["int32"] * (1 + 2 * solver.graded)]
+    numbers = ["int32"] * (1 + 2 * len(solver.stats))
+    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", *numbers]

@@ -13,10 +13,10 @@ from jaxsudoku.solution import Solution, Status
 pytestmark = pytest.mark.quick
 
 
-def solution(array=np.asarray, **more):
+def solution(array=np.asarray, **stats):
     status = np.array([1, 1, 2, 3], np.int8)
     return Solution(
-        array(np.zeros((4, 81), np.uint8)), array(status), array(np.array([3, 1, 1000, 0], np.int32)), **more
+        array(np.zeros((4, 81), np.uint8)), array(status), array(np.array([3, 1, 1000, 0], np.int32)), stats
     )
 
 
@@ -36,7 +36,9 @@ def test_other_counts_are_told_and_a_history_is_not():
 
 
 def test_a_large_batch_takes_one_line():
-    many = Solution(np.zeros((3, 50_000, 16), np.uint8), np.ones((3, 50_000), np.int8), np.ones((3, 50_000), np.int32))
+    many = Solution(
+        np.zeros((3, 50_000, 16), np.uint8), np.ones((3, 50_000), np.int8), np.ones((3, 50_000), np.int32), {}
+    )
     assert repr(many) == "Solution(150,000 puzzles of 16 cells: 150,000 SOLVED; iterations mean 1.0, max 1)"
 
 
@@ -70,8 +72,8 @@ def test_traced_arrays_are_shown_by_shape(transform, expected):
 def test_what_stands_for_arrays_is_shown_too():
     shapes = jax.eval_shape(lambda found: found, solution())
     assert repr(shapes) == "Solution(grids=uint8[4,81], status=int8[4], iterations=int32[4])"
-    assert repr(Solution(0, None, 0)) == "Solution(grids=0, iterations=0)"
-    axes = Solution(*[PartitionSpec("data")] * 3)
+    assert repr(Solution(0, None, 0, {})) == "Solution(grids=0, iterations=0)"
+    axes = Solution(*[PartitionSpec("data")] * 3, {})
     assert repr(axes) == "Solution(grids={0}, status={0}, iterations={0})".format(repr(PartitionSpec("data")))
     assert "float32[4]" in repr(solution()._replace(iterations=np.zeros(4, np.float32)))
     assert "status=int8[3]" in repr(solution()._replace(status=np.zeros(3, np.int8)))

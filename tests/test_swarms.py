@@ -13,7 +13,7 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import population, solvers
 from jaxsudoku.population import boxes, swarms
-from jaxsudoku.slots import Start
+from jaxsudoku.queue import Start
 from jaxsudoku.solution import Status
 
 FOUR = reference.SMALL["4x4"]
@@ -40,21 +40,22 @@ def test_populations_keep_boxes_and_the_best_of_all_grids(algorithms, algorithm)
     puzzles = puzzles_of(FIVE, 8)
     config = population.EvosaxConfig(algorithm=algorithm, population=MEMBERS, generations=4, restarts=1)
     method = swarms.method(FIVE, config)
-    begin, step = jax.jit(method.begin), jax.jit(method.step)
-    now = begin(Start(jnp.asarray(puzzles), None, jnp.arange(8, dtype=jnp.uint32)))
-    best = np.asarray(now.best)
+    init, step = jax.jit(method.init), jax.jit(method.step)
+    now = init(Start(jnp.asarray(puzzles), None, jnp.arange(8, dtype=jnp.uint32), None))
+    best, iterations = np.asarray(now.best), 1
     for number in range(8):
         now = step(now)
-        view = method.view(now)
-        assert (view.error <= best).all()
-        best = np.asarray(view.error)
-        grids = np.asarray(method.grids(now))
+        answer = method.postprocess(now)
+        assert (answer.stats["errors"] <= best).all()
+        best = np.asarray(answer.stats["errors"])
+        grids = np.asarray(answer.grids)
         np.testing.assert_array_equal(boxes.errors(FIVE, grids.T), best)
         assert (grids == puzzles)[puzzles > 0].all()
         for box in FIVE.region_houses:
             assert (np.sort(grids[:, list(box)], axis=1) == np.arange(1, 6)).all()
-        np.testing.assert_array_equal(view.looked, (2 if number % 4 == 0 else 1) * MEMBERS)
-        np.testing.assert_array_equal(view.over, (best == 0) | (number == 7))
+        iterations += (2 if number % 4 == 0 else 1) * MEMBERS
+        np.testing.assert_array_equal(answer.iterations, iterations)
+        np.testing.assert_array_equal(method.done(now), (best == 0) | (number == 7))
     assert (best > 0).any()
 
 
@@ -65,9 +66,9 @@ def test_keys_beyond_all_numbers_make_grids_too():
     assert np.isfinite(fitness).all()
 
 
-def run(puzzles, slots, seed=0, **options):
+def run(puzzles, lanes, seed=0, **options):
     known = solvers.get("evosax")
-    config = known.fit(solvers.make_config(known, slots=slots, population=MEMBERS, **options), FOUR, "cpu")
+    config = solvers.make_config(known, lanes=lanes, population=MEMBERS, **options).resolve(FOUR, "cpu")
     call = jax.jit(lambda puzzles, key: known.run(FOUR, puzzles, key, config), compiler_options=js.compiler_options())
     return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed)))
 
@@ -81,7 +82,9 @@ def test_a_puzzle_depends_on_itself_and_its_seed_alone(algorithms):
         np.testing.assert_array_equal(one, other)
     assert (whole.iterations[whole.status == Status.UNSOLVED] == 1 + 2 * 6 * MEMBERS).all()
     assert {Status.SOLVED, Status.UNSOLVED} <= {*whole.status}
-    np.testing.assert_array_equal(whole.errors[whole.status < Status.INVALID] == 0, whole.status[whole.status < 3] == 1)
+    np.testing.assert_array_equal(
+        whole.stats["errors"][whole.status < Status.INVALID] == 0, whole.status[whole.status < 3] == 1
+    )
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
@@ -105,6 +108,6 @@ def test_a_setting_out_of_its_range_is_refused(options, cause):
 
 
 def test_slots_suit_the_population():
-    few = swarms.fit(population.EvosaxConfig(population=1000), FOUR, "cpu").slots
-    assert 1 <= few < swarms.fit(population.EvosaxConfig(population=10), FOUR, "cpu").slots
-    assert swarms.fit(population.EvosaxConfig(slots=7), FOUR, "gpu").slots == 7
+    few = population.EvosaxConfig(population=1000).resolve(FOUR, "cpu").lanes
+    assert 1 <= few < population.EvosaxConfig(population=10).resolve(FOUR, "cpu").lanes
+    assert population.EvosaxConfig(lanes=7).resolve(FOUR, "gpu").lanes == 7

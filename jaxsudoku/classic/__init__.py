@@ -1,7 +1,7 @@
 """Textbook solvers, batched: depth-first and best-first search over partly filled grids, and candidate elimination.
 
 ``nodes`` is what a search sees of a partly filled grid, ``path`` is depth-first search, ``queue`` best-first search;
-``slots`` is the loop around them. The functions here are the solvers.
+``jaxsudoku.queue`` is the loop around them. The functions here are the solvers.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.queue import run
 from jaxsudoku.roots import make_roots
-from jaxsudoku.slots import work_off
 from jaxsudoku.solution import Solution, Status
 
-from . import path, queue
-from .config import BestFirstConfig, DepthFirstConfig, EliminationConfig, fit
+from . import path
+from . import queue as best_first_queue
+from .config import BestFirstConfig, DepthFirstConfig, EliminationConfig
 
 __all__ = [
     "BestFirstConfig",
@@ -24,7 +25,6 @@ __all__ = [
     "best_first",
     "depth_first",
     "elimination",
-    "fit",
 ]
 
 
@@ -44,8 +44,8 @@ def depth_first(board: Board, puzzles: Array, key: Array, config: DepthFirstConf
       were explored, which means taken from the frontier and tested for being solved, dead or to be expanded, the root
       among them; 0 of an INVALID puzzle.
     """
-    slots = fit(config, board, "cpu").slots
-    return work_off(board, puzzles, key, config.rules, slots, path.method(board, config))._replace(errors=None)
+    lanes = config.resolve(board, "cpu").lanes
+    return run(path.method(board, config), board, puzzles, key, rules=config.rules, lanes=lanes)
 
 
 def best_first(board: Board, puzzles: Array, key: Array, config: BestFirstConfig, /) -> Solution:
@@ -53,8 +53,8 @@ def best_first(board: Board, puzzles: Array, key: Array, config: BestFirstConfig
 
     Arguments and results as of ``depth_first``; ``key`` decides nothing. A puzzle whose queue is full is UNSOLVED.
     """
-    slots = fit(config, board, "cpu").slots
-    return work_off(board, puzzles, key, config.rules, slots, queue.method(board, config))._replace(errors=None)
+    lanes = config.resolve(board, "cpu").lanes
+    return run(best_first_queue.method(board, config), board, puzzles, key, rules=config.rules, lanes=lanes)
 
 
 def elimination(board: Board, puzzles: Array, key: Array, config: EliminationConfig, /) -> Solution:
@@ -67,6 +67,6 @@ def elimination(board: Board, puzzles: Array, key: Array, config: EliminationCon
     if config.then == "best-first":
         return best_first(board, puzzles, key, config.best_first)
     if not len(puzzles):
-        return Solution(puzzles, jnp.zeros(0, jnp.int8), jnp.zeros(0, jnp.int32))
+        return Solution(puzzles, jnp.zeros(0, jnp.int8), jnp.zeros(0, jnp.int32), {})
     roots = make_roots(board, puzzles, config.rules)
-    return Solution(roots.grids, roots.status, (roots.status != Status.INVALID).astype(jnp.int32))
+    return Solution(roots.grids, roots.status, (roots.status != Status.INVALID).astype(jnp.int32), {})

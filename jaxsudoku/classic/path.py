@@ -22,8 +22,7 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import APART, mix
-from jaxsudoku.settings import MOST
-from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
+from jaxsudoku.queue import Answer, Method, Start, saturating_add, select_first
 
 from .config import DepthFirstConfig
 from .nodes import Look, first_cell, first_placement, grids, in_cell, literal, look, place, unpacked
@@ -54,7 +53,6 @@ class Path(NamedTuple):
       seeds: uint32[K].
       steps: int32[K].
       explored: int32[K], nodes that were explored, the root among them.
-      looked: bool[K], whether the last step explored another one than the root.
       solved: bool[K].
       refuted: bool[K], whether all was explored.
     """
@@ -66,7 +64,6 @@ class Path(NamedTuple):
     seeds: Array
     steps: Array
     explored: Array
-    looked: Array
     solved: Array
     refuted: Array
 
@@ -74,14 +71,14 @@ class Path(NamedTuple):
 def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
     """Depth-first search as the settings say; a step looks at one node, expands it, and goes on to its first child."""
 
-    def begin(start: Start) -> Path:
+    def init(start: Start) -> Path:
         nodes = start.nodes.T
         size = len(nodes)
         number, false = jnp.zeros(size, jnp.int32), jnp.zeros(size, bool)
         nothing = jnp.zeros_like(nodes) if config.actions == "any" else None
         frame = Frame(nodes, nothing, nodes)
         frames = jax.tree.map(lambda leaf: jnp.zeros((size, board.cells, board.words), leaf.dtype), frame)
-        return Path(frames, number, nodes, nothing, start.seeds, number, number, false, false, false)
+        return Path(frames, number, nodes, nothing, start.seeds, number, number, false, false)
 
     def step(path: Path) -> Path:
         seen = look(board, path.nodes, config.rules)
@@ -95,7 +92,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         at = jnp.where(deeper, path.depth, path.depth - 1)
         above = jax.tree.map(lambda leaf: leaf[lane, jnp.maximum(at, 0)], path.frames)
         here = Frame(seen.nodes, None if above.legal is None else seen.legal, pending)
-        frame = by_first_axis(deeper, here, above)
+        frame = select_first(deeper, here, above)
         digit, cell = _first_child(board, config, frame, noise)
         left = frame.pending & ~literal(board, digit, cell)
         # a node whose last child this is needs no coming back
@@ -104,7 +101,6 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         frames = jax.tree.map(
             lambda leaf, value: leaf.at[lane, to].set(value, mode="drop"), path.frames, frame._replace(pending=left)
         )
-        explored = path.explored + (~known & (path.explored < MOST)).astype(jnp.int32)
         return Path(
             frames=frames,
             depth=jnp.maximum(at + more.astype(jnp.int32), 0),
@@ -112,26 +108,24 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
             banned=None if frame.legal is None else frame.legal & ~frame.pending,
             seeds=path.seeds,
             steps=path.steps + 1,
-            explored=explored,
-            looked=~known & (explored > 1),
+            explored=saturating_add(path.explored, (~known).astype(jnp.int32)),
             solved=seen.solved,
             refuted=~seen.solved & (at < 0),
         )
 
-    def view(path: Path) -> View:
-        spent = (path.explored >= config.bound) if config.bound else jnp.zeros_like(path.solved)
-        over = path.solved | path.refuted | spent
-        return View(over, (~path.solved).astype(jnp.int32), path.looked.astype(jnp.int32), path.refuted)
+    def done(path: Path) -> Array:
+        spent = (path.explored >= config.budget) if config.budget else jnp.zeros_like(path.solved)
+        return path.solved | path.refuted | spent
 
-    def answers(path: Path) -> Array:
-        return grids(board, path.nodes)
+    def postprocess(path: Path) -> Answer:
+        return Answer(grids(board, path.nodes), path.solved, path.refuted, jnp.maximum(path.explored, 1), {})
 
-    def merge(chosen: Array, one: Path, other: Path) -> Path:
-        # of a path of depth 0 the frames say nothing
-        merged = by_first_axis(chosen, one._replace(frames=None), other._replace(frames=None))
+    def select(chosen: Array, one: Path, other: Path) -> Path:
+        # the frames of a new path hold nothing yet
+        merged = select_first(chosen, one._replace(frames=None), other._replace(frames=None))
         return merged._replace(frames=other.frames)
 
-    return Method(begin, step, view, answers, merge, of_first_axis)
+    return Method(init, step, done, postprocess, select=select)
 
 
 def _children(board: Board, config: DepthFirstConfig, path: Path, seen: Look, noise: Array) -> Array:

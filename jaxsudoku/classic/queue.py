@@ -19,7 +19,7 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.grid import conflicts
-from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
+from jaxsudoku.queue import Answer, Method, Start, select_first
 
 from .config import BestFirstConfig
 from .nodes import Look, digits_in, first_cell, grids, look, place, unpacked
@@ -55,7 +55,6 @@ class Queue(NamedTuple):
       born: int32[K], nodes that ever waited, the root among them; 0 before it was looked at.
       nodes: uint32[K, words], the root before it was looked at, then the node that was last explored.
       explored: int32[K], nodes that were explored, the root among them.
-      looked: bool[K], whether the last step explored another one than the root.
       solved: bool[K].
       full: bool[K], whether there were more nodes than there is room for.
     """
@@ -65,7 +64,6 @@ class Queue(NamedTuple):
     born: Array
     nodes: Array
     explored: Array
-    looked: Array
     solved: Array
     full: Array
 
@@ -76,13 +74,13 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
     Its first step looks at the root alone.
     """
 
-    def begin(start: Start) -> Queue:
+    def init(start: Start) -> Queue:
         nodes = start.nodes.T
         size = len(nodes)
         number, false = jnp.zeros(size, jnp.int32), jnp.zeros(size, bool)
         entry = Entry(number, number, number, number.astype(jnp.uint32), nodes)
         entries = jax.tree.map(lambda leaf: jnp.zeros((size, config.room, *leaf.shape[1:]), leaf.dtype), entry)
-        return Queue(entries, number, number, nodes, number, false, false, false)
+        return Queue(entries, number, number, nodes, number, false, false)
 
     def step(queue: Queue) -> Queue:
         begun = queue.born > 0
@@ -105,26 +103,24 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
             born=queue.born + turn[:, -1],
             nodes=nodes,
             explored=explored,
-            looked=popped & (explored > 1),
             solved=popped & (best.digits == 0),
             full=size > config.room,
         )
 
-    def view(queue: Queue) -> View:
+    def done(queue: Queue) -> Array:
+        spent = (queue.explored >= config.budget) if config.budget else jnp.zeros_like(queue.solved)
+        return queue.solved | (queue.size == 0) | queue.full | spent
+
+    def postprocess(queue: Queue) -> Answer:
         refuted = (queue.size == 0) & ~queue.solved
-        spent = (queue.explored >= config.bound) if config.bound else jnp.zeros_like(refuted)
-        over = queue.solved | refuted | queue.full | spent
-        return View(over, (~queue.solved).astype(jnp.int32), queue.looked.astype(jnp.int32), refuted)
+        return Answer(grids(board, queue.nodes), queue.solved, refuted, jnp.maximum(queue.explored, 1), {})
 
-    def answers(queue: Queue) -> Array:
-        return grids(board, queue.nodes)
-
-    def merge(chosen: Array, one: Queue, other: Queue) -> Queue:
-        # of an empty queue the entries say nothing
-        merged = by_first_axis(chosen, one._replace(entries=None), other._replace(entries=None))
+    def select(chosen: Array, one: Queue, other: Queue) -> Queue:
+        # the entries of an empty queue hold nothing
+        merged = select_first(chosen, one._replace(entries=None), other._replace(entries=None))
         return merged._replace(entries=other.entries)
 
-    return Method(begin, step, view, answers, merge, of_first_axis)
+    return Method(init, step, done, postprocess, select=select)
 
 
 def _pop(queue: Queue) -> tuple[Array, Entry]:

@@ -15,7 +15,6 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.io import (
     ANSWER_COLUMNS,
-    NUMBERS,
     PUZZLE_COLUMNS,
     Chunk,
     PuzzleFile,
@@ -24,7 +23,7 @@ from jaxsudoku.io import (
     mark_board,
     open_output,
 )
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.solution import STATS, Solution, Status
 
 from . import flags
 from .clash import clashing
@@ -57,7 +56,7 @@ def solve(args: argparse.Namespace, signals: Signals, began: float) -> int:
                 resume=args.resume,
                 force=args.force,
                 source=args.input,
-                numbers=args.numbers,
+                stats=args.stats,
             )
         with resumable(args.output, args.argv, sink), history:
             return _answer(args, puzzles, sink, signals, began, shared, history)
@@ -120,9 +119,9 @@ def _answer(
     batches = Batches(mark_board(puzzles.chunks(engine.batch_size), args.board), engine)
     if sink.done and not args.quiet:
         screen.say(f"{args.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
-    if (told := solvers.get(solver).told) and not args.quiet:
-        fitted = solvers.get(solver).fit(config, args.board, engine.devices[0].platform)
-        screen.say(f"{solver}: {told(fitted, args.board)}")
+    summary = config.resolve(args.board, engine.devices[0].platform).summary(args.board)
+    if summary and not args.quiet:
+        screen.say(f"{solver}: {summary}")
     startup_seconds = time.perf_counter() - began
     failure = None
     try:
@@ -158,7 +157,7 @@ def _answer(
         network=(args.network or driver.NETWORK) if shared else None,
         network_calls=totals.sums["network_calls"] if shared else None,
         several=several,
-        errors=totals.sums["errors"] if solvers.get(solver).graded and not counting else None,
+        errors=totals.sums["errors"] if "errors" in solvers.get(solver).stats and not counting else None,
     )
     if args.json:
         print(summary.json(), file=sys.stderr if args.output == "-" else sys.stdout)
@@ -178,7 +177,7 @@ class Totals:
     """What solutions come to beside their statuses.
 
     Attributes:
-      sums: of ``network_calls`` and ``errors``, of the solutions that have them.
+      sums: of the ``STATS`` that the solutions have.
     """
 
     def __init__(self, first: int, history: HistoryWriter | None) -> None:
@@ -188,13 +187,12 @@ class Totals:
 
     def add(self, solution: Solution) -> None:
         """Adds the solutions of the next puzzles, and writes their history."""
-        for name in NUMBERS:
-            if (numbers := getattr(solution, name)) is not None:
-                self.sums[name] += int(np.maximum(numbers, 0).sum(dtype=np.int64))
-        if solution.errors is not None:
-            self._unsolved += int((solution.errors > 0).sum())
-        if self._history is not None:
-            self._history.write(self._next, solution.history)
+        for name in set(STATS) & set(solution.stats):
+            self.sums[name] += int(np.maximum(solution.stats[name], 0).sum(dtype=np.int64))
+        if "errors" in solution.stats:
+            self._unsolved += int((solution.stats["errors"] > 0).sum())
+        if self._history is not None and "history" in solution.stats:
+            self._history.write(self._next, solution.stats["history"])
         self._next += len(solution.status)
 
     def told(self) -> str:

@@ -8,7 +8,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -17,8 +17,8 @@ def add_config(
 ) -> None:
     """Adds a flag for every field of a config: its name with dashes, its type and default, its text of the docstring.
 
-    A field may be a truth value, an integer, a float, a word, one of a few literals, any of these or None, or a tuple
-    of them, whose flag takes several values.
+    A field may be a truth value, an integer, a float, a word, one of a few literals, an integer or one of a few, any of
+    these or None, or a tuple of them, whose flag takes several values.
 
     Args:
       parser: gets the flags, in a group of their own.
@@ -48,6 +48,8 @@ def add_config(
         kind, choices = _plain_type(hint)
         if kind is bool and "nargs" not in options:
             options["action"] = argparse.BooleanOptionalAction
+        elif kind is int and choices:
+            options |= {"type": _number_or(choices), "metavar": f"{field.name.upper()}|{'|'.join(choices)}"}
         elif kind in (int, float, str):
             options |= {"type": kind, "choices": choices, "metavar": None if choices else field.name.upper()}
         else:
@@ -88,15 +90,25 @@ class _Several(argparse.Action):
 
 
 def _plain_type(hint: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """The type of one value, and the choices if there are but a few: ``int | None`` is int to who gives a value."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        return type(choices[0]), choices
-    return hint, None
+    """The type of one value, and the words that it may be: ``int | None`` is int to who gives a value."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    parts = [part for part in typing.get_args(hint) if part is not types.NoneType] if union else [hint]
+    words = next((typing.get_args(part) for part in parts if typing.get_origin(part) is typing.Literal), None)
+    plain = [part for part in parts if typing.get_origin(part) is not typing.Literal]
+    if len(plain) > 1 or (plain and words and plain != [int]):
+        return hint, None
+    return plain[0] if plain else str, words
+
+
+def _number_or(words: tuple[str, ...]) -> Callable[[str], int | str]:
+    def number(text: str) -> int | str:
+        return text if text in words else int(text)
+
+    return number
 
 
 def _shown(default: Any) -> str:
     """A default as it would be given on the command line."""
+    if default is None:
+        return "none"
     return " ".join(map(str, default)) or "none" if isinstance(default, tuple) else str(default)

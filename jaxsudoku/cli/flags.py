@@ -246,14 +246,14 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
     from jaxsudoku import solvers
 
     chosen = solvers.get(solver)
-    args.guided, args.numbers = chosen.guided, chosen.numbers
+    args.guided, args.stats = chosen.guided, chosen.stats
     if args.command == "solve" and args.network is not None and not chosen.guided:
         args.parser.error(f"the solver {solver} takes no network; those that do are {solvers.guided()}")
     values = {
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
     }
     recorded = args.command == "solve" and bool(args.history)
-    if recorded and not chosen.graded:
+    if recorded and "errors" not in chosen.stats:
         args.parser.error(f"the solver {solver} has no history; those that do are {solvers.graded()}")
     try:
         args.config = solvers.make_config(chosen, **values)
@@ -376,7 +376,7 @@ def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = 
     if named or reads:
         parser.add_argument("--column", metavar="NAME",
                             help="column of puzzles in a table, key in JSON lines (default: puzzle)")  # fmt: skip
-    parser.set_defaults(parser=parser, config=None, guided=False, numbers=())
+    parser.set_defaults(parser=parser, config=None, guided=False, stats=())
     return parser
 
 

@@ -64,11 +64,10 @@ class HistoryWriter:
         self._names = targets
         self._targets: list[_Target] = []
 
-    def write(self, first: int, history: np.ndarray | None) -> None:
+    def write(self, first: int, history: np.ndarray) -> None:
         """Writes the history int32[n, steps] of the puzzles from a number on; -1 is no step."""
-        if history is not None:
-            for target in self._targets:
-                target.write(first, history)
+        for target in self._targets:
+            target.write(first, history)
 
     def __enter__(self) -> HistoryWriter:
         with contextlib.ExitStack() as opened:

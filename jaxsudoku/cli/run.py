@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
+import jax
 import numpy as np
 
 from jaxsudoku.batches import Engine
@@ -185,7 +186,5 @@ def _searchable(chunk: Chunk, board: Board) -> np.ndarray:
 
 
 def _rows(answers: Any, start: int) -> Any:
-    """Answers, an array or a named tuple of them (None where there are none), from a row on."""
-    if isinstance(answers, np.ndarray):
-        return answers[start:]
-    return type(answers)(*(None if part is None else part[start:] for part in answers))
+    """Answers, a pytree of arrays, from a row on."""
+    return jax.tree.map(lambda part: part[start:], answers)

@@ -230,7 +230,7 @@ def find_solutions(board: Board, puzzles: np.ndarray, given: np.ndarray | None =
 
 def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Any:
     found = solvers.exact_search(board, puzzles, key, config, limit=2)
-    judged = solvers.judge(puzzles, Solution(found.grids, found.status, found.iterations), board)
+    judged = solvers.judge(puzzles, Solution(found.grids, found.status, found.iterations, {}), board)
     return judged, found.counts
 
 
@@ -260,8 +260,8 @@ def solve_iteratively(
         options["lanes"] = -(-batch_size // GROUP) * GROUP
     solution: Any = driver.solve(puzzles, network.board, key=key, **options)
     # a puzzle that needs no filling counts one iteration, and no call
-    fillings = np.where(solution.network_calls > 0, solution.iterations, 0)
-    return Filled(solution.status == Status.SOLVED, fillings, solution.network_calls)
+    calls = solution.stats["network_calls"]
+    return Filled(solution.status == Status.SOLVED, np.where(calls > 0, solution.iterations, 0), calls)
 
 
 class _Scores:

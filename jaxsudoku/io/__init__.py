@@ -6,7 +6,7 @@ from .appending import LineFile, open_lines
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import TABLE_SAMPLE, TableWriter, grid_column, read_grid_column
 from .compression import check_suffix
-from .format import NUMBERS, format_grids
+from .format import format_grids
 from .header import BOARD_COLUMN, header_lines, mark_board, marked_board
 from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
 from .resume import ResumeError
@@ -26,7 +26,6 @@ from .write import SolutionWriter, open_output
 __all__ = [
     "ANSWER_COLUMNS",
     "BOARD_COLUMN",
-    "NUMBERS",
     "PUZZLE_COLUMNS",
     "TABLE_SAMPLE",
     "Chunk",

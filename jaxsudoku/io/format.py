@@ -9,15 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..board import Board
-from ..solution import Solution, Status
+from ..solution import STATS, Solution, Status
 from .chunk import Chunk
 
 #: Stands for a grid that is not there: no solution, or no puzzle.
 NO_GRID = b"-"
 #: The columns of a table of answers, before those carried along from the input.
 COLUMNS = ("puzzle", "solution", "status", "iterations")
-#: Further numbers that solutions of some solvers have, by their names in ``Solution``; they follow ``COLUMNS``.
-NUMBERS = ("network_calls", "errors")
 
 _WORDS = {int(status): status.name.lower() for status in Status}
 _MALFORMED = "malformed"
@@ -57,9 +55,9 @@ def answer_lines(chunk: Chunk, solution: Solution, side: int) -> bytes:
 
 
 def answer_columns(chunk: Chunk, solution: Solution, side: int) -> dict[str, list]:
-    """The answers to a chunk as columns of n values: ``COLUMNS``, the ``NUMBERS`` there are, those carried along."""
+    """The answers to a chunk as columns of n values: ``COLUMNS``, the ``STATS`` there are, those carried along."""
     good = chunk.good
-    numbers = {name: getattr(solution, name) for name in ("iterations", *NUMBERS)}
+    numbers = {"iterations": solution.iterations, **{k: solution.stats[k] for k in STATS if k in solution.stats}}
     words = [_WORDS[status] for status in np.asarray(solution.status).tolist()]
     for row in np.flatnonzero(~good).tolist():
         words[row] = _MALFORMED
@@ -67,7 +65,7 @@ def answer_columns(chunk: Chunk, solution: Solution, side: int) -> dict[str, lis
         "puzzle": format_lines(chunk.grids, side, ~good).decode().split("\n")[:-1],
         "solution": format_lines(solution.grids, side, _unsolved(chunk, solution)).decode().split("\n")[:-1],
         "status": words,
-        **{name: np.where(good, x, 0).tolist() for name, x in numbers.items() if x is not None},
+        **{name: np.where(good, x, 0).tolist() for name, x in numbers.items()},
         **chunk.extras,
     }
 
@@ -79,8 +77,8 @@ def csv_header(names: Iterable[str]) -> bytes:
 
 def csv_records(columns: dict[str, list]) -> bytes:
     """The records of a CSV, of what ``answer_columns`` gives."""
-    puzzles, solutions, words, *counts = (columns[name] for name in (*COLUMNS, *NUMBERS) if name in columns)
-    extras = [values for name, values in columns.items() if name not in (*COLUMNS, *NUMBERS)]
+    puzzles, solutions, words, *counts = (columns[name] for name in (*COLUMNS, *STATS) if name in columns)
+    extras = [values for name, values in columns.items() if name not in (*COLUMNS, *STATS)]
     # Our own columns never need quotes, and joining them is five times as fast as the csv module.
     answers = map(",".join, zip(puzzles, solutions, words, *(map(str, count) for count in counts), strict=True))
     records = map(",".join, zip(answers, _quoted(zip(*extras, strict=True)), strict=True)) if extras else answers

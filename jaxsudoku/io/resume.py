@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..board import Board
+from ..solution import STATS
 from .cells import Malformed, decode_text
 from .chunk import Chunk
-from .format import COLUMNS, NO_GRID, NUMBERS
+from .format import COLUMNS, NO_GRID
 from .quotes import read_record
 from .source import BLOCK, GZIP_MAGIC, LONGEST_LINE
 
@@ -103,7 +104,7 @@ def check_columns(path: str, header: tuple[str, ...], columns: tuple[str, ...]) 
     Raises:
       ResumeError: they are others.
     """
-    if tuple(name for name in header if name in (*COLUMNS, *NUMBERS)) != columns or header[: len(columns)] != columns:
+    if tuple(name for name in header if name in (*COLUMNS, *STATS)) != columns or header[: len(columns)] != columns:
         raise ResumeError(f"{path}: the columns are {', '.join(header)}, and should begin with {', '.join(columns)}")
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from jaxsudoku.suggestions import did_you_mean
 
+from ..solution import STATS
 from .cells import decode_odd, decode_spans, decode_texts
 from .chunk import Chunk, LineError, PuzzleFileError
-from .format import COLUMNS, NUMBERS
+from .format import COLUMNS
 from .header import BOARD_COLUMN, BoardCheck
 from .lines import line_spans
 from .quotes import csv_reader, read_record, record_end, whole_records, within_quotes
@@ -22,7 +23,7 @@ from .quotes import csv_reader, read_record, record_end, whole_records, within_q
 #: Names of the column that holds the puzzles, the preferred one first.
 PUZZLE_COLUMNS = ("puzzle", "quizzes")
 #: Columns of our own outputs: an input that has them was answered before, and gets new answers.
-ANSWER_COLUMNS = (*COLUMNS[1:], *NUMBERS)
+ANSWER_COLUMNS = (*COLUMNS[1:], *STATS)
 _KNOWN = frozenset((*PUZZLE_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
 #: What may separate fields, the most usual one first.
 DELIMITERS = (b",", b";", b"\t")

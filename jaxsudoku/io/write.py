@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..board import Board
-from ..solution import Solution
+from ..solution import STATS, Solution
 from .appending import LineFile, open_lines
 from .chunk import Chunk
-from .format import COLUMNS, NUMBERS, answer_columns, answer_lines, csv_header, csv_records
+from .format import COLUMNS, answer_columns, answer_lines, csv_header, csv_records
 from .parquet import arrow_table, import_pyarrow
 from .parts import PartsFile, open_parts
 from .resume import ResumeError, check_answers, check_columns
@@ -69,7 +69,7 @@ class SolutionWriter(abc.ABC):
 
         Args:
           chunk: n puzzles, the next ones that the output lacks. Malformed ones are answered as such.
-          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and the numbers
+          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and the stats
             int32[n] that the output was opened for. A history has no place in the output.
 
         Raises:
@@ -77,8 +77,8 @@ class SolutionWriter(abc.ABC):
           OSError: writing failed (a full disk), or Parquet is to hold text that is no UTF-8; the whole lines written
             before stay. BrokenPipeError comes as it is.
         """
-        solution = solution._replace(history=None)
-        shapes = [np.shape(part) for part in solution if part is not None]
+        stats = [solution.stats[name] for name in STATS if name in solution.stats]
+        shapes = [np.shape(part) for part in (solution.grids, solution.status, solution.iterations, *stats)]
         if shapes != [(len(chunk), self._side**2), *[(len(chunk),)] * (len(self._columns) - 2)]:
             raise ValueError(
                 f"arrays of shapes {shapes} are no answers to {len(chunk)} puzzles of {self._side**2} cells"
@@ -172,7 +172,7 @@ class _PartsWriter(SolutionWriter):
 
     def _finish(self) -> None:
         pa, _ = import_pyarrow()
-        counts = ("iterations", *NUMBERS)
+        counts = ("iterations", *STATS)
         kinds = [(name, pa.int64() if name in counts else pa.string()) for name in self._columns]
         self._parts.finish(pa.schema(kinds))
 
@@ -185,7 +185,7 @@ def open_output(
     resume: bool = False,
     force: bool = False,
     source: Source | None = None,
-    numbers: Collection[str] = (),
+    stats: Collection[str] = (),
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
 
@@ -210,7 +210,7 @@ def open_output(
         after them. The output is changed only by the first ``write``, so after ``remaining`` had its say.
       force: replace an existing output.
       source: the input; given to refuse writing over it, be it by another name or through the standard streams.
-      numbers: which of ``NUMBERS`` the solutions have.
+      stats: which of ``solution.STATS`` the solutions have.
 
     Raises:
       FileExistsError: the output exists, and neither resume nor force is set; or a file that is not ours has the name
@@ -223,7 +223,7 @@ def open_output(
     """
     name = os.fspath(target)
     kind, compressed = kind_of(name, kind)
-    columns = (*COLUMNS, *(name for name in NUMBERS if name in numbers))
+    columns = (*COLUMNS, *(name for name in STATS if name in stats))
     if resume and force:
         raise ValueError("resume keeps an output and force replaces it: choose one")
     if name == "-" and (resume or kind == "parquet"):

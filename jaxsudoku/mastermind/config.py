@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from jaxsudoku.settings import Config, at_least
+from jaxsudoku.settings import Config, NonNegative, Positive
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,11 +23,7 @@ class GreedyConfig(Config):
     """
 
     consistent: bool = False
-    openings: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, openings=1)
+    openings: Positive = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +36,7 @@ class EntropyConfig(GreedyConfig):
         colours, begins less well than the next one.
     """
 
-    openings: int = 2
+    openings: Positive = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,12 +48,8 @@ class LookaheadConfig(Config):
       width: guesses that are looked into at each ply but the last, the best by that estimate.
     """
 
-    plies: int = 2
-    width: int = 20
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, plies=1, width=1)
+    plies: Positive = 2
+    width: Positive = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,15 +57,11 @@ class OptimalConfig(Config):
     """Settings of ``optimal``.
 
     Attributes:
-      positions: positions known at which the search ends with an error, so that a game too large ends at all; 0 for no
-        limit. Each takes about 300 bytes.
+      positions: positions known at which the search ends with an error, so that a game too large ends at all; None for
+        no limit. Each takes about 300 bytes.
     """
 
-    positions: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, positions=0)
+    positions: Positive | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,17 +71,13 @@ class MctsConfig(Config):
     Attributes:
       simulations: games that a search plays for each guess.
       width: guesses that a position has in the tree: those that part it most, of as good ones those that may be the
-        secret; 0 for all.
+        secret; None for all.
       exploration: how much a guess gains, in guesses, by having been tried little.
     """
 
-    simulations: int = 4000
-    width: int = 10
-    exploration: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, simulations=1, width=0, exploration=0)
+    simulations: Positive = 4000
+    width: Positive | None = 10
+    exploration: NonNegative = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,10 +91,6 @@ class StochasticMuZeroConfig(Config):
       exploration: how much a guess gains by having been tried little (pb_c_init of the PUCT formula).
     """
 
-    simulations: int = 512
-    width: int = 10
-    exploration: float = 1.25
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, simulations=1, width=1, exploration=0)
+    simulations: Positive = 512
+    width: Positive = 10
+    exploration: NonNegative = 1.25

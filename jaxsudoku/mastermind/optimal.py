@@ -59,7 +59,7 @@ class SearchLimitError(RuntimeError):
 
 def optimal_player(game: Game, config: OptimalConfig, progress: Callable[[str], None] = lambda text: None) -> Player:
     """A guess after which no strategy takes fewer guesses in the mean."""
-    search = Search(game, config.positions, progress)
+    search = Search(game, config.positions or 0, progress)
 
     def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         del key

@@ -1,27 +1,23 @@
 """Solvers that work on full grids, in which something is wrong until they are solved.
 
 Their grids hold every digit once in every box; ``boxes`` is what they share. They prove nothing: a puzzle that has no
-solution is one that they do not solve. Each is a ``slots.Method``, so any number of puzzles is worked off in slots that
-never idle, and a puzzle's result depends on it and its own seed alone.
+solution is one that they do not solve. Each is a ``queue.Method``, so a puzzle's result depends on it and its own seed
+alone.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.settings import LANES
-from jaxsudoku.slots import Method, work_off
+from jaxsudoku.queue import Method, run
 from jaxsudoku.solution import Solution
 
 from .climbing import HillClimbingConfig
-from .climbing import fit as fit_climbing
 from .config import AnnealingConfig, EvolutionConfig
 from .swarms import EvosaxConfig
-from .swarms import fit as fit_evosax
 
 __all__ = [
     "AnnealingConfig",
@@ -31,23 +27,8 @@ __all__ = [
     "annealing",
     "evolution",
     "evosax",
-    "fit_annealing",
-    "fit_climbing",
-    "fit_evolution",
-    "fit_evosax",
     "hill_climbing",
 ]
-
-#: Words of chains of a 9x9 board that are swept together: few enough for their planes to stay in a CPU's cache.
-_WORDS = {"cpu": 128}
-_ACCELERATOR_WORDS = 16384
-
-#: Puzzles that are annealed together at least: a sweep of fewer words takes as long.
-_LEAST = 16
-
-#: Organisms of a 9x9 board that are worked on together, likewise.
-_ORGANISMS = {"cpu": 6400}
-_ACCELERATOR_ORGANISMS = 1 << 20
 
 
 def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig, /) -> Solution:
@@ -108,16 +89,4 @@ def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) ->
 
 
 def _by(method: Method[Any], board: Board, puzzles: Array, key: Array, config: Any) -> Solution:
-    return work_off(board, puzzles, key, config.rules, config.slots or 1, method, config.record)
-
-
-def fit_annealing(config: AnnealingConfig, board: Board, platform: str) -> AnnealingConfig:
-    """The settings with slots that suit a machine, fewer on a wider board."""
-    words = _WORDS.get(platform, _ACCELERATOR_WORDS) * 9**3 // board.candidates
-    return dataclasses.replace(config, slots=config.slots or max(words * LANES // config.chains, _LEAST))
-
-
-def fit_evolution(config: EvolutionConfig, board: Board, platform: str) -> EvolutionConfig:
-    """The settings with slots that suit a machine, fewer on a wider board."""
-    organisms = _ORGANISMS.get(platform, _ACCELERATOR_ORGANISMS) * 9**2 // board.cells
-    return dataclasses.replace(config, slots=config.slots or max(organisms // config.organisms, 1))
+    return run(method, board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record)

@@ -26,9 +26,10 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import GROUP, add, any_of, count_planes, fence, slices, unpack_lanes
-from jaxsudoku.slots import Method, Start, View, by_last_axis, of_last_axis
+from jaxsudoku.queue import Answer, Method, Start, gather_last, select_last
+from jaxsudoku.settings import MOST
 
-from .boxes import boxes, lines, most_in_a_line, pairs
+from .boxes import ERRORS, boxes, full_grids, lines, most_in_a_line, pairs
 from .config import AnnealingConfig
 from .random_keys import decoded
 
@@ -72,7 +73,7 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
     words = config.chains // GROUP
     table, inverse = _thresholds(config), _inverse_temperatures(config)
 
-    def begin(start: Start) -> Chains:
+    def init(start: Start) -> Chains:
         given = jnp.repeat(start.grids.T, words, axis=1)
         grids = jnp.repeat(decoded(board, start.grids.T, jnp.zeros_like(start.grids.T)), words, axis=1)
         width = grids.shape[1]
@@ -98,13 +99,19 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
         best = jnp.minimum(chains.best, cost.min(axis=0))
         return chains._replace(planes=planes, counts=counts, age=chains.age + 1, cost=cost, best=best)
 
-    def view(chains: Chains) -> View:
-        error = chains.best.reshape(-1, words).min(axis=1)
-        age = chains.age.reshape(-1, words)[:, 0]
+    def error(chains: Chains) -> Array:
+        return chains.best.reshape(-1, words).min(axis=1)
+
+    def done(chains: Chains) -> Array:
+        return (error(chains) == 0) | (chains.age.reshape(-1, words)[:, 0] >= config.budget)
+
+    def postprocess(chains: Chains) -> Answer:
         free = (chains.free.reshape(board.cells, -1, words)[..., 0] & 1).astype(jnp.int32)
         of_box = free[boxes(board)].sum(axis=1)  # [boxes, K]
-        looked = GROUP * words * (of_box * (of_box - 1) // 2).sum(axis=0, dtype=jnp.int32)
-        return View((error == 0) | (age >= config.budget), error, looked, jnp.zeros(len(error), bool))
+        swaps = GROUP * words * (of_box * (of_box - 1) // 2).sum(axis=0, dtype=jnp.int32)
+        sweeps = chains.age.reshape(-1, words)[:, 0]
+        most = (MOST - 1) // jnp.maximum(swaps, 1)
+        return full_grids(grids(chains), error(chains), jnp.where(sweeps > most, MOST, 1 + sweeps * swaps))
 
     def grids(chains: Chains) -> Array:
         lane = chains.cost.argmin(axis=0).astype(jnp.uint32)
@@ -114,13 +121,13 @@ def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
         word = chains.cost.min(axis=0).reshape(-1, words).argmin(axis=1)
         return jnp.take_along_axis(each, word[None, :, None], axis=2)[..., 0].T
 
-    def merge(chosen: Array, one: Chains, other: Chains) -> Chains:
-        return by_last_axis(jnp.repeat(chosen, words), one, other)
+    def select(chosen: Array, one: Chains, other: Chains) -> Chains:
+        return select_last(jnp.repeat(chosen, words), one, other)
 
-    def take(lanes: Array, chains: Chains) -> Chains:
-        return of_last_axis((lanes[:, None] * words + np.arange(words)).reshape(-1), chains)
+    def gather(lanes: Array, chains: Chains) -> Chains:
+        return gather_last((lanes[:, None] * words + np.arange(words)).reshape(-1), chains)
 
-    return Method(begin, step, view, grids, merge, take)
+    return Method(init, step, done, postprocess, ERRORS, select=select, gather=gather, error=error)
 
 
 # ---------------------------------------------------------------------- temperatures

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,19 +16,15 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import APART, mix
-from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import Config, at_least, one_of
-from jaxsudoku.slots import Method, Start, View, by_last_axis, of_last_axis
+from jaxsudoku.queue import Answer, Method, Start, gather_last, saturating_add, select_last
+from jaxsudoku.settings import Config, Natural, Positive, Rules
 
-from .boxes import errors
+from .boxes import ERRORS, errors, full_grids
 from .neighbours import TOGETHER, best_swap, best_triple, better
 from .random_keys import decoded
 
-#: What a grid's neighbours are: those a swap away, or also some that are three swaps away.
-NEIGHBOURHOODS = ("swaps", "super")
-
 #: Puzzles of a 9x9 board that climb together, on a CPU and elsewhere.
-_SLOTS = {"cpu": 512, "accelerator": 32768}
+_LANES = {"cpu": 512, "accelerator": 32768}
 
 #: Tells the random numbers of a step's threefold swaps from those of its ties, and those of first grids from steps'.
 _TRIPLES, _GRIDS = np.uint32(0x14057B7E), np.uint32(0x2545F491)
@@ -46,29 +42,22 @@ class HillClimbingConfig(Config):
         mixed order that begins anew when every three were tried.
       sideways: steps in a row that may leave the error as it is.
       restarts: how often a puzzle that has come to a local optimum begins anew, from another random grid.
-      record: steps after which the least error is kept in ``Solution.history``, the first so many.
-      slots: puzzles that climb together; 0 suits the machine.
+      record: steps after which the least error is kept in ``stats["history"]``, the first so many.
+      lanes: puzzles that climb together; None suits the machine.
     """
 
-    rules: str = "none"
-    neighbourhood: str = "swaps"
-    triples: int = 84
-    sideways: int = 0
-    restarts: int = 0
-    record: int = 0
-    slots: int = 0
+    rules: Rules = "none"
+    neighbourhood: Literal["swaps", "super"] = "swaps"
+    triples: Positive = 84
+    sideways: Natural = 0
+    restarts: Natural = 0
+    record: Natural = 0
+    lanes: Positive | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "rules", RULES)
-        one_of(self, "neighbourhood", NEIGHBOURHOODS)
-        at_least(self, triples=1, sideways=0, restarts=0, record=0, slots=0)
-
-
-def fit(config: HillClimbingConfig, board: Board, platform: str) -> HillClimbingConfig:
-    """The settings with slots that suit a machine, fewer on a wider board."""
-    candidates = _SLOTS["cpu" if platform == "cpu" else "accelerator"] * 9**3
-    return dataclasses.replace(config, slots=config.slots or max(candidates // board.candidates, 1))
+    def resolve(self, board: Board, platform: str) -> HillClimbingConfig:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        candidates = _LANES["cpu" if platform == "cpu" else "accelerator"] * 9**3
+        return dataclasses.replace(self, lanes=self.lanes or max(candidates // board.candidates, 1))
 
 
 class Climbs(NamedTuple):
@@ -84,8 +73,8 @@ class Climbs(NamedTuple):
       error: int32[K], the grids'.
       best: int32[K], the least error so far.
       record: uint8[cells, K], the grids that had it.
-      looked: int32[K], grids looked at in the last step.
-      over: bool[K].
+      iterations: int32[K], grids looked at.
+      done: bool[K].
     """
 
     grids: Array
@@ -97,20 +86,20 @@ class Climbs(NamedTuple):
     error: Array
     best: Array
     record: Array
-    looked: Array
-    over: Array
+    iterations: Array
+    done: Array
 
 
 def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
     """Hill climbing as a way to work on puzzles: a step goes to the best neighbour, or begins anew where none is."""
     threefold = config.neighbourhood == "super" and board.side >= TOGETHER
 
-    def begin(start: Start) -> Climbs:
+    def init(start: Start) -> Climbs:
         nothing = jnp.zeros(len(start.seeds), jnp.int32)
         grids = _random_grids(board, start.grids.T, start.seeds, nothing)
         error = errors(board, grids)
-        free, over = start.grids.T == 0, nothing > 0
-        return Climbs(grids, free, start.seeds, nothing, nothing, nothing, error, error, grids, nothing, over)
+        free, done = start.grids.T == 0, nothing > 0
+        return Climbs(grids, free, start.seeds, nothing, nothing, nothing, error, error, grids, nothing + 1, done)
 
     def step(climbs: Climbs) -> Climbs:
         seeds = mix(mix(climbs.seeds) + climbs.steps.astype(jnp.uint32) * APART)
@@ -129,20 +118,29 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
             level=jnp.where(moves, level, 0),
             restarts=climbs.restarts + again.astype(jnp.int32),
             error=climbs.error + jnp.where(moves, best.rise, 0),
-            looked=jnp.where(wrong, best.looked + again.astype(jnp.int32), 0),
+            iterations=saturating_add(climbs.iterations, jnp.where(wrong, best.looked + again.astype(jnp.int32), 0)),
         )
         if config.restarts:
             now = lax.cond(again.any(), functools.partial(_begun_anew, board, again), lambda now: now, now)
         return now._replace(
             best=jnp.minimum(now.best, now.error),
             record=jnp.where(now.error < now.best, now.grids, now.record),
-            over=(now.error == 0) | (ended & ~again),
+            done=(now.error == 0) | (ended & ~again),
         )
 
-    def view(climbs: Climbs) -> View:
-        return View(climbs.over, climbs.best, climbs.looked, jnp.zeros_like(climbs.over))
+    def postprocess(climbs: Climbs) -> Answer:
+        return full_grids(climbs.record.T, climbs.best, climbs.iterations)
 
-    return Method(begin, step, view, lambda climbs: climbs.record.T, by_last_axis, of_last_axis)
+    return Method(
+        init,
+        step,
+        lambda climbs: climbs.done,
+        postprocess,
+        ERRORS,
+        select=select_last,
+        gather=gather_last,
+        error=lambda climbs: climbs.best,
+    )
 
 
 def _random_grids(board: Board, givens: Array, seeds: Array, number: Array) -> Array:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Annotated, Literal
 
-from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import LANES, Config, at_least, at_most, one_of
+from jaxsudoku.board import Board
+from jaxsudoku.settings import LANES, Config, Natural, Positive, Range, Rules, Share, Words
 
-#: How chains come by their temperatures: each has one of its own and swaps its grid with its neighbours', or all cool
-#: down together.
-SCHEDULES = ("exchange", "cooling")
+#: Words of chains of a 9x9 board that are swept together: few enough for their planes to stay in a CPU's cache.
+_WORDS = {"cpu": 128}
+_ACCELERATOR_WORDS = 16384
+
+#: Puzzles that are annealed together at least: a sweep of fewer words takes as long.
+_LEAST = 16
+
+#: Organisms of a 9x9 board that are worked on together, likewise.
+_ORGANISMS = {"cpu": 6400}
+_ACCELERATOR_ORGANISMS = 1 << 20
 
 #: Sweeps of a period, each of which has its own table of chances.
 _LONGEST = 100_000
@@ -29,35 +37,34 @@ class AnnealingConfig(Config):
       hottest: the highest temperature.
       period: sweeps in which chains cool down before they are heated again (with "cooling").
       budget: sweeps, tries of every swap, after which a puzzle is left UNSOLVED.
-      record: sweeps after which the least error is kept in ``Solution.history``, the first so many.
-      slots: puzzles that are worked on together; 0 suits the machine.
+      record: sweeps after which the least error is kept in ``stats["history"]``, the first so many.
+      lanes: puzzles that are worked on together; None suits the machine.
     """
 
-    rules: str = "locked"
-    chains: int = 32
-    schedule: str = "exchange"
-    temperatures: int = 8
+    rules: Rules = "locked"
+    chains: Words = 32
+    schedule: Literal["exchange", "cooling"] = "exchange"
+    temperatures: Positive = 8
     coldest: float = 0.2
     hottest: float = 0.38
-    period: int = 500
-    budget: int = 50_000
-    record: int = 0
-    slots: int = 0
+    period: Annotated[int, Range(2, _LONGEST)] = 500
+    budget: Positive = 50_000
+    record: Natural = 0
+    lanes: Positive | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "rules", RULES)
-        one_of(self, "schedule", SCHEDULES)
-        at_least(self, chains=1, temperatures=1, period=2, budget=1, record=0, slots=0)
-        if self.chains % LANES:
-            raise ValueError(f"chains must be a multiple of {LANES}, not {self.chains}")
         if LANES % self.temperatures:
             raise ValueError(f"temperatures must divide {LANES}, not be {self.temperatures}")
         if not 0 < self.coldest <= self.hottest < math.inf:
             raise ValueError(
                 f"temperatures must be positive, finite and rise: coldest is {self.coldest} and hottest {self.hottest}"
             )
-        at_most(self, period=_LONGEST)
+
+    def resolve(self, board: Board, platform: str) -> AnnealingConfig:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        words = _WORDS.get(platform, _ACCELERATOR_WORDS) * 9**3 // board.candidates
+        return dataclasses.replace(self, lanes=self.lanes or max(words * LANES // self.chains, _LEAST))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,25 +80,22 @@ class EvolutionConfig(Config):
       mistakes: how likely a worker takes a neighbour that is not better.
       epochs: epochs of a hive.
       restarts: hives that follow the first one while a puzzle is not solved.
-      record: epochs after which the least error is kept in ``Solution.history``, the first so many.
-      slots: puzzles that are worked on together; 0 suits the machine.
+      record: epochs after which the least error is kept in ``stats["history"]``, the first so many.
+      lanes: puzzles that are worked on together; None suits the machine.
     """
 
-    rules: str = "locked"
-    organisms: int = 200
+    rules: Rules = "locked"
+    organisms: Annotated[int, Range(2)] = 200
     worker_share: float = 0.9
-    lifetime: int = 300
-    mistakes: float = 0.001
-    epochs: int = 5000
-    restarts: int = 40
-    record: int = 0
-    slots: int = 0
+    lifetime: Positive = 300
+    mistakes: Share = 0.001
+    epochs: Positive = 5000
+    restarts: Natural = 40
+    record: Natural = 0
+    lanes: Positive | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "rules", RULES)
-        at_least(self, organisms=2, lifetime=1, mistakes=0, epochs=1, restarts=0, record=0, slots=0)
-        at_most(self, mistakes=1)
         if not (0 < self.worker_share < 1 and 1 <= self.workers < self.organisms):
             raise ValueError(
                 f"worker_share must leave one worker and one explorer at least of {self.organisms} organisms, "
@@ -102,3 +106,8 @@ class EvolutionConfig(Config):
     def workers(self) -> int:
         """How many organisms are workers."""
         return round(self.organisms * self.worker_share)
+
+    def resolve(self, board: Board, platform: str) -> EvolutionConfig:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        organisms = _ORGANISMS.get(platform, _ACCELERATOR_ORGANISMS) * 9**2 // board.cells
+        return dataclasses.replace(self, lanes=self.lanes or max(organisms // self.organisms, 1))

@@ -21,9 +21,9 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import fence
-from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
+from jaxsudoku.queue import Answer, Method, Start, saturating_add
 
-from .boxes import box_of, errors, lines, pairs
+from .boxes import ERRORS, box_of, errors, full_grids, lines, pairs
 from .config import EvolutionConfig
 from .random_keys import decoded
 
@@ -49,6 +49,7 @@ class Hives(NamedTuple):
       least: int32[K], its error.
       epoch: int32[K], epochs of this hive.
       restart: int32[K], hives before it.
+      iterations: int32[K], grids looked at.
     """
 
     given: Array
@@ -62,6 +63,7 @@ class Hives(NamedTuple):
     least: Array
     epoch: Array
     restart: Array
+    iterations: Array
 
 
 def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
@@ -69,7 +71,7 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
     workers = config.workers
     explorers = config.organisms - workers
 
-    def begin(start: Start) -> Hives:
+    def init(start: Start) -> Hives:
         size = len(start.seeds)
         first, second = pairs(board).cells.T
         free = start.grids == 0
@@ -82,6 +84,7 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
             choices=open_pairs.sum(axis=1, dtype=jnp.int32), seeds=start.seeds,
             grids=jnp.zeros((size, workers, board.cells), jnp.uint8), error=many, age=many + config.lifetime,
             best=start.grids, least=none + lines(board).size, epoch=none, restart=none,
+            iterations=none + 1,
         )  # fmt: skip
 
     def step(hives: Hives) -> Hives:
@@ -98,14 +101,16 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
             epoch=jnp.where(spent, 0, epoch),
             restart=hives.restart + spent.astype(jnp.int32),
             age=jnp.where(spent[:, None], config.lifetime, hives.age),  # all make way for random grids
+            iterations=saturating_add(hives.iterations, config.organisms + 1),
         )
 
-    def view(hives: Hives) -> View:
-        over = (hives.least == 0) | (hives.epoch == config.epochs)
-        looked = jnp.full(hives.least.shape, config.organisms + 1, jnp.int32)
-        return View(over, hives.least, looked, jnp.zeros_like(over))
+    def done(hives: Hives) -> Array:
+        return (hives.least == 0) | (hives.epoch == config.epochs)
 
-    return Method(begin, step, view, lambda hives: hives.best, by_first_axis, of_first_axis)
+    def postprocess(hives: Hives) -> Answer:
+        return full_grids(hives.best, hives.least, hives.iterations)
+
+    return Method(init, step, done, postprocess, ERRORS, error=lambda hives: hives.least)
 
 
 def _draw(seeds: Array, stream: int, *shape: int) -> Array:

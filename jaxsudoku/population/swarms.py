@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,11 +20,10 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.keys import key_of
-from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import Config, at_least, one_of
-from jaxsudoku.slots import Method, Start, View, by_first_axis, of_first_axis
+from jaxsudoku.queue import Answer, Method, Start, saturating_add, select_first
+from jaxsudoku.settings import Config, Natural, Positive, Range, Rules
 
-from .boxes import errors
+from .boxes import ERRORS, errors, full_grids
 from .random_keys import decoded
 
 #: What evosax calls each algorithm.
@@ -50,29 +49,22 @@ class EvosaxConfig(Config):
       population: its members.
       generations: generations of a population, but the first.
       restarts: populations that follow the first one while a puzzle is not solved.
-      record: generations after which the least error is kept in ``Solution.history``, the first so many.
-      slots: puzzles that are worked on together; 0 suits the machine.
+      record: generations after which the least error is kept in ``stats["history"]``, the first so many.
+      lanes: puzzles that are worked on together; None suits the machine.
     """
 
-    rules: str = "locked"
-    algorithm: str = "differential-evolution"
-    population: int = 100
-    generations: int = 1000
-    restarts: int = 0
-    record: int = 0
-    slots: int = 0
+    rules: Rules = "locked"
+    algorithm: Literal["differential-evolution", "particle-swarm", "genetic"] = "differential-evolution"
+    population: Annotated[int, Range(_FEWEST)] = 100
+    generations: Positive = 1000
+    restarts: Natural = 0
+    record: Natural = 0
+    lanes: Positive | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "rules", RULES)
-        one_of(self, "algorithm", tuple(ALGORITHMS))
-        at_least(self, population=_FEWEST, generations=1, restarts=0, record=0, slots=0)
-
-
-def fit(config: EvosaxConfig, board: Board, platform: str) -> EvosaxConfig:
-    """The settings with slots that suit a machine, fewer on a wider board."""
-    members = _MEMBERS["cpu" if platform == "cpu" else "accelerator"] * 9**2 // board.cells
-    return dataclasses.replace(config, slots=config.slots or max(members // config.population, 1))
+    def resolve(self, board: Board, platform: str) -> EvosaxConfig:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        members = _MEMBERS["cpu" if platform == "cpu" else "accelerator"] * 9**2 // board.cells
+        return dataclasses.replace(self, lanes=self.lanes or max(members // self.population, 1))
 
 
 def import_algorithms() -> Any:
@@ -95,8 +87,8 @@ class Swarms(NamedTuple):
       restarts: int32[K], populations begun but the first.
       best: int32[K], the least error so far.
       record: uint8[K, cells], the grid that had it.
-      looked: int32[K], grids looked at in the last step.
-      over: bool[K].
+      iterations: int32[K], grids looked at.
+      done: bool[K].
     """
 
     state: Any
@@ -106,8 +98,8 @@ class Swarms(NamedTuple):
     restarts: Array
     best: Array
     record: Array
-    looked: Array
-    over: Array
+    iterations: Array
+    done: Array
 
 
 def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
@@ -124,13 +116,13 @@ def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
         members = jax.vmap(lambda key: jax.random.uniform(key, (config.population, board.cells)))(keys)
         best, record, fitness = judged(now.givens, members)
         state = jax.vmap(lambda *of: algorithm.init(*of, params))(keys, members, fitness)
-        return _noted(now._replace(state=state, age=now.age + 1), best, record, config.population)
+        return _noted(now._replace(state=state, age=now.age + 1), best, record)
 
-    def begin(start: Start) -> Swarms:
+    def init(start: Start) -> Swarms:
         width = len(start.seeds)
-        nothing, over = jnp.zeros(width, jnp.int32), jnp.zeros(width, bool)
+        nothing, done = jnp.zeros(width, jnp.int32), jnp.zeros(width, bool)
         worst = jnp.full(width, jnp.iinfo(jnp.int32).max)
-        return first(Swarms(None, start.grids, start.seeds, nothing, nothing, worst, start.grids, nothing, over))
+        return first(Swarms(None, start.grids, start.seeds, nothing, nothing, worst, start.grids, nothing + 1, done))
 
     def step(now: Swarms) -> Swarms:
         members, state = jax.vmap(lambda *of: algorithm.ask(*of, params))(_keys(now, _ASK), now.state)
@@ -138,19 +130,19 @@ def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
         state, _ = jax.vmap(lambda *of: algorithm.tell(*of, params))(_keys(now, _TELL), members, fitness, state)
         # a population that has just begun was looked at too
         fresh = (now.age % (config.generations + 1) == 1).astype(jnp.int32)
-        looked = config.population * (1 + fresh)
-        now = _noted(now._replace(state=state, age=now.age + 1), best, record, looked)
+        iterations = saturating_add(now.iterations, config.population * (1 + fresh))
+        now = _noted(now._replace(state=state, age=now.age + 1), best, record)
         ended = (now.best > 0) & (now.age % (config.generations + 1) == 0)
         again = ended & (now.restarts < config.restarts)
         if config.restarts:
             then = now._replace(restarts=now.restarts + again)
-            now = lax.cond(again.any(), lambda now: by_first_axis(again, first(now), now), lambda now: now, then)
-        return now._replace(looked=looked, over=(now.best == 0) | (ended & ~again))
+            now = lax.cond(again.any(), lambda now: select_first(again, first(now), now), lambda now: now, then)
+        return now._replace(iterations=iterations, done=(now.best == 0) | (ended & ~again))
 
-    def view(now: Swarms) -> View:
-        return View(now.over, now.best, now.looked, jnp.zeros_like(now.over))
+    def postprocess(now: Swarms) -> Answer:
+        return full_grids(now.record, now.best, now.iterations)
 
-    return Method(begin, step, view, lambda now: now.record, by_first_axis, of_first_axis)
+    return Method(init, step, lambda now: now.done, postprocess, ERRORS, error=lambda now: now.best)
 
 
 def _keys(now: Swarms, stream: int) -> Array:
@@ -183,11 +175,10 @@ def _judged(board: Board, givens: Array, members: Array) -> tuple[Array, Array, 
     return error[lanes, best], grids.reshape(cells, width, size)[:, lanes, best].T, error.astype(jnp.float32)
 
 
-def _noted(now: Swarms, best: Array, record: Array, looked: Array | int) -> Swarms:
-    """The populations, with the record of what was looked at just now."""
+def _noted(now: Swarms, best: Array, record: Array) -> Swarms:
+    """The populations with the best of the grids looked at just now."""
     better = best < now.best
     return now._replace(
         best=jnp.minimum(best, now.best),
         record=jnp.where(better[:, None], record, now.record),
-        looked=jnp.broadcast_to(jnp.asarray(looked, jnp.int32), now.looked.shape),
     )

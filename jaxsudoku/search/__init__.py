@@ -19,7 +19,6 @@ from jaxsudoku.settings import LANES
 from jaxsudoku.solution import Solution
 
 from .config import AlphaSudokuConfig, GuidedConfig, GuidedExactConfig, GumbelConfig, McgsConfig, MctsConfig
-from .memory import fit, fit_exact, lane_bytes, told
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
@@ -33,14 +32,10 @@ __all__ = [
     "McgsConfig",
     "MctsConfig",
     "alphasudoku",
-    "fit",
-    "fit_exact",
     "guided_exact",
     "gumbel",
-    "lane_bytes",
     "mcgs",
     "mcts",
-    "told",
 ]
 
 
@@ -78,7 +73,7 @@ def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Sol
 
     evaluate = evaluation.by_rollouts(board, config)
     advance = moving.along_tree(board, config, policies.mcts(board, config, evaluate))
-    return lanes.search_all(board, puzzles, key, config, evaluate, advance, ())._replace(network_calls=None)
+    return lanes.search_all(board, puzzles, key, config, evaluate, advance, ())._replace(stats={})
 
 
 def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: Network, /) -> Solution:
@@ -102,10 +97,10 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
     del key
     branch = literals.by_network(network, config.cell, config.together)
     found, branches = exact.guided_search(
-        puzzles, branch, board, budget=config.budget or None, rules=config.rules, rounds=config.rounds,
+        puzzles, branch, board, budget=config.budget, rules=config.rules, rounds=config.rounds,
         lanes=config.lanes or LANES,
     )  # fmt: skip
-    return Solution(found.grids, found.status, found.iterations, branches)
+    return Solution(found.grids, found.status, found.iterations, {"network_calls": branches})
 
 
 def _by_tree(

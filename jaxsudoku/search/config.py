@@ -1,20 +1,45 @@
-"""Settings of the searches."""
+"""Settings of the tree searches, and how much memory they take."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal, TypeVar
 
-from jaxsudoku.exact import SEARCH_RULES
-from jaxsudoku.propagation import RULES
-from jaxsudoku.settings import MOST_ROUNDS, Config, at_least, at_most, one_of, whole_words
+from jaxsudoku.board import Board
+from jaxsudoku.settings import (
+    LANES,
+    Config,
+    Natural,
+    NonNegative,
+    Positive,
+    Rounds,
+    Rules,
+    SearchRules,
+    Words,
+    fitting_lanes,
+)
 
 #: What playing on to the end may be worth: 1 if it solves the puzzle, or the share of cells it fills, or that from -1
 #: for none to 1 for all. With the last one every other worth is on that scale too.
-REWARDS = ("solved", "filled", "signed")
+Reward = Literal["solved", "filled", "signed"]
 
 #: Which cell a move is about: the first with fewest choices; of those with fewest the one whose digit the network is
 #: surest of, or least sure of; or of all cells the one whose digit it is surest of.
-CELLS = ("fewest", "likely", "doubtful", "surest")
+Cell = Literal["fewest", "likely", "doubtful", "surest"]
+
+#: Lanes of a 9x9 board on an accelerator.
+_ACCELERATOR_LANES = 2048
+
+#: Bytes set aside for what all lanes have grown, on a thread of a CPU or on an accelerator.
+_ROOM = {"cpu": 1 << 30}
+_ACCELERATOR_ROOM = 8 << 30
+
+#: Positions that a network looks at together: with more of them CubeNet is no faster in a thread, whose cache holds
+#: few, and a batch's last puzzles are few; an accelerator takes all lanes.
+_TOGETHER = {"cpu": 2}
+
+#: Bytes of a number, and of a truth value.
+_NUMBER, _FLAG = 4, 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,25 +50,45 @@ class SearchConfig(Config):
       simulations: positions that a search adds to its tree before the root moves on.
       rules: what is deduced after every move, to the end: none, naked, singles or locked, each with all that the one
         before it does. With none a cell is filled by a move alone, even where one digit is left for it.
-      budget: grids looked at after which an attempt at a puzzle ends; 0 for no limit, and then the search is complete.
+      budget: grids looked at after which an attempt at a puzzle ends; None for no limit, and a complete search.
       restarts: how often a puzzle whose budget is spent begins anew, seen under a random symmetry of the board.
-      lanes: puzzles that are searched together, a multiple of 32, and cut to what there is room for; 0 suits the
-        machine.
+      lanes: puzzles that are searched together, a multiple of 32, and cut to what there is room for; None
+        suits the machine.
     """
 
-    simulations: int = 16
-    rules: str = "singles"
-    budget: int = 0
-    restarts: int = 0
-    lanes: int = 0
+    simulations: Positive = 16
+    rules: Rules = "singles"
+    budget: Positive | None = None
+    restarts: Natural = 0
+    lanes: Words | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "rules", RULES)
-        at_least(self, simulations=1, budget=0, restarts=0)
-        whole_words(self)
         if self.restarts and not self.budget:
             raise ValueError("restarts are for searches that end with a budget; without one they never begin")
+
+    def resolve(self, board: Board, platform: str) -> SearchConfig:
+        """The settings with lanes that suit a machine: fewer on a wider board, and as many as there is room for.
+
+        The other puzzles of a batch wait for a lane, so a batch of any size needs no more than that.
+        """
+        room = _ROOM.get(platform, _ACCELERATOR_ROOM) // self.lane_bytes(board) // LANES * LANES
+        lanes = self.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES)
+        return _together(dataclasses.replace(self, lanes=min(lanes, max(room, LANES))), platform)
+
+    def lane_bytes(self, board: Board) -> int:
+        """The bytes that a puzzle takes while it is searched: its tree or graph, and the stack of undecided positions.
+
+        That is the simulations, and one more, times what a node takes: its position, its numbers, and those of its
+        moves. The network's own memory comes besides, and so does a second copy where the compiler makes one.
+        """
+        return _lane_bytes(self, board)
+
+    def summary(self, board: Board) -> str:
+        """What resolved settings come to, for people."""
+        each, lanes = self.lane_bytes(board), self.lanes or 0
+        together = f"{lanes} puzzles searched together by each thread or device"
+        return f"{together}, {each:,} bytes a puzzle, {lanes * each / 2**20:,.1f} MiB"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,25 +122,17 @@ class GuidedConfig(TreeConfig):
       reward: what playing on is worth at its end: 1 if it solves the puzzle, or the share of cells it fills, or that
         from -1 to 1, which is then the scale of all values (solved, filled, signed).
       temperature: scale of the Gumbel noise on the network's logits at the root, by which digits are drawn there.
-      together: positions that the network looks at together; 0 suits the machine. It looks at none that the rules
+      together: positions that the network looks at together; None suits the machine. It looks at none that the rules
         solved or refuted.
     """
 
-    simulations: int = 256
-    cell: str = "doubtful"
-    prior: str = "network"
-    value: str = "network"
-    reward: str = "solved"
-    temperature: float = 0.0
-    together: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "cell", CELLS)
-        one_of(self, "prior", ("network", "uniform"))
-        one_of(self, "value", ("network", "rollout", "both", "none"))
-        one_of(self, "reward", REWARDS)
-        at_least(self, temperature=0, together=0)
+    simulations: Positive = 256
+    cell: Cell = "doubtful"
+    prior: Literal["network", "uniform"] = "network"
+    value: Literal["network", "rollout", "both", "none"] = "network"
+    reward: Reward = "solved"
+    temperature: NonNegative = 0.0
+    together: Positive | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,11 +143,7 @@ class GumbelConfig(GuidedConfig):
       considered: most digits that are tried at the root.
     """
 
-    considered: int = 4
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, considered=1)
+    considered: Positive = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,13 +156,8 @@ class AlphaSudokuConfig(GuidedConfig):
       exploration: the weight w of the prior.
     """
 
-    formula: str = "alphazero"
-    exploration: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "formula", ("study", "alphazero"))
-        at_least(self, exploration=0)
+    formula: Literal["study", "alphazero"] = "alphazero"
+    exploration: NonNegative = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,13 +170,8 @@ class MctsConfig(TreeConfig):
         which is then the scale of all values (solved, filled, signed).
     """
 
-    exploration: float = 0.5
-    reward: str = "filled"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, exploration=0)
-        one_of(self, "reward", REWARDS)
+    exploration: NonNegative = 0.5
+    reward: Reward = "filled"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,20 +184,16 @@ class McgsConfig(SearchConfig):
       exploration: w of PUCT's Q + w P sqrt(visits) / (1 + N).
       correction: an edge whose value differs by more than this from its node's is corrected.
       transpositions: whether positions are known again.
-      together: positions that the network looks at together; 0 suits the machine. It looks at none that the rules
+      together: positions that the network looks at together; None suits the machine. It looks at none that the rules
         solved or refuted.
     """
 
-    simulations: int = 32
-    placements: int = 32
-    exploration: float = 1.0
-    correction: float = 0.01
+    simulations: Positive = 32
+    placements: Positive = 32
+    exploration: NonNegative = 1.0
+    correction: NonNegative = 0.01
     transpositions: bool = True
-    together: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, placements=1, exploration=0, correction=0, together=0)
+    together: Positive | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,23 +203,49 @@ class GuidedExactConfig(Config):
     Attributes:
       rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
       rounds: rounds of the rules in a step, up to 1000.
-      budget: nodes after which a puzzle is left UNSOLVED; 0 for no limit.
+      budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
       cell: the cell that is branched on, as of ``GuidedConfig``.
-      lanes: nodes in a step, a multiple of 32; 0 suits the machine.
-      together: nodes that the network looks at together; 0 suits the machine.
+      lanes: nodes in a step, a multiple of 32; None suits the machine.
+      together: nodes that the network looks at together; None suits the machine.
     """
 
-    rules: str = "locked"
-    rounds: int = 7
-    budget: int = 0
-    cell: str = "doubtful"
-    lanes: int = 0
-    together: int = 0
+    rules: SearchRules = "locked"
+    rounds: Rounds = 7
+    budget: Positive | None = None
+    cell: Cell = "doubtful"
+    lanes: Words | None = None
+    together: Positive | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self, "rules", SEARCH_RULES)
-        one_of(self, "cell", CELLS)
-        at_least(self, rounds=1, budget=0, together=0)
-        at_most(self, rounds=MOST_ROUNDS)
-        whole_words(self)
+    def resolve(self, board: Board, platform: str) -> GuidedExactConfig:
+        """The settings with lanes that suit a machine; the stack of nodes is small beside what a network needs."""
+        lanes = self.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES)
+        return _together(dataclasses.replace(self, lanes=lanes), platform)
+
+
+_Any = TypeVar("_Any", bound=Config)
+
+
+def _together(config: _Any, platform: str) -> _Any:
+    """The settings with positions evaluated together that suit a machine, where there is a network."""
+    if not isinstance(config, (GuidedConfig, McgsConfig, GuidedExactConfig)):
+        return config
+    return dataclasses.replace(config, together=config.together or _TOGETHER.get(platform, config.lanes))
+
+
+def _lane_bytes(config: SearchConfig, board: Board) -> int:
+    packed = board.words * _NUMBER
+    state = packed + _NUMBER + 2 * _FLAG
+    graph = isinstance(config, McgsConfig)
+    plays = isinstance(config, MctsConfig) or (isinstance(config, GuidedConfig) and config.value in ("rollout", "both"))
+    answer = packed * plays
+    moves = board.candidates if graph else board.side
+    # ``lanes.Lanes``: the stack, the origin, the evaluated root, 7 further numbers and 2 flags
+    lane = (board.cells + 1) * packed + state + (moves + 3) * _NUMBER + _FLAG + answer + 7 * _NUMBER + 2 * _FLAG
+    if isinstance(config, McgsConfig):  # ``graph.Graph``: 4 numbers a node, 5 an edge, 2 for the whole
+        edges = min(max(config.placements, board.side), board.candidates)
+        lane += 2 * _NUMBER
+        node = state + (4 + 5 * edges) * _NUMBER
+    else:  # ``mctx.Tree``: 5 numbers a node, 6 a move, 1 a move of the root; ``trees.Node``: 3 and a flag besides
+        lane += board.side * _NUMBER * (1 + isinstance(config, GumbelConfig))  # Gumbel search has its noise too
+        node = state + answer + (5 + 6 * board.side + 3) * _NUMBER + _FLAG
+    return lane + (config.simulations + 1) * node

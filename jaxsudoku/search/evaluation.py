@@ -95,7 +95,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
     return evaluate
 
 
-def asked(network: Network, params: Any, cubes: Array, wanted: Array, together: int) -> Outputs:
+def asked(network: Network, params: Any, cubes: Array, wanted: Array, together: int | None) -> Outputs:
     """The outputs of a network for the positions that are wanted; those of the others are undefined.
 
     Args:
@@ -103,7 +103,7 @@ def asked(network: Network, params: Any, cubes: Array, wanted: Array, together: 
       params: its parameters.
       cubes: bool[B, side, cells], the positions' candidates.
       wanted: bool[B].
-      together: how many it looks at together; 0 for all B, wanted or not.
+      together: how many it looks at together; None for all B, wanted or not.
 
     Returns:
       ``Outputs`` for B positions, as ``finite_outputs`` gives them; zeros where they are not wanted if ``together`` is
@@ -114,7 +114,7 @@ def asked(network: Network, params: Any, cubes: Array, wanted: Array, together: 
     def call(cubes: Array) -> Outputs:
         return finite_outputs(network.apply(params, cubes), cubes)
 
-    if not 0 < together < size:
+    if together is None or together >= size:
         return call(cubes)
     (order,) = jnp.nonzero(wanted, size=size + -size % together, fill_value=size)
     order = order.astype(jnp.int32)

@@ -1,22 +1,20 @@
-"""Searches for any number of puzzles, in lanes that never idle: the root moves on, backs out, and makes way.
+"""Tree search with backtracking at the root, as a ``queue.Method`` for K puzzles.
 
-Every search adds to the trees of K lanes. Then a root moves on along its tree, as far as the search has looked well
-into it, and what it leaves undecided on the way is put on the lane's stack: the position without the digits that were
-taken or refuted. A root that is proven dead backs out to the last of these. So no puzzle is lost to an early wrong
-move: with enough budget it is solved, or proven to have no solution. A lane whose puzzle came to its end takes the next
-one before the next search.
+Every search adds to the trees of K lanes. Then a root moves on along its tree, as far as the search has explored it
+well, and pushes what it leaves undecided on the lane's stack: the position without the digits that were taken or
+refuted. A refuted root pops the stack. So no puzzle is lost to an early wrong move: with enough budget it is solved, or
+proven to have no solution.
 
 Positions on the stack are ones that no rule was applied to yet. A root that moves on to where its tree has not been is
-put there as well, and the lane backs out to it at once; so do lanes begin. Roots thus meet the rules at one place,
-which is compiled once.
+pushed there as well and popped at once, and a new puzzle begins in the same way, so the rules for roots are compiled
+once, in ``settle``.
 
-What a lane does depends on its puzzle and on that puzzle's own seed alone, so results are the same whatever the number
-of lanes, up to the rounding of the network's sums.
+A lane depends on its puzzle and on that puzzle's own seed alone, so results are the same for any number of lanes, up to
+the rounding of the network's sums.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,24 +26,26 @@ from jaxsudoku import env, symmetry
 from jaxsudoku.board import Board
 from jaxsudoku.mixing import mix
 from jaxsudoku.planes import GROUP
-from jaxsudoku.roots import Roots, make_roots
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.queue import Answer, Method, Start, run, select_first
+from jaxsudoku.solution import Solution
 
 from .config import SearchConfig
 from .evaluation import Evaluate, Evaluation
 
 
 class Lanes(NamedTuple):
-    """K lanes at work.
+    """K puzzles.
 
     Attributes:
-      known: the roots, evaluated where ``seen``; an answer that was found is a root that is solved.
+      known: the roots, evaluated where ``seen``; a solution that was found is a root that is solved.
       seen: bool[K].
-      puzzle: int32[K], whose they are; N for an idle lane.
-      attempt: int32[K], how often the puzzle was begun anew.
+      puzzle: int32[K], their indices in the batch.
+      origin: uint32[K, words], the packed candidates that attempts begin with.
+      fresh: bool[K], whether an attempt is to begin.
+      attempt: int32[K], attempts before this one.
       spent: int32[K], grids looked at in this attempt.
       looked: int32[K], grids looked at, in all attempts.
-      calls: int32[K], positions that the network looked at, likewise.
+      calls: int32[K], positions that the network evaluated, likewise.
       searches: int32[K], likewise.
       stack: uint32[K, cells, words], what to go back to, packed candidates; every entry comes of a position with more
         filled cells than that of the one below it, so there is room.
@@ -55,12 +55,14 @@ class Lanes(NamedTuple):
     known: Evaluation
     seen: Array
     puzzle: Array
+    origin: Array
+    fresh: Array
     attempt: Array
     spent: Array
     looked: Array
     calls: Array
     searches: Array
-    stack: Array
+    stack: Any
     depth: Array
 
     @property
@@ -89,6 +91,10 @@ class Lanes(NamedTuple):
         return self._replace(spent=self.spent + at, looked=self.looked + at, calls=self.calls + calls)
 
 
+#: Lanes from which on the last few searches get a program of their own. With fewer, what a step costs is the network's
+#: share, which idle lanes have none of.
+_NARROW_FROM = 256
+
 #: A search of each lane's root, all of which are evaluated: (parameters, lanes, seeds uint32[K]) to the lanes with
 #: roots further on, at an answer (solved), or proven dead.
 Advance = Callable[[Any, Lanes, Array], Lanes]
@@ -111,33 +117,65 @@ def search_all(
     Returns:
       A ``Solution``; ``iterations`` int32[N] are the grids that were looked at, ``network_calls`` int32[N].
     """
-    size = puzzles.shape[0]
-    if not size:
-        nothing = jnp.zeros(0, jnp.int32)
-        return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
-    width = min(config.lanes or GROUP, size + -size % GROUP)
-    roots = make_roots(board, puzzles, config.rules, width)
-    host = _Host(board, roots, key, config)
-
-    def search(now: tuple[Lanes, Array, Solution]) -> tuple[Lanes, Array, Solution]:
-        lanes, taken, found = now
-        lanes = _look(evaluate, params, host.seeds(lanes), lanes)
-        lanes = advance(params, lanes, host.seeds(lanes))
-        return host.settle(lanes._replace(searches=lanes.searches + 1), taken, found)
-
-    looked_at = (roots.status != Status.INVALID).astype(jnp.int32)
-    found = Solution(roots.grids, roots.status, looked_at, jnp.zeros(size, jnp.int32))
-    start = host.settle(host.first(evaluate, params, width), jnp.int32(width), found)
-    return lax.while_loop(lambda now: (now[0].puzzle < size).any(), search, start)[2]
+    method = _method(_Roots(board, config, key), evaluate, advance, params)
+    return run(method, board, puzzles, key, rules=config.rules, lanes=config.lanes or GROUP)
 
 
-class _Host:
-    """Where lanes get their puzzles, and leave their answers; N puzzles."""
+def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) -> Method[Lanes]:
+    board, config = roots.board, roots.config
 
-    def __init__(self, board: Board, roots: Roots, key: Array, config: SearchConfig) -> None:
-        self.board, self.roots, self.config = board, roots, config
-        self.size = len(roots.status)
-        self.key = key
+    def init(start: Start) -> Lanes:
+        width = len(start.puzzle)
+        none, no = jnp.zeros(width, jnp.int32), jnp.zeros(width, bool)
+        nothing = env.State(jnp.zeros((width, board.words), jnp.uint32), none, ~no, no)
+        shapes = jax.eval_shape(evaluate, params, nothing, none.astype(jnp.uint32))
+        known = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)._replace(state=nothing)
+        stack = jnp.zeros((width, board.cells, board.words), jnp.uint32)
+        return Lanes(known, no, start.puzzle, start.nodes.T, ~no, none, none, none, none, none, stack, none)
+
+    def step(lanes: Lanes) -> Lanes:
+        lanes = _look(evaluate, params, roots.seeds(lanes), lanes)
+        lanes = advance(params, lanes, roots.seeds(lanes))
+        return lanes._replace(searches=lanes.searches + 1)
+
+    def done(lanes: Lanes) -> Array:
+        refuted = lanes.state.dead & (lanes.depth == 0)
+        spent = roots.spent(lanes) & (lanes.attempt == config.restarts)
+        return (lanes.state.solved | refuted | spent) & ~lanes.fresh
+
+    def ready(lanes: Lanes) -> Array:
+        return ~(lanes.fresh | lanes.state.dead | lanes.state.solved | roots.spent(lanes) | (roots.forced(lanes) >= 0))
+
+    def postprocess(lanes: Lanes) -> Answer:
+        grids = env.grids(lanes.state, board)
+        if config.restarts:
+            grids = symmetry.apply(symmetry.invert(roots.seen_as(lanes)), grids)
+        refuted = lanes.state.dead & (lanes.depth == 0)
+        return Answer(grids, lanes.state.solved, refuted, lanes.looked, {"network_calls": lanes.calls})
+
+    def select(chosen: Array, one: Lanes, other: Lanes) -> Lanes:
+        # the stack of a new puzzle holds nothing
+        selected = select_first(chosen, one._replace(stack=None), other._replace(stack=None))
+        return selected._replace(stack=other.stack)
+
+    return Method(
+        init,
+        step,
+        done,
+        postprocess,
+        {"network_calls": 0},
+        select=select,
+        ready=ready,
+        settle=roots.settle,
+        narrow_from=_NARROW_FROM,
+    )
+
+
+class _Roots:
+    """Moves of roots between searches: beginning, backtracking, filling cells with one choice."""
+
+    def __init__(self, board: Board, config: SearchConfig, key: Array) -> None:
+        self.board, self.config, self.key = board, config, key
 
     def seeds(self, lanes: Lanes) -> Array:
         """A seed for each lane's next search: uint32[K]."""
@@ -146,40 +184,12 @@ class _Host:
         )
         return mix(own + lanes.searches.astype(jnp.uint32))
 
-    def first(self, evaluate: Evaluate, params: Any, width: int) -> Lanes:
-        """The lanes with the first puzzles, about to begin."""
-        none = jnp.zeros(width, jnp.int32)
-        every = jnp.ones(width, bool)
-        nothing = env.State(jnp.zeros((width, self.board.words), jnp.uint32), none, every, ~every)
-        shapes = jax.eval_shape(evaluate, params, nothing, none.astype(jnp.uint32))
-        known = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)._replace(state=nothing)
-        puzzle = self.roots.waiting.at[jnp.arange(width)].get(mode="fill", fill_value=self.size)
-        stack = jnp.zeros((width, self.board.cells, self.board.words), jnp.uint32)
-        lanes = Lanes(known, ~every, puzzle, none, none, none, none, none, stack, none)
-        return lanes.push(self._nodes(puzzle), every)
-
-    def settle(self, lanes: Lanes, taken: Array, found: Solution) -> tuple[Lanes, Array, Solution]:
-        """Goes on until every lane has a root to be searched, or is idle.
-
-        Puzzles that came to their end make way for the next, dead roots back out, spent attempts begin anew, and with
-        rules "none" cells with one choice are filled.
-        """
-
-        def once(now: tuple[tuple[Lanes, Array, Solution], Array]) -> tuple[tuple[Lanes, Array, Solution], Array]:
-            whole, _ = now
-            lanes = whole[0]
-            spent, forced = self._spent(lanes), self._forced(lanes)
-            over = lanes.state.dead | lanes.state.solved | spent | (forced >= 0)
-            unsettled = (over & (lanes.puzzle < self.size)).any()
-            return lax.cond(unsettled, lambda: self._once(*whole, spent, forced), lambda: whole), unsettled
-
-        return lax.while_loop(lambda now: now[1], once, ((lanes, taken, found), jnp.bool_(True)))[0]
-
-    def _spent(self, lanes: Lanes) -> Array:
+    def spent(self, lanes: Lanes) -> Array:
+        """Lanes whose attempt has spent its budget: bool[K]."""
         budget = self.config.budget
         return (lanes.spent >= budget) & ~lanes.state.solved if budget else jnp.zeros(lanes.seen.shape, bool)
 
-    def _forced(self, lanes: Lanes) -> Array:
+    def forced(self, lanes: Lanes) -> Array:
         """The digit of roots that have a cell with one choice, else -1; only rules "none" leave such a cell."""
         if self.config.rules != "none":
             return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
@@ -187,81 +197,50 @@ class _Host:
         one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.dead & ~lanes.state.solved
         return jnp.where(one, legal.argmax(axis=1).astype(jnp.int32), -1)
 
-    def _once(
-        self, lanes: Lanes, taken: Array, found: Solution, spent: Array, forced: Array
-    ) -> tuple[Lanes, Array, Solution]:
-        busy = lanes.puzzle < self.size
-        solved, dead = lanes.state.solved, lanes.state.dead
-        refuted = dead & (lanes.depth == 0)
-        last = lanes.attempt == self.config.restarts
-        ended = busy & (solved | refuted | (spent & last))
-        record = functools.partial(self._record, lanes, ended, refuted & ~solved, found)
-        found = lax.cond(ended.any(), record, lambda: found)
+    def settle(self, lanes: Lanes, busy: Array) -> Lanes:
+        """One move of the roots that are not ready for a search; idle lanes become dead."""
+        spent, forced = busy & ~lanes.fresh & self.spent(lanes), self.forced(lanes)
+        again = spent & (lanes.attempt < self.config.restarts)
+        anew = (busy & lanes.fresh) | again
+        back = busy & lanes.state.dead & (lanes.depth > 0) & ~anew & ~spent
+        filled = busy & (forced >= 0) & ~anew & ~spent
+        lanes = lanes._replace(attempt=lanes.attempt + again.astype(jnp.int32))
 
-        turn = jnp.cumsum(ended, dtype=jnp.int32)
-        following = self.roots.waiting.at[taken + turn - 1].get(mode="fill", fill_value=self.size)
-        anew = ended | (busy & spent)
-        back = busy & dead & ~anew
-        filled = busy & (forced >= 0) & ~anew
-
-        puzzle = jnp.where(ended, following, lanes.puzzle)
-        attempt = jnp.where(ended, 0, lanes.attempt + (busy & spent).astype(jnp.int32))
         top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
         others = jnp.arange(self.board.side) != forced[:, None]
         nodes = env.where(back, top, env.without(lanes.state, others, self.board))
-        nodes = env.where(anew, self._begin(puzzle, attempt, anew), nodes)
+        nodes = env.where(anew, self._begin(lanes, anew), nodes)
         state = env.settled(nodes, self.board, self.config.rules)
-        idle = puzzle >= self.size
-        state = state._replace(dead=state.dead | idle, solved=state.solved & ~idle)
         lanes = lanes._replace(
-            puzzle=puzzle, attempt=attempt, depth=jnp.where(anew, 0, lanes.depth - back.astype(jnp.int32)),
-            spent=jnp.where(anew, 0, lanes.spent), looked=jnp.where(ended, 0, lanes.looked),
-            calls=jnp.where(ended, 0, lanes.calls), searches=jnp.where(ended, 0, lanes.searches),
-        )  # fmt: skip
-        changed = back | filled | anew
-        return lanes.at(state, changed).looking(changed.astype(jnp.int32)), taken + turn[-1], found
-
-    def _record(self, lanes: Lanes, ended: Array, refuted: Array, found: Solution) -> Solution:
-        """The answers, with those of the lanes that ended."""
-        solved = lanes.state.solved
-        grids = env.grids(lanes.state, self.board)
-        if self.config.restarts:
-            grids = symmetry.apply(symmetry.invert(self._seen_as(lanes.puzzle, lanes.attempt)), grids)
-        status = jnp.where(solved, Status.SOLVED, jnp.where(refuted, Status.UNSATISFIABLE, Status.UNSOLVED))
-        target = jnp.where(ended, lanes.puzzle, self.size)
-        assert found.network_calls is not None
-        return Solution(
-            found.grids.at[target].set(jnp.where(solved[:, None], grids, 0), mode="drop"),
-            found.status.at[target].set(status.astype(jnp.int8), mode="drop"),
-            found.iterations.at[target].set(lanes.looked, mode="drop"),
-            found.network_calls.at[target].set(lanes.calls, mode="drop"),
+            fresh=lanes.fresh & ~busy,
+            depth=jnp.where(anew, 0, lanes.depth - back.astype(jnp.int32)),
+            spent=jnp.where(anew, 0, lanes.spent),
         )
+        changed = back | filled | anew
+        lanes = lanes.at(state, changed).looking(changed.astype(jnp.int32))
+        idle = lanes.state._replace(dead=lanes.state.dead | ~busy, solved=lanes.state.solved & busy)
+        return lanes._replace(known=lanes.known._replace(state=idle))
 
-    def _nodes(self, puzzle: Array) -> Array:
-        """The packed candidates of puzzles int32[K]; of idle lanes any."""
-        return self.roots.nodes.at[:, puzzle].get(mode="clip").T
-
-    def _begin(self, puzzle: Array, attempt: Array, anew: Array) -> Array:
+    def _begin(self, lanes: Lanes, anew: Array) -> Array:
         """The packed candidates that attempts begin with, those after the first under a random symmetry."""
-        nodes = self._nodes(puzzle)
         if not self.config.restarts:
-            return nodes
+            return lanes.origin
 
         def turned() -> Array:
-            cubes = env.cubes(nodes, self.board).reshape(-1, *(self.board.side,) * 3)
-            seen = symmetry.apply_candidates(self._seen_as(puzzle, attempt), cubes)
-            return env.packed(seen.reshape(len(puzzle), self.board.side, -1), self.board)
+            cubes = env.cubes(lanes.origin, self.board).reshape(-1, *(self.board.side,) * 3)
+            seen = symmetry.apply_candidates(self.seen_as(lanes), cubes)
+            return env.packed(seen.reshape(len(lanes.puzzle), self.board.side, -1), self.board)
 
-        return lax.cond((anew & (attempt > 0)).any(), turned, lambda: nodes)
+        return lax.cond((anew & (lanes.attempt > 0)).any(), turned, lambda: lanes.origin)
 
-    def _seen_as(self, puzzle: Array, attempt: Array) -> symmetry.Symmetry:
+    def seen_as(self, lanes: Lanes) -> symmetry.Symmetry:
         """The symmetries under which attempts see their puzzles; the first sees it as it is."""
 
         def drawn(puzzle: Array, attempt: Array) -> symmetry.Symmetry:
             return symmetry.sample(jax.random.fold_in(jax.random.fold_in(self.key, puzzle), attempt), self.board)
 
-        plain = symmetry.identity(self.board, puzzle.shape)
-        return env.where(attempt > 0, jax.vmap(drawn)(puzzle, attempt), plain)
+        plain = symmetry.identity(self.board, lanes.puzzle.shape)
+        return env.where(lanes.attempt > 0, jax.vmap(drawn)(lanes.puzzle, lanes.attempt), plain)
 
 
 def _look(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:

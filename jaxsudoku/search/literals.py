@@ -14,13 +14,13 @@ from jaxsudoku.planes import pack_lanes, planes_to_cubes, unpack_lanes
 from .evaluation import asked, named
 
 
-def by_network(network: Network, cell: str, together: int = 0) -> Branch:
+def by_network(network: Network, cell: str, together: int | None = None) -> Branch:
     """Branches on the digit that a network finds likeliest, in the cell that ``evaluation.named`` names.
 
     Args:
       network: a network of the board.
-      cell: one of ``config.CELLS``.
-      together: nodes that the network looks at together, of those that branch; 0 for all, whether they do or not.
+      cell: one of ``config.Cell``.
+      together: nodes that the network looks at together, of those that branch; None for all, whether they do or not.
     """
 
     def branch(board: Board, planes: Array, branching: Array) -> Array:

@@ -177,7 +177,7 @@ class _Solutions(TakesPuzzles):
 
     lanes: int = exact.CPU_LANES
 
-    def fit(self, board: Board, platform: str) -> _Solutions:
+    def resolve(self, board: Board, platform: str) -> _Solutions:
         return dataclasses.replace(self, lanes=exact.fitting_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:

@@ -1,15 +1,11 @@
-"""Solvers that ask a network and never go back: the surest cell after the other, or all open cells at once.
+"""Decoding with a network, without backtracking: the surest cell after the other, or all open cells at once.
 
-The rules run on planes for the whole batch first, and puzzles that they solve cost no call of the network. The others
-queue up for a block of lanes, all of which the network looks at in every step; a lane whose puzzle has come to its end
-takes the next one at once. Behind the end of the queue, when few lanes are at work, it looks at these alone, so that
-the puzzles that take longest don't cost what all of them did. What a lane does depends on its puzzle and on that
-puzzle's own key alone, so results are the same whatever the number of lanes, up to the rounding of the network's sums.
+A decoder is a ``queue.Method``: the network evaluates all lanes in every step. A puzzle is done when it is solved, or
+contradictory with no attempt left. Results are the same for any number of lanes, up to the rounding of the network's
+sums.
 
-A network that works by iterations thinks on about a position in which nothing is sure enough: what it has come to so
-far stays with the lane, and the lanes that are sure go on to their next positions meanwhile.
-
-A puzzle has come to its end when it is solved, or when a contradiction was reached and no attempt is left.
+A network that works by iterations continues on a position in which nothing is sure enough: its features stay with the
+lane, and the other lanes go on to their next positions meanwhile.
 """
 
 from __future__ import annotations
@@ -31,15 +27,13 @@ from jaxsudoku.planes import (
     cubes_to_planes,
     fence,
     nodes_to_planes,
-    pack_lanes,
     planes_to_cubes,
-    planes_to_grids,
+    planes_to_nodes,
     unpack_lanes,
-    where,
 )
-from jaxsudoku.propagation import RULES, settle
-from jaxsudoku.roots import make_roots
-from jaxsudoku.settings import NARROWER, Config, at_least, fitting_lanes, one_of, whole_words
+from jaxsudoku.propagation import settle
+from jaxsudoku.queue import Answer, Method, Start, gather_first, placed, run, select_first
+from jaxsudoku.settings import Config, Natural, NonNegative, Positive, Rules, Share, Words, fitting_lanes
 from jaxsudoku.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -70,23 +64,26 @@ class IterativeConfig(Config):
       temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
       votes: random symmetries of the board whose probabilities are averaged; with 1 the first attempt sees the board
         as it is. An equivariant network gains nothing by it.
-      lanes: positions that the network looks at together, a multiple of 32; 0 suits the machine.
+      lanes: positions that the network looks at together, a multiple of 32; None suits the machine.
     """
 
-    rules: str = "locked"
+    rules: Rules = "locked"
     sure: float = 1.0
-    confident: float = 0.99
-    patience: int = 4
-    restarts: int = 0
-    temperature: float = 0.2
-    votes: int = 1
-    lanes: int = 0
+    confident: Share = 0.99
+    patience: Positive = 4
+    restarts: Natural = 0
+    temperature: NonNegative = 0.2
+    votes: Positive = 1
+    lanes: Words | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check(self)
         if not 0.5 < self.sure <= 1:
             raise ValueError(f"sure must be above 0.5 and at most 1, not {self.sure}")
+
+    def resolve(self, board: Board, platform: str) -> IterativeConfig:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,33 +101,20 @@ class OneShotConfig(Config):
       temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
       votes: random symmetries of the board whose probabilities are averaged; with 1 the first attempt sees the board
         as it is. An equivariant network gains nothing by it.
-      lanes: positions that the network looks at together, a multiple of 32; 0 suits the machine.
+      lanes: positions that the network looks at together, a multiple of 32; None suits the machine.
     """
 
-    rules: str = "none"
-    confident: float = 0.99
-    patience: int = 1
-    restarts: int = 0
-    temperature: float = 0.2
-    votes: int = 1
-    lanes: int = 0
+    rules: Rules = "none"
+    confident: Share = 0.99
+    patience: Positive = 1
+    restarts: Natural = 0
+    temperature: NonNegative = 0.2
+    votes: Positive = 1
+    lanes: Words | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check(self)
-
-
-def _check(config: IterativeConfig | OneShotConfig) -> None:
-    one_of(config, "rules", RULES)
-    at_least(config, patience=1, restarts=0, votes=1, temperature=0)
-    whole_words(config)
-    if not 0 <= config.confident <= 1:
-        raise ValueError(f"confident must be at least 0 and at most 1, not {config.confident}")
-
-
-def fit(config: IterativeConfig | OneShotConfig, board: Board, platform: str) -> IterativeConfig | OneShotConfig:
-    """The settings with lanes that suit a machine, fewer on a wider board."""
-    return dataclasses.replace(config, lanes=config.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES))
+    def resolve(self, board: Board, platform: str) -> OneShotConfig:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, _ACCELERATOR_LANES))
 
 
 # ---------------------------------------------------------------------- solvers
@@ -152,12 +136,16 @@ def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig,
       A ``Solution``: SOLVED, UNSOLVED or INVALID. ``iterations`` int32[N] are the cells that were filled in by the
       network, in all attempts, and 1 where none was needed; ``network_calls`` int32[N].
     """
-    return _fill(board, puzzles, key, config, network, functools.partial(_surest, sure=config.sure), config.rules)
+    return _decode(board, puzzles, key, config, network, _surest_of(config), config.rules)
 
 
 def one_shot(board: Board, puzzles: Array, key: Array, config: OneShotConfig, network: Network, /) -> Solution:
     """Fills all open cells at once, each with its likeliest digit; arguments and results as of ``iterative``."""
-    return _fill(board, puzzles, key, config, network, _likeliest, "none")
+    return _decode(board, puzzles, key, config, network, _likeliest, "none")
+
+
+def _surest_of(config: IterativeConfig) -> Choose:
+    return functools.partial(_surest, sure=config.sure)
 
 
 def _surest(candidates: Array, probabilities: Array, scores: Array, *, sure: float) -> Array:
@@ -175,32 +163,38 @@ def _likeliest(candidates: Array, probabilities: Array, scores: Array) -> Array:
     return jax.nn.one_hot(jnp.argmax(scores, axis=1), candidates.shape[1], axis=1, dtype=bool) & candidates
 
 
-# ---------------------------------------------------------------------- the loop
+# ---------------------------------------------------------------------- the method
 
 
 class _Lanes(NamedTuple):
-    """K lanes at work.
+    """K puzzles.
 
     Attributes:
-      planes: uint32[side, side, side, K / 32], the candidates.
-      puzzle: int32[K], whose they are; N for an idle lane.
-      attempt: int32[K], how often the puzzle was begun anew.
-      passes: int32[K], how often the network looked at the puzzle's positions, in all attempts.
+      puzzle: int32[K], their indices in the batch.
+      root: uint32[K, words], the packed candidates that attempts begin with.
+      nodes: uint32[K, words], those that are left.
+      attempt: int32[K], attempts before this one.
+      calls: int32[K], calls of the network, in all attempts.
       filled: int32[K], cells filled in, in all attempts.
-      looks: int32[K], how often the network looked at the position as it is.
-      carried: what it came to by that, as ``Forward.think`` carries it on, for each vote.
+      looks: int32[K], calls of the network for the position as it is.
+      carried: what the network carries over from these for each vote, as ``Forward.think`` has it: [votes, ..., K, :].
+      solved: bool[K].
+      done: bool[K].
     """
 
-    planes: Array
     puzzle: Array
+    root: Array
+    nodes: Array
     attempt: Array
-    passes: Array
+    calls: Array
     filled: Array
     looks: Array
     carried: Any
+    solved: Array
+    done: Array
 
 
-def _fill(
+def _decode(
     board: Board,
     puzzles: Array,
     key: Array,
@@ -209,71 +203,76 @@ def _fill(
     choose: Choose,
     rules: str,
 ) -> Solution:
-    """Fills what is chosen and applies rules, until every puzzle has come to its end."""
-    size = puzzles.shape[0]
-    if not size:
-        nothing = jnp.zeros(0, jnp.int32)
-        return Solution(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
-    most = size + -size % GROUP  # further lanes would be idle from the beginning
-    width = min(fit(config, board, "cpu").lanes, most)
-    roots = make_roots(board, puzzles, config.rules, width)
+    """Fills what is chosen and applies rules, until every puzzle is done."""
+    lanes = config.lanes or GROUP
+    method = _method(board, key, config, network, choose, rules)
+    found = run(method, board, puzzles, key, rules=config.rules, lanes=lanes)
+    # a decoder proves nothing, so what the rules refute is left as well
+    refuted = found.status == Status.UNSATISFIABLE
+    return found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
 
-    def begin(puzzle: Array) -> Array:
-        return nodes_to_planes(roots.nodes.at[:, puzzle].get(mode="clip"), board)
 
-    def choice(lanes: _Lanes, cubes: Array) -> tuple[Array, Any]:
-        """What to fill in of the candidates ``cubes``, and what the network carries on, as ``_choice`` has it."""
+def _method(
+    board: Board,
+    key: Array,
+    config: IterativeConfig | OneShotConfig,
+    network: Network,
+    choose: Choose,
+    rules: str,
+) -> Method[_Lanes]:
+    def init(start: Start) -> _Lanes:
+        none, no = jnp.zeros(len(start.puzzle), jnp.int32), jnp.zeros(len(start.puzzle), bool)
+        unseen = network.apply.start(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
+        carried = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
+        nodes = start.nodes.T
+        return _Lanes(start.puzzle, nodes, nodes, none, none, none, none, carried, no, no)
+
+    def step(lanes: _Lanes) -> _Lanes:
+        cubes = planes_to_cubes(_planes(board, lanes.nodes), board)
+        width = len(lanes.puzzle)
         # the same for all looks at a position
         keys = jax.vmap(lambda puzzle, filled: jax.random.fold_in(jax.random.fold_in(key, puzzle), filled))(
             lanes.puzzle, lanes.filled
         )
-        seen = _Seen(cubes, keys, lanes.attempt > 0, lanes.looks)
-        look = functools.partial(_choice, board, config, network, choose)
-        return _where_at_work(lanes.puzzle < size, min(size, -(-width // NARROWER)), look, seen, lanes.carried)
-
-    def step(state: tuple[_Lanes, Array, Solution]) -> tuple[_Lanes, Array, Solution]:
-        lanes, taken, found = state
-        cubes = planes_to_cubes(lanes.planes, board)
-        chosen, carried = choice(lanes, cubes)
-        kept = cubes & (chosen | ~chosen.any(axis=1, keepdims=True))
+        seen = _Seen(cubes[:width], keys, lanes.attempt > 0, lanes.looks)
+        chosen, carried = _choice(board, config, network, choose, seen, lanes.carried)
+        padded = jnp.pad(chosen, ((0, len(cubes) - width), (0, 0), (0, 0)))
+        kept = cubes & (padded | ~padded.any(axis=1, keepdims=True))
         planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
-        dead, solved = unpack_lanes(dead), unpack_lanes(solved)
-        filled = lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32)
-        passes = lanes.passes + 1
-
-        ended = solved | (dead & (lanes.attempt == config.restarts))
-        target = jnp.where(ended, lanes.puzzle, size)
-        assert found.network_calls is not None
-        found = Solution(
-            found.grids.at[target].set(jnp.where(solved[:, None], planes_to_grids(planes, board), 0), mode="drop"),
-            found.status.at[target].set(solved.astype(jnp.int8) * jnp.int8(Status.SOLVED), mode="drop"),
-            found.iterations.at[target].set(filled, mode="drop"),
-            found.network_calls.at[target].set(passes * config.votes, mode="drop"),
+        dead, solved = unpack_lanes(dead)[:width], unpack_lanes(solved)[:width]
+        again = dead & (lanes.attempt < config.restarts)
+        nodes = planes_to_nodes(planes, board).T[:width]
+        return lanes._replace(
+            nodes=jnp.where(again[:, None], lanes.root, nodes) if config.restarts else nodes,
+            attempt=lanes.attempt + again,
+            calls=lanes.calls + config.votes,
+            filled=lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32),
+            looks=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1),
+            carried=carried,
+            solved=solved,
+            done=solved | (dead & ~again),
         )
 
-        turn = jnp.cumsum(ended, dtype=jnp.int32)
-        following = roots.waiting.at[taken + turn - 1].get(mode="fill", fill_value=size)
-        puzzle = jnp.where(ended, following, lanes.puzzle)
-        planes = where(pack_lanes(ended | dead), begin(puzzle), planes)
-        attempt = jnp.where(ended, 0, lanes.attempt + dead)
-        passes, filled = jnp.where(ended, 0, passes), jnp.where(ended, 0, filled)
-        looks = jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1)
-        after = _Lanes(planes, puzzle, attempt, passes, filled, looks, carried)
-        return after, taken + turn[-1], found
+    def postprocess(lanes: _Lanes) -> Answer:
+        grids = placed(lanes.nodes.T, board)
+        refuted = jnp.zeros_like(lanes.solved)
+        return Answer(grids, lanes.solved, refuted, lanes.filled, {"network_calls": lanes.calls})
 
-    first = roots.waiting.at[jnp.arange(width)].get(mode="fill", fill_value=size)
-    none = jnp.zeros(width, jnp.int32)
-    unseen = network.apply.start(network.params, jnp.zeros((width, board.side, board.cells), bool))
-    carried = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
-    looked_at = (roots.status != Status.INVALID).astype(jnp.int32)
-    # it proves nothing, and what the rules refute is left
-    status = jnp.where(roots.status == Status.UNSATISFIABLE, jnp.int8(Status.UNSOLVED), roots.status)
-    start = (
-        _Lanes(begin(first), first, none, none, none, none, carried),
-        jnp.int32(width),
-        Solution(roots.grids, status, looked_at, jnp.zeros(size, jnp.int32)),
-    )
-    return lax.while_loop(lambda state: (state[0].puzzle < size).any(), step, start)[2]
+    def select(chosen: Array, one: _Lanes, other: _Lanes) -> _Lanes:
+        # what is carried over counts for nothing at the first look at a position
+        selected = select_first(chosen, one._replace(carried=None), other._replace(carried=None))
+        return selected._replace(carried=other.carried)
+
+    def gather(places: Array, lanes: _Lanes) -> _Lanes:
+        carried = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carried)
+        return gather_first(places, lanes._replace(carried=None))._replace(carried=carried)
+
+    return Method(init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select, gather=gather)
+
+
+def _planes(board: Board, nodes: Array) -> Array:
+    """Nodes uint32[K, words] as planes, with idle lanes up to a whole word."""
+    return nodes_to_planes(jnp.pad(nodes.T, ((0, 0), (0, -len(nodes) % GROUP))), board)
 
 
 class _Seen(NamedTuple):
@@ -290,25 +289,6 @@ class _Seen(NamedTuple):
     keys: Array
     again: Array
     looks: Array
-
-
-def _where_at_work(
-    busy: Array, few: int, look: Callable[[_Seen, Any], tuple[Array, Any]], seen: _Seen, carried: Any
-) -> tuple[Array, Any]:
-    """What ``_choice`` makes of the lanes that are at work, bool[K], in little time where they are but few."""
-
-    def at_few() -> tuple[Array, Any]:
-        (places,) = jnp.nonzero(busy, size=few, fill_value=len(busy))
-        there = jnp.minimum(places, len(busy) - 1)
-        chosen, after = look(
-            jax.tree.map(lambda leaf: leaf[there], seen), jax.tree.map(lambda leaf: leaf[..., there, :], carried)
-        )
-        return (
-            jnp.zeros_like(seen.cubes).at[places].set(chosen, mode="drop"),
-            jax.tree.map(lambda leaf, new: leaf.at[..., places, :].set(new, mode="drop"), carried, after),
-        )
-
-    return lax.cond(busy.sum() <= few, at_few, lambda: look(seen, carried))
 
 
 def _choice(
