@@ -18,7 +18,7 @@ import report
 import sets
 import textbook
 
-from jaxsudoku.population.swarms import ALGORITHMS
+from jaxsudoku.solvers.population.evosax import ALGORITHMS
 
 #: What is asked, (solver, options). A climb with steps sideways looks at about 25,000 grids if no rules came first.
 METHODS = [

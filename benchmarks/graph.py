@@ -48,7 +48,7 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
 
     import jaxsudoku as js
     from jaxsudoku import env
-    from jaxsudoku.search import graph
+    from jaxsudoku.solvers.tree import graph
 
     evaluate = graph.by_placements(board, config, network)
 
@@ -123,7 +123,7 @@ def main() -> int:
     import jax
 
     import jaxsudoku as js
-    from jaxsudoku.search import McgsConfig
+    from jaxsudoku.solvers.tree import McgsConfig
 
     about = machine.describe(machine.keep_to_cores("all"), ["flax"])
     print("\n".join(machine.lines(about)))

@@ -128,8 +128,8 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
 
     import jaxsudoku as js
     from jaxsudoku import env, solvers
-    from jaxsudoku.mixing import mix
-    from jaxsudoku.search import evaluation, policies
+    from jaxsudoku.random import mix
+    from jaxsudoku.solvers.tree import evaluators, policies
 
     board = js.Board.classic()
     config = solvers.make_config(solvers.get(name), **options)
@@ -142,11 +142,11 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
         nodes = state.nodes ^ mix(state.nodes[:, :1] + action[:, None].astype(jnp.uint32))
         return state._replace(nodes=nodes)
 
-    def evaluate(params: Any, state: Any, seed: Any) -> evaluation.Evaluation:
+    def evaluate(params: Any, state: Any, seed: Any) -> evaluators.Evaluation:
         del params, seed
         drawn = mix(state.nodes[:, : board.side]).astype(jnp.float32) * jnp.float32(2**-32)
         one = jnp.ones(batch, jnp.int32)
-        return evaluation.Evaluation(state, drawn, drawn[:, 0], None, state.solved, one, one)
+        return evaluators.Evaluation(state, drawn, drawn[:, 0], None, state.solved, one, one)
 
     think = getattr(policies, name)(board, config, evaluate)
     policy = {

@@ -203,7 +203,8 @@ def _resident(
     import jax
 
     import jaxsudoku as js
-    from jaxsudoku import driver, solvers
+    from jaxsudoku import solvers
+    from jaxsudoku.solvers import driver
 
     if limit:
         kernel = driver.count_kernel(limit, **options)

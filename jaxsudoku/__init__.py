@@ -22,14 +22,12 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import networks as networks
     from jaxsudoku import planes as planes
     from jaxsudoku import rating as rating
-    from jaxsudoku import search as search
     from jaxsudoku import shipped as shipped
     from jaxsudoku import solvers as solvers
     from jaxsudoku import symmetry as symmetry
     from jaxsudoku.batches import compiler_options
     from jaxsudoku.board import Board
     from jaxsudoku.drawing import draw
-    from jaxsudoku.driver import count_solutions, solve
     from jaxsudoku.evaluation import evaluate
     from jaxsudoku.generation import GenerationError, Puzzles, generate
     from jaxsudoku.grid import conflicts, is_solved, is_valid
@@ -41,6 +39,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku.shipped import load
     from jaxsudoku.solution import Solution, Status
     from jaxsudoku.solvers import SOLVERS
+    from jaxsudoku.solvers.driver import count_solutions, solve
 
 _HOME = {
     "Board": "board",
@@ -51,7 +50,7 @@ _HOME = {
     "Status": "solution",
     "compiler_options": "batches",
     "conflicts": "grid",
-    "count_solutions": "driver",
+    "count_solutions": "solvers.driver",
     "draw": "drawing",
     "evaluate": "evaluation",
     "generate": "generation",
@@ -67,7 +66,7 @@ _HOME = {
     "rate": "rating",
     "read_puzzles": "io",
     "save_network": "networks",
-    "solve": "driver",
+    "solve": "solvers.driver",
     "weakest_rules": "rating",
 }
 
@@ -84,7 +83,6 @@ _MODULES = (
     "networks",
     "planes",
     "rating",
-    "search",
     "shipped",
     "solvers",
     "symmetry",

@@ -23,10 +23,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import cache, shipped
 from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.config import whole_number
 from jaxsudoku.io import parse
-from jaxsudoku.keys import as_key
-from jaxsudoku.progress import Report
-from jaxsudoku.settings import whole_number
+from jaxsudoku.random import as_key
+from jaxsudoku.terminal.progress import Report
 
 #: Bytes that a batch may take on a device by default.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}

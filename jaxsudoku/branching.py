@@ -9,8 +9,8 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.mixing import APART, mix
 from jaxsudoku.planes import GROUP, any_of, count_planes, fence, first_of, pack_lanes, slices, where, words_to_planes
+from jaxsudoku.random import APART, mix
 
 #: Names the literal to branch on: (board, planes uint32[side, side, side, W], the lanes that branch uint32[W]) to
 #: uint32[3 side, W], its digit, row and column one-hot; in every lane that branches a candidate of an open cell.

@@ -31,7 +31,7 @@ from jax import Array, lax
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.branching import Branch, choose, random_planes
-from jaxsudoku.mixing import APART, mix
+from jaxsudoku.config import CPU_LANES, MOST_ROUNDS, SEARCH_RULES, whole_number
 from jaxsudoku.planes import (
     GROUP,
     any_of,
@@ -47,12 +47,9 @@ from jaxsudoku.planes import (
     words_to_planes,
 )
 from jaxsudoku.propagation import duplicated_givens, outcome, sweep
-from jaxsudoku.settings import MOST_ROUNDS, SEARCH_RULES, whole_number
+from jaxsudoku.random import APART, mix
 from jaxsudoku.sharding import by_shards, vary_as
 from jaxsudoku.solution import Status
-
-#: Nodes in a step of boards below 12x12 on a CPU: few enough to stay in its cache.
-CPU_LANES = 2048
 
 
 class Search(NamedTuple):
@@ -69,17 +66,6 @@ class Search(NamedTuple):
     status: Array
     counts: Array
     iterations: Array
-
-
-def fitting_lanes(board: Board, platform: str) -> int:
-    """Nodes in a step that suit a machine: on a CPU few enough for its cache, on an accelerator enough to fill it.
-
-    Wider boards take few lanes on a CPU, so that a lone puzzle's descent stays narrow.
-    """
-    if platform == "cpu":
-        return CPU_LANES if board.side < 12 else 128
-    most = (1 << 28) // (4 * board.words)
-    return max(1 << min(most.bit_length() - 1, 18), CPU_LANES)
 
 
 jax.export.register_namedtuple_serialization(Search, serialized_name="jaxsudoku.exact.Search")

@@ -20,8 +20,8 @@ from jax import Array, lax
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, House, board_of_planes
+from jaxsudoku.config import RULES
 from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
-from jaxsudoku.settings import RULES
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.suggestions import did_you_mean
 

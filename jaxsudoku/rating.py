@@ -23,12 +23,12 @@ from jaxsudoku import exact
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.mixing import APART, mix
+from jaxsudoku.config import node_lanes, whole_number
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
-from jaxsudoku.progress import Report, reports
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
-from jaxsudoku.settings import whole_number
+from jaxsudoku.random import APART, mix
 from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.terminal.progress import Report, reports
 
 #: Searches of a puzzle whose branch nodes are averaged.
 SEARCHES = 8
@@ -217,7 +217,7 @@ class _RatingKernel(TakesPuzzles):
     lanes: int = exact.CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _RatingKernel:
-        return dataclasses.replace(self, lanes=exact.fitting_lanes(board, platform))
+        return dataclasses.replace(self, lanes=node_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
         seed = jax.random.bits(key, (2,), jnp.uint32)
@@ -229,7 +229,7 @@ class _RulesKernel(TakesPuzzles):
     lanes: int = exact.CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _RulesKernel:
-        return _RulesKernel(exact.fitting_lanes(board, platform))
+        return _RulesKernel(node_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
         weakest = jnp.full(puzzles.shape[0], len(RULES), jnp.int8)

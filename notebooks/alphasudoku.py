@@ -36,8 +36,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jaxsudoku as js
-from jaxsudoku import env, search
-from jaxsudoku.search import evaluation, policies
+from jaxsudoku import env
+from jaxsudoku.solvers import tree
+from jaxsudoku.solvers.tree import evaluators, policies
 
 #: A small setting for a machine that only checks that all of it runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
@@ -100,8 +101,8 @@ plt.show()
 # ones are crossed out, and a solution is a star.
 
 # %%
-config = search.GumbelConfig(simulations=8 if SMALL else 24, rules=rules)
-evaluate = evaluation.by_network(board, config, network)
+config = tree.GumbelConfig(simulations=8 if SMALL else 24, rules=rules)
+evaluate = evaluators.by_network(board, config, network)
 think = policies.gumbel(board, config, evaluate)
 
 

@@ -36,8 +36,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jaxsudoku as js
-from jaxsudoku.population import EvolutionConfig, hive
-from jaxsudoku.queue import Start
+from jaxsudoku.solvers.population import EvolutionConfig, evolution
+from jaxsudoku.solvers.queue import Start
 
 #: A small setting for a machine that only checks that all of it runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
@@ -56,7 +56,7 @@ puzzles = np.asarray(js.load("4x4" if SMALL else "9x9-medium"))[: 8 if SMALL els
 
 # %%
 config = EvolutionConfig(organisms=20 if SMALL else 200)
-method = hive.method(board, config)
+method = evolution.method(board, config)
 start = Start(jnp.asarray(puzzles[:1]), None, jnp.ones(1, jnp.uint32), None)
 
 

@@ -26,7 +26,7 @@
 # 3. what is left to search for when candidates are eliminated first,
 # 4. where hill climbing over full grids gets stuck.
 #
-# [docs/classic.md](../docs/classic.md) has the answers on the course work's own puzzles.
+# [docs/textbook.md](../docs/textbook.md) has the answers on the course work's own puzzles.
 
 # %%
 import os

@@ -13,24 +13,25 @@ import reference
 from flax import nnx
 
 import jaxsudoku as js
-from jaxsudoku import compiler_options, networks, search, solvers
+from jaxsudoku import compiler_options, networks, solvers
 from jaxsudoku.evaluation import forward
 from jaxsudoku.networks import ABSENT, Forward, Network, NetworkModule, Outputs, weights
 from jaxsudoku.networks.base import LARGEST, finite_outputs, masked_logits
-from jaxsudoku.search import policies
 from jaxsudoku.solution import Status
+from jaxsudoku.solvers import tree
+from jaxsudoku.solvers.tree import policies
 
 FOUR = reference.SMALL["4x4"]
 LARGE = float(np.finfo(np.float32).max)
 
 #: Every guided solver, with settings under which the network is needed on a 4x4 board.
 SETTINGS = {
-    "guided-exact": {"rules": "naked", "rounds": 1, "together": 1},
+    "guided-exact": {"rules": "naked", "rounds": 1, "chunk": 1},
     "iterative": {"rules": "none", "restarts": 1},
     "one-shot": {"rules": "none", "restarts": 1},
-    "gumbel": {"rules": "none", "simulations": 4, "together": 1},
-    "alphasudoku": {"rules": "none", "simulations": 4, "together": 1, "temperature": 1.0},
-    "mcgs": {"rules": "naked", "simulations": 8, "together": 1},
+    "gumbel": {"rules": "none", "simulations": 4, "chunk": 1},
+    "alphasudoku": {"rules": "none", "simulations": 4, "chunk": 1, "temperature": 1.0},
+    "mcgs": {"rules": "naked", "simulations": 8, "chunk": 1},
 }
 
 
@@ -167,7 +168,7 @@ def test_present_candidates_are_never_taken_for_absent():
 
 
 def test_noise_of_any_temperature_refutes_nothing():
-    config = search.AlphaSudokuConfig(temperature=1e30)
+    config = tree.AlphaSudokuConfig(temperature=1e30)
     noise = policies._noise(FOUR, config, jnp.arange(64, dtype=jnp.uint32))
     assert (jnp.abs(noise) <= LARGEST).all()
 

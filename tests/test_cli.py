@@ -21,13 +21,14 @@ import reference
 import jaxsudoku
 from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
-from jaxsudoku.cli import fields, flags, main, stop
+from jaxsudoku.cli import fields, flags, main
 from jaxsudoku.cli.clash import clashing, describe_clash
-from jaxsudoku.cli.failure import UsageError
 from jaxsudoku.cli.history import HistoryWriter
 from jaxsudoku.cli.report import QUOTED
 from jaxsudoku.locks import OutputLock
-from jaxsudoku.progress import Screen
+from jaxsudoku.terminal import stop
+from jaxsudoku.terminal.failure import UsageError
+from jaxsudoku.terminal.progress import Screen
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -20,9 +20,9 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import batches, datasets
 from jaxsudoku.cli import main
-from jaxsudoku.cli.stop import Stop, resumable
 from jaxsudoku.generation import Generator
 from jaxsudoku.io import TableWriter
+from jaxsudoku.terminal.stop import Stop, resumable
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -13,11 +13,12 @@ import reference
 from flax import nnx
 
 import jaxsudoku as js
-from jaxsudoku import batches, decoding, networks, solvers
+from jaxsudoku import batches, networks, solvers
 from jaxsudoku.networks import Architecture, Forward, Network, NetworkModule, Outputs
-from jaxsudoku.queue import Start
-from jaxsudoku.roots import make_roots
 from jaxsudoku.solution import Status
+from jaxsudoku.solvers import decoding
+from jaxsudoku.solvers.queue import Start
+from jaxsudoku.solvers.roots import make_roots
 
 FOUR = reference.SMALL["4x4"]
 SIZE = 96

@@ -13,9 +13,10 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import driver, solvers
+from jaxsudoku import solvers
 from jaxsudoku.batches import _BATCH_BYTES, Engine, default_batch_size
 from jaxsudoku.solution import Status
+from jaxsudoku.solvers import driver
 
 FOUR = reference.SMALL["4x4"]
 
@@ -353,7 +354,7 @@ def test_the_judge_has_the_last_word(monkeypatch):
         status = jax.numpy.full(size, Status.SOLVED, jax.numpy.int8)
         return js.Solution(grids, status, jax.numpy.zeros(size, jax.numpy.int32), {})
 
-    oracle = dataclasses.replace(solvers.get("exact"), name="oracle", run=claim, complete=False)
+    oracle = dataclasses.replace(solvers.get("exact"), name="oracle", function=claim, complete=False)
     monkeypatch.setitem(solvers.SOLVERS, "oracle", oracle)
     solution = js.solve(reference.unique(FOUR, 5), solver="oracle", batch_size=8)
     assert (solution.status == Status.UNSOLVED).all()

@@ -16,13 +16,14 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import driver, networks
+from jaxsudoku import networks
 from jaxsudoku.board import Board
 from jaxsudoku.cli import main
 from jaxsudoku.evaluation import Report, calibration, evaluate, forward, groups, plot, run
 from jaxsudoku.io import grid_column
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.solution import Solution, Status
+from jaxsudoku.solvers import driver
 
 pytestmark = pytest.mark.usefixtures("cache")
 

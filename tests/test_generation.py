@@ -12,8 +12,9 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import generation, reduction
+from jaxsudoku import generation
 from jaxsudoku.board import Board
+from jaxsudoku.generation import reduction
 
 FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
 NINE = Board.classic()

@@ -11,7 +11,7 @@ import reference
 
 from jaxsudoku import compiler_options, env
 from jaxsudoku.networks import make_network
-from jaxsudoku.search import McgsConfig, graph
+from jaxsudoku.solvers.tree import McgsConfig, graph
 
 FOUR = reference.SMALL["4x4"]
 LANES = 32

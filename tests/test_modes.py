@@ -22,7 +22,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import exact, solvers
-from jaxsudoku.keys import as_key
+from jaxsudoku.random import as_key
 
 FOUR = reference.SMALL["4x4"]
 PUZZLES = reference.batch(FOUR, 12)

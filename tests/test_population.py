@@ -14,13 +14,14 @@ import reference
 from scipy import stats
 
 import jaxsudoku as js
-from jaxsudoku import population, solvers
+from jaxsudoku import solvers
 from jaxsudoku.batches import Engine
-from jaxsudoku.driver import solve_kernel
-from jaxsudoku.population import boxes, chains, hive
-from jaxsudoku.population.random_keys import decoded
-from jaxsudoku.queue import Start
 from jaxsudoku.solution import Status
+from jaxsudoku.solvers import population
+from jaxsudoku.solvers.driver import solve_kernel
+from jaxsudoku.solvers.population import annealing, boxes, evolution
+from jaxsudoku.solvers.population.random_keys import decoded
+from jaxsudoku.solvers.queue import Start
 
 FOUR = reference.SMALL["4x4"]
 SIX = reference.SMALL["2x3"]
@@ -80,7 +81,7 @@ def test_the_rise_of_every_swap(board):
     number = jnp.broadcast_to(jnp.arange(len(table)), (len(grids), len(table)))
     many = jnp.broadcast_to(grids[:, None], (*number.shape, board.cells))
     digits = jnp.take_along_axis(many, jnp.asarray(table)[number], axis=2)
-    rises = np.asarray(hive._rise(board, many, number, digits))
+    rises = np.asarray(evolution._rise(board, many, number, digits))
     for grid, rise in zip(grids, rises, strict=True):
         for pair, expected in zip(table, rise, strict=True):
             swapped = grid.copy()
@@ -100,7 +101,7 @@ def grids_of(board, planes):
 
 @functools.cache
 def annealing_step(board, config):
-    method = chains.method(board, config)
+    method = annealing.method(board, config)
     return method, jax.jit(method.init), jax.jit(method.step, compiler_options=js.compiler_options())
 
 
@@ -120,7 +121,7 @@ def test_sweeps_keep_their_books(board, options):
         grids = grids_of(board, state.planes)
         given = np.repeat(np.asarray(first.grids), config.chains // 32, axis=0)
         assert all(is_organism(board, grid, puzzle) for lane in grids for grid, puzzle in zip(lane, given, strict=True))
-        np.testing.assert_array_equal(state.counts[:-1], chains._counted(board, state.planes)[:-1])
+        np.testing.assert_array_equal(state.counts[:-1], annealing._counted(board, state.planes)[:-1])
         errors = [[wrong(board, grid) for grid in lane] for lane in grids]
         np.testing.assert_array_equal(state.cost, errors)
         seen.append(grids)
@@ -136,13 +137,13 @@ def test_sweeps_keep_their_books(board, options):
 def test_a_rise_is_kept_with_its_probability():
     temperature, words = 0.7, 4096
     config = population.AnnealingConfig(temperatures=1, coldest=temperature, hottest=1.0)
-    limits = jnp.broadcast_to(chains._thresholds(config)[0][..., None], (chains._RISES, chains._DIGITS, words))
-    bits = np.random.default_rng(0).integers(2**32, size=(chains._DIGITS, words), dtype=np.uint32)
+    limits = jnp.broadcast_to(annealing._thresholds(config)[0][..., None], (annealing._RISES, annealing._DIGITS, words))
+    bits = np.random.default_rng(0).integers(2**32, size=(annealing._DIGITS, words), dtype=np.uint32)
     every, none = jnp.full(words, 0xFFFFFFFF, jnp.uint32), jnp.zeros(words, jnp.uint32)
     for lost in range(5):
         for won in range(3):
             planes = [every] * lost + [none] * (4 - lost), [every] * won + [none] * (4 - won)
-            kept = np.bitwise_count(np.asarray(chains._kept(*planes, jnp.asarray(bits), limits))).sum()
+            kept = np.bitwise_count(np.asarray(annealing._kept(*planes, jnp.asarray(bits), limits))).sum()
             rise = lost - won
             chance = np.exp(-rise / temperature) if rise > 0 else 1
             if rise == 0:  # by one of three coins, or as a rise of 1 would be
@@ -162,13 +163,13 @@ def test_sweeps_do_not_go_in_circles():
 
 def test_no_swap_is_ruled_out():
     """However cold a chain is, the chances of a rise are above 0 and fall; beyond the last they stay."""
-    limits = chains._thresholds(population.AnnealingConfig(coldest=0.01, hottest=3.0))[0]
-    chances = (limits[:, :, None] >> np.arange(32) & 1) << np.arange(chains._DIGITS)[:, None]
+    limits = annealing._thresholds(population.AnnealingConfig(coldest=0.01, hottest=3.0))[0]
+    chances = (limits[:, :, None] >> np.arange(32) & 1) << np.arange(annealing._DIGITS)[:, None]
     assert (chances.sum(axis=1) > 0).all() and (np.diff(chances.sum(axis=1), axis=0) <= 0).all()
     every = jnp.full(8, 0xFFFFFFFF, jnp.uint32)
     wide = jnp.broadcast_to(jnp.asarray(limits)[..., None], (*limits.shape, 8))
-    low = jnp.full((chains._DIGITS, 8), 0xFFFFFFFF, jnp.uint32)  # the coin that is below any chance
-    assert (chains._kept([every] * 6, [~every] * 6, low, wide) == every).all()
+    low = jnp.full((annealing._DIGITS, 8), 0xFFFFFFFF, jnp.uint32)  # the coin that is below any chance
+    assert (annealing._kept([every] * 6, [~every] * 6, low, wide) == every).all()
 
 
 def test_neighbours_exchange_their_grids():
@@ -177,7 +178,7 @@ def test_neighbours_exchange_their_grids():
     cost[:, 0] = np.arange(32)[::-1]  # the colder the worse: all that may swap do
     cost[:, 1] = 100 * np.arange(32)  # the colder the better: none does
     for age in (0, 1):
-        mask = chains._exchanging(jnp.asarray(cost), inverse, jnp.full(2, age), jnp.arange(2, dtype=jnp.uint32), 8)
+        mask = annealing._exchanging(jnp.asarray(cost), inverse, jnp.full(2, age), jnp.arange(2, dtype=jnp.uint32), 8)
         expected = sum(1 << bit for bit in range(31) if bit % 2 == age and (bit + 1) % 8)
         assert mask.tolist() == [expected, 0]
         planes = np.random.default_rng(1).integers(2**32, size=(5, 2), dtype=np.uint32)
@@ -185,7 +186,7 @@ def test_neighbours_exchange_their_grids():
         for bit in range(31):
             if expected >> bit & 1:
                 bits[[bit, bit + 1]] = bits[[bit + 1, bit]]
-        moved = np.asarray(chains._moved(jnp.asarray(planes), mask))
+        moved = np.asarray(annealing._moved(jnp.asarray(planes), mask))
         np.testing.assert_array_equal(moved[:, 0] >> np.arange(32)[:, None] & 1, bits)
         np.testing.assert_array_equal(moved[:, 1], planes[:, 1])
 
@@ -195,7 +196,7 @@ def test_neighbours_exchange_their_grids():
 
 def test_a_hive_keeps_its_books():
     config = population.EvolutionConfig(organisms=20, lifetime=5, mistakes=0.2, epochs=40, restarts=1)
-    method = hive.method(SIX, config)
+    method = evolution.method(SIX, config)
     first = start(SIX)
     state, step = method.init(first), jax.jit(method.step, compiler_options=js.compiler_options())
     least = np.full(6, 99)
@@ -210,15 +211,15 @@ def test_a_hive_keeps_its_books():
         least = np.minimum(best, np.asarray(state.error).min(axis=1))
         np.testing.assert_array_equal(state.restart, epoch >= 39)
         np.testing.assert_array_equal(state.epoch, (epoch + 1) % 40)
-    assert (np.asarray(state.age).max(axis=1) < 5 + 2 * hive._ROUND).all()
+    assert (np.asarray(state.age).max(axis=1) < 5 + 2 * evolution._ROUND).all()
 
 
 def test_the_child_of_the_best_has_boxes_of_both_and_replaces_the_worst():
     config = population.EvolutionConfig(organisms=8, worker_share=0.75)
-    method = hive.method(SIX, config)
+    method = evolution.method(SIX, config)
     state = jax.jit(method.step)(method.init(start(SIX)))
     mate = np.asarray(decoded(SIX, state.given.T, jnp.zeros((SIX.cells, 6)))).T
-    after = hive._born(SIX, state, jnp.asarray(mate), jnp.arange(6, dtype=jnp.uint32))
+    after = evolution._born(SIX, state, jnp.asarray(mate), jnp.arange(6, dtype=jnp.uint32))
     kinds = set()
     for number in range(6):
         worst, best = np.argmax(state.error[number]), np.argmin(state.error[number])

@@ -11,10 +11,10 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import progress
 from jaxsudoku.cli.progress import share_read
 from jaxsudoku.evaluation.run import positions_of
-from jaxsudoku.progress import Meter, Screen, bar, reports
+from jaxsudoku.terminal import progress
+from jaxsudoku.terminal.progress import Meter, Screen, bar, reports
 
 FOUR = reference.SMALL["4x4"]
 

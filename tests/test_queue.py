@@ -11,7 +11,7 @@ import pytest
 from jax import Array
 
 import jaxsudoku as js
-from jaxsudoku.queue import Answer, Method, Start, gather_first, gather_last, run, select_first, select_last
+from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_first, select_last
 
 pytestmark = pytest.mark.quick
 

@@ -20,6 +20,7 @@ from jaxsudoku import compiler_options, exact, mastermind, networks, solvers
 from jaxsudoku.board import Board
 from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.solution import Solution, Status
+from jaxsudoku.solvers.exact import search
 
 pytestmark = pytest.mark.quick
 
@@ -247,7 +248,7 @@ def test_the_judge_of_nothing():
 
 def test_solvers_go_by_their_names():
     assert {"exact", "iterative", "one-shot"} <= set(solvers.SOLVERS)
-    assert "exact" not in solvers.guided().split(", ")
+    assert "exact" not in solvers.reporting("network_calls").split(", ")
     for name, solver in solvers.SOLVERS.items():
         assert solver.name == name
         assert solvers.get(name) is solver
@@ -345,12 +346,12 @@ def test_settings_reach_the_search(monkeypatch):
     monkeypatch.setattr(exact, "search", lambda board, puzzles, seeds, **settings: asked.update(settings, seeds=seeds))
     puzzles = np.zeros((3, 81), np.uint8)
     config = solvers.ExactConfig(rules="naked", rounds=2, budget=7, restart=9, order="random", lanes=64)
-    solvers.exact_search(Board.classic(), puzzles, jax.random.key(0), config, limit=3)
+    search(Board.classic(), puzzles, jax.random.key(0), config, limit=3)
     seeds = asked.pop("seeds")
     assert seeds.shape == (3,)
     assert seeds.dtype == np.uint32
     assert asked == {"limit": 3, "budget": 7, "restart": 9, "rules": "naked", "rounds": 2, "lanes": 64}
-    solvers.exact_search(Board.classic(), puzzles, jax.random.key(0), solvers.ExactConfig())
+    search(Board.classic(), puzzles, jax.random.key(0), solvers.ExactConfig())
     assert asked["seeds"] is None
     assert asked["budget"] is asked["restart"] is None
     assert asked["lanes"] % 32 == 0

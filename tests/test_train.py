@@ -25,7 +25,7 @@ from jaxsudoku import datasets, networks
 from jaxsudoku.cli.fields import attribute_texts
 from jaxsudoku.locks import OutputLock
 from jaxsudoku.networks import Outputs
-from jaxsudoku.progress import Screen
+from jaxsudoku.terminal.progress import Screen
 from train import positions as making
 from train.config import PRESETS, TrainConfig, parse_arguments
 from train.feed import puzzles_of_steps

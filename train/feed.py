@@ -16,7 +16,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
 from jaxsudoku.datasets import Batch, Dataset
-from jaxsudoku.progress import Meter, Screen
+from jaxsudoku.terminal.progress import Meter, Screen
 
 from .config import TrainConfig
 from .update import puzzles_needed

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from jaxsudoku.files import write_file
-from jaxsudoku.progress import Screen, duration
+from jaxsudoku.terminal.progress import Screen, duration
 
 from .objective import Metrics
 

@@ -23,13 +23,13 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import networks
 from jaxsudoku.batches import usable_cores
-from jaxsudoku.cli.failure import described as told
-from jaxsudoku.cli.stop import Signals, Stop
 from jaxsudoku.datasets import Dataset
 from jaxsudoku.files import TEMPORARY, JsonError, read_json, write_file
 from jaxsudoku.generation import GenerationError
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
-from jaxsudoku.progress import Screen
+from jaxsudoku.terminal.failure import described as told
+from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.terminal.stop import Signals, Stop
 
 from .checkpoints import Checkpoints
 from .config import TrainConfig, parse_arguments

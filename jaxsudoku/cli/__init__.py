@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from jaxsudoku.io import PuzzleFileError, ResumeError
-from jaxsudoku.progress import clear_screens
+from jaxsudoku.terminal import streams
+from jaxsudoku.terminal.failure import UsageError, described
+from jaxsudoku.terminal.progress import clear_screens
+from jaxsudoku.terminal.stop import Signals, Stop
 
-from . import flags, streams
-from .failure import UsageError, described
+from . import flags
 from .files import check_printed
-from .stop import Signals, Stop
 
 __all__ = ["main"]
 

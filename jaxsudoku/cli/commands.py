@@ -24,17 +24,17 @@ from jaxsudoku.io import (
     open_output,
 )
 from jaxsudoku.solution import STATS, Solution, Status
+from jaxsudoku.terminal.failure import UsageError, as_usage, described
+from jaxsudoku.terminal.stop import Signals, resumable
 
 from . import flags
 from .clash import clashing
 from .counts import CountWriter
-from .failure import UsageError, as_usage, described
 from .files import named
 from .history import HistoryWriter
 from .inputs import opened
 from .progress import share_read, started
 from .report import BadLines, Summary, device_of, say_replaced
-from .stop import Signals, resumable
 from .uniqueness import Uniqueness
 
 #: What may become of a line of ``solve``'s input, in the order of the summary.
@@ -77,7 +77,7 @@ def _networks(args: argparse.Namespace) -> tuple[Any, ...]:
     """The network of a guided solver, nothing for any other, and no JAX loaded for that."""
     if not args.guided:
         return ()
-    from jaxsudoku import driver
+    from jaxsudoku.solvers import driver
 
     return driver.networks_for(args.solver, args.network, args.board)
 
@@ -92,8 +92,9 @@ def _answer(
     history: HistoryWriter | None = None,
 ) -> int:
     # What needs JAX comes last, so that the errors above are seen at once.
-    from jaxsudoku import driver, solvers
+    from jaxsudoku import solvers
     from jaxsudoku.batches import Engine
+    from jaxsudoku.solvers import driver
 
     from .run import Batches, Run
 

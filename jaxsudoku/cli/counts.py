@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from jaxsudoku.io import Chunk, check_suffix, open_lines
+from jaxsudoku.terminal.failure import as_usage
 
-from .failure import as_usage
 from .files import named_errors
 
 

@@ -16,14 +16,14 @@ import numpy as np
 from jaxsudoku import pictures
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, read_grid_column
+from jaxsudoku.terminal.failure import as_usage, described
+from jaxsudoku.terminal.stop import Signals
 
 from .clash import clashing, describe_unsolved, unsolved
-from .failure import as_usage, described
 from .files import check_output, check_printed, named, put
 from .inputs import opened
 from .progress import started
 from .report import BadLines, counted, device_of, versions
-from .stop import Signals
 
 #: Flags that change how a network is used, where its architecture allows it.
 _OVERRIDES = ("iterations", "dtype")

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from jaxsudoku.io import check_new, check_standard_input, check_target
-
-from .failure import as_usage
+from jaxsudoku.terminal.failure import as_usage
 
 
 def open_input(path: str) -> contextlib.AbstractContextManager[BinaryIO | str]:

@@ -248,13 +248,15 @@ def with_config(args: argparse.Namespace, solver: str) -> argparse.Namespace:
     chosen = solvers.get(solver)
     args.guided, args.stats = chosen.guided, chosen.stats
     if args.command == "solve" and args.network is not None and not chosen.guided:
-        args.parser.error(f"the solver {solver} takes no network; those that do are {solvers.guided()}")
+        args.parser.error(
+            f"the solver {solver} takes no network; those that do are {solvers.reporting('network_calls')}"
+        )
     values = {
         field.name: getattr(args, field.name) for field in dataclasses.fields(chosen.config) if field.name in args
     }
     recorded = args.command == "solve" and bool(args.history)
     if recorded and "errors" not in chosen.stats:
-        args.parser.error(f"the solver {solver} has no history; those that do are {solvers.graded()}")
+        args.parser.error(f"the solver {solver} has no history; those that do are {solvers.reporting('errors')}")
     try:
         args.config = solvers.make_config(chosen, **values)
     except ValueError as error:
@@ -350,10 +352,13 @@ def _solver_help(solver: str | None) -> str:
 def _network_help(solver: str | None) -> str:
     if solver is None:
         return "the network of a solver that takes one"
-    from jaxsudoku import driver, solvers
+    from jaxsudoku import solvers
+    from jaxsudoku.solvers import driver
 
     name = driver.NETWORK
-    return f"the network of {solvers.guided()}, by the name or the file of its weights (default: {name})"
+    return (
+        f"the network of {solvers.reporting('network_calls')}, by the name or the file of its weights (default: {name})"
+    )
 
 
 def _command(commands: Any, name: str, what: str, epilog: str, *, reads: bool = True, named: bool = False) -> Parser:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from jaxsudoku.io import check_standard_input
+from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.terminal.stop import Signals
 
-from .failure import UsageError, as_usage
 from .files import check_printed
 from .progress import started
-from .stop import Signals
 from .strategies import loaded
 
 if TYPE_CHECKING:

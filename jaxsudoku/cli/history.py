@@ -11,8 +11,8 @@ import numpy as np
 
 from jaxsudoku import pictures
 from jaxsudoku.io import open_target
+from jaxsudoku.terminal.failure import UsageError
 
-from .failure import UsageError
 from .files import check_output, put
 
 #: Steps of a puzzle that are recorded unless the solver's flag --record says how many.

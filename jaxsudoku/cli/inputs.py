@@ -16,8 +16,8 @@ from jaxsudoku import shipped
 from jaxsudoku.board import Board
 from jaxsudoku.io import PuzzleFile, format_grids, open_puzzles, parse, read_puzzles
 from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.terminal.failure import UsageError, as_usage
 
-from .failure import UsageError, as_usage
 from .files import open_input
 
 #: What messages call puzzles that were given inline.

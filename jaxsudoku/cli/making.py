@@ -33,15 +33,15 @@ from jaxsudoku.io import (
     marked_board,
 )
 from jaxsudoku.locks import check_unlocked
-from jaxsudoku.progress import Meter, Screen, bar
+from jaxsudoku.terminal.failure import UsageError, as_usage, described
+from jaxsudoku.terminal.progress import Meter, Screen, bar
+from jaxsudoku.terminal.stop import Signals, Stop, go_on, resumable
 
 from .clash import clashing
-from .failure import UsageError, as_usage, described
 from .files import named
 from .inputs import opened, read_all
 from .progress import share_read, started
 from .report import BadLines, counted, device_of, listed, say_replaced, versions
-from .stop import Signals, Stop, go_on, resumable
 
 if TYPE_CHECKING:
     from jaxsudoku.generation import Generator

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from jaxsudoku.progress import Screen, bar
+from jaxsudoku.terminal.progress import Screen, bar
 
 
 def started(quiet: bool) -> Screen:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxsudoku._version import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, Kind, LineError, kind_of
-from jaxsudoku.progress import Screen
+from jaxsudoku.terminal.progress import Screen
 
 from .clash import describe_clash
 

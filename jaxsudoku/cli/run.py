@@ -17,10 +17,10 @@ import numpy as np
 from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, PuzzleFileError, ResumeError
-from jaxsudoku.progress import Screen
+from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.terminal.stop import Signals
 
 from .report import BadLines, Tally
-from .stop import Signals
 
 
 class Sink(Protocol):

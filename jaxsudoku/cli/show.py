@@ -10,11 +10,11 @@ import numpy as np
 
 from jaxsudoku.drawing import draw
 from jaxsudoku.io import Chunk
-from jaxsudoku.progress import Screen
 from jaxsudoku.solution import Status
+from jaxsudoku.terminal.failure import UsageError
+from jaxsudoku.terminal.progress import Screen
 
 from .clash import describe_clash
-from .failure import UsageError
 from .files import check_printed, named, put
 from .inputs import opened
 from .progress import check_cache
@@ -48,7 +48,7 @@ def _find(args: argparse.Namespace) -> Chunk:
 
 def _solve(args: argparse.Namespace, puzzle: Chunk, screen: Screen) -> tuple[np.ndarray, int]:
     """The solved grid, or the puzzle itself where there is none; and the exit status."""
-    from jaxsudoku import driver
+    from jaxsudoku.solvers import driver
 
     screen.show("solving ...", now=True)
     check_cache(screen)

@@ -9,12 +9,12 @@ import time
 from typing import TYPE_CHECKING
 
 from jaxsudoku import pictures
+from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.terminal.stop import Signals
 
-from .failure import UsageError, as_usage
 from .files import check_output, check_printed, put
 from .progress import started
 from .report import device_of, versions
-from .stop import Signals
 
 if TYPE_CHECKING:
     from jaxsudoku.mastermind import Tree

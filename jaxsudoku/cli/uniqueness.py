@@ -27,8 +27,8 @@ class Uniqueness:
     """
 
     def __init__(self, board: Board, batch_size: int, devices: Any) -> None:
-        from jaxsudoku import driver
         from jaxsudoku.batches import Engine
+        from jaxsudoku.solvers import driver
 
         self.several, self.seconds = 0, 0.0
         self._engine = Engine(driver.second_solution_kernel(), board, 0, batch_size, devices)

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board
-from jaxsudoku.settings import MOST
+from jaxsudoku.config import MOST
 from jaxsudoku.suggestions import did_you_mean
 
 

@@ -17,11 +17,11 @@ import jax
 import numpy as np
 
 from jaxsudoku.board import Board
+from jaxsudoku.config import whole_number
 from jaxsudoku.files import TEMPORARY, write_file
-from jaxsudoku.generation import GenerationError, Generator, Puzzles, wished
+from jaxsudoku.generation.puzzles import GenerationError, Generator, Puzzles, wished
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
-from jaxsudoku.progress import Report, reports
-from jaxsudoku.settings import whole_number
+from jaxsudoku.terminal.progress import Report, reports
 
 from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
 from .exclude import excluded_hashes, is_excluded

@@ -22,7 +22,7 @@ from jax import Array
 from jaxsudoku import cache, symmetry
 from jaxsudoku.board import Board
 from jaxsudoku.generation import Puzzles
-from jaxsudoku.keys import as_key
+from jaxsudoku.random import as_key
 
 from .loader import Dataset
 

@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import cache, driver, solvers
+from jaxsudoku import cache, solvers
 from jaxsudoku.batches import Engine, as_puzzles
 from jaxsudoku.board import Board
-from jaxsudoku.keys import as_key
+from jaxsudoku.config import whole_number
 from jaxsudoku.networks import Network, as_network, check_network
 from jaxsudoku.planes import GROUP
-from jaxsudoku.progress import Screen, bar, called
 from jaxsudoku.propagation import RULES
+from jaxsudoku.random import as_key
 from jaxsudoku.rating import rate
-from jaxsudoku.settings import whole_number
 from jaxsudoku.solution import Solution, Status
+from jaxsudoku.solvers import driver, exact
 from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.terminal.progress import Screen, bar, called
 
 from .calibration import calibrate, make_positions
 from .forward import Seen, look
@@ -229,7 +230,7 @@ def find_solutions(board: Board, puzzles: np.ndarray, given: np.ndarray | None =
 
 
 def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Any:
-    found = solvers.exact_search(board, puzzles, key, config, limit=2)
+    found = exact.search(board, puzzles, key, config, limit=2)
     judged = solvers.judge(puzzles, Solution(found.grids, found.status, found.iterations, {}), board)
     return judged, found.counts
 

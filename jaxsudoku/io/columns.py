@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..board import Board
+from jaxsudoku.board import Board
+
 from .appending import LineFile, open_lines
 from .cells import decode_texts
 from .format import NO_GRID, csv_header, csv_text, format_lines

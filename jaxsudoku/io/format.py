@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..board import Board
-from ..solution import STATS, Solution, Status
+from jaxsudoku.board import Board
+from jaxsudoku.solution import STATS, Solution, Status
+
 from .chunk import Chunk
 
 #: Stands for a grid that is not there: no solution, or no puzzle.

@@ -12,7 +12,8 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from ..board import Board
+from jaxsudoku.board import Board
+
 from .chunk import Chunk, PuzzleFileError
 
 #: The column of a table that names the board of its puzzles.

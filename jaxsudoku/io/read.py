@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ..board import Board
+from jaxsudoku.board import Board
+
 from .cells import Malformed, decode_text, separated
 from .chunk import Chunk, LineError, PuzzleFileError
 from .drawn import bare_row, dashes_are_blanks, frameless, read_drawn

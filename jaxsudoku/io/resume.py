@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..board import Board
-from ..solution import STATS
+from jaxsudoku.board import Board
+from jaxsudoku.solution import STATS
+
 from .cells import Malformed, decode_text
 from .chunk import Chunk
 from .format import COLUMNS, NO_GRID

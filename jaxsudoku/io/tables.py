@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsudoku.solution import STATS
 from jaxsudoku.suggestions import did_you_mean
 
-from ..solution import STATS
 from .cells import decode_odd, decode_spans, decode_texts
 from .chunk import Chunk, LineError, PuzzleFileError
 from .format import COLUMNS

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Literal, TextIO
 
-from ..locks import OutputLock, lock_file
+from jaxsudoku.locks import OutputLock, lock_file
+
 from .compression import check_suffix
 from .source import Source
 

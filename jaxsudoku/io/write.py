@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..board import Board
-from ..solution import STATS, Solution
+from jaxsudoku.board import Board
+from jaxsudoku.solution import STATS, Solution
+
 from .appending import LineFile, open_lines
 from .chunk import Chunk
 from .format import COLUMNS, answer_columns, answer_lines, csv_header, csv_records

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from jaxsudoku.settings import Config, NonNegative, Positive
+from jaxsudoku.config import Config, NonNegative, Positive
 
 
 @dataclasses.dataclass(frozen=True)

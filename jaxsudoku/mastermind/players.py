@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxsudoku.settings import settings_of
+from jaxsudoku.config import settings_of
 from jaxsudoku.suggestions import did_you_mean
 
 from .config import (

@@ -14,9 +14,9 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import cache
+from jaxsudoku.config import whole_number
 from jaxsudoku.pictures import PANEL, check_suffix, import_figure
-from jaxsudoku.progress import called
-from jaxsudoku.settings import whole_number
+from jaxsudoku.terminal.progress import called
 
 from . import players
 from .rules import Game, code_text

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.batches import compiler_options
-from jaxsudoku.mixing import APART, mix
+from jaxsudoku.random import APART, mix
 
 from .greedy import worth
 from .positions import Positions

@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import cache
-from jaxsudoku.settings import check_types
+from jaxsudoku.config import check_types
 
 #: Feedbacks are numbered in a byte, with one value left over for what is none.
 _MOST_FEEDBACKS = 255

@@ -7,7 +7,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import cache
-from jaxsudoku.keys import as_key
+from jaxsudoku.random import as_key
 
 from .positions import Positions
 from .rules import CodeError, Game, code_text, feedback_text

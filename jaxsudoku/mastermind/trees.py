@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import cache
-from jaxsudoku.keys import as_key
+from jaxsudoku.random import as_key
 
 from .positions import Positions
 from .rules import Game, code_text, feedback, feedback_text

@@ -12,7 +12,7 @@ from flax import nnx
 from jax import Array
 from jax.typing import DTypeLike
 
-from jaxsudoku.settings import check_types, whole_number
+from jaxsudoku.config import check_types, whole_number
 
 #: What networks may compute in; parameters are float32 in any case.
 DTYPES = ("float32", "bfloat16")

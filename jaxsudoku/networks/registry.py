@@ -8,8 +8,8 @@ from typing import Any
 import jax
 
 from jaxsudoku.board import Board
-from jaxsudoku.keys import as_key
-from jaxsudoku.settings import settings_of
+from jaxsudoku.config import settings_of
+from jaxsudoku.random import as_key
 from jaxsudoku.suggestions import did_you_mean
 
 from . import axial, cell_cnn, cube, house_cnn, se_resnet

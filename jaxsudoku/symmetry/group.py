@@ -18,9 +18,9 @@ from jax import Array, random
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, check_board
-from jaxsudoku.keys import as_key
+from jaxsudoku.config import whole_number
 from jaxsudoku.planes import fence
-from jaxsudoku.settings import whole_number
+from jaxsudoku.random import as_key
 from jaxsudoku.sharding import gathered
 from jaxsudoku.symmetry.chain import transversals
 

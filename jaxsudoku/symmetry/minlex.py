@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from jaxsudoku import exact
 from jaxsudoku.batches import Engine, TakesPuzzles, check_on_host
 from jaxsudoku.board import Board
+from jaxsudoku.config import node_lanes
 from jaxsudoku.symmetry.chain import mix
 
 _BOARD = Board.classic()
@@ -178,7 +179,7 @@ class _Solutions(TakesPuzzles):
     lanes: int = exact.CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _Solutions:
-        return dataclasses.replace(self, lanes=exact.fitting_lanes(board, platform))
+        return dataclasses.replace(self, lanes=node_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
         found = exact.search(puzzles, board, limit=2, lanes=self.lanes)

@@ -1,0 +1,298 @@
+"""Decoding with a network, without backtracking: the surest cell after the other, or all open cells at once.
+
+A decoder is a ``queue.Method``: the network evaluates all lanes in every step. A puzzle is done when it is solved, or
+contradictory with no attempt left. Results are the same for any number of lanes, up to the rounding of the network's
+sums.
+
+A network that works by iterations continues on a position in which nothing is sure enough: its features stay with the
+lane, and the other lanes go on to their next positions meanwhile.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku import symmetry
+from jaxsudoku.board import Board
+from jaxsudoku.planes import (
+    GROUP,
+    cubes_to_planes,
+    fence,
+    nodes_to_planes,
+    planes_to_cubes,
+    planes_to_nodes,
+    unpack_lanes,
+)
+from jaxsudoku.propagation import settle
+from jaxsudoku.solution import Solution, Status
+from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_first
+
+from .config import IterativeConfig, OneShotConfig
+
+if TYPE_CHECKING:
+    from jaxsudoku.networks import Network
+
+#: Which candidates to fill in: (open candidates, their probabilities, their scores), all [K, side, cells], to bool
+#: [K, side, cells], at most one a cell.
+Choose = Callable[[Array, Array, Array], Array]
+
+
+# ---------------------------------------------------------------------- solvers
+
+
+def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig, network: Network, /) -> Solution:
+    """Fills the surest cell, applies the rules, and again, until the grid is full or contradictory.
+
+    Pure; to be jitted with ``board`` and ``config`` static.
+
+    Args:
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      key: a JAX key; each puzzle's randomness comes from it and from the puzzle's index.
+      config: the settings.
+      network: a network of the board.
+
+    Returns:
+      A ``Solution``: SOLVED, UNSOLVED or INVALID. ``iterations`` int32[N] are the cells that were filled in by the
+      network, in all attempts, and 1 where none was needed; ``network_calls`` int32[N].
+    """
+    return _decode(board, puzzles, key, config, network, _surest_of(config), config.rules)
+
+
+def one_shot(board: Board, puzzles: Array, key: Array, config: OneShotConfig, network: Network, /) -> Solution:
+    """Fills all open cells at once, each with its likeliest digit; arguments and results as of ``iterative``."""
+    return _decode(board, puzzles, key, config, network, _likeliest, "none")
+
+
+def _surest_of(config: IterativeConfig) -> Choose:
+    return functools.partial(_surest, sure=config.sure)
+
+
+def _surest(candidates: Array, probabilities: Array, scores: Array, *, sure: float) -> Array:
+    """The candidate of the highest score and, in the other cells, those that are sure enough."""
+    lanes, side, cells = candidates.shape
+    best = jnp.argmax(scores.reshape(lanes, -1), axis=1)
+    chosen = jax.nn.one_hot(best, side * cells, dtype=bool).reshape(candidates.shape) & candidates
+    if sure < 1:
+        chosen |= candidates & (probabilities >= sure) & ~chosen.any(axis=1, keepdims=True)
+    return chosen
+
+
+def _likeliest(candidates: Array, probabilities: Array, scores: Array) -> Array:
+    """The candidate of the highest score in each open cell."""
+    return jax.nn.one_hot(jnp.argmax(scores, axis=1), candidates.shape[1], axis=1, dtype=bool) & candidates
+
+
+# ---------------------------------------------------------------------- the method
+
+
+class _Lanes(NamedTuple):
+    """K puzzles.
+
+    Attributes:
+      puzzle: int32[K], their indices in the batch.
+      root: uint32[K, words], the packed candidates that attempts begin with.
+      nodes: uint32[K, words], those that are left.
+      attempt: int32[K], attempts before this one.
+      calls: int32[K], calls of the network, in all attempts.
+      filled: int32[K], cells filled in, in all attempts.
+      looks: int32[K], calls of the network for the position as it is.
+      carried: what the network carries over from these for each vote, as ``Forward.think`` has it: [votes, ..., K, :].
+      solved: bool[K].
+      done: bool[K].
+    """
+
+    puzzle: Array
+    root: Array
+    nodes: Array
+    attempt: Array
+    calls: Array
+    filled: Array
+    looks: Array
+    carried: Any
+    solved: Array
+    done: Array
+
+
+def _decode(
+    board: Board,
+    puzzles: Array,
+    key: Array,
+    config: IterativeConfig | OneShotConfig,
+    network: Network,
+    choose: Choose,
+    rules: str,
+) -> Solution:
+    """Fills what is chosen and applies rules, until every puzzle is done."""
+    lanes = config.lanes or GROUP
+    method = _method(board, key, config, network, choose, rules)
+    found = run(method, board, puzzles, key, rules=config.rules, lanes=lanes)
+    # a decoder proves nothing, so what the rules refute is left as well
+    refuted = found.status == Status.UNSATISFIABLE
+    return found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
+
+
+def _method(
+    board: Board,
+    key: Array,
+    config: IterativeConfig | OneShotConfig,
+    network: Network,
+    choose: Choose,
+    rules: str,
+) -> Method[_Lanes]:
+    def init(start: Start) -> _Lanes:
+        none, no = jnp.zeros(len(start.puzzle), jnp.int32), jnp.zeros(len(start.puzzle), bool)
+        unseen = network.apply.start(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
+        carried = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
+        nodes = start.nodes.T
+        return _Lanes(start.puzzle, nodes, nodes, none, none, none, none, carried, no, no)
+
+    def step(lanes: _Lanes) -> _Lanes:
+        cubes = planes_to_cubes(_planes(board, lanes.nodes), board)
+        width = len(lanes.puzzle)
+        # the same for all looks at a position
+        keys = jax.vmap(lambda puzzle, filled: jax.random.fold_in(jax.random.fold_in(key, puzzle), filled))(
+            lanes.puzzle, lanes.filled
+        )
+        seen = _Seen(cubes[:width], keys, lanes.attempt > 0, lanes.looks)
+        chosen, carried = _choice(board, config, network, choose, seen, lanes.carried)
+        padded = jnp.pad(chosen, ((0, len(cubes) - width), (0, 0), (0, 0)))
+        kept = cubes & (padded | ~padded.any(axis=1, keepdims=True))
+        planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
+        dead, solved = unpack_lanes(dead)[:width], unpack_lanes(solved)[:width]
+        again = dead & (lanes.attempt < config.restarts)
+        nodes = planes_to_nodes(planes, board).T[:width]
+        return lanes._replace(
+            nodes=jnp.where(again[:, None], lanes.root, nodes) if config.restarts else nodes,
+            attempt=lanes.attempt + again,
+            calls=lanes.calls + config.votes,
+            filled=lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32),
+            looks=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1),
+            carried=carried,
+            solved=solved,
+            done=solved | (dead & ~again),
+        )
+
+    def postprocess(lanes: _Lanes) -> Answer:
+        grids = placed(lanes.nodes.T, board)
+        refuted = jnp.zeros_like(lanes.solved)
+        return Answer(grids, lanes.solved, refuted, lanes.filled, {"network_calls": lanes.calls})
+
+    def select(chosen: Array, one: _Lanes, other: _Lanes) -> _Lanes:
+        # what is carried over counts for nothing at the first look at a position
+        selected = select_first(chosen, one._replace(carried=None), other._replace(carried=None))
+        return selected._replace(carried=other.carried)
+
+    def gather(places: Array, lanes: _Lanes) -> _Lanes:
+        carried = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carried)
+        return gather_first(places, lanes._replace(carried=None))._replace(carried=carried)
+
+    return Method(init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select, gather=gather)
+
+
+def _planes(board: Board, nodes: Array) -> Array:
+    """Nodes uint32[K, words] as planes, with idle lanes up to a whole word."""
+    return nodes_to_planes(jnp.pad(nodes.T, ((0, 0), (0, -len(nodes) % GROUP))), board)
+
+
+class _Seen(NamedTuple):
+    """The positions of K lanes.
+
+    Attributes:
+      cubes: bool[K, side, cells], the candidates.
+      keys: K keys, the positions' own.
+      again: bool[K], whether it is not the first attempt.
+      looks: int32[K], how often the network looked at them.
+    """
+
+    cubes: Array
+    keys: Array
+    again: Array
+    looks: Array
+
+
+def _choice(
+    board: Board,
+    config: IterativeConfig | OneShotConfig,
+    network: Network,
+    choose: Choose,
+    seen: _Seen,
+    carried: Any,
+) -> tuple[Array, Any]:
+    """What to fill in, bool[K, side, cells], of the candidates that are seen, and what the network carries on.
+
+    Nothing is filled in where the network is to think on.
+    """
+    cubes, keys, again, looks = seen
+    fresh = looks == 0
+    if config.votes == 1 and not config.restarts:
+        alone = jax.tree.map(lambda leaf: leaf[0], carried)
+        probabilities, carried = _probabilities(network, cubes, alone, fresh)
+        carried = jax.tree.map(lambda leaf: leaf[None], carried)
+    else:
+        probabilities, carried = _voted(board, network, cubes, keys, config.votes, again, carried, fresh)
+    candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
+    scores = jnp.log(probabilities)
+    if config.restarts and config.temperature:
+        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
+        scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
+    chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
+    if config.patience > 1 and jax.tree.leaves(carried):  # else the network would say the same again
+        least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
+        chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
+    return chosen, carried
+
+
+def _probabilities(network: Network, cubes: Array, carried: Any, fresh: Array) -> tuple[Array, Any]:
+    """Each cell's distribution over its candidates, float32[K, side, cells], zero for those that are not there.
+
+    Args:
+      network: the network.
+      cubes: bool[K, side, cells].
+      carried: what it has come to by earlier looks, and comes to by this one, as it returns.
+      fresh: bool[K], where there were none.
+    """
+    from jaxsudoku.networks.base import finite_outputs  # which loads flax, as whoever has a network has done
+
+    outputs, carried = network.apply.think(network.params, cubes, carried, fresh)
+    policy = finite_outputs(outputs, cubes).policy
+    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carried
+
+
+def _voted(
+    board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carried: Any, fresh: Array
+) -> tuple[Array, Any]:
+    """The mean of the ``_probabilities`` under random symmetries, one a vote; a lone vote is as the board is at first.
+
+    Args:
+      board: the board.
+      network: the network.
+      cubes: bool[K, side, cells].
+      keys: K keys.
+      votes: how many.
+      again: bool[K], whether it is not the first attempt.
+      carried: as of ``_probabilities``, with an axis of votes before.
+      fresh: bool[K].
+    """
+    shape = (len(cubes), *(board.side,) * 3)
+
+    def vote(total: Array, turn: tuple[Array, Any]) -> tuple[Array, Any]:
+        number, carried = turn
+        drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
+        if votes == 1:
+            plain = symmetry.identity(board, again.shape)
+            drawn = jax.tree.map(lambda x, y: jnp.where(again.reshape(-1, *[1] * (x.ndim - 1)), x, y), drawn, plain)
+        seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
+        probabilities, carried = _probabilities(network, seen, carried, fresh)
+        back = symmetry.apply_candidates(symmetry.invert(drawn), probabilities.reshape(shape))
+        return total + back.reshape(cubes.shape), carried
+
+    total, carried = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carried), length=votes)
+    return total / np.float32(votes), carried

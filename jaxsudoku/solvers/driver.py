@@ -1,0 +1,212 @@
+"""Puzzles solved and counted on all devices and cores: the host's side of the solvers."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from jaxsudoku import solvers
+from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
+from jaxsudoku.board import Board
+from jaxsudoku.config import whole_number
+from jaxsudoku.solution import Solution
+from jaxsudoku.terminal.progress import Report, reports
+
+from . import exact
+from .judging import judge
+
+if TYPE_CHECKING:
+    from jaxsudoku.networks import Network
+
+#: The network that guided solvers take unless another one is named.
+NETWORK = "cube"
+
+
+def solve(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    solver: str = "exact",
+    network: Network | str | os.PathLike[str] | None = None,
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+    keep_partial: bool = False,
+    **options: Any,
+) -> Solution[np.ndarray]:
+    """Solves puzzles on all devices, and on a CPU on all cores.
+
+    The compiled program is kept on disk, in ``$XDG_CACHE_HOME/jaxsudoku`` or ``~/.cache/jaxsudoku``, so that another
+    process need not compile it again. JAX's own settings of the persistent compilation cache are followed where the
+    program or the environment has made any, and are left as they are; ``JAXSUDOKU_CACHE=0`` in the environment keeps
+    nothing. The same holds for all that the library compiles.
+
+    Args:
+      puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
+        text or a sequence of texts, such as a column of pandas, each a puzzle in any form that ``io.parse`` takes.
+      board: the board; by default the classic one of the puzzles' size.
+      solver: a name in ``jaxsudoku.solvers.SOLVERS``.
+      network: for a guided solver, the network: a ``networks.Network``, or the name or path of one's weights; "cube" by
+        default. One whose architecture sees any board is made one of this board.
+      key: a JAX key or a seed, for solvers that use randomness.
+      batch_size: puzzles on a device at a time; by default as many as suit the machine.
+      devices: the devices to use; by default all of the default backend.
+      progress: called with the number of puzzles done and their count, at the start and after each batch; True shows a
+        bar on the standard error.
+      keep_partial: keep the grids that UNSOLVED puzzles came to, partly filled or wrong, in place of zeros; the givens
+        where a solver keeps nothing.
+      **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
+
+    Returns:
+      A ``Solution`` of numpy arrays: grids uint8 of the puzzles' shape ([*b, cells] for texts), status int8[*b],
+      iterations int32[*b], and in ``stats`` network_calls int32[*b] of a guided solver, errors int32[*b] and history
+      int32[*b, steps] of a solver that works on full grids.
+
+    Raises:
+      ValueError: puzzles that do not fit the board or may be of two sizes, such as [16, 16]; an unknown solver or
+        option; a network of another board, or with parameters that don't fit its architecture or are not finite; a
+        network for a solver that takes none.
+      TypeError: traced puzzles, a board that is no ``Board``, or a network that is no ``Network``, name or path.
+    """
+    kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options), keep_partial)
+    array, board = as_puzzles(puzzles, board)
+    engine = Engine(kernel, board, key, batch_size, devices, networks_for(solver, network, board))
+    solution = _run(engine, array, progress)
+    if np.ndim(puzzles) > array.ndim:  # [*b, side, side]
+        solution = solution._replace(grids=solution.grids.reshape(np.shape(puzzles)))
+    return solution
+
+
+def networks_for(
+    solver: str, network: Network | str | os.PathLike[str] | None, board: Board
+) -> tuple[()] | tuple[Network]:
+    """What a solver's kernel shares between batches: the network for a guided solver, and nothing for any other.
+
+    Args:
+      solver: the solver's name.
+      network: as in ``solve``.
+      board: the board.
+
+    Raises:
+      ValueError: a network for a solver that takes none, or one that is none of this board or whose parameters
+        ``networks.check_network`` refuses.
+    """
+    if not solvers.get(solver).guided:
+        if network is not None:
+            raise ValueError(
+                f"the solver {solver} takes no network; those that do are {solvers.reporting('network_calls')}"
+            )
+        return ()
+    from jaxsudoku import networks  # which loads flax: a second that solvers without a network need not wait
+
+    network = networks.as_network(NETWORK if network is None else network, board)
+    network = networks.for_board(network, board)
+    networks.check_network(network)
+    return (network,)
+
+
+def count_solutions(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    limit: int = 2,
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
+
+    Args:
+      puzzles, board: as in ``solve``.
+      limit: stop at this many solutions of a puzzle.
+      key, batch_size, devices, progress: as in ``solve``.
+      **options: fields of ``ExactConfig`` but ``budget``.
+
+    Returns:
+      int32[*b].
+
+    Raises:
+      ValueError: as in ``solve``; a limit below 1, or a budget, with which a count would be none.
+    """
+    kernel = count_kernel(limit, **options)
+    array, board = as_puzzles(puzzles, board)
+    return _run(Engine(kernel, board, key, batch_size, devices), array, progress)
+
+
+# ---------------------------------------------------------------------- kernels
+
+
+@dataclasses.dataclass(frozen=True)
+class PuzzleKernel(TakesPuzzles):
+    """A ``batches.Kernel`` that takes puzzles, uint8[B, cells]: a function of a solver and its settings.
+
+    Attributes:
+      function: (board, puzzles uint8[B, cells], key, solver, config, *arguments, *shared) to arrays with leading axis
+        B.
+      solver: the solver's name.
+      config: its settings.
+      arguments: further static, hashable arguments.
+    """
+
+    function: Callable[..., Any]
+    solver: str
+    config: Any
+    arguments: tuple[Any, ...] = ()
+
+    def resolve(self, board: Board, platform: str) -> PuzzleKernel:
+        """The kernel with the settings that suit a machine."""
+        return dataclasses.replace(self, config=self.config.resolve(board, platform))
+
+    def bytes_beside(self, board: Board) -> int:
+        """What a puzzle's history takes, where one is recorded."""
+        return 4 * getattr(self.config, "record", 0)
+
+    def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
+        key = jax.random.fold_in(key, number)
+        return self.function(board, puzzles, key, self.solver, self.config, *self.arguments, *shared)
+
+
+def solve_kernel(solver: str, config: Any, keep_partial: bool = False) -> PuzzleKernel:
+    """Solves and judges; the kernel of a guided solver shares its network."""
+    return PuzzleKernel(_solve_and_judge, solver, config, (bool(keep_partial),))
+
+
+def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
+    """Counts solutions up to ``limit``; int32[B]."""
+    limit = whole_number("limit", limit, 1)
+    if options.get("budget"):
+        raise ValueError("a count under a budget would be no count; leave the budget out")
+    return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
+
+
+def second_solution_kernel(budget: int = 1 << 16) -> PuzzleKernel:
+    """Counts solutions up to 2 within so many nodes of a puzzle; int32[B], of which only 2 is certain."""
+    config = solvers.make_config(solvers.get("exact"), budget=budget)
+    return PuzzleKernel(_count, "exact", config, (2,))
+
+
+def _solve_and_judge(
+    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, keep_partial: bool, *network: Network
+) -> Solution:
+    solution = solvers.get(solver).run(board, puzzles, key, config, *network)
+    return judge(puzzles, solution, board, keep_partial=keep_partial)
+
+
+def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int) -> jax.Array:
+    return exact.search(board, puzzles, key, config, limit).counts
+
+
+def _run(engine: Engine, puzzles: np.ndarray, progress: Report | bool | None) -> Any:
+    """The kernel's results for puzzles uint8[*b, cells], with the batch axes *b in front."""
+    batch, cells = puzzles.shape[:-1], puzzles.shape[-1]
+    with reports(progress) as report:
+        flat = engine.run(puzzles.reshape(-1, cells), report)
+    return jax.tree.map(lambda result: result.reshape(batch + result.shape[1:]), flat)

@@ -1,0 +1,62 @@
+"""The exact search, branching as a network says."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.branching import Branch
+from jaxsudoku.config import LANES
+from jaxsudoku.exact import guided_search
+from jaxsudoku.networks import Network
+from jaxsudoku.planes import pack_lanes, planes_to_cubes, unpack_lanes
+from jaxsudoku.solution import Solution
+
+from .config import GuidedExactConfig
+from .tree.evaluators import asked, named
+
+
+def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactConfig, network: Network, /) -> Solution:
+    """Complete search that branches as a network says.
+
+    Arguments as of ``exact.exact``, and a network of the board; ``key`` decides nothing. ``iterations`` int32[N] are
+    the nodes that were visited, ``network_calls`` int32[N] those of them that branched: the network is not called for
+    nodes that the rules solve or refute, nor for those in which they still make progress.
+    """
+    del key
+    found, branches = guided_search(
+        puzzles,
+        guided_branch(network, config.cell, config.chunk),
+        board,
+        budget=config.budget,
+        rules=config.rules,
+        rounds=config.rounds,
+        lanes=config.lanes or LANES,
+    )
+    return Solution(found.grids, found.status, found.iterations, {"network_calls": branches})
+
+
+def guided_branch(network: Network, cell: str, chunk: int | None = None) -> Branch:
+    """Branches on the digit that a network finds likeliest, in the cell that ``evaluators.named`` names.
+
+    Args:
+      network: a network of the board.
+      cell: one of ``config.Cell``.
+      chunk: nodes that the network evaluates together, of those that branch; None for all, whether they do or not.
+    """
+
+    def branch(board: Board, planes: Array, branching: Array) -> Array:
+        cubes = planes_to_cubes(planes, board)
+        policy = asked(network, network.params, cubes, unpack_lanes(branching), chunk).policy
+        choices = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
+        place = named(cell, choices, policy)
+        here = place[:, None, None]
+        logits = jnp.where(jnp.take_along_axis(cubes, here, 2), jnp.take_along_axis(policy, here, 2), -jnp.inf)
+        digit = logits[:, :, 0].argmax(axis=1)
+        parts = (digit, place // board.side, place % board.side)
+        literal = jnp.concatenate([part[:, None] == jnp.arange(board.side) for part in parts], axis=1)
+        return jax.vmap(pack_lanes, in_axes=1)(literal)
+
+    return branch

@@ -1,0 +1,49 @@
+"""The judge: no solver can claim a false solve."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.grid import is_solved
+from jaxsudoku.solution import Solution, Status
+
+#: Puzzles that are checked together: few enough for their houses to stay in a CPU's cache.
+_CHUNK = 2048
+
+
+def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, keep_partial: bool = False) -> Solution:
+    """Checks every grid that is claimed as solved.
+
+    Args:
+      puzzles: uint8[N, cells].
+      solution: what a solver answered.
+      board: the board; None for the classic one of the puzzles' size.
+      keep_partial: whether grids of UNSOLVED puzzles are kept.
+
+    Returns:
+      The solution, but UNSOLVED where a claimed grid breaks a rule or a given. Where it is not SOLVED there are zeros;
+      with ``keep_partial``, of UNSOLVED puzzles what the solver came to, or the givens where it kept nothing.
+    """
+    board, _ = board_of_grids(np.shape(puzzles), board)
+    size = puzzles.shape[0]
+    if not size:
+        return solution
+    claimed = solution.status == Status.SOLVED
+    chunk = min(_CHUNK, size)
+
+    def block(number: Array, true: Array) -> Array:
+        start = jnp.minimum(number * chunk, size - chunk)
+        grids, givens = (lax.dynamic_slice_in_dim(x, start, chunk) for x in (solution.grids, puzzles))
+        return lax.dynamic_update_slice_in_dim(true, is_solved(grids, board, givens), start, axis=0)
+
+    last = jnp.max(jnp.where(claimed, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
+    true = lax.fori_loop(0, -(-last // chunk), block, jnp.zeros(size, bool))
+    status = jnp.where(claimed & ~true, jnp.int8(Status.UNSOLVED), solution.status)
+    grids = jnp.where((claimed & true)[:, None], solution.grids, 0)
+    if keep_partial:
+        kept = jnp.where(solution.grids.any(axis=1, keepdims=True), solution.grids, puzzles)
+        grids = jnp.where((status == Status.UNSOLVED)[:, None], kept, grids)
+    return solution._replace(grids=grids, status=status)

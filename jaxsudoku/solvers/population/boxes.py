@@ -1,0 +1,98 @@
+"""Grids whose boxes are permutations: what populations are made of.
+
+Every organism, or chain, is a full grid that keeps the givens and holds every digit once in every box; its error counts
+what its other houses miss. A neighbour is the grid with two free cells of a box swapped. On a board with irregular
+regions these are the boxes.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, fence
+from jaxsudoku.solvers.queue import Answer
+
+#: The further number of solvers that work on full grids; -1 where no grid was looked at.
+ERRORS = {"errors": -1}
+
+
+def full_grids(grids: Array, error: Array, iterations: Array) -> Answer:
+    """The results of a solver that works on full grids, uint8[K, cells], with these errors int32[K]."""
+    solved = error == 0
+    return Answer(grids, solved, jnp.zeros_like(solved), iterations, {"errors": error})
+
+
+@functools.lru_cache(maxsize=32)
+def boxes(board: Board) -> np.ndarray:
+    """The cells of each box or region, int32[side, side]."""
+    return np.array(board.region_houses, np.int32)
+
+
+@functools.lru_cache(maxsize=32)
+def box_of(board: Board) -> np.ndarray:
+    """The number of each cell's box or region, int32[cells]."""
+    numbers = np.empty(board.cells, np.int32)
+    numbers[boxes(board)] = np.arange(board.side)[:, None]
+    return numbers
+
+
+@functools.lru_cache(maxsize=32)
+def lines(board: Board) -> np.ndarray:
+    """The cells of each house that is no box: rows, columns, extra houses; int32[lines, side]."""
+    regions = set(board.region_houses)
+    return np.array([house for house in board.houses if house not in regions], np.int32)
+
+
+class Pairs(NamedTuple):
+    """Every pair of cells of a box, and the lines that a swap changes.
+
+    Attributes:
+      cells: int32[pairs, 2], in a mixed order.
+      lines: int32[pairs, m], first those that hold the first cell and not the second, half of m at most, then those
+        that hold the second alone. The number of all lines stands for none.
+    """
+
+    cells: np.ndarray
+    lines: np.ndarray
+
+
+@functools.lru_cache(maxsize=32)
+def pairs(board: Board) -> Pairs:
+    """The pairs of a board."""
+    cells = np.array([pair for box in boxes(board) for pair in itertools.combinations(box, 2)], np.int32)
+    cells = np.random.default_rng(0).permutation(cells)
+    through = [set(np.flatnonzero((lines(board) == cell).any(axis=1)).tolist()) for cell in range(board.cells)]
+    half = max(map(len, through))
+    changed = np.full((len(cells), 2 * half), len(lines(board)), np.int32)
+    for number, (first, second) in enumerate(cells.tolist()):
+        for place, alone in ((0, through[first] - through[second]), (half, through[second] - through[first])):
+            changed[number, place : place + len(alone)] = sorted(alone)
+    return Pairs(cells, changed)
+
+
+@functools.lru_cache(maxsize=32)
+def most_in_a_line(board: Board) -> int:
+    """How often a line may hold a digit where every box holds it once: how many boxes it meets, at most."""
+    return max(len(set(box_of(board)[line].tolist())) for line in lines(board))
+
+
+def errors(board: Board, grids: Array) -> Array:
+    """How many digits the lines miss, summed over all of them: 0 where a grid whose boxes are right is solved.
+
+    Args:
+      board: the board.
+      grids: uint8[cells, *b], full.
+
+    Returns:
+      int32[*b].
+    """
+    bits = fence(jnp.uint32(1) << (grids.astype(jnp.uint32) - 1))
+    held = fence(any_of([bits[column] for column in lines(board).T]))
+    return lines(board).size - lax.population_count(held).astype(jnp.int32).sum(axis=0, dtype=jnp.int32)

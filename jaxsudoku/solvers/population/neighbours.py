@@ -1,0 +1,207 @@
+"""The neighbours of full grids, all judged at once: a swap of two free cells of a box, or three swaps in three boxes.
+
+With a bit a digit, two masks of every line say what any swap does to the error: the digits that the line holds once,
+which the swap that takes one away loses, and those that it does not hold, which the swap that brings one wins. Three
+swaps may meet in a line, so for them each line is put together from what its boxes bring to it, before and after.
+
+Grids lie along the last axis, uint8[cells, K], so that all is done to whole vectors of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, fence, ones_and_twos, slices
+from jaxsudoku.random import APART, mix
+
+from .boxes import box_of, boxes, lines, pairs
+
+#: Swaps that are made together.
+TOGETHER = 3
+
+#: Tells the random numbers that break ties from those that draw swaps, and draws from each other.
+_TIES, _DRAWS = np.uint32(0x5851F42D), np.uint32(0x9C8D4C57)
+
+_ALL = np.uint32(0xFFFFFFFF)
+
+
+class Best(NamedTuple):
+    """The best neighbours of grids, by lot where several are.
+
+    Attributes:
+      grids: uint8[cells, K]; where a grid has no neighbour, nothing sensible.
+      rise: int32[K], by how much their error is higher; more than any error where there is no neighbour.
+      looked: int32[K], how many neighbours there were.
+    """
+
+    grids: Array
+    rise: Array
+    looked: Array
+
+
+def best_swap(board: Board, grids: Array, free: Array, seeds: Array) -> Best:
+    """The best of all neighbours with two free cells of a box swapped.
+
+    Args:
+      board: the board.
+      grids: uint8[cells, K], full.
+      free: bool[cells, K], the cells that may be swapped.
+      seeds: uint32[K], which decide the lot.
+    """
+    cells = pairs(board).cells
+    allowed = free[cells[:, 0]] & free[cells[:, 1]]
+    number, rise = _least(board, rises(board, grids), allowed, seeds)
+    first, second = jnp.asarray(cells)[number].T
+    here, there = (np.arange(board.cells)[:, None] == cell for cell in (first, second))
+    return Best(_exchanged(grids, here, there, 0), rise, allowed.sum(axis=0, dtype=jnp.int32))
+
+
+def rises(board: Board, grids: Array) -> Array:
+    """By how much the error rises with each swap of ``boxes.pairs``, of given cells too: int8[pairs, K]."""
+    cells, changed = pairs(board)
+    bits = _bits(grids)
+    ones, twos = ones_and_twos(slices(bits[lines(board)], 1))
+    nothing = jnp.zeros_like(ones[:1])  # of the line that stands for none
+    missed = ~ones & np.uint32(2**board.side - 1)
+    none, once = fence((jnp.concatenate([missed, nothing]), jnp.concatenate([ones & ~twos, nothing])))
+    first, second = bits[cells[:, 0]], bits[cells[:, 1]]
+    total = jnp.zeros(first.shape, jnp.int8)
+    for slot, line in enumerate(changed.T):
+        going, coming = (first, second) if slot < changed.shape[1] // 2 else (second, first)
+        total += ((once[line] & going) != 0).astype(jnp.int8) - ((none[line] & coming) != 0).astype(jnp.int8)
+    return total
+
+
+def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int) -> Best:
+    """The best of ``size`` neighbours with three swaps in three boxes; the other arguments as of ``best_swap``.
+
+    In every box a swap of free cells is drawn, and three boxes' are made together, until every three boxes were tried;
+    then swaps are drawn anew. Three boxes of which one has fewer than two free cells make no neighbour.
+    """
+    threes = _threes(board.side)
+    draws = []
+    for start in range(0, size, len(threes)):
+        seeds = mix(seeds ^ _DRAWS)
+        draws.append(_best_of_draw(board, grids, free, seeds, threes[: size - start]))
+    return functools.reduce(better, draws)
+
+
+def better(one: Best, other: Best) -> Best:
+    """The better of two neighbours, the one if neither is, and all that were looked at."""
+    grids = jnp.where(other.rise < one.rise, other.grids, one.grids)
+    return Best(grids, jnp.minimum(one.rise, other.rise), one.looked + other.looked)
+
+
+def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes: np.ndarray) -> Best:
+    """The best neighbour with swaps in three boxes, int32[T, 3], of one swap drawn in every box."""
+    swapped, able = _drawn(board, grids, free, seeds)
+    parts = _parts(board)
+    # the digits that each line has from each box that it meets, [lines, m, K]
+    old, new = fence(tuple(_brought(of, parts.meetings) for of in (grids, swapped)))
+    held = fence(any_of(slices(jnp.where(parts.moved[..., None], new[parts.lines], old[parts.lines]), 1)))
+    before = any_of(slices(old, 1))[parts.lines]
+    lost = fence((lax.population_count(before) - lax.population_count(held)).astype(jnp.int8))
+    rise = functools.reduce(jnp.add, (lost[of_line] for of_line in parts.of_threes[: len(threes)].T))
+    allowed = able[threes].all(axis=1)
+    number, rise = _least(board, rise, allowed, mix(seeds ^ _TIES))
+    chosen = (jnp.asarray(threes)[number] == box_of(board)[:, None, None]).any(axis=-1)
+    return Best(jnp.where(chosen, swapped, grids), rise, allowed.sum(axis=0, dtype=jnp.int32))
+
+
+def _brought(grids: Array, cells: np.ndarray) -> Array:
+    """The digits in cells int32[*s, c], those numbered behind the last holding none: uint32[*s, K]."""
+    bits = jnp.concatenate([_bits(grids), jnp.zeros_like(grids[:1], jnp.uint32)])
+    return any_of(slices(bits[cells], cells.ndim - 1))
+
+
+def _drawn(board: Board, grids: Array, free: Array, seeds: Array) -> tuple[Array, Array]:
+    """The grids with a swap drawn in every box, and which boxes have one: uint8[cells, K] and bool[boxes, K]."""
+    table = boxes(board)
+    low = np.uint32((1 << board.side.bit_length()) - 1)  # so that no two cells of a box draw the same lot
+    place = np.arange(1, board.side + 1, dtype=np.uint32)[:, None]
+    lots = (mix(seeds + table[..., None].astype(np.uint32) * APART) & ~low) | place
+    lots = jnp.where(free[table], lots, 0)
+    highest = lots.max(axis=1, keepdims=True)
+    next_highest = jnp.where(lots == highest, 0, lots).max(axis=1, keepdims=True)
+    able = next_highest > 0
+    swapped = _exchanged(grids[table], (lots == highest) & able, (lots == next_highest) & able, 1)
+    return swapped.reshape(grids.shape)[np.argsort(table.reshape(-1))], able[:, 0]
+
+
+def _exchanged(grids: Array, here: Array, there: Array, axis: int) -> Array:
+    """The grids with what stands here and there exchanged, each one place at most along the axis."""
+    one, other = (jnp.where(at, grids, 0).sum(axis=axis, keepdims=True, dtype=grids.dtype) for at in (here, there))
+    return jnp.where(here, other, jnp.where(there, one, grids))
+
+
+def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Array, Array]:
+    """The number of the least of the allowed rises [N, K], one of them by lot, and that rise: int32[K] each."""
+    number = np.arange(len(rise), dtype=np.uint32)[:, None]
+    low = np.uint32((1 << len(rise).bit_length()) - 1)
+    rise = fence(jnp.where(allowed, rise, jnp.iinfo(rise.dtype).max))
+    least = rise.min(axis=0)
+    lots = (mix(seeds + number * APART) & ~low) | number
+    lot = jnp.where(rise == least, lots, _ALL).min(axis=0) & low
+    none = least == jnp.iinfo(rise.dtype).max
+    return jnp.where(none, 0, lot).astype(jnp.int32), jnp.where(none, lines(board).size, least.astype(jnp.int32))
+
+
+def _bits(grids: Array) -> Array:
+    """A bit a digit, uint32 of full grids uint8 of the same shape."""
+    return jnp.uint32(1) << (grids.astype(jnp.uint32) - 1)
+
+
+# ---------------------------------------------------------------------- tables
+
+
+class Parts(NamedTuple):
+    """Every part of a line that swaps in three boxes may change, the boxes of those three that the line meets.
+
+    Attributes:
+      meetings: int32[lines, m, c], the cells in which a line meets each of its boxes; the number of cells for none.
+      lines: int32[S], the line of which each is a part.
+      moved: bool[S, m], of which of the line's boxes.
+      of_threes: int32[T, lines], which part of each line every three boxes make.
+    """
+
+    meetings: np.ndarray
+    lines: np.ndarray
+    moved: np.ndarray
+    of_threes: np.ndarray
+
+
+@functools.lru_cache(maxsize=32)
+def _parts(board: Board) -> Parts:
+    """The parts of a board's lines."""
+    numbers = box_of(board)
+    met = [sorted(set(numbers[line].tolist())) for line in lines(board)]
+    shared = {
+        (number, box): line[numbers[line] == box] for number, line in enumerate(lines(board)) for box in met[number]
+    }
+    most, widest = max(map(len, met)), max(map(len, shared.values()))
+    meetings = np.full((len(met), most, widest), board.cells, np.int32)
+    for (number, box), cells in shared.items():
+        meetings[number, met[number].index(box), : len(cells)] = cells
+    parts: dict[tuple[int, frozenset[int]], int] = {}
+    of_threes = [
+        [parts.setdefault((number, frozenset(three) & set(of_line)), len(parts)) for number, of_line in enumerate(met)]
+        for three in _threes(board.side).tolist()
+    ]
+    moved = np.zeros((len(parts), most), bool)
+    for part, (number, those) in enumerate(parts):
+        moved[part, [met[number].index(box) for box in those]] = True
+    return Parts(meetings, np.array([number for number, _ in parts]), moved, np.array(of_threes))
+
+
+@functools.lru_cache(maxsize=32)
+def _threes(side: int) -> np.ndarray:
+    """Every three boxes of a board, int32[T, 3], in a mixed order."""
+    threes = np.array(list(itertools.combinations(range(side), TOGETHER)), np.int32)
+    return np.random.default_rng(0).permutation(threes)

@@ -1,0 +1,306 @@
+"""Continuous batching: a finished lane takes the next puzzle from the queue.
+
+A ``Method`` works on K puzzles step by step; ``run`` applies it to any number of puzzles. The rules run on all of them
+first, and only the puzzles that they leave open enter the queue. Once the queue is empty and few puzzles are left,
+these move into fewer lanes, for which a second program is compiled. A puzzle's result depends on the puzzle and its
+own random seed alone, so it is the same for any number of lanes and any batch.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.config import MOST, NARROWER
+from jaxsudoku.planes import GROUP, nodes_to_planes, ones_and_twos, planes_to_grids, slices
+from jaxsudoku.random import mix
+from jaxsudoku.solution import Solution, Status
+from jaxsudoku.solvers.roots import Roots, make_roots
+
+State = TypeVar("State")
+
+
+class Start(NamedTuple):
+    """K puzzles as a method receives them.
+
+    Attributes:
+      grids: uint8[K, cells], the givens and what the rules have placed, 0 = open.
+      nodes: uint32[words, K], the packed candidates that the rules have left.
+      seeds: uint32[K], a random seed for each.
+      puzzle: int32[K], their indices in the batch.
+    """
+
+    grids: Array
+    nodes: Array
+    seeds: Array
+    puzzle: Array
+
+
+class Answer(NamedTuple):
+    """The results of K puzzles.
+
+    Attributes:
+      grids: uint8[K, cells], the best grids.
+      solved: bool[K], whether these are solutions.
+      refuted: bool[K], whether it is proven that there is no solution.
+      iterations: int32[K], grids looked at, the root among them.
+      stats: further numbers int32[K] by name, as in ``Solution.stats``.
+    """
+
+    grids: Array
+    solved: Array
+    refuted: Array
+    iterations: Array
+    stats: dict[str, Array]
+
+
+def select_first(chosen: Array, one: State, other: State) -> State:
+    """The leaves of the one pytree where bool[K], else of the other, along the first axis."""
+
+    def selected(x: Array, y: Array) -> Array:
+        return jnp.where(chosen.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
+
+    return jax.tree.map(selected, one, other)
+
+
+def gather_first(lanes: Array, state: State) -> State:
+    """The leaves at indices int32[k] of the first axis."""
+    return jax.tree.map(lambda leaf: leaf[lanes], state)
+
+
+def select_last(chosen: Array, one: State, other: State) -> State:
+    """As ``select_first``, along the last axis."""
+    return jax.tree.map(lambda x, y: jnp.where(chosen, x, y), one, other)
+
+
+def gather_last(lanes: Array, state: State) -> State:
+    """As ``gather_first``, along the last axis."""
+    return jax.tree.map(lambda leaf: leaf[..., lanes], state)
+
+
+class Method(NamedTuple, Generic[State]):
+    """An iterative solver for K puzzles.
+
+    Attributes:
+      init: the state of new puzzles: ``Start`` to a pytree.
+      step: one step of all lanes. What it makes of lanes that are done is ignored.
+      done: bool[K], whether a puzzle needs no further step.
+      postprocess: the results, an ``Answer``; read where ``done``.
+      stats: the further numbers in ``Answer.stats``, each with its value for puzzles that the rules refute; it is 0 for
+        those that the rules solve.
+      select: (bool[K], state, state) to the state that takes lanes of the first where True, of the second elsewhere.
+      gather: (indices int32[k], state) to the state of these lanes alone.
+      ready: bool[K], whether a lane may take a step; None if lanes always may.
+      settle: brings lanes that are not ready closer to it: (state, bool[K] lanes in use) to a state. It is called until
+        all lanes in use are ready, and may end puzzles, which makes room for the next.
+      error: int32[K], the best error so far, for ``record``; None for a method without errors.
+      narrow_from: lanes from which on a second program for the last few puzzles pays for its compilation.
+    """
+
+    init: Callable[[Start], State]
+    step: Callable[[State], State]
+    done: Callable[[State], Array]
+    postprocess: Callable[[State], Answer]
+    stats: Mapping[str, int] = {}
+    select: Callable[[Array, State, State], State] = select_first
+    gather: Callable[[Array, State], State] = gather_first
+    ready: Callable[[State], Array] | None = None
+    settle: Callable[[State, Array], State] | None = None
+    error: Callable[[State], Array] | None = None
+    narrow_from: int = NARROWER + 1
+
+
+def saturating_add(total: Array, more: Array | int) -> Array:
+    """The sum of counts int32[K], at most what an int32 holds."""
+    return total + jnp.minimum(more, MOST - total)
+
+
+def run(
+    method: Method[Any], board: Board, puzzles: Array, key: Array, *, rules: str, lanes: int, record: int = 0
+) -> Solution:
+    """Solves puzzles by a method.
+
+    Args:
+      method: the method.
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      key: a JAX key; each puzzle's seed comes from it and from the puzzle's index.
+      rules: one of ``propagation.RULES``, applied to all puzzles first.
+      lanes: puzzles worked on together.
+      record: steps of each puzzle in ``stats["history"]``; with 0 there is none.
+
+    Returns:
+      A ``Solution``. UNSATISFIABLE is what the rules or the method refute. The grids of UNSOLVED puzzles are those that
+      the method came to; ``solvers.judge`` leaves them out unless it is asked to keep them.
+    """
+    size = puzzles.shape[0]
+    history = {"history": jnp.full((size, record), -1, jnp.int32)} if record else {}
+    if not size:
+        nothing = jnp.zeros(0, jnp.int32)
+        return Solution(puzzles, nothing.astype(jnp.int8), nothing, dict.fromkeys(method.stats, nothing) | history)
+    width = min(lanes, size)
+    roots = make_roots(board, puzzles, rules, width)
+    queue = _Queue(board, roots, jax.random.bits(key, (size,), jnp.uint32))
+    looked = (roots.status != Status.INVALID).astype(jnp.int32)
+    stats = {
+        name: jnp.where(roots.status == Status.SOLVED, 0, value).astype(jnp.int32)
+        for name, value in method.stats.items()
+    }
+    found = Solution(roots.grids, roots.status, looked, stats | history)
+    turn = functools.partial(_turn, method)
+    refill = functools.partial(_refill, queue, method)
+
+    # lanes begin as ones whose puzzles have just ended, so that ``init`` is compiled once
+    nobody = jnp.full(width, size, jnp.int32)
+    shapes = jax.eval_shape(lambda: method.init(queue.at(nobody)))
+    state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    now = _Lanes(state, nobody, nobody, jnp.ones(width, bool), jnp.int32(0), found)
+    waiting = (roots.waiting < size).sum(dtype=jnp.int32)
+    few = -(-width // NARROWER) if width >= method.narrow_from else 0
+
+    def many(now: _Lanes) -> Array:
+        return (now.busy.sum() > few if few else now.at_work.any()) | (now.taken < waiting)
+
+    now = lax.while_loop(many, functools.partial(turn, refill), now)
+    if few:
+        put_away = functools.partial(_put_away, method)
+        left = _narrowed(few, method, now)
+        now = lax.while_loop(lambda now: now.at_work.any(), functools.partial(turn, put_away), left)
+    return _put_away(method, now).found
+
+
+def placed(nodes: Array, board: Board) -> Array:
+    """The digits of cells with one candidate left, 0 elsewhere: uint32[words, K] to uint8[K, cells]."""
+    planes = nodes_to_planes(jnp.pad(nodes, ((0, 0), (0, -nodes.shape[1] % GROUP))), board)
+    single = planes & ~ones_and_twos(slices(planes, 0))[1]
+    return planes_to_grids(single, board)[: nodes.shape[1]]
+
+
+class _Lanes(NamedTuple):
+    """The loop's state.
+
+    Attributes:
+      state: the method's.
+      puzzle: int32[K], the index of each lane's puzzle; N for an idle lane.
+      steps: int32[K], steps that the puzzle has had.
+      ended: bool[K], whether the puzzle is done and its answer is still to be stored.
+      taken: int32[], puzzles taken from the queue.
+      found: the answers so far.
+    """
+
+    state: Any
+    puzzle: Array
+    steps: Array
+    ended: Array
+    taken: Array
+    found: Solution
+
+    @property
+    def busy(self) -> Array:
+        """bool[K], whether lanes have a puzzle."""
+        return self.puzzle < len(self.found.status)
+
+    @property
+    def at_work(self) -> Array:
+        """bool[K], whether their puzzles are not done yet."""
+        return self.busy & ~self.ended
+
+
+class _Queue:
+    """The open puzzles, in their order."""
+
+    def __init__(self, board: Board, roots: Roots, seeds: Array) -> None:
+        self.board, self.roots, self.seeds = board, roots, seeds
+
+    def numbers(self, places: Array) -> Array:
+        """The puzzles at these places of the queue; N behind its end."""
+        return self.roots.waiting.at[places].get(mode="fill", fill_value=len(self.seeds))
+
+    def at(self, places: Array) -> Start:
+        """The starts of the puzzles at these places of the queue; undefined behind its end."""
+        puzzle = jnp.minimum(self.numbers(places), len(self.seeds) - 1)
+        nodes = self.roots.nodes[:, puzzle]
+        return Start(placed(nodes, self.board), nodes, mix(self.seeds[puzzle]), puzzle)
+
+
+def _turn(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
+    """Refills the lanes until they are ready, then takes a step."""
+    now = _settled(method, refill, now)
+    state = method.step(now.state)
+    found = now.found
+    if "history" in found.stats and method.error is not None:
+        history = found.stats["history"].at[now.puzzle, now.steps].set(method.error(state), mode="drop")
+        found = found._replace(stats=found.stats | {"history": history})
+    return _Lanes(state, now.puzzle, now.steps + 1, now.busy & method.done(state), now.taken, found)
+
+
+def _settled(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
+    def refilled(now: _Lanes) -> _Lanes:
+        return lax.cond(now.ended.any(), refill, lambda now: now, now)
+
+    if method.ready is None or method.settle is None:
+        return refilled(now)
+    ready, settle = method.ready, method.settle
+
+    def once(now: _Lanes) -> _Lanes:
+        now = refilled(now)
+        state = settle(now.state, now.busy)
+        return now._replace(state=state, ended=now.busy & method.done(state))
+
+    return lax.while_loop(lambda now: now.ended.any() | (now.busy & ~ready(now.state)).any(), once, now)
+
+
+def _put_away(method: Method[Any], now: _Lanes) -> _Lanes:
+    """Stores the answers of ended puzzles; their lanes are idle then."""
+    size = len(now.found.status)
+    mine = jnp.where(now.ended, now.puzzle, size)
+    answer = method.postprocess(now.state)
+    known = [jnp.int8(status) for status in (Status.SOLVED, Status.UNSATISFIABLE)]
+    status = jnp.select([answer.solved, answer.refuted], known, jnp.int8(Status.UNSOLVED))
+
+    def put(leaf: Array, value: Array) -> Array:
+        return leaf.at[mine].set(value, mode="drop")
+
+    stats = {name: put(now.found.stats[name], value) for name, value in answer.stats.items()}
+    found = Solution(
+        put(now.found.grids, answer.grids),
+        put(now.found.status, status),
+        put(now.found.iterations, answer.iterations),
+        now.found.stats | stats,
+    )
+    return now._replace(puzzle=jnp.where(now.ended, size, now.puzzle), ended=jnp.zeros_like(now.ended), found=found)
+
+
+def _refill(queue: _Queue, method: Method[Any], now: _Lanes) -> _Lanes:
+    """Stores the answers of ended puzzles, and gives idle lanes the next puzzles of the queue."""
+    now = _put_away(method, now)
+    size = len(now.found.status)
+    idle = ~now.busy
+    turn = jnp.cumsum(idle, dtype=jnp.int32)
+    places = jnp.where(idle, now.taken + turn - 1, size)
+    puzzle = jnp.where(idle, queue.numbers(places), now.puzzle)
+    begins = idle & (puzzle < size)
+    return now._replace(
+        state=method.select(begins, method.init(queue.at(places)), now.state),
+        puzzle=puzzle,
+        steps=jnp.where(begins, 0, now.steps),
+        taken=now.taken + begins.sum(dtype=jnp.int32),
+    )
+
+
+def _narrowed(width: int, method: Method[Any], now: _Lanes) -> _Lanes:
+    """The lanes at work, and idle ones up to the width."""
+    (lanes,) = jnp.nonzero(now.busy, size=width, fill_value=0)
+    there = jnp.arange(width) < now.busy.sum()
+    return now._replace(
+        state=method.gather(lanes, now.state),
+        puzzle=jnp.where(there, now.puzzle[lanes], len(now.found.status)),
+        steps=now.steps[lanes],
+        ended=now.ended[lanes] & there,
+    )

@@ -1,0 +1,202 @@
+"""The registry of solvers: every solver by name, behind one signature. No JAX is loaded until one runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jaxsudoku.config import settings_of
+from jaxsudoku.suggestions import did_you_mean
+
+from .config import ExactConfig, GuidedExactConfig, IterativeConfig, OneShotConfig
+from .population.config import AnnealingConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
+from .textbook.config import BestFirstConfig, DepthFirstConfig, EliminationConfig
+from .tree.config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
+
+if TYPE_CHECKING:
+    from jaxsudoku.solution import Solution
+
+
+@dataclasses.dataclass(frozen=True)
+class Solver:
+    """A solver as the registry knows it.
+
+    Attributes:
+      name: what users call it.
+      summary: one line for the help text.
+      function: the solver, or where it is, "module:function" below ``jaxsudoku.solvers``.
+      config: frozen dataclass of its settings.
+      complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
+      stats: the names of the numbers in ``Solution.stats`` of every solution.
+    """
+
+    name: str
+    summary: str
+    function: Callable[..., Solution] | str
+    config: type
+    complete: bool
+    stats: tuple[str, ...] = ()
+
+    @property
+    def guided(self) -> bool:
+        """Whether it takes a network."""
+        return "network_calls" in self.stats
+
+    @functools.cached_property
+    def run(self) -> Callable[..., Solution]:
+        """The function: (board, puzzles, key, config), of a guided solver (board, puzzles, key, config, network)."""
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, function = self.function.partition(":")
+        return getattr(importlib.import_module(f"jaxsudoku.solvers.{module}"), function)
+
+
+#: Every solver, by name.
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in (
+        Solver(
+            "exact",
+            "complete search on bit-planes: finds the solution or proves there is none",
+            "exact:exact",
+            ExactConfig,
+            complete=True,
+        ),
+        Solver(
+            "guided-exact",
+            "complete search on bit-planes that branches as a network says",
+            "guided_exact:guided_exact",
+            GuidedExactConfig,
+            complete=True,
+            stats=("network_calls",),
+        ),
+        Solver(
+            "iterative",
+            "a network's surest cell, then the rules, and so on without ever going back",
+            "decoding:iterative",
+            IterativeConfig,
+            complete=False,
+            stats=("network_calls",),
+        ),
+        Solver(
+            "one-shot",
+            "all open cells at once, as a network sees them",
+            "decoding:one_shot",
+            OneShotConfig,
+            complete=False,
+            stats=("network_calls",),
+        ),
+        Solver(
+            "gumbel",
+            "tree search by a network: Gumbel MuZero, with proofs and a way back",
+            "tree.search:gumbel",
+            GumbelConfig,
+            complete=True,
+            stats=("network_calls",),
+        ),
+        Solver(
+            "alphasudoku",
+            "tree search by a network: PUCT, with proofs and a way back",
+            "tree.search:alphasudoku",
+            AlphaSudokuConfig,
+            complete=True,
+            stats=("network_calls",),
+        ),
+        Solver(
+            "mcgs",
+            "graph search by a network: digits in any order, with proofs and a way back",
+            "tree.search:mcgs",
+            McgsConfig,
+            complete=True,
+            stats=("network_calls",),
+        ),
+        Solver(
+            "mcts",
+            "tree search by random rollouts: UCT, with proofs and a way back",
+            "tree.search:mcts",
+            MctsConfig,
+            complete=True,
+        ),
+        Solver(
+            "depth-first",
+            "textbook depth-first search over partly filled grids, in three orders",
+            "textbook.depth_first:depth_first",
+            DepthFirstConfig,
+            complete=True,
+        ),
+        Solver(
+            "best-first",
+            "textbook greedy best-first search over partly filled grids, by three heuristics",
+            "textbook.best_first:best_first",
+            BestFirstConfig,
+            complete=False,
+        ),
+        Solver(
+            "elimination",
+            "textbook candidate elimination, alone or with depth-first or best-first search behind",
+            "textbook.elimination:elimination",
+            EliminationConfig,
+            complete=True,
+        ),
+        Solver(
+            "annealing",
+            "simulated annealing and replica exchange of full grids",
+            "population.annealing:annealing",
+            AnnealingConfig,
+            complete=False,
+            stats=("errors",),
+        ),
+        Solver(
+            "evolution",
+            "combinatorial evolution by a hive of workers and explorers",
+            "population.evolution:evolution",
+            EvolutionConfig,
+            complete=False,
+            stats=("errors",),
+        ),
+        Solver(
+            "hill-climbing",
+            "textbook hill climbing of full grids: the best swap at every step, and restarts",
+            "population.hill_climbing:hill_climbing",
+            HillClimbingConfig,
+            complete=False,
+            stats=("errors",),
+        ),
+        Solver(
+            "evosax",
+            "differential evolution, particle swarm or a genetic algorithm on random keys (extra evosax)",
+            "population.evosax:evosax",
+            EvosaxConfig,
+            complete=False,
+            stats=("errors",),
+        ),
+    )
+}
+
+
+def get(name: str) -> Solver:
+    """The solver of that name.
+
+    Raises:
+      ValueError: there is none; the message lists those there are.
+    """
+    if name not in SOLVERS:
+        raise ValueError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}{did_you_mean(name, SOLVERS)}")
+    return SOLVERS[name]
+
+
+def reporting(stat: str) -> str:
+    """The names of the solvers with a number of this name in ``Solution.stats``, as they are listed in messages."""
+    return ", ".join(name for name, solver in SOLVERS.items() if stat in solver.stats)
+
+
+def make_config(solver: Solver, /, **options: Any) -> Any:
+    """The solver's settings with the named options.
+
+    Raises:
+      ValueError: an option that the solver does not have, or a value out of its range.
+    """
+    return settings_of(solver.config, f"solver {solver.name}", **options)

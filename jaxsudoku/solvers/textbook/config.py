@@ -1,0 +1,107 @@
+"""Settings of the textbook solvers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+from jaxsudoku.board import Board
+from jaxsudoku.config import Config, Positive, Rules, SearchRules, fitting_lanes
+
+#: Puzzles of a 9x9 board that are searched together, and fewest on any board.
+_PATHS = {"cpu": 32, "accelerator": 8192, "least": 32}
+
+#: The same of best-first search, which looks at all children of a node at once.
+_QUEUES = {"cpu": 16, "accelerator": 1024, "least": 4}
+
+
+@dataclasses.dataclass(frozen=True)
+class DepthFirstConfig(Config):
+    """Settings of ``depth-first``.
+
+    Attributes:
+      order: which empty cell is filled first, and with which digit: sequential, by their numbers; random; or sorted,
+        the cell with fewest legal digits first, then by their numbers.
+      actions: what a node's children are: the legal digits of the first empty cell (cell), or of every empty cell
+        (any), where no grid is explored twice though many ways lead to it; the latter needs a budget.
+      rules: what is deduced at every node, to the end: none, naked, singles or locked, each with all that the one
+        before it does. With none a digit is legal where it clashes with no filled cell, and that is all.
+      budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
+      lanes: puzzles that are searched together; None suits the machine.
+    """
+
+    order: Literal["sequential", "random", "sorted"] = "sorted"
+    actions: Literal["cell", "any"] = "cell"
+    rules: Rules = "none"
+    budget: Positive | None = None
+    lanes: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.actions == "any" and not self.budget:
+            raise ValueError("actions any need a budget: there are too many partly filled grids to explore them all")
+
+    def resolve(self, board: Board, platform: str) -> Any:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, **_PATHS))
+
+
+@dataclasses.dataclass(frozen=True)
+class BestFirstConfig(Config):
+    """Settings of ``best-first``.
+
+    Attributes:
+      heuristic: which node is explored next, that of the smallest number: of the legal digits of its most constrained
+        cell (most-constrained); of conflicts if every empty cell took its first legal digit (conflicts); of the legal
+        digits of all its empty cells together (remaining).
+      rules: what is deduced at every node, to the end: none, naked, singles or locked, each with all that the one
+        before it does. With none a digit is legal where it clashes with no filled cell, and that is all.
+      budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
+      room: nodes that a puzzle's queue has room for; one whose queue is full is left UNSOLVED.
+      lanes: puzzles that are searched together; None suits the machine.
+    """
+
+    heuristic: Literal["most-constrained", "conflicts", "remaining"] = "most-constrained"
+    rules: Rules = "none"
+    budget: Positive | None = None
+    room: Positive = 1024
+    lanes: Positive | None = None
+
+    def resolve(self, board: Board, platform: str) -> Any:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, **_QUEUES))
+
+
+@dataclasses.dataclass(frozen=True)
+class EliminationConfig(Config):
+    """Settings of ``elimination``.
+
+    Attributes:
+      rules: what is eliminated, to the end: naked, singles or locked, each with all that the one before it does.
+      then: what follows where that leaves a puzzle open, with the same elimination at every node: nothing (none), or
+        the search depth-first or best-first, in the cell with fewest candidates.
+      budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
+      room: nodes that a puzzle's queue has room for in best-first; one whose queue is full is left UNSOLVED.
+      lanes: puzzles that are searched together; None suits the machine.
+    """
+
+    rules: SearchRules = "locked"
+    then: Literal["none", "depth-first", "best-first"] = "depth-first"
+    budget: Positive | None = None
+    room: Positive = 1024
+    lanes: Positive | None = None
+
+    def resolve(self, board: Board, platform: str) -> Any:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        lanes = _QUEUES if self.then == "best-first" else _PATHS
+        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, **lanes))
+
+    @property
+    def depth_first(self) -> DepthFirstConfig:
+        """The settings of the depth-first search behind it."""
+        return DepthFirstConfig(order="sorted", rules=self.rules, budget=self.budget, lanes=self.lanes)
+
+    @property
+    def best_first(self) -> BestFirstConfig:
+        """The settings of the best-first search behind it."""
+        return BestFirstConfig(rules=self.rules, budget=self.budget, room=self.room, lanes=self.lanes)

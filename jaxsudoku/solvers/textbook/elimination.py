@@ -1,0 +1,29 @@
+"""Elimination of candidates, alone or with a search behind it."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.solution import Solution, Status
+from jaxsudoku.solvers.roots import make_roots
+
+from .best_first import best_first
+from .config import EliminationConfig
+from .depth_first import depth_first
+
+
+def elimination(board: Board, puzzles: Array, key: Array, config: EliminationConfig, /) -> Solution:
+    """Elimination of candidates, then a search that eliminates at every node; arguments and results as of the others.
+
+    What elimination alone leaves open is UNSOLVED; its ``iterations`` are 1.
+    """
+    if config.then == "depth-first":
+        return depth_first(board, puzzles, key, config.depth_first)
+    if config.then == "best-first":
+        return best_first(board, puzzles, key, config.best_first)
+    if not len(puzzles):
+        return Solution(puzzles, jnp.zeros(0, jnp.int8), jnp.zeros(0, jnp.int32), {})
+    roots = make_roots(board, puzzles, config.rules)
+    return Solution(roots.grids, roots.status, (roots.status != Status.INVALID).astype(jnp.int32), {})

@@ -1,0 +1,62 @@
+"""The tree and graph searches as solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.networks import Network
+from jaxsudoku.solution import Solution
+
+from . import evaluators, graph, policies, reroot
+from .backtracking import search_all
+from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, McgsConfig, MctsConfig
+from .policies import Think
+
+
+def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, network: Network, /) -> Solution:
+    """Gumbel MuZero search by a network.
+
+    Pure; to be jitted with ``board`` and ``config`` static.
+
+    Args:
+      board: the board.
+      puzzles: uint8[N, cells], 0 = empty.
+      key: a JAX key; each puzzle's randomness comes from it and from the puzzle's index.
+      config: the settings.
+      network: a network of the board.
+
+    Returns:
+      A ``Solution``. ``iterations`` int32[N] are the grids that were looked at: roots, nodes of the trees, and moves
+      that were played on; ``network_calls`` int32[N] the positions that the network was asked about.
+    """
+    return _by_tree(board, puzzles, key, config, network, policies.gumbel)
+
+
+def alphasudoku(board: Board, puzzles: Array, key: Array, config: AlphaSudokuConfig, network: Network, /) -> Solution:
+    """PUCT search by a network; arguments and results as of ``gumbel``."""
+    return _by_tree(board, puzzles, key, config, network, policies.alphasudoku)
+
+
+def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Solution:
+    """UCT search by random rollouts, without a network; arguments and results as of ``gumbel`` otherwise."""
+    evaluate = evaluators.by_rollouts(board, config)
+    advance = reroot.along_tree(board, config, policies.mcts(board, config, evaluate))
+    return search_all(board, puzzles, key, config, evaluate, advance, ())._replace(stats={})
+
+
+def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: Network, /) -> Solution:
+    """Graph search by a network, which knows positions again; arguments and results as of ``gumbel``."""
+    evaluate = graph.by_placements(board, config, network)
+    advance = graph.along_graph(board, config, evaluate)
+    return search_all(board, puzzles, key, config, evaluate, advance, network.params)
+
+
+def _by_tree(
+    board: Board, puzzles: Array, key: Array, config: GuidedConfig, network: Network, policy: Callable[..., Think]
+) -> Solution:
+    evaluate = evaluators.by_network(board, config, network)
+    advance = reroot.along_tree(board, config, policy(board, config, evaluate))
+    return search_all(board, puzzles, key, config, evaluate, advance, network.params)

@@ -1,0 +1,356 @@
+"""The textbook solvers: what they explore, in which order, node by node as plain Python does."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import solvers
+from jaxsudoku.solution import Status
+from jaxsudoku.solvers import textbook
+from jaxsudoku.solvers.queue import Start
+from jaxsudoku.solvers.textbook import best_first, depth_first, nodes
+
+FOUR = reference.SMALL["4x4"]
+FIVE = reference.SMALL["jigsaw-5"]
+SIZE = 24
+BOUND = 60
+
+
+# ---------------------------------------------------------------------- the textbook in plain Python
+
+
+class Node:
+    """A partly filled grid as the textbook sees it: what the rules leave of candidates bool[side, cells]."""
+
+    def __init__(self, board, left, rules):
+        self.board, self.rules = board, rules
+        self.left = left if rules == "none" else reference.deduce(board, left, rules)
+        self.filled = self.left.sum(axis=0) == 1
+        self.digits = self.left.argmax(axis=0)
+        clash = any(self.clashes(cell, self.digits[cell]) for cell in np.flatnonzero(self.filled))
+        places = all(self.left[:, list(house)].any(axis=1).all() for house in board.houses)
+        self.dead = clash or not places or not self.left.any(axis=0).all()
+        self.solved = not self.dead and self.filled.all()
+        self.empty = [int(cell) for cell in np.flatnonzero(~self.filled)]
+
+    def clashes(self, cell, digit):
+        return any(self.filled[peer] and self.digits[peer] == digit for peer in reference.peers(self.board)[cell])
+
+    def legal(self, cell):
+        return [digit for digit in np.flatnonzero(self.left[:, cell]) if not self.clashes(cell, digit)]
+
+    def child(self, cell, digit):
+        left = self.left.copy()
+        left[:, cell] = np.arange(self.board.side) == digit
+        return Node(self.board, left, self.rules)
+
+    @property
+    def grid(self):
+        return np.where(self.filled, self.digits + 1, 0)
+
+
+def reference_depth_first(board, puzzle, order, actions, rules, budget):
+    """Graph search with a stack and a closed set: nodes explored and how it ends.
+
+    What holds all placements that led to a dead node is dead, and not explored.
+    """
+    explored, closed, dead = 0, set(), []
+    frontier = [(Node(board, reference.candidates(board, puzzle[None])[0], rules), frozenset())]
+    while frontier:
+        node, placed = frontier.pop()
+        if (key := node.left.tobytes()) in closed or any(those <= placed for those in dead):
+            continue
+        explored += 1
+        if node.solved:
+            return explored, Status.SOLVED, node.grid
+        if node.dead:
+            dead.append(placed)
+        else:
+            closed.add(key)
+            cells = sorted(node.empty, key=lambda cell: (order == "sorted" and len(node.legal(cell)), cell))
+            cells = cells[:1] if actions == "cell" else cells
+            pairs = [(cell, digit) for cell in cells for digit in node.legal(cell)]
+            frontier += [(node.child(*pair), placed | {pair}) for pair in reversed(pairs)]
+        if explored == budget and frontier:
+            return explored, Status.UNSOLVED, None
+    return explored, Status.UNSATISFIABLE, None
+
+
+def judged(node, heuristic):
+    """What a heuristic says of a node."""
+    if node.solved:
+        return 0
+    if heuristic == "most-constrained":
+        return min(len(node.legal(cell)) for cell in node.empty)
+    if heuristic == "remaining":
+        return sum(len(node.legal(cell)) for cell in node.empty)
+    grid = node.grid.copy()
+    for cell in node.empty:
+        grid[cell] = [*(digit + 1 for digit in node.legal(cell)), 0][0]
+    return reference.repeats(node.board, grid)
+
+
+def reference_best_first(board, puzzle, heuristic, rules, budget, room):
+    """Greedy best-first search, of equal nodes the newest first: nodes explored and how it ends."""
+    explored, waiting, ages = 0, [], itertools.count()
+
+    def wait(node):
+        if not node.dead and all(node.legal(cell) for cell in node.empty):
+            waiting.append((judged(node, heuristic), -next(ages), node))
+
+    wait(Node(board, reference.candidates(board, puzzle[None])[0], rules))
+    while waiting:
+        waiting.sort(key=lambda entry: entry[:2])
+        node = waiting.pop(0)[2]
+        explored += 1
+        if node.solved:
+            return explored, Status.SOLVED, node.grid
+        cell = min(node.empty, key=lambda cell: (len(node.legal(cell)), cell))
+        for digit in node.legal(cell):
+            wait(node.child(cell, digit))
+        if len(waiting) > room or (waiting and explored == budget):
+            return explored, Status.UNSOLVED, None
+    return explored, Status.UNSATISFIABLE, None
+
+
+# ---------------------------------------------------------------------- the library, without its loop
+
+
+def packed(board, cubes):
+    """Truth values bool[B, side, cells] as uint32[B, words]."""
+    bits = np.zeros((len(cubes), board.words * 32), np.uint8)
+    bits[:, : board.candidates] = cubes.reshape(len(cubes), -1)
+    return np.packbits(bits, axis=1, bitorder="little").view(np.uint32)
+
+
+def explore(board, method, puzzles, seed=0):
+    """Steps of all puzzles until each is over: nodes explored, statuses, grids."""
+    roots = packed(board, reference.candidates(board, puzzles))
+    seeds = np.random.default_rng(seed).integers(2**32, size=len(puzzles), dtype=np.uint32)
+
+    @jax.jit
+    def run(start):
+        state = method.init(start)
+        going = lambda state: ~method.done(state).all()  # noqa: E731
+        step = lambda state: method.select(method.done(state), state, method.step(state))  # noqa: E731
+        # the first step, as nothing is said of a search that has not begun
+        state = jax.lax.while_loop(going, step, method.step(state))
+        return state.explored, method.postprocess(state)
+
+    explored, answer = jax.tree.map(np.asarray, run(Start(None, roots.T, seeds, None)))
+    status = np.select([answer.solved, answer.refuted], [Status.SOLVED, Status.UNSATISFIABLE], Status.UNSOLVED)
+    return explored, status, answer.grids
+
+
+def puzzles_of(board, size=SIZE):
+    """Puzzles with many solutions, one or none, without clashing givens."""
+    made = [*reference.solvable(board, 3 * size, seed=1), *reference.batch(board, 9 * size, seed=2)]
+    made = [puzzle for puzzle in made if not reference.is_clash(board, puzzle) and (puzzle == 0).sum() > 3]
+    hopeless = [puzzle for puzzle in made if not reference.count(board, puzzle, 1)]
+    return np.array([*made[: 2 * size // 3], *hopeless[: size - 2 * size // 3]], np.uint8)
+
+
+def assert_same(found, expected):
+    for number, (explored, status, grid) in enumerate(expected):
+        assert (found[0][number], found[1][number]) == (explored, status)
+        if status == Status.SOLVED:
+            np.testing.assert_array_equal(found[2][number], grid)
+
+
+# ---------------------------------------------------------------------- depth-first
+
+
+@pytest.mark.parametrize(
+    ("board", "order", "actions", "rules"),
+    [
+        (FOUR, "sequential", "cell", "none"),
+        (FIVE, "sorted", "cell", "naked"),
+        (FOUR, "sorted", "any", "none"),
+        (FIVE, "sequential", "any", "singles"),
+    ],
+)
+def test_depth_first_explores_what_the_textbook_does(board, order, actions, rules):
+    puzzles = puzzles_of(board, SIZE // 2 if rules == "singles" else SIZE)  # which plain Python is slow at
+    config = textbook.DepthFirstConfig(order=order, actions=actions, rules=rules, budget=BOUND)
+    expected = [reference_depth_first(board, puzzle, order, actions, rules, BOUND) for puzzle in puzzles]
+    assert {Status.SOLVED, Status.UNSATISFIABLE} <= {status for _, status, _ in expected}
+    assert_same(explore(board, depth_first.method(board, config), puzzles), expected)
+
+
+def test_no_grid_is_explored_twice_in_whatever_order():
+    """Of a puzzle without a solution every legal filling of empty cells is explored, and each once."""
+
+    def fillings(puzzle, cells):
+        if not cells:
+            return 1
+        cell, *others = cells
+        taken = {puzzle[peer] for peer in reference.peers(FOUR)[cell]}
+        total = 0
+        for digit in {0, 1, 2, 3, 4} - (taken - {0}):
+            total += fillings([*puzzle[:cell], digit, *puzzle[cell + 1 :]], others)
+        return total
+
+    puzzles = [puzzle for puzzle in reference.batch(FOUR, 1000, seed=3) if 6 <= (puzzle == 0).sum() <= 8]
+    puzzles = [puzzle for puzzle in puzzles if not reference.is_clash(FOUR, puzzle)]
+    puzzles = np.array([puzzle for puzzle in puzzles if not reference.count(FOUR, puzzle, 1)])
+    expected = np.array([fillings(puzzle.tolist(), np.flatnonzero(puzzle == 0).tolist()) for puzzle in puzzles])
+    assert expected.max() > 100
+    config = textbook.DepthFirstConfig(order="random", actions="any", budget=10_000)
+    explored, status, _ = explore(FOUR, depth_first.method(FOUR, config), puzzles)
+    assert (status == Status.UNSATISFIABLE).all()
+    np.testing.assert_array_equal(explored, expected)
+
+
+def test_random_orders_differ_by_the_seed_and_find_solutions():
+    puzzles = np.zeros((64, 16), np.uint8)
+    method = depth_first.method(FOUR, textbook.DepthFirstConfig(order="random"))
+    explored, status, grids = explore(FOUR, method, puzzles)
+    assert (status == Status.SOLVED).all()
+    assert (explored >= 17).all()
+    assert all(reference.is_solution(FOUR, grid) for grid in grids)
+    assert len(np.unique(grids, axis=0)) > 32
+    assert (np.bincount(grids[:, 0], minlength=5)[1:] > 4).all()
+
+
+# ---------------------------------------------------------------------- best-first
+
+
+@pytest.mark.parametrize(
+    ("board", "heuristic", "rules", "room"),
+    [
+        (FOUR, "conflicts", "none", 3),
+        (FOUR, "remaining", "naked", 2),
+    ],
+)
+def test_best_first_explores_what_the_textbook_does(board, heuristic, rules, room):
+    puzzles = puzzles_of(board)
+    budget = 40
+    config = textbook.BestFirstConfig(heuristic=heuristic, rules=rules, budget=budget, room=room)
+    expected = [reference_best_first(board, puzzle, heuristic, rules, budget, room) for puzzle in puzzles]
+    found = {status for _, status, _ in expected}
+    assert {Status.SOLVED, Status.UNSATISFIABLE} <= found
+    assert_same(explore(board, best_first.method(board, config), puzzles), expected)
+    if room < 4:  # too little for the puzzles with many solutions
+        assert any(status == Status.UNSOLVED and explored < budget for explored, status, _ in expected)
+
+
+def test_heuristics_of_a_node():
+    """Row by row: 1 2 3 . / 3 . . . / . 1 . . / . . . 3."""
+    grid = np.array([1, 2, 3, 0, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 3], np.uint8)
+    roots = packed(FOUR, reference.candidates(FOUR, grid[None]))
+    seen = jax.jit(functools.partial(nodes.look, FOUR, rules="none"))(roots)
+    counts = np.asarray(seen.counts[0])
+    # in the second row 4 / 1 2 4 / 1 2 4, in the third 2 4 / - / 2 4 / 2 4, in the last 2 4 / 4 / 1 2 4 / -
+    np.testing.assert_array_equal(counts, [0, 0, 0, 1, 0, 1, 3, 3, 2, 0, 2, 2, 2, 1, 3, 0])
+    np.testing.assert_array_equal(np.flatnonzero(seen.empty[0]), np.flatnonzero(grid == 0))
+    # filled up with first digits: 1 2 3 4 / 3 4 1 1 / 2 1 2 2 / 2 4 1 3
+    values = {"most-constrained": 1, "remaining": counts.sum(), "conflicts": 3 + 3 + 3}
+    for heuristic, value in values.items():
+        config = textbook.BestFirstConfig(heuristic=heuristic)
+        entry, alive = jax.jit(functools.partial(best_first._judged, FOUR, config))(seen)
+        assert (entry.value[0], entry.cell[0], entry.digits[0], alive[0]) == (value, 3, 0b1000, True)
+
+
+# ---------------------------------------------------------------------- nodes
+
+
+def test_placements_are_packed_and_found_again():
+    rng = np.random.default_rng(0)
+    cubes = rng.random((5, FIVE.side, FIVE.cells)) < 0.3
+    words = packed(FIVE, cubes)
+    np.testing.assert_array_equal(nodes.unpacked(FIVE, words), cubes)
+    cell, digit = rng.integers(FIVE.cells, size=5).astype(np.int32), rng.integers(FIVE.side, size=5).astype(np.int32)
+    lane = np.arange(5)
+    np.testing.assert_array_equal(
+        nodes.digits_in(FIVE, words, cell), (cubes[lane, :, cell] << np.arange(FIVE.side)).sum(axis=1)
+    )
+    placed = cubes.copy()
+    placed[lane, :, cell] &= np.arange(FIVE.side) == digit[:, None]
+    np.testing.assert_array_equal(nodes.unpacked(FIVE, nodes.place(FIVE, words, digit, cell)), placed)
+
+
+def test_of_equal_ranks_the_first_number_comes_first():
+    rng = np.random.default_rng(0)
+    among = rng.random((50, FIVE.side, FIVE.cells)) < 0.2
+    rank = rng.integers(3, size=(50, 1, FIVE.cells)).astype(np.uint32)
+    digit, cell = nodes.first_placement(jnp.asarray(among), jnp.asarray(rank))
+    for lane in range(50):
+        digits, cells = np.nonzero(among[lane])
+        assert (cell[lane], digit[lane]) == min(zip(rank[lane, 0, cells], cells, digits, strict=True))[1:]
+    first = nodes.first_cell(jnp.asarray(among[:, 0]), jnp.asarray(rank[:, 0]))
+    for lane in range(50):
+        cells = np.flatnonzero(among[lane, 0])
+        assert first[lane] == min(zip(rank[lane, 0, cells], cells, strict=True))[1]
+
+
+# ---------------------------------------------------------------------- solvers
+
+
+def run(name, puzzles, seed=0, **options):
+    known = solvers.get(name)
+    config = solvers.make_config(known, **options).resolve(FOUR, "cpu")
+    call = jax.jit(lambda puzzles, key: known.run(FOUR, puzzles, key, config), compiler_options=js.compiler_options())
+    return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed)))
+
+
+def test_a_puzzle_depends_on_itself_and_its_seed_alone():
+    puzzles = puzzles_of(FOUR)
+    options = {"order": "random", "actions": "any", "budget": BOUND}
+    whole = run("depth-first", puzzles, **options, lanes=SIZE)
+    assert len({*whole.status}) == 3
+    few = run("depth-first", puzzles, **options, lanes=5)
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(few), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (whole.iterations <= BOUND).all()
+    assert (whole.iterations[whole.status == Status.UNSOLVED] == BOUND).all()
+    assert whole.stats == {}
+
+
+def test_what_elimination_alone_leaves_is_unsolved():
+    puzzles = np.concatenate([reference.unique(FOUR, 8), np.zeros((1, 16), np.uint8), np.full((1, 16), 7, np.uint8)])
+    found = run("elimination", puzzles, then="none")
+    assert (found.status[:8] == Status.SOLVED).all()
+    np.testing.assert_array_equal(found.status[8:], [Status.UNSOLVED, Status.INVALID])
+    np.testing.assert_array_equal(found.iterations, [1] * 9 + [0])
+
+
+def test_iterations_count_the_root_once():
+    puzzles = puzzles_of(FOUR)
+    found = run("best-first", puzzles, budget=40, lanes=5)
+    expected = [reference_best_first(FOUR, puzzle, "most-constrained", "none", 40, 1024) for puzzle in puzzles]
+    # nothing is explored where a heuristic sees that the root leads nowhere, but the root was looked at
+    expected = [(max(explored, 1), *end) for explored, *end in expected]
+    assert_same((found.iterations, found.status, found.grids), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "cause"),
+    [
+        ("depth-first", {"order": "best"}, "unknown order 'best': choose one of sequential, random, sorted"),
+        ("depth-first", {"actions": "all"}, "unknown actions 'all': choose one of cell, any"),
+        ("depth-first", {"actions": "any"}, "actions any need a budget"),
+        ("best-first", {"heuristic": "luck"}, "unknown heuristic 'luck': choose one of most-constrained"),
+        ("best-first", {"room": 0}, "room must be at least 1, not 0"),
+        ("elimination", {"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
+        ("elimination", {"then": "luck"}, "unknown then 'luck': choose one of none, depth-first, best-first"),
+        ("elimination", {"budget": -1}, "budget must be at least 1, not -1"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(name, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        solvers.make_config(solvers.get(name), **options)
+
+
+def test_lanes_suit_the_board():
+    for config in (textbook.DepthFirstConfig, textbook.BestFirstConfig):
+        wide, narrow = config().resolve(js.Board.classic(25), "cpu").lanes, config().resolve(FOUR, "cpu").lanes
+        assert 1 <= wide <= narrow <= config().resolve(FOUR, "gpu").lanes
+        assert config(lanes=7).resolve(FOUR, "gpu").lanes == 7

@@ -1,0 +1,438 @@
+"""Tree search: what is proven in trees, that no puzzle is lost, and what a search costs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import typing
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pytest
+import reference
+
+from jaxsudoku import compiler_options, env, propagation, solve, solvers
+from jaxsudoku.networks import make_network
+from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.planes import grids_to_planes, planes_to_cubes
+from jaxsudoku.solution import Status
+from jaxsudoku.solvers import tree
+from jaxsudoku.solvers.guided_exact import guided_branch
+from jaxsudoku.solvers.queue import Start
+from jaxsudoku.solvers.roots import make_roots
+from jaxsudoku.solvers.tree import backtracking, evaluators, graph, policies, proofs
+from jaxsudoku.solvers.tree.config import Cell
+
+FOUR = reference.SMALL["4x4"]
+SIX = reference.SMALL["2x3"]
+SIZE = 64
+
+
+@functools.cache
+def network(board):
+    return make_network("cube", board, **reference.TINY["cube"])
+
+
+@functools.cache
+def level(board):
+    """A network to which all is alike, exactly so, however many positions it looks at together."""
+    return dataclasses.replace(network(board), params=jax.tree.map(jnp.zeros_like, network(board).params))
+
+
+@functools.cache
+def hard(board, rules="naked", size=SIZE):
+    """Puzzles that weak rules leave open: some have solutions, every fourth has none, which only a search finds out."""
+    puzzles = reference.solvable(board, size, givens=board.cells // 5)
+    puzzles[::4] = np.resize(without_solution(board, rules), (len(puzzles[::4]), board.cells))
+    return puzzles
+
+
+def without_solution(board, rules):
+    """Puzzles without a solution that the rules don't refute."""
+    rng = np.random.default_rng(3)
+    puzzles = reference.solvable(board, 1024, seed=4, givens=board.cells // 3)
+    for puzzle in puzzles:
+        puzzle[rng.choice(np.flatnonzero(puzzle == 0))] = rng.integers(1, board.side + 1)
+    state = jax.jit(functools.partial(env.root, board=board, rules=rules), compiler_options=compiler_options())(puzzles)
+    left = puzzles[~np.asarray(state.dead | state.solved)]
+    left = left[[not reference.count(board, puzzle, 1) for puzzle in left]]
+    assert len(left)
+    return left
+
+
+@functools.cache
+def kernel(name, board, net=network, **options):
+    solver = solvers.get(name)
+    config = solvers.make_config(solver, **options).resolve(board, "cpu")
+    given = (net(board),) if solver.guided else ()
+    return jax.jit(
+        lambda puzzles, key: solver.run(board, puzzles, key, config, *given), compiler_options=compiler_options()
+    )
+
+
+def run(name, board, puzzles, seed=0, **options):
+    compiled = kernel(name, board, **dict(sorted(options.items())))  # one kernel, whatever the order of its options
+    return jax.tree.map(np.asarray, compiled(puzzles, jax.random.key(seed)))
+
+
+# ---------------------------------------------------------------------- cells
+
+
+@pytest.mark.parametrize(("rule", "cell"), [("fewest", 3), ("likely", 6), ("doubtful", 5), ("surest", 9)])
+def test_the_cell_that_a_network_names(rule, cell):
+    """Cells 3 to 6 have two choices, 1 and 9 have three, the others are filled; the network is sure of some."""
+    choices, policy = np.zeros((2, 4, 16), bool), np.full((2, 4, 16), ABSENT, np.float32)
+    choices[0, :3, [1, 9]] = choices[0, 1:3, 3:7] = True
+    policy[0, :, 1] = policy[0, :, 9] = [0.0, 1.0, -1.0, ABSENT]
+    policy[0, 0, 9] = 8.0
+    policy[0, 1:3, 3:7] = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 0.9], [5.0, 0.0]]).T
+    assert evaluators.named(rule, jnp.asarray(choices), jnp.asarray(policy))[0] == cell
+
+
+@pytest.mark.parametrize(
+    "board",
+    [pytest.param(SIX, id="2x3", marks=pytest.mark.slow), pytest.param(reference.SMALL["jigsaw-5"], id="jigsaw-5")],
+)
+def test_the_exact_search_branches_on_a_candidate_of_an_open_cell(board):
+    planes = planes_of(board, hard(board, size=32))
+    branching = jnp.full(planes.shape[-1], 0xFFFFFFFF, jnp.uint32)
+    cubes = np.asarray(planes_to_cubes(planes, board))
+    playing = np.flatnonzero((cubes.sum(axis=1) > 1).any(axis=1))
+    assert len(playing) > 16
+    chosen = set()
+    for cell in typing.get_args(Cell):
+        branch = functools.partial(guided_branch(network(board), cell, chunk=5), board)
+        literal = np.asarray(jax.jit(branch, compiler_options=compiler_options())(planes, branching))
+        lanes = (literal[:, None, :] >> np.arange(32, dtype=np.uint32)[:, None] & 1).reshape(3, board.side, -1)
+        assert (lanes.sum(axis=1) == 1).all()
+        digit, row, column = lanes.argmax(axis=1)[:, playing]
+        left = cubes[playing, :, row * board.side + column]
+        assert left[np.arange(len(playing)), digit].all() and (left.sum(axis=1) > 1).all()
+        chosen.add(tuple(row * board.side + column))
+    assert len(chosen) > 1
+
+
+def planes_of(board, puzzles):
+    """The planes of puzzles after naked singles."""
+    return propagation.propagate(grids_to_planes(jnp.asarray(puzzles), board).candidates, board, "naked")
+
+
+@pytest.mark.slow
+def test_a_temperature_draws_among_legal_digits():
+    config = tree.AlphaSudokuConfig(simulations=1, rules="none", temperature=1.0)
+    evaluate = evaluators.by_network(FOUR, config, network(FOUR))
+    think = policies.alphasudoku(FOUR, config, evaluate)
+    puzzles, seed = hard(FOUR, "none", 32), jnp.arange(32, dtype=jnp.uint32)
+
+    @functools.partial(jax.jit, compiler_options=compiler_options())
+    def both(params):
+        root = evaluate(params, env.root(puzzles, FOUR, "none"), seed)
+        return root.logits, think(params, root, seed).tree.children_prior_logits[:, 0]
+
+    plain, drawn = both(network(FOUR).params)
+    legal = plain > ABSENT / 2
+    noise = (drawn - plain)[legal & (drawn > ABSENT / 2)]  # a move may have been refuted
+    assert (drawn[~legal] <= ABSENT / 2).all()
+    assert len(np.unique(noise)) > 30 and 0.5 < noise.std() < 2.5
+
+
+# ---------------------------------------------------------------------- no puzzle is lost
+
+
+#: Each search, with settings that take it all ways through its code.
+SEARCHES = {
+    "alphasudoku": ("alphasudoku", {}),
+    "gumbel": ("gumbel", {"rules": "none"}),
+    "gumbel, by its own cells": ("gumbel", {"cell": "surest", "temperature": 1.0, "reuse": 1.0}),
+    "alphasudoku, playing on": (
+        "alphasudoku",
+        {"rules": "none", "formula": "study", "value": "both", "reward": "signed"},
+    ),
+    "alphasudoku, playing on to the end": ("alphasudoku", {"value": "rollout", "rules": "none", "temperature": 2.0}),
+    "alphasudoku, without a network": ("alphasudoku", {"prior": "uniform", "value": "none", "cell": "fewest"}),
+    "mcts": ("mcts", {"rules": "none"}),
+    "mcts, by filled cells": ("mcts", {"reward": "signed", "reuse": 1.0}),
+    "mcgs": ("mcgs", {"rules": "none"}),
+    "mcgs, without transpositions": ("mcgs", {"transpositions": False, "placements": 1}),
+}
+
+
+@pytest.mark.slow  # what every solver is tried with goes most of these ways
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_every_puzzle_is_decided(kind):
+    name, options = SEARCHES[kind]
+    rules = options.get("rules", "naked")
+    board = FOUR if rules == "none" else SIX
+    puzzles = hard(board, rules)
+    found = run(name, board, puzzles, **{"rules": rules, "lanes": 32, "simulations": 4} | options)
+    for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
+        assert status == (Status.SOLVED if reference.count(board, puzzle, 1) else Status.UNSATISFIABLE)
+        assert status != Status.SOLVED or reference.is_solution(board, grid, puzzle)
+    refuted = found.status == Status.UNSATISFIABLE
+    assert refuted.any() and (found.iterations[refuted] > 1).all()
+    if name == "mcts":
+        assert found.stats == {}
+    else:
+        heeded = options.get("prior") != "uniform"
+        assert (found.stats["network_calls"][~refuted] > 0).all() == heeded
+        assert (found.stats["network_calls"] <= found.iterations * (1 + (name == "mcgs"))).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options"), [("mcts", {}), ("gumbel", {"temperature": 1.0}), ("mcgs", {})])
+def test_results_are_the_same_whatever_the_lanes(name, options):
+    puzzles, options = hard(FOUR, "none"), {"rules": "none", "simulations": 4} | options
+    if name != "mcts":
+        options["net"] = level
+    one, other = (run(name, FOUR, puzzles, **options, lanes=width) for width in (32, 64))
+    for x, y in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.slow
+def test_a_spent_budget_leaves_a_puzzle_unsolved():
+    puzzles = hard(FOUR, "none")
+    whole = run("mcts", FOUR, puzzles, rules="none", simulations=4, lanes=32)
+    part = run("mcts", FOUR, puzzles, rules="none", simulations=4, lanes=32, budget=5)
+    ended = part.status != Status.UNSOLVED
+    assert ended.any() and not ended.all() and (part.iterations[ended] > 1).any()
+    np.testing.assert_array_equal(part.status[ended], whole.status[ended])
+    np.testing.assert_array_equal(part.iterations[ended], whole.iterations[ended])
+    assert (part.iterations[~ended] >= 5).all()
+
+
+def test_batches_share_one_program(monkeypatch):
+    traced, step = [], env.step
+
+    def counted(*arguments):
+        traced.append(arguments)
+        return step(*arguments)
+
+    monkeypatch.setattr(env, "step", counted)
+    puzzles = hard(FOUR, "none")
+    settings = {"board": FOUR, "solver": "mcts", "rules": "none", "simulations": 5, "batch_size": 32}
+    found = solve(puzzles, **settings)
+    before = len(traced)
+    again = solve(puzzles[:40], **settings)
+    assert before and len(traced) == before
+    np.testing.assert_array_equal(again.status, found.status[:40])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mcts", "mcgs"])
+def test_restarts_see_the_puzzle_anew(name):
+    puzzles = hard(SIX)
+    found = run(name, SIX, puzzles, rules="naked", simulations=1, lanes=32, budget=8, restarts=5)
+    solved = found.status == Status.SOLVED
+    assert all(reference.is_solution(SIX, grid, puzzle)
+               for grid, puzzle in zip(found.grids[solved], puzzles[solved], strict=True))  # fmt: skip
+    assert (found.iterations[solved] > 16).any()  # not by the first attempt
+    assert (found.iterations[found.status == Status.UNSOLVED] >= 48).all()
+
+
+# ---------------------------------------------------------------------- what is proven in a tree
+
+
+def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
+    """Node 0 has moves 0 and 1, to 1 and 4; 1 has move 2, to 2; 2 has move 3, to 3, which is dead."""
+    width, nodes, side = 2, 6, 4
+    logits = np.full((width, nodes, side), ABSENT, np.float32)
+    for node, moves in {0: (0, 1), 1: (2,), 2: (3,), 3: (), 4: (0,)}.items():
+        logits[:, node, list(moves)] = 0.5
+    logits[1, 2, 0] = 0.1  # in the second lane node 2 has another move
+    parents, taken = np.full((width, nodes), -1), np.full((width, nodes), -1)
+    parents[:, 1:5], taken[:, 1:5] = [0, 1, 2, 0], [0, 2, 3, 1]
+    dead = np.zeros((width, nodes), bool)
+    dead[:, 3] = True
+    state = env.State(np.zeros((width, nodes, 2), np.uint32), np.zeros((width, nodes), np.int32), dead, ~dead & False)
+    nothing = np.zeros((width, nodes), np.int32)
+    node = proofs.Node(state, None, ~dead & False, nothing, nothing, nothing.astype(np.uint32))
+    tree = tree_of(logits, parents, taken, jax.tree.map(jnp.asarray, node))
+    proven = proofs._prove(tree, 3)
+    left = np.asarray(proofs.alive(proven))
+    assert not left[0, [1, 2]].any()
+    np.testing.assert_array_equal(left[0, 0], [False, True, False, False])
+    np.testing.assert_array_equal(left[1, 2], [True, False, False, False])
+    np.testing.assert_array_equal(left[1, [0, 1]], logits[1, [0, 1]] > 0)
+    np.testing.assert_array_equal(np.asarray(proven.embeddings.state.dead)[:, :5],
+                                  [[False, True, True, True, False], [False, False, False, True, False]])  # fmt: skip
+    np.testing.assert_array_equal(proofs.finished(proven), [True, False])
+
+
+def tree_of(logits, parents, taken, node):
+    width, nodes, side = logits.shape
+    zeros = jnp.zeros((width, nodes, side))
+    return mctx.Tree(
+        node_visits=jnp.ones((width, nodes), jnp.int32), raw_values=jnp.zeros((width, nodes)),
+        node_values=jnp.zeros((width, nodes)), parents=jnp.asarray(parents, jnp.int32),
+        action_from_parent=jnp.asarray(taken, jnp.int32), children_index=jnp.full(zeros.shape, -1, jnp.int32),
+        children_prior_logits=jnp.asarray(logits), children_visits=zeros.astype(jnp.int32), children_rewards=zeros,
+        children_discounts=zeros, children_values=zeros, embeddings=node,
+        root_invalid_actions=jnp.zeros((width, side)), extra_data=None,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- beside mctx alone
+
+
+def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
+    """On a nearly empty board no short search comes to an end, so both grow the same tree."""
+    board = reference.NINE["9x9"]
+    config = tree.GumbelConfig(simulations=12, considered=4, rules="none")
+    net = make_network("cube", board, **reference.TINY["cube"])
+    evaluate = evaluators.by_network(board, config, net)
+    think = policies.gumbel(board, config, evaluate)
+    puzzles, seed = reference.solvable(board, 4, givens=12), jnp.arange(4, dtype=jnp.uint32)
+
+    @functools.partial(jax.jit, compiler_options=compiler_options())
+    def both(params):
+        root = evaluate(params, env.root(puzzles, board, "none"), seed)
+        ours = think(params, root, seed)
+
+        def expand(params, key, move, state):
+            after = env.step(state, move, board, "none")
+            known = evaluate(params, after, seed)
+            one = jnp.ones(4)
+            return mctx.RecurrentFnOutput(
+                reward=0 * one, discount=one, prior_logits=known.logits, value=known.value), known.state  # fmt: skip
+
+        with jax.numpy_dtype_promotion("standard"):
+            theirs = mctx.gumbel_muzero_policy(
+                params, jax.random.key(0),
+                mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=root.state), expand, 12,
+                max_num_considered_actions=4, gumbel_scale=0.0,
+                invalid_actions=(root.logits <= ABSENT / 2).astype(jnp.float32),
+            )  # fmt: skip
+        return ours, theirs
+
+    ours, theirs = both(net.params)
+    np.testing.assert_array_equal(ours.move, theirs.action)
+    np.testing.assert_array_equal(ours.tree.children_visits, theirs.search_tree.children_visits)
+    np.testing.assert_array_equal(ours.tree.children_index, theirs.search_tree.children_index)
+    np.testing.assert_allclose(ours.tree.node_values, theirs.search_tree.node_values, atol=1e-6)
+
+
+# ---------------------------------------------------------------------- the network
+
+
+@pytest.mark.parametrize("together", [5, 8, 64, None])
+def test_a_network_is_asked_what_is_wanted_and_no_more(together):
+    net, cubes = network(FOUR), np.random.default_rng(0).random((40, FOUR.side, FOUR.cells)) < 0.6
+    wanted = np.random.default_rng(1).random(40) < 0.4
+    looked = []
+
+    def counting(params, cubes):
+        jax.debug.callback(lambda seen: looked.append(len(seen)), cubes)
+        return net.apply(params, cubes)
+
+    counted = dataclasses.replace(net, apply=counting)
+    ask = jax.jit(functools.partial(evaluators.asked, counted, chunk=together))
+    some, every = ask(net.params, cubes, wanted), net(cubes)
+    for one, other in zip(some, every, strict=True):
+        np.testing.assert_allclose(one[wanted], other[wanted], atol=1e-5)
+    jax.effects_barrier()
+    assert looked == ([together] * -(-wanted.sum() // together) if together in (5, 8) else [40])
+
+
+# ---------------------------------------------------------------------- rollouts
+
+
+def test_rollouts_tell_what_they_came_to():
+    board = FOUR
+    evaluate = evaluators.by_rollouts(board, tree.MctsConfig(rules="naked", reward="solved"))
+    state = jax.jit(functools.partial(env.root, board=board, rules="naked"))(hard(board, "none"))
+    known = jax.tree.map(np.asarray, jax.jit(lambda state, seed: evaluate((), state, seed))(
+        state, np.arange(SIZE, dtype=np.uint32)))  # fmt: skip
+    np.testing.assert_array_equal(known.value, known.found.astype(np.float32))
+    ends = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state._replace(nodes=known.answer)))
+    puzzles = hard(board, "none")
+    assert all(reference.is_solution(board, ends[lane], puzzles[lane]) for lane in np.flatnonzero(known.found))
+    assert (known.looked[np.asarray(state.dead | state.solved)] == 1).all()
+    assert known.found.any()
+    assert (known.looked > 1).any()
+
+
+def test_a_random_choice_is_fair():
+    options = np.broadcast_to(np.array([True, False, True, True]), (6000, 4))
+    chosen = np.asarray(evaluators.random_choice(options, jnp.arange(6000, dtype=jnp.uint32)))
+    np.testing.assert_allclose(np.bincount(chosen, minlength=4) / 6000, [1 / 3, 0, 1 / 3, 1 / 3], atol=0.03)
+
+
+# ---------------------------------------------------------------------- settings, memory, dtypes
+
+
+@pytest.mark.parametrize("name", ["gumbel", "alphasudoku", "mcts", "mcgs"])
+@pytest.mark.parametrize("setting", ["plain", "x64", "strict"])
+def test_dtypes_are_the_same_under_every_setting(name, setting):
+    solver = solvers.get(name)
+    config = solvers.make_config(solver, simulations=2, budget=9, restarts=1).resolve(FOUR, "cpu")
+    given = (network(FOUR),) if solver.guided else ()
+    context = {
+        "plain": contextlib.nullcontext(),
+        "x64": jax.enable_x64(True),
+        "strict": jax.numpy_dtype_promotion("strict"),
+    }[setting]
+    with context:
+        found = jax.eval_shape(
+            lambda key: solver.run(FOUR, jnp.zeros((3, FOUR.cells), jnp.uint8), key, config, *given), jax.random.key(0)
+        )
+    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", *["int32"] * (1 + solver.guided)]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("gumbel", {}), ("alphasudoku", {"value": "rollout"}), ("mcts", {"rules": "none"}), ("mcgs", {"placements": 8})],
+)
+def test_memory_is_what_is_predicted(name, options):
+    solver = solvers.get(name)
+    config = solvers.make_config(solver, simulations=6, lanes=64, **options).resolve(FOUR, "cpu")
+    given = network(FOUR)
+
+    def grown(puzzles, seed):
+        evaluate = {
+            "mcts": lambda: evaluators.by_rollouts(FOUR, config),
+            "mcgs": lambda: graph.by_placements(FOUR, config, given),
+        }.get(name, lambda: evaluators.by_network(FOUR, config, given))()
+        method = backtracking._method(
+            backtracking._Roots(FOUR, config, jax.random.key(0)), evaluate, None, given.params
+        )
+        nodes = make_roots(FOUR, puzzles, config.rules).nodes[:, : len(puzzles)]
+        first = method.init(Start(puzzles, nodes, seed, jnp.arange(len(puzzles))))
+        if name == "mcgs":
+            return first, graph.grow(FOUR, config, evaluate, given.params, first.known)
+        return first, getattr(policies, name)(FOUR, config, evaluate)(given.params, first.known, seed).tree
+
+    made = jax.eval_shape(grown, jnp.zeros((64, FOUR.cells), jnp.uint8), jnp.zeros(64, jnp.uint32))
+    assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(made)) == 64 * config.lane_bytes(FOUR)
+    assert f"{config.lane_bytes(FOUR):,} bytes a puzzle" in config.summary(FOUR)
+
+
+def test_lanes_are_cut_to_what_there_is_room_for():
+    solver = solvers.get("gumbel")
+    config = solvers.make_config(solver, simulations=1000, lanes=1 << 20).resolve(FOUR, "cpu")
+    assert config.lanes * config.lane_bytes(FOUR) <= 1 << 30
+    assert config.lanes >= 32
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "cause"),
+    [
+        ("gumbel", {"simulations": 0}, "simulations must be at least 1, not 0"),
+        ("gumbel", {"rules": "hidden"}, "unknown rules 'hidden': choose one of none, naked, singles, locked"),
+        ("gumbel", {"cell": "first"}, "unknown cell 'first': choose one of fewest, likely, doubtful, surest"),
+        ("gumbel", {"considered": 0}, "considered must be at least 1, not 0"),
+        ("gumbel", {"temperature": float("nan")}, "temperature must be a number, not nan"),
+        ("gumbel", {"reuse": 0.0}, "reuse must be above 0 and at most 1, not 0.0"),
+        ("gumbel", {"restarts": 2}, "restarts are for searches that end with a budget"),
+        ("alphasudoku", {"formula": "ucb"}, "unknown formula 'ucb': choose one of study, alphazero"),
+        ("alphasudoku", {"prior": "none"}, "unknown prior 'none': choose one of network, uniform"),
+        ("mcts", {"lanes": 33}, "lanes must be a multiple of 32, not 33"),
+        ("mcts", {"budget": -1}, "budget must be at least 1, not -1"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(kind, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        solvers.make_config(solvers.get(kind), **options)
