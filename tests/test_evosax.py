@@ -62,7 +62,7 @@ def test_populations_keep_boxes_and_the_best_of_all_grids(algorithms, algorithm)
 
 def test_keys_beyond_all_numbers_make_grids_too():
     members = np.array([np.nan, np.inf, -np.inf, 1, 2] * 10, np.float32).reshape(1, 2, 25)
-    _, grids, fitness = evosax._judged(FIVE, jnp.zeros((1, 25), jnp.uint8), members)
+    _, grids, fitness = evosax._evaluate(FIVE, jnp.zeros((1, 25), jnp.uint8), members)
     assert (np.bincount(grids[0], minlength=6)[1:] == 5).all()
     assert np.isfinite(fitness).all()
 

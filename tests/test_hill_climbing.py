@@ -119,12 +119,12 @@ def test_the_best_swap_is_as_good_as_any(board):
     best = jax.tree.map(np.asarray, compiled(neighbours.best_swap, board)(grids, puzzles == 0, lane_seeds))
     for lane, (puzzle, grid, after) in enumerate(zip(puzzles.T, grids.T, best.grids.T, strict=True)):
         around = list(swaps_of(board, grid, puzzle))
-        assert best.looked[lane] == len(around)
+        assert best.tried[lane] == len(around)
         if around:
             assert best.rise[lane] == min(missing(board, other) for other in around) - missing(board, grid)
             assert any((after == other).all() for other in around)
             assert missing(board, after) == missing(board, grid) + best.rise[lane]
-    assert best.looked[0] == 0
+    assert best.tried[0] == 0
     assert best.rise[0] > board.cells
 
 
@@ -162,13 +162,13 @@ def test_three_swaps_are_in_three_boxes_and_judged_rightly(board):
     for lane, (puzzle, grid, after) in enumerate(zip(puzzles.T, grids.T, best.grids.T, strict=True)):
         able = sum((puzzle[list(box)] == 0).sum() > 1 for box in board.region_houses)
         every = able * (able - 1) * (able - 2) // 6
-        assert every <= best.looked[lane] <= every + 3
+        assert every <= best.tried[lane] <= every + 3
         if every:
             assert keeps_boxes(board, after, puzzle)
             changed = [(after != grid)[list(box)].sum() for box in board.region_houses]
             assert sorted(changed) == [0] * (board.side - 3) + [2] * 3
             assert missing(board, after) == missing(board, grid) + best.rise[lane]
-    assert best.looked[0] == 0
+    assert best.tried[0] == 0
     assert best.rise[0] > board.cells
     assert (best.rise < 0).any()
 

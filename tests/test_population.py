@@ -219,7 +219,7 @@ def test_the_child_of_the_best_has_boxes_of_both_and_replaces_the_worst():
     method = evolution.method(SIX, config)
     state = jax.jit(method.step)(method.init(start(SIX)))
     mate = np.asarray(decoded(SIX, state.given.T, jnp.zeros((SIX.cells, 6)))).T
-    after = evolution._born(SIX, state, jnp.asarray(mate), jnp.arange(6, dtype=jnp.uint32))
+    after = evolution._cross(SIX, state, jnp.asarray(mate), jnp.arange(6, dtype=jnp.uint32))
     kinds = set()
     for number in range(6):
         worst, best = np.argmax(state.error[number]), np.argmin(state.error[number])

@@ -246,7 +246,7 @@ def test_heuristics_of_a_node():
     """Row by row: 1 2 3 . / 3 . . . / . 1 . . / . . . 3."""
     grid = np.array([1, 2, 3, 0, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 3], np.uint8)
     roots = packed(FOUR, reference.candidates(FOUR, grid[None]))
-    seen = jax.jit(functools.partial(nodes.look, FOUR, rules="none"))(roots)
+    seen = jax.jit(functools.partial(nodes.inspect, FOUR, rules="none"))(roots)
     counts = np.asarray(seen.counts[0])
     # in the second row 4 / 1 2 4 / 1 2 4, in the third 2 4 / - / 2 4 / 2 4, in the last 2 4 / 4 / 1 2 4 / -
     np.testing.assert_array_equal(counts, [0, 0, 0, 1, 0, 1, 3, 3, 2, 0, 2, 2, 2, 1, 3, 0])
@@ -255,7 +255,7 @@ def test_heuristics_of_a_node():
     values = {"most-constrained": 1, "remaining": counts.sum(), "conflicts": 3 + 3 + 3}
     for heuristic, value in values.items():
         config = textbook.BestFirstConfig(heuristic=heuristic)
-        entry, alive = jax.jit(functools.partial(best_first._judged, FOUR, config))(seen)
+        entry, alive = jax.jit(functools.partial(best_first._entries, FOUR, config))(seen)
         assert (entry.value[0], entry.cell[0], entry.digits[0], alive[0]) == (value, 3, 0b1000, True)
 
 

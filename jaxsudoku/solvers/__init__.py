@@ -7,9 +7,12 @@ A solver is a pure function to be jitted::
 
 with a frozen dataclass of settings, each of which has a default; the command line and ``jaxsudoku.solve`` offer every
 field under its own name. A guided solver takes a network of the board, ``networks.Network``, as a fifth argument, and
-reports in ``stats["network_calls"]``, int32[B], how many positions it evaluated. A solver that works on full grids
-reports in ``stats["errors"]``, int32[B], what is wrong with the best of them. Before a solution leaves the library
-``judge`` asks ``grid.is_solved``, so that no solver can claim a false solve.
+reports the positions evaluated in ``stats["network_calls"]``, int32[B]. A population solver reports the error of its
+best grid in ``stats["errors"]``, int32[B]. ``judge`` checks every claimed solution before it leaves the library.
+
+A new solver is one module with a function of this signature, a ``Config`` in the ``config.py`` beside it, and an entry
+in ``registry.SOLVERS``. An iterative solver is best written as a ``queue.Method``. ``tests/test_solvers.py`` tests
+every entry.
 
 Names and settings load no JAX; a solver's module is imported when it first runs.
 """

@@ -21,12 +21,12 @@ from jaxsudoku.config import (
     node_lanes,
 )
 
-#: Which cell a network branches on: the first with fewest choices; of those with fewest the one whose digit the network
-#: is surest of, or least sure of; or of all cells the one whose digit it is surest of.
+#: The cell that a network branches on: the first of those with fewest candidates; among these the one whose digit the
+#: network is most, or least, confident of; or of all cells the one whose digit it is most confident of.
 Cell = Literal["fewest", "likely", "doubtful", "surest"]
 
-#: Positions that a network evaluates together on a CPU: with more of them CubeNet is no faster in a thread, whose cache
-#: holds few, and a batch's last puzzles are few; an accelerator takes all lanes.
+#: Positions that a network evaluates together on a CPU: more make CubeNet no faster, as a core's cache holds few. An
+#: accelerator takes all lanes.
 _CPU_CHUNK = 2
 
 
@@ -40,11 +40,11 @@ class ExactConfig(Config):
     """Settings of ``exact``.
 
     Attributes:
-      rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
+      rules: rules applied at every node: naked, singles or locked, each including the one before it.
       rounds: rounds of the rules in a step, up to 1000.
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
-      restart: nodes after which a puzzle is begun anew in a random order, then twice as many, and so on, or never; None
-        suits the board (boards below 12x12 never).
+      restart: nodes after which the search of a puzzle restarts in a random order, doubled at each restart, or never;
+        None suits the board (never below 12x12).
       order: order of branching: fixed, or random by the key.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
     """
@@ -57,7 +57,7 @@ class ExactConfig(Config):
     lanes: Words | None = None
 
     def resolve(self, board: Board, platform: str) -> ExactConfig:
-        """Chooses the lanes, and when to restart: a descent of the whole block through a large board must fit in."""
+        """Chooses the lanes and the restart limit, in which a descent of all lanes through a large board must fit."""
         lanes = self.lanes or node_lanes(board, platform)
         restart = self.restart or ("never" if board.side < 12 else 4 * board.side * lanes)
         return dataclasses.replace(self, lanes=lanes, restart=restart)
@@ -68,12 +68,12 @@ class GuidedExactConfig(Config):
     """Settings of ``guided-exact``.
 
     Attributes:
-      rules: what is deduced at every node: naked, singles or locked, each with all that the one before it does.
+      rules: rules applied at every node: naked, singles or locked, each including the one before it.
       rounds: rounds of the rules in a step, up to 1000.
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
-      cell: the cell that is branched on. fewest: the first with fewest choices; likely, doubtful: of those with fewest
-        the one whose digit the network is surest of, or least sure of; surest: of all cells the one whose digit it is
-        surest of.
+      cell: the cell to branch on. fewest: the first of those with fewest candidates; likely, doubtful: among those with
+        fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
+        digit it is most confident of.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
       chunk: nodes that the network evaluates together; None suits the machine.
     """
@@ -96,17 +96,16 @@ class DecodingConfig(Config):
     """Settings of ``iterative`` and ``one-shot``.
 
     Attributes:
-      rules: what is deduced before the first filling and after each one, to the end: none, naked, singles or locked,
-        each with all that the one before it does. With none the network sees givens and fillings alone.
-      confident: probability that each digit to be filled in has to have; below it a network that works by iterations
-        looks at the position again, and does as many iterations more.
-      patience: looks at a position after which it is filled in all the same.
-      restarts: how often a puzzle that came to a contradiction begins anew, with noise, and seen under random
-        symmetries of the board.
+      rules: rules applied before the first cell is filled and after each one until nothing changes: none, naked,
+        singles or locked, each including the one before it. With none the network sees givens and filled cells only.
+      confident: probability that every digit to fill in must have; below it a recurrent network is called again on the
+        same position and continues its iterations.
+      patience: most calls on a position; then it is filled in anyway.
+      restarts: further attempts at a puzzle that became contradictory, with noise and under random symmetries.
       temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
       votes: random symmetries of the board whose probabilities are averaged; with 1 the first attempt sees the board
-        as it is. An equivariant network gains nothing by it.
-      lanes: positions that the network looks at together, a multiple of 32; None suits the machine.
+        as it is. An equivariant network gains nothing.
+      lanes: puzzles worked on together, a multiple of 32; None suits the machine.
     """
 
     rules: Rules = "none"
@@ -128,8 +127,8 @@ class IterativeConfig(DecodingConfig):
     """Settings of ``iterative``.
 
     Attributes:
-      sure: besides the surest cell every one is filled that has a candidate of at least this probability; above 0.5,
-        and at 1 the surest cell alone.
+      sure: besides the most confident cell, all cells with a candidate of at least this probability are filled; above
+        0.5; at 1 only the most confident cell.
     """
 
     rules: Rules = "locked"
@@ -144,4 +143,4 @@ class IterativeConfig(DecodingConfig):
 
 @dataclasses.dataclass(frozen=True)
 class OneShotConfig(DecodingConfig):
-    """Settings of ``one-shot``, whose rules see the givens alone."""
+    """Settings of ``one-shot``; its rules are applied to the givens only."""

@@ -1,11 +1,11 @@
-"""Decoding with a network, without backtracking: the surest cell after the other, or all open cells at once.
+"""Decoding with a network, without backtracking: iteratively, the most confident cell first, or in one shot.
 
 A decoder is a ``queue.Method``: the network evaluates all lanes in every step. A puzzle is done when it is solved, or
 contradictory with no attempt left. Results are the same for any number of lanes, up to the rounding of the network's
 sums.
 
-A network that works by iterations continues on a position in which nothing is sure enough: its features stay with the
-lane, and the other lanes go on to their next positions meanwhile.
+A recurrent network may iterate further on a position in which no cell is confident enough: the lane keeps its features,
+while the other lanes continue with their next positions.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from jaxsudoku.planes import (
 )
 from jaxsudoku.propagation import settle
 from jaxsudoku.solution import Solution, Status
-from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_but
 
 from .config import IterativeConfig, OneShotConfig
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
 
-#: Which candidates to fill in: (open candidates, their probabilities, their scores), all [K, side, cells], to bool
-#: [K, side, cells], at most one a cell.
+#: Selects candidates to fill in: (candidates of open cells, probabilities, scores), all [K, side, cells], to bool[K,
+#: side, cells], at most one a cell.
 Choose = Callable[[Array, Array, Array], Array]
 
 
@@ -48,7 +48,7 @@ Choose = Callable[[Array, Array, Array], Array]
 
 
 def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig, network: Network, /) -> Solution:
-    """Fills the surest cell, applies the rules, and again, until the grid is full or contradictory.
+    """Fills the most confident cell and applies the rules, repeatedly, until the grid is full or contradictory.
 
     Pure; to be jitted with ``board`` and ``config`` static.
 
@@ -60,14 +60,14 @@ def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig,
       network: a network of the board.
 
     Returns:
-      A ``Solution``: SOLVED, UNSOLVED or INVALID. ``iterations`` int32[N] are the cells that were filled in by the
-      network, in all attempts, and 1 where none was needed; ``network_calls`` int32[N].
+      A ``Solution``: SOLVED, UNSOLVED or INVALID. ``iterations`` int32[N] are the cells filled in by the network in all
+      attempts, 1 if the rules fill all; ``network_calls`` int32[N].
     """
     return _decode(board, puzzles, key, config, network, _surest_of(config), config.rules)
 
 
 def one_shot(board: Board, puzzles: Array, key: Array, config: OneShotConfig, network: Network, /) -> Solution:
-    """Fills all open cells at once, each with its likeliest digit; arguments and results as of ``iterative``."""
+    """Fills all open cells at once, each with its most probable digit; arguments and results as of ``iterative``."""
     return _decode(board, puzzles, key, config, network, _likeliest, "none")
 
 
@@ -76,7 +76,7 @@ def _surest_of(config: IterativeConfig) -> Choose:
 
 
 def _surest(candidates: Array, probabilities: Array, scores: Array, *, sure: float) -> Array:
-    """The candidate of the highest score and, in the other cells, those that are sure enough."""
+    """The candidate of the highest score and, in the other cells, candidates of at least the probability ``sure``."""
     lanes, side, cells = candidates.shape
     best = jnp.argmax(scores.reshape(lanes, -1), axis=1)
     chosen = jax.nn.one_hot(best, side * cells, dtype=bool).reshape(candidates.shape) & candidates
@@ -98,13 +98,13 @@ class _Lanes(NamedTuple):
 
     Attributes:
       puzzle: int32[K], their indices in the batch.
-      root: uint32[K, words], the packed candidates that attempts begin with.
-      nodes: uint32[K, words], those that are left.
+      root: uint32[K, words], the packed candidates at the start of an attempt.
+      nodes: uint32[K, words], those left now.
       attempt: int32[K], attempts before this one.
-      calls: int32[K], calls of the network, in all attempts.
+      calls: int32[K], calls of the network in all attempts.
       filled: int32[K], cells filled in, in all attempts.
-      looks: int32[K], calls of the network for the position as it is.
-      carried: what the network carries over from these for each vote, as ``Forward.think`` has it: [votes, ..., K, :].
+      looks: int32[K], calls of the network on the current position.
+      carried: the carry of a recurrent network for each vote, [votes, ..., K, :].
       solved: bool[K].
       done: bool[K].
     """
@@ -130,11 +130,11 @@ def _decode(
     choose: Choose,
     rules: str,
 ) -> Solution:
-    """Fills what is chosen and applies rules, until every puzzle is done."""
+    """Runs a decoder over all puzzles."""
     lanes = config.lanes or GROUP
     method = _method(board, key, config, network, choose, rules)
     found = run(method, board, puzzles, key, rules=config.rules, lanes=lanes)
-    # a decoder proves nothing, so what the rules refute is left as well
+    # decoders do not report proofs, not even those of the rules
     refuted = found.status == Status.UNSATISFIABLE
     return found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
 
@@ -157,7 +157,7 @@ def _method(
     def step(lanes: _Lanes) -> _Lanes:
         cubes = planes_to_cubes(_planes(board, lanes.nodes), board)
         width = len(lanes.puzzle)
-        # the same for all looks at a position
+        # the same for all calls on a position
         keys = jax.vmap(lambda puzzle, filled: jax.random.fold_in(jax.random.fold_in(key, puzzle), filled))(
             lanes.puzzle, lanes.filled
         )
@@ -185,15 +185,12 @@ def _method(
         refuted = jnp.zeros_like(lanes.solved)
         return Answer(grids, lanes.solved, refuted, lanes.filled, {"network_calls": lanes.calls})
 
-    def select(chosen: Array, one: _Lanes, other: _Lanes) -> _Lanes:
-        # what is carried over counts for nothing at the first look at a position
-        selected = select_first(chosen, one._replace(carried=None), other._replace(carried=None))
-        return selected._replace(carried=other.carried)
-
     def gather(places: Array, lanes: _Lanes) -> _Lanes:
         carried = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carried)
         return gather_first(places, lanes._replace(carried=None))._replace(carried=carried)
 
+    # the carry needs no reset here: the network resets it at the first call on a position
+    select = select_but("carried")
     return Method(init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select, gather=gather)
 
 
@@ -207,9 +204,9 @@ class _Seen(NamedTuple):
 
     Attributes:
       cubes: bool[K, side, cells], the candidates.
-      keys: K keys, the positions' own.
-      again: bool[K], whether it is not the first attempt.
-      looks: int32[K], how often the network looked at them.
+      keys: K keys, one for each position.
+      again: bool[K], whether this is a later attempt.
+      looks: int32[K], earlier calls of the network on the position.
     """
 
     cubes: Array
@@ -226,9 +223,9 @@ def _choice(
     seen: _Seen,
     carried: Any,
 ) -> tuple[Array, Any]:
-    """What to fill in, bool[K, side, cells], of the candidates that are seen, and what the network carries on.
+    """The candidates to fill in, bool[K, side, cells], and the network's carry.
 
-    Nothing is filled in where the network is to think on.
+    Nothing is filled in where the network shall iterate further.
     """
     cubes, keys, again, looks = seen
     fresh = looks == 0
@@ -244,22 +241,22 @@ def _choice(
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
         scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
-    if config.patience > 1 and jax.tree.leaves(carried):  # else the network would say the same again
+    if config.patience > 1 and jax.tree.leaves(carried):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
         chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
     return chosen, carried
 
 
 def _probabilities(network: Network, cubes: Array, carried: Any, fresh: Array) -> tuple[Array, Any]:
-    """Each cell's distribution over its candidates, float32[K, side, cells], zero for those that are not there.
+    """Each cell's distribution over its candidates, float32[K, side, cells], zero elsewhere.
 
     Args:
       network: the network.
       cubes: bool[K, side, cells].
-      carried: what it has come to by earlier looks, and comes to by this one, as it returns.
-      fresh: bool[K], where there were none.
+      carried: its carry from earlier calls; the new one is returned.
+      fresh: bool[K], where this is the first call on the position.
     """
-    from jaxsudoku.networks.base import finite_outputs  # which loads flax, as whoever has a network has done
+    from jaxsudoku.networks.base import finite_outputs  # loads flax, which a network has loaded already
 
     outputs, carried = network.apply.think(network.params, cubes, carried, fresh)
     policy = finite_outputs(outputs, cubes).policy
@@ -269,16 +266,18 @@ def _probabilities(network: Network, cubes: Array, carried: Any, fresh: Array) -
 def _voted(
     board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carried: Any, fresh: Array
 ) -> tuple[Array, Any]:
-    """The mean of the ``_probabilities`` under random symmetries, one a vote; a lone vote is as the board is at first.
+    """The mean of ``_probabilities`` under random symmetries, one for each vote.
+
+    With a single vote the first attempt sees the board as it is.
 
     Args:
       board: the board.
       network: the network.
       cubes: bool[K, side, cells].
       keys: K keys.
-      votes: how many.
-      again: bool[K], whether it is not the first attempt.
-      carried: as of ``_probabilities``, with an axis of votes before.
+      votes: the number of votes.
+      again: bool[K], whether this is a later attempt.
+      carried: as of ``_probabilities``, with a leading axis of votes.
       fresh: bool[K].
     """
     shape = (len(cubes), *(board.side,) * 3)

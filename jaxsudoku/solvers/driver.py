@@ -1,4 +1,4 @@
-"""Puzzles solved and counted on all devices and cores: the host's side of the solvers."""
+"""Solves puzzles and counts solutions on all devices and cores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .judging import judge
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
 
-#: The network that guided solvers take unless another one is named.
+#: The default network of guided solvers.
 NETWORK = "cube"
 
 
@@ -42,37 +42,36 @@ def solve(
 ) -> Solution[np.ndarray]:
     """Solves puzzles on all devices, and on a CPU on all cores.
 
-    The compiled program is kept on disk, in ``$XDG_CACHE_HOME/jaxsudoku`` or ``~/.cache/jaxsudoku``, so that another
-    process need not compile it again. JAX's own settings of the persistent compilation cache are followed where the
-    program or the environment has made any, and are left as they are; ``JAXSUDOKU_CACHE=0`` in the environment keeps
-    nothing. The same holds for all that the library compiles.
+    Compiled programs are cached on disk, in ``$XDG_CACHE_HOME/jaxsudoku`` or ``~/.cache/jaxsudoku``, for other
+    processes. JAX's own settings of the persistent compilation cache take precedence and are not changed;
+    ``JAXSUDOKU_CACHE=0`` in the environment disables the cache. This holds for everything that the library compiles.
 
     Args:
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
         text or a sequence of texts, such as a column of pandas, each a puzzle in any form that ``io.parse`` takes.
       board: the board; by default the classic one of the puzzles' size.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
-      network: for a guided solver, the network: a ``networks.Network``, or the name or path of one's weights; "cube" by
-        default. One whose architecture sees any board is made one of this board.
+      network: the network of a guided solver: a ``networks.Network``, or the name or path of its weights; "cube" by
+        default. A network whose architecture serves every board is adapted to this board.
       key: a JAX key or a seed, for solvers that use randomness.
       batch_size: puzzles on a device at a time; by default as many as suit the machine.
       devices: the devices to use; by default all of the default backend.
-      progress: called with the number of puzzles done and their count, at the start and after each batch; True shows a
+      progress: called with the puzzles done and the number of puzzles, at the start and after each batch; True shows a
         bar on the standard error.
-      keep_partial: keep the grids that UNSOLVED puzzles came to, partly filled or wrong, in place of zeros; the givens
-        where a solver keeps nothing.
+      keep_partial: whether UNSOLVED puzzles get the solver's last grid, partly filled or wrong, in place of zeros; the
+        givens if the solver has none.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
       A ``Solution`` of numpy arrays: grids uint8 of the puzzles' shape ([*b, cells] for texts), status int8[*b],
-      iterations int32[*b], and in ``stats`` network_calls int32[*b] of a guided solver, errors int32[*b] and history
-      int32[*b, steps] of a solver that works on full grids.
+      iterations int32[*b], and in ``stats`` network_calls int32[*b] from guided solvers, errors int32[*b] and history
+      int32[*b, steps] from population solvers.
 
     Raises:
-      ValueError: puzzles that do not fit the board or may be of two sizes, such as [16, 16]; an unknown solver or
-        option; a network of another board, or with parameters that don't fit its architecture or are not finite; a
+      ValueError: puzzles that do not fit the board or whose size is ambiguous, such as [16, 16]; an unknown solver or
+        option; a network of another board, or with parameters that do not fit its architecture or are not finite; a
         network for a solver that takes none.
-      TypeError: traced puzzles, a board that is no ``Board``, or a network that is no ``Network``, name or path.
+      TypeError: traced puzzles, a board that is not a ``Board``, or a network that is not a ``Network``, name or path.
     """
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options), keep_partial)
     array, board = as_puzzles(puzzles, board)
@@ -86,7 +85,7 @@ def solve(
 def networks_for(
     solver: str, network: Network | str | os.PathLike[str] | None, board: Board
 ) -> tuple[()] | tuple[Network]:
-    """What a solver's kernel shares between batches: the network for a guided solver, and nothing for any other.
+    """The shared arguments of a solver's kernel: the network of a guided solver, nothing for others.
 
     Args:
       solver: the solver's name.
@@ -94,7 +93,7 @@ def networks_for(
       board: the board.
 
     Raises:
-      ValueError: a network for a solver that takes none, or one that is none of this board or whose parameters
+      ValueError: a network for a solver that takes none, a network of another board, or parameters that
         ``networks.check_network`` refuses.
     """
     if not solvers.get(solver).guided:
@@ -103,7 +102,7 @@ def networks_for(
                 f"the solver {solver} takes no network; those that do are {solvers.reporting('network_calls')}"
             )
         return ()
-    from jaxsudoku import networks  # which loads flax: a second that solvers without a network need not wait
+    from jaxsudoku import networks  # loads flax, which takes a second
 
     network = networks.as_network(NETWORK if network is None else network, board)
     network = networks.for_board(network, board)
@@ -134,7 +133,7 @@ def count_solutions(
       int32[*b].
 
     Raises:
-      ValueError: as in ``solve``; a limit below 1, or a budget, with which a count would be none.
+      ValueError: as in ``solve``; a limit below 1, or a budget, which would make counts meaningless.
     """
     kernel = count_kernel(limit, **options)
     array, board = as_puzzles(puzzles, board)
@@ -162,11 +161,11 @@ class PuzzleKernel(TakesPuzzles):
     arguments: tuple[Any, ...] = ()
 
     def resolve(self, board: Board, platform: str) -> PuzzleKernel:
-        """The kernel with the settings that suit a machine."""
+        """The kernel with automatic settings chosen for a machine."""
         return dataclasses.replace(self, config=self.config.resolve(board, platform))
 
     def bytes_beside(self, board: Board) -> int:
-        """What a puzzle's history takes, where one is recorded."""
+        """The bytes of a puzzle's recorded history."""
         return 4 * getattr(self.config, "record", 0)
 
     def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
@@ -183,12 +182,12 @@ def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
     """Counts solutions up to ``limit``; int32[B]."""
     limit = whole_number("limit", limit, 1)
     if options.get("budget"):
-        raise ValueError("a count under a budget would be no count; leave the budget out")
+        raise ValueError("a count under a budget would be meaningless; leave the budget out")
     return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
 
 
 def second_solution_kernel(budget: int = 1 << 16) -> PuzzleKernel:
-    """Counts solutions up to 2 within so many nodes of a puzzle; int32[B], of which only 2 is certain."""
+    """Counts solutions up to 2 within a budget of nodes; int32[B], where a count below 2 is a lower bound."""
     config = solvers.make_config(solvers.get("exact"), budget=budget)
     return PuzzleKernel(_count, "exact", config, (2,))
 

@@ -23,7 +23,7 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
 
     Arguments as of ``exact.exact``, and a network of the board; ``key`` decides nothing. ``iterations`` int32[N] are
     the nodes that were visited, ``network_calls`` int32[N] those of them that branched: the network is not called for
-    nodes that the rules solve or refute, nor for those in which they still make progress.
+    nodes that the rules solve, refute or still reduce.
     """
     del key
     found, branches = guided_search(
@@ -39,12 +39,12 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
 
 
 def guided_branch(network: Network, cell: str, chunk: int | None = None) -> Branch:
-    """Branches on the digit that a network finds likeliest, in the cell that ``evaluators.named`` names.
+    """Branches on the most probable digit of a cell, both chosen by a network.
 
     Args:
       network: a network of the board.
-      cell: one of ``config.Cell``.
-      chunk: nodes that the network evaluates together, of those that branch; None for all, whether they do or not.
+      cell: the rule for the cell, one of ``config.Cell``.
+      chunk: branching nodes that the network evaluates together; None for all nodes at once.
     """
 
     def branch(board: Board, planes: Array, branching: Array) -> Array:

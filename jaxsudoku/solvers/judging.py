@@ -1,4 +1,4 @@
-"""The judge: no solver can claim a false solve."""
+"""The judge: checks every grid that a solver claims to be solved."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, kee
 
     Args:
       puzzles: uint8[N, cells].
-      solution: what a solver answered.
+      solution: the answer of a solver.
       board: the board; None for the classic one of the puzzles' size.
       keep_partial: whether grids of UNSOLVED puzzles are kept.
 
     Returns:
-      The solution, but UNSOLVED where a claimed grid breaks a rule or a given. Where it is not SOLVED there are zeros;
-      with ``keep_partial``, of UNSOLVED puzzles what the solver came to, or the givens where it kept nothing.
+      The solution, with status UNSOLVED where a claimed grid breaks a rule or a given. Grids that are not SOLVED are
+      zeros; with ``keep_partial`` an UNSOLVED puzzle has the solver's last grid, or its givens if there is none.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     size = puzzles.shape[0]

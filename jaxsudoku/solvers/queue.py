@@ -1,9 +1,9 @@
 """Continuous batching: a finished lane takes the next puzzle from the queue.
 
-A ``Method`` works on K puzzles step by step; ``run`` applies it to any number of puzzles. The rules run on all of them
-first, and only the puzzles that they leave open enter the queue. Once the queue is empty and few puzzles are left,
-these move into fewer lanes, for which a second program is compiled. A puzzle's result depends on the puzzle and its
-own random seed alone, so it is the same for any number of lanes and any batch.
+A ``Method`` works on K puzzles step by step; ``run`` applies it to any number of puzzles. The rules run on all puzzles
+first, and only those that they leave open enter the queue. Once the queue is empty and few puzzles are left, these move
+into fewer lanes, for which a second loop is compiled (from ``Method.narrow_from`` lanes on). A puzzle's result depends
+only on the puzzle and its own random seed, so it is the same for any number of lanes and any batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ State = TypeVar("State")
 
 
 class Start(NamedTuple):
-    """K puzzles as a method receives them.
+    """K new puzzles.
 
     Attributes:
       grids: uint8[K, cells], the givens and what the rules have placed, 0 = open.
@@ -69,6 +69,16 @@ def select_first(chosen: Array, one: State, other: State) -> State:
     return jax.tree.map(selected, one, other)
 
 
+def select_but(field: str) -> Callable[[Array, Any, Any], Any]:
+    """As ``select_first`` for NamedTuples, but keeps one field of the second: storage that is empty for new puzzles."""
+
+    def select(chosen: Array, one: Any, other: Any) -> Any:
+        selected = select_first(chosen, one._replace(**{field: None}), other._replace(**{field: None}))
+        return selected._replace(**{field: getattr(other, field)})
+
+    return select
+
+
 def gather_first(lanes: Array, state: State) -> State:
     """The leaves at indices int32[k] of the first axis."""
     return jax.tree.map(lambda leaf: leaf[lanes], state)
@@ -89,18 +99,18 @@ class Method(NamedTuple, Generic[State]):
 
     Attributes:
       init: the state of new puzzles: ``Start`` to a pytree.
-      step: one step of all lanes. What it makes of lanes that are done is ignored.
+      step: one step of all lanes. Its results for lanes that are done are ignored.
       done: bool[K], whether a puzzle needs no further step.
       postprocess: the results, an ``Answer``; read where ``done``.
-      stats: the further numbers in ``Answer.stats``, each with its value for puzzles that the rules refute; it is 0 for
-        those that the rules solve.
+      stats: the names in ``Answer.stats``, each with its value for puzzles that the rules refute; it is 0 for puzzles
+        that the rules solve.
       select: (bool[K], state, state) to the state that takes lanes of the first where True, of the second elsewhere.
       gather: (indices int32[k], state) to the state of these lanes alone.
       ready: bool[K], whether a lane may take a step; None if lanes always may.
-      settle: brings lanes that are not ready closer to it: (state, bool[K] lanes in use) to a state. It is called until
-        all lanes in use are ready, and may end puzzles, which makes room for the next.
+      settle: a cheap move of the lanes that are not ready: (state, bool[K] lanes in use) to a state. It is repeated
+        until all lanes in use are ready. It may finish puzzles; their lanes take the next ones.
       error: int32[K], the best error so far, for ``record``; None for a method without errors.
-      narrow_from: lanes from which on a second program for the last few puzzles pays for its compilation.
+      narrow_from: fewest lanes for which a second loop for the last few puzzles is worth its compilation.
     """
 
     init: Callable[[Start], State]
@@ -136,8 +146,8 @@ def run(
       record: steps of each puzzle in ``stats["history"]``; with 0 there is none.
 
     Returns:
-      A ``Solution``. UNSATISFIABLE is what the rules or the method refute. The grids of UNSOLVED puzzles are those that
-      the method came to; ``solvers.judge`` leaves them out unless it is asked to keep them.
+      A ``Solution``, UNSATISFIABLE where the rules or the method refute a puzzle. UNSOLVED puzzles have the method's
+      last or best grids; ``solvers.judge`` removes them unless ``keep_partial`` is set.
     """
     size = puzzles.shape[0]
     history = {"history": jnp.full((size, record), -1, jnp.int32)} if record else {}
@@ -156,7 +166,7 @@ def run(
     turn = functools.partial(_turn, method)
     refill = functools.partial(_refill, queue, method)
 
-    # lanes begin as ones whose puzzles have just ended, so that ``init`` is compiled once
+    # all lanes begin as finished ones, so that ``init`` is compiled once
     nobody = jnp.full(width, size, jnp.int32)
     shapes = jax.eval_shape(lambda: method.init(queue.at(nobody)))
     state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
@@ -191,7 +201,7 @@ class _Lanes(NamedTuple):
       steps: int32[K], steps that the puzzle has had.
       ended: bool[K], whether the puzzle is done and its answer is still to be stored.
       taken: int32[], puzzles taken from the queue.
-      found: the answers so far.
+      found: the solutions so far.
     """
 
     state: Any

@@ -67,7 +67,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "guided-exact",
-            "complete search on bit-planes that branches as a network says",
+            "complete search on bit-planes, branching by a network",
             "guided_exact:guided_exact",
             GuidedExactConfig,
             complete=True,
@@ -75,7 +75,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "iterative",
-            "a network's surest cell, then the rules, and so on without ever going back",
+            "a network fills its most confident cell, then the rules, repeatedly; no backtracking",
             "decoding:iterative",
             IterativeConfig,
             complete=False,
@@ -83,7 +83,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "one-shot",
-            "all open cells at once, as a network sees them",
+            "a network fills all open cells at once",
             "decoding:one_shot",
             OneShotConfig,
             complete=False,
@@ -91,7 +91,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "gumbel",
-            "tree search by a network: Gumbel MuZero, with proofs and a way back",
+            "Gumbel MuZero tree search with a network, proofs and backtracking",
             "tree.search:gumbel",
             GumbelConfig,
             complete=True,
@@ -99,7 +99,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "alphasudoku",
-            "tree search by a network: PUCT, with proofs and a way back",
+            "PUCT tree search with a network, proofs and backtracking",
             "tree.search:alphasudoku",
             AlphaSudokuConfig,
             complete=True,
@@ -107,7 +107,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "mcgs",
-            "graph search by a network: digits in any order, with proofs and a way back",
+            "Monte-Carlo graph search with a network, transpositions, proofs and backtracking",
             "tree.search:mcgs",
             McgsConfig,
             complete=True,
@@ -115,7 +115,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "mcts",
-            "tree search by random rollouts: UCT, with proofs and a way back",
+            "UCT tree search with random rollouts, proofs and backtracking",
             "tree.search:mcts",
             MctsConfig,
             complete=True,
@@ -136,14 +136,14 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "elimination",
-            "textbook candidate elimination, alone or with depth-first or best-first search behind",
+            "textbook candidate elimination, alone or followed by depth-first or best-first search",
             "textbook.elimination:elimination",
             EliminationConfig,
             complete=True,
         ),
         Solver(
             "annealing",
-            "simulated annealing and replica exchange of full grids",
+            "simulated annealing and replica exchange on complete grids",
             "population.annealing:annealing",
             AnnealingConfig,
             complete=False,
@@ -151,7 +151,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "evolution",
-            "combinatorial evolution by a hive of workers and explorers",
+            "combinatorial evolution with a hive of workers and explorers",
             "population.evolution:evolution",
             EvolutionConfig,
             complete=False,
@@ -159,7 +159,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "hill-climbing",
-            "textbook hill climbing of full grids: the best swap at every step, and restarts",
+            "textbook hill climbing on complete grids: the best swap at every step, and restarts",
             "population.hill_climbing:hill_climbing",
             HillClimbingConfig,
             complete=False,

@@ -1,4 +1,4 @@
-"""Where solvers that guess begin: what the rules make of puzzles, and which are left to be worked on."""
+"""Roots of searches: puzzles after the rules, and which of them are still open."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jaxsudoku.planes import GROUP, fence, grids_to_planes, planes_to_grids, pla
 from jaxsudoku.propagation import duplicated_givens, settle
 from jaxsudoku.solution import Status
 
-#: Puzzles to which the rules are applied together, unless the caller wants more.
-_TOGETHER = 2048
+#: Puzzles in a block of the rules, unless the caller wants more.
+_BLOCK = 2048
 
 
 class Roots(NamedTuple):
-    """What the rules make of N puzzles.
+    """N puzzles after the rules.
 
     Attributes:
-      nodes: uint32[words, N] or wider, the candidates that are left.
+      nodes: uint32[words, N] or wider, the candidates left.
       grids: uint8[N, cells], the solution where the rules find it, else zeros.
       status: int8[N]: SOLVED, INVALID, UNSATISFIABLE where the rules refute the puzzle, UNSOLVED where it is open.
-      waiting: int32[N], the open puzzles' numbers in their order, then N.
+      waiting: int32[N], the indices of open puzzles in their order, then N.
     """
 
     nodes: Array
@@ -32,25 +32,25 @@ class Roots(NamedTuple):
     waiting: Array
 
 
-def make_roots(board: Board, puzzles: Array, rules: str, together: int = 0) -> Roots:
-    """The roots of puzzles.
+def make_roots(board: Board, puzzles: Array, rules: str, block: int = 0) -> Roots:
+    """Applies the rules to puzzles until nothing changes.
 
     Args:
       board: the board.
       puzzles: uint8[N, cells], 0 = empty.
-      rules: one of ``propagation.RULES``; applied to the end.
-      together: to how many puzzles the rules are applied together, at least.
+      rules: one of ``propagation.RULES``.
+      block: the least number of puzzles in a block of the rules.
     """
     size = puzzles.shape[0]
-    together = min(max(_TOGETHER, together), size + -size % GROUP)
-    puzzles = jnp.pad(puzzles, ((0, -size % together), (0, 0)), constant_values=255)
+    block = min(max(_BLOCK, block), size + -size % GROUP)
+    puzzles = jnp.pad(puzzles, ((0, -size % block), (0, 0)), constant_values=255)
     whole = len(puzzles)
-    # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
+    # batches are padded with rows of foreign values: such a tail is skipped
     active = jnp.max(jnp.where(puzzles[:, 0] <= board.side, jnp.arange(1, whole + 1, dtype=jnp.int32), 0))
 
-    def block(number: Array, roots: tuple[Array, ...]) -> tuple[Array, ...]:
-        start = number * together
-        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, together), board)
+    def apply_rules(number: Array, roots: tuple[Array, ...]) -> tuple[Array, ...]:
+        start = number * block
+        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, block), board)
         invalid = unpack_lanes(givens.foreign | duplicated_givens(givens.digits, board))
         planes, dead, solved = settle(fence(givens.candidates), board, rules)
         dead, solved = unpack_lanes(dead), unpack_lanes(solved) & ~invalid
@@ -67,6 +67,6 @@ def make_roots(board: Board, puzzles: Array, rules: str, together: int = 0) -> R
         jnp.zeros((whole, board.cells), jnp.uint8),
         jnp.full(whole, Status.INVALID, jnp.int8),
     )
-    nodes, grids, status = lax.fori_loop(0, -(-active // together), block, nothing)
+    nodes, grids, status = lax.fori_loop(0, -(-active // block), apply_rules, nothing)
     (waiting,) = jnp.nonzero(status[:size] == Status.UNSOLVED, size=size, fill_value=size)
     return Roots(nodes, grids[:size], status[:size], waiting.astype(jnp.int32))

@@ -1,8 +1,8 @@
-"""Local search over full grids, in which something is wrong until they are solved.
+"""Local search over complete grids: annealing, evolution, hill climbing, and evosax on random keys.
 
-Their grids hold every digit once in every box; ``boxes`` is what they share. They prove nothing: a puzzle that has no
-solution is one that they do not solve. Each is a ``queue.Method``, so a puzzle's result depends on it and its own seed
-alone.
+All grids hold every digit once in every box (``boxes``); the search removes the conflicts of rows, columns and extra
+houses. These solvers are incomplete: they never prove that a puzzle has no solution. Each is a ``queue.Method``, so a
+puzzle's result is independent of the batch.
 """
 
 from .config import AnnealingConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig

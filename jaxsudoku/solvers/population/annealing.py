@@ -1,17 +1,17 @@
-"""Simulated annealing on bit-planes: 32 chains to a word, all of which try the same swap at once.
+"""Simulated annealing on bit-planes: 32 chains in a word, all trying the same swap at once.
 
-Lewis (2007) anneals one grid whose boxes are permutations: swap two free cells of a box, keep the swap if the error
-(digits that rows and columns miss) does not rise, or else with probability exp(-rise / temperature). Here a grid is a
-bit of planes uint32[cells, side, W], one-hot in the digit, beside which binary numbers of planes count the digits of
-every line, and a step tries one swap in all chains of all puzzles: what the swap does to the error is a fold over the
-digits of the lines it changes, and the coins of all chains are thrown together, comparing random planes with the binary
-digits of exp(-rise / temperature) from the least on. Where a cell of the pair is given, nothing happens. A sweep tries
-every pair of cells of every box once, in a fixed, mixed order.
+Lewis (2007) anneals one grid whose boxes are permutations: swap two free cells of a box, accept the swap if the error
+(digits missing from rows and columns) does not rise, or else with probability exp(-rise / temperature). Here each chain
+is one bit of planes uint32[cells, side, W], one-hot in the digit; further planes hold the counts of every digit in
+every line as binary numbers. One step tries one swap in all chains of all puzzles. The rise of the error is a fold over
+the digits of the lines that the swap changes. Random planes are compared with the binary digits of
+exp(-rise / temperature), from the lowest on, which decides for all chains at once. A pair with a given cell is left as
+it is. A sweep tries every pair of cells of every box once, in a fixed shuffled order.
 
-Two schedules. With "exchange" the chains of a word have temperatures of their own, and after each sweep chains of
-neighbouring temperatures swap their grids with the probability that keeps both distributions (replica exchange,
-Swendsen and Wang 1986; Geyer 1991); as a chain is a bit, that is one masked exchange of neighbouring bits. With
-"cooling" all chains cool down from sweep to sweep, and are heated again at the end of a period.
+There are two schedules. With "exchange" the chains of a word have different temperatures, and after each sweep chains
+of neighbouring temperatures swap their grids with the probability that preserves both distributions (replica exchange,
+Swendsen and Wang 1986; Geyer 1991): a masked exchange of neighbouring bits. With "cooling" the temperature of all
+chains falls from sweep to sweep, and rises again at the end of a period.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ from .boxes import ERRORS, boxes, full_grids, lines, most_in_a_line, pairs
 from .config import AnnealingConfig
 from .random_keys import decoded
 
-#: Rises of the error that are told apart; a higher one is as likely kept as the last of them.
+#: Rises of the error with a probability of their own; higher rises have that of the last.
 _RISES = 4
 
 #: Binary digits of a probability.
 _DIGITS = 16
 
-#: Coins of which one has to allow a swap that changes nothing: 7 of 8 are kept.
+#: A swap that leaves the error as it is needs one of this many fair coins: 7 of 8 are accepted.
 _EVEN = 3
 
 _ALL = np.uint32(0xFFFFFFFF)
 
 
 class Chains(NamedTuple):
-    """The chains of K puzzles, W words in all; those of puzzle k are the words k W / K and on.
+    """The chains of K puzzles in W words, W / K consecutive words for each puzzle.
 
     Attributes:
       planes: uint32[cells, side, W], the grids, one-hot.
-      counts: uint32[lines + 1, places, side, W], how often each line holds each digit, a binary number, the least place
-        first; the last line is none of the board's.
-      free: uint32[cells, W], set in all bits where a cell of the word's puzzle is free.
+      counts: uint32[lines + 1, places, side, W], how often each line holds each digit, as binary numbers, lowest bit
+        first; the last line is a dummy.
+      free: uint32[cells, W], all bits set where a cell of the word's puzzle is free.
       seeds: uint32[W].
       age: int32[W], sweeps done.
       cost: int32[32, W], the errors.
-      best: int32[W], the least error that a chain of the word has had.
+      best: int32[W], the lowest error so far of any chain in the word.
     """
 
     planes: Array
@@ -70,7 +70,7 @@ class Chains(NamedTuple):
 
 
 def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig, /) -> Solution:
-    """Simulated annealing, and replica exchange.
+    """Simulated annealing or replica exchange.
 
     Pure; to be jitted with ``board`` and ``config`` static.
 
@@ -81,8 +81,8 @@ def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig,
       config: the settings.
 
     Returns:
-      A ``Solution``. ``iterations`` int32[N] are the grids that were looked at, swaps tried in all chains; ``errors``
-      int32[N] the digits that the lines of the best grid miss.
+      A ``Solution``. ``iterations`` int32[N] are the grids evaluated: swaps tried in all chains; ``errors`` int32[N]
+      the digits missing from lines of the best grid.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record
@@ -90,7 +90,7 @@ def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig,
 
 
 def method(board: Board, config: AnnealingConfig) -> Method[Chains]:
-    """Annealing as a way to work on puzzles: a step is a sweep."""
+    """Annealing as a ``queue.Method``: a step is a sweep."""
     words = config.chains // GROUP
     table, inverse = _thresholds(config), _inverse_temperatures(config)
 
@@ -163,24 +163,24 @@ def _ladder(config: AnnealingConfig) -> np.ndarray:
 
 
 def _thresholds(config: AnnealingConfig) -> np.ndarray:
-    """The binary digits of exp(-rise / temperature), the least first: uint32[period, rises, digits], a bit a chain."""
+    """The binary digits of exp(-rise / temperature), lowest first: uint32[period, rises, digits], one bit a chain."""
     temperatures = _ladder(config)[:, None]  # [period, 1, 32]
     rises = np.arange(1, _RISES + 1)[None, :, None]
-    # never 0: where few cells are free, the way out of a trap may be one swap that takes a line's digits in all of four
+    # never 0: with few free cells the only way out of a local optimum may be a swap with the highest rise
     chances = np.clip(np.rint(2**_DIGITS * np.exp(-rises / temperatures)), 1, 2**_DIGITS - 1).astype(np.int64)
     digits = [((chances >> digit & 1) << np.arange(GROUP)).sum(axis=-1) for digit in range(_DIGITS)]
     return np.stack(digits, axis=-1).astype(np.uint32)
 
 
 def _inverse_temperatures(config: AnnealingConfig) -> np.ndarray | None:
-    """One over the temperature of each bit, float32[32]; None where chains exchange nothing."""
+    """The inverse temperature of each bit, float32[32]; None without exchange."""
     if config.schedule != "exchange" or config.temperatures == 1:
         return None
     return (1 / _ladder(config)[0]).astype(np.float32)
 
 
 def _exchanging(cost: Array, inverse: np.ndarray, age: Array, seeds: Array, temperatures: int) -> Array:
-    """Which bits swap their grids with the next, of even and odd numbers in turn: uint32[W]."""
+    """The bits that swap grids with the next bit, even and odd bits in alternate sweeps: uint32[W]."""
     bit = np.arange(GROUP - 1, dtype=np.uint32)[:, None]
     neighbours = (bit + 1) % temperatures != 0
     gain = (inverse[:-1] - inverse[1:])[:, None] * (cost[:-1] - cost[1:]).astype(jnp.float32)
@@ -190,7 +190,7 @@ def _exchanging(cost: Array, inverse: np.ndarray, age: Array, seeds: Array, temp
 
 
 def _moved(planes: Array, swapped: Array) -> Array:
-    """The planes after these bits, uint32[W], were swapped with the next."""
+    """The planes with the bits in uint32[W] swapped with the next bits."""
     difference = (planes ^ (planes >> 1)) & swapped
     return planes ^ difference ^ (difference << 1)
 
@@ -199,12 +199,12 @@ def _moved(planes: Array, swapped: Array) -> Array:
 
 
 class Coins(NamedTuple):
-    """What decides whether a swap is kept, throughout a sweep.
+    """Random numbers and probabilities for accepting swaps during a sweep.
 
     Attributes:
       seeds: uint32[W].
-      shuffled: uint32[W], set for chains that keep every other swap, whatever it does.
-      limits: uint32[rises, digits, W], the chances of a rise, as of ``_thresholds``.
+      shuffled: uint32[W], set for chains that accept every other swap, whatever its rise.
+      limits: uint32[rises, digits, W], the acceptance probabilities, as from ``_thresholds``.
     """
 
     seeds: Array
@@ -213,7 +213,7 @@ class Coins(NamedTuple):
 
 
 def _sweep(board: Board, chains: Chains, coins: Coins) -> tuple[Array, Array]:
-    """The planes and counts after every pair of cells was tried once."""
+    """The planes and counts after one try of every pair of cells."""
     cells, changed = map(jnp.asarray, pairs(board))
     first, second = cells.T
     useful = (chains.free[first] & chains.free[second]).any(axis=1)
@@ -229,15 +229,15 @@ def _sweep(board: Board, chains: Chains, coins: Coins) -> tuple[Array, Array]:
 def _swap(
     board: Board, planes: Array, counts: Array, free: Array, coins: Coins, number: Array, pair: Array, changed: Array
 ) -> tuple[Array, Array]:
-    """The planes and counts after one pair was tried; its number sets its coins apart from those of the others.
+    """The planes and counts after one try of a pair.
 
     Args:
       board: the board.
-      planes, counts, free: as of ``Chains``.
-      coins: what decides.
-      number: int32[], the pair's.
+      planes, counts, free: as in ``Chains``.
+      coins: the random numbers of the sweep.
+      number: int32[], the index of the pair, which makes its random numbers distinct.
       pair: int32[2], its cells.
-      changed: int32[m], the lines that a swap changes, as of ``boxes.Pairs``.
+      changed: int32[m], the lines that the swap changes, as in ``boxes.Pairs``.
     """
 
     def at(of: Array, index: Array) -> Array:
@@ -246,7 +246,7 @@ def _swap(
     slots = range(len(changed))
     held, met = fence(([at(planes, cell) for cell in pair], [at(counts, line) for line in changed]))
     used = [jnp.where(changed[slot] < len(lines(board)), _ALL, jnp.uint32(0)) for slot in slots]
-    # what leaves a line, and what comes to it
+    # the digits that leave and enter each line
     going = [held if slot < len(changed) // 2 else held[::-1] for slot in slots]
     lost, won = [], []
     for slot, (leaving, coming) in enumerate(going):
@@ -274,22 +274,29 @@ def _swap(
 
 
 def _kept(lost: list[Array], won: list[Array], thrown: Array, limits: Array) -> Array:
-    """Which chains keep a swap that takes the last of a digit from lines, and brings the first: uint32[W]."""
+    """The chains that accept a swap: uint32[W].
+
+    Args:
+      lost: for each changed line, whether it loses the last copy of a digit, uint32[W].
+      won: for each changed line, whether it gains the first copy of a digit, uint32[W].
+      thrown: random planes uint32[digits, W].
+      limits: the acceptance probabilities.
+    """
     level = len(lost)
-    total = count_planes([*lost, *(~plane for plane in won)])  # the rise, and the level more
-    # were an even swap always kept, sweeps in a fixed order might go in circles and never see the rest
+    total = count_planes([*lost, *(~plane for plane in won)])  # the rise + level
+    # if a swap without a rise were always accepted, sweeps in a fixed order might cycle
     kept = ~_at_least(total, level) | (~_at_least(total, level + 1) & any_of(slices(thrown[:_EVEN], 0)))
     below = [jnp.zeros_like(kept)] * _RISES
-    for digit in range(_DIGITS):  # a number is below another if its highest differing digit is the lesser
+    for digit in range(_DIGITS):  # compares binary numbers from the lowest digit on
         coin = thrown[digit]
         below = [(limits[k, digit] & coin) | (below[k] & (limits[k, digit] | coin)) for k in range(_RISES)]
-    for rise in range(1, _RISES):  # a coin that allows a rise allows every lesser one
+    for rise in range(1, _RISES):  # a coin that accepts a rise accepts every lower one
         kept |= below[rise - 1] & ~_at_least(total, level + rise + 1)
     return kept | below[_RISES - 1]
 
 
 def _at_least(number: list[Array], bound: int) -> Array:
-    """Where a binary number of planes, the least first, is at least the bound."""
+    """Where a binary number of planes, lowest bit first, is at least the bound."""
     if bound >> len(number):
         return jnp.zeros_like(number[0])
     reached = jnp.full_like(number[0], _ALL)
@@ -299,7 +306,7 @@ def _at_least(number: list[Array], bound: int) -> Array:
 
 
 def _counted(board: Board, planes: Array) -> Array:
-    """How often each line holds each digit, uint32[lines + 1, places, side, W]."""
+    """``Chains.counts`` of grids: uint32[lines + 1, places, side, W]."""
     places = max(most_in_a_line(board).bit_length(), 2)
     of_lines = slices(planes[lines(board)], 1)
     counted = jnp.stack([*count_planes(of_lines), jnp.zeros_like(of_lines[0])][:places], axis=1)

@@ -1,8 +1,8 @@
-"""Grids whose boxes are permutations: what populations are made of.
+"""Complete grids whose boxes are permutations: the representation of all population solvers.
 
-Every organism, or chain, is a full grid that keeps the givens and holds every digit once in every box; its error counts
-what its other houses miss. A neighbour is the grid with two free cells of a box swapped. On a board with irregular
-regions these are the boxes.
+A grid keeps the givens and holds every digit once in every box; its error is the number of digits missing from its
+other houses, the lines. A neighbour is the grid with two free cells of a box swapped. On a jigsaw board the regions are
+the boxes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from jaxsudoku.board import Board
 from jaxsudoku.planes import any_of, fence
 from jaxsudoku.solvers.queue import Answer
 
-#: The further number of solvers that work on full grids; -1 where no grid was looked at.
+#: ``queue.Method.stats`` of these solvers; -1 where the rules refute a puzzle.
 ERRORS = {"errors": -1}
 
 
 def full_grids(grids: Array, error: Array, iterations: Array) -> Answer:
-    """The results of a solver that works on full grids, uint8[K, cells], with these errors int32[K]."""
+    """The answer for complete grids uint8[K, cells] with errors int32[K]."""
     solved = error == 0
     return Answer(grids, solved, jnp.zeros_like(solved), iterations, {"errors": error})
 
@@ -45,18 +45,18 @@ def box_of(board: Board) -> np.ndarray:
 
 @functools.lru_cache(maxsize=32)
 def lines(board: Board) -> np.ndarray:
-    """The cells of each house that is no box: rows, columns, extra houses; int32[lines, side]."""
+    """The cells of each line, a house other than a box: row, column or extra house; int32[lines, side]."""
     regions = set(board.region_houses)
     return np.array([house for house in board.houses if house not in regions], np.int32)
 
 
 class Pairs(NamedTuple):
-    """Every pair of cells of a box, and the lines that a swap changes.
+    """All pairs of cells in the same box, and the lines that swapping them changes.
 
     Attributes:
-      cells: int32[pairs, 2], in a mixed order.
-      lines: int32[pairs, m], first those that hold the first cell and not the second, half of m at most, then those
-        that hold the second alone. The number of all lines stands for none.
+      cells: int32[pairs, 2], in a fixed shuffled order.
+      lines: int32[pairs, m], in the first half of m the lines that contain only the first cell, in the second half
+        those that contain only the second; filled up with the number of lines.
     """
 
     cells: np.ndarray
@@ -79,16 +79,16 @@ def pairs(board: Board) -> Pairs:
 
 @functools.lru_cache(maxsize=32)
 def most_in_a_line(board: Board) -> int:
-    """How often a line may hold a digit where every box holds it once: how many boxes it meets, at most."""
+    """The most boxes that a line meets: how often it may hold a digit if every box holds it once."""
     return max(len(set(box_of(board)[line].tolist())) for line in lines(board))
 
 
 def errors(board: Board, grids: Array) -> Array:
-    """How many digits the lines miss, summed over all of them: 0 where a grid whose boxes are right is solved.
+    """The number of digits missing from lines, summed over all lines; 0 where a grid is solved.
 
     Args:
       board: the board.
-      grids: uint8[cells, *b], full.
+      grids: uint8[cells, *b], complete.
 
     Returns:
       int32[*b].

@@ -1,4 +1,4 @@
-"""Settings of the methods that work on full grids."""
+"""Settings of the population solvers. No JAX."""
 
 from __future__ import annotations
 
@@ -9,40 +9,41 @@ from typing import Annotated, Literal
 from jaxsudoku.board import Board
 from jaxsudoku.config import LANES, Config, Natural, Positive, Range, Rules, Share, Words, fitting_lanes
 
-#: Words of chains of a 9x9 board that are swept together: few enough for their planes to stay in a CPU's cache.
+#: Words of chains of 9x9 boards in a sweep: on a CPU their planes fit its cache.
 _WORDS = {"cpu": 128}
 _ACCELERATOR_WORDS = 16384
 
-#: Puzzles that are annealed together at least: a sweep of fewer words takes as long.
+#: Fewest puzzles annealed together: a sweep of fewer words takes as long.
 _LEAST = 16
 
-#: Organisms of a 9x9 board that are worked on together, likewise.
+#: Organisms of 9x9 boards in a step, likewise.
 _ORGANISMS = {"cpu": 6400}
 _ACCELERATOR_ORGANISMS = 1 << 20
 
-#: Members of populations of evosax, likewise.
+#: Members of populations of 9x9 boards in a step, likewise.
 _MEMBERS = {"cpu": 6400}
 _ACCELERATOR_MEMBERS = 1 << 18
 
-#: Sweeps of a period, each of which has its own table of chances.
+#: Most sweeps in a period, each with its own table of probabilities.
 _LONGEST = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
 class AnnealingConfig(Config):
-    """Settings of ``annealing``. Temperatures are in digits that a row, column or extra house misses.
+    """Settings of ``annealing``. Temperatures are in units of the error: digits missing from lines.
 
     Attributes:
-      rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
-      chains: grids that are annealed for each puzzle, a multiple of 32.
-      schedule: exchange, temperatures side by side that swap their grids; or cooling, one for all that falls.
-      temperatures: how many lie side by side, a power of 2 up to 32; with 1 it is the coldest.
+      rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
+        fixed.
+      chains: grids annealed for each puzzle, a multiple of 32.
+      schedule: exchange, chains at different temperatures that swap grids; or cooling, one falling temperature.
+      temperatures: number of temperatures in exchange, a power of 2 up to 32; a single one is the coldest.
       coldest: the lowest temperature.
       hottest: the highest temperature.
-      period: sweeps in which chains cool down before they are heated again (with "cooling").
-      budget: sweeps, tries of every swap, after which a puzzle is left UNSOLVED.
-      record: sweeps after which the least error is kept in ``stats["history"]``, the first so many.
-      lanes: puzzles that are worked on together; None suits the machine.
+      period: sweeps from hottest to coldest, for cooling.
+      budget: sweeps after which a puzzle is left UNSOLVED; a sweep tries every swap once.
+      record: number of sweeps whose lowest error so far is recorded in ``stats["history"]``.
+      lanes: puzzles worked on together; None suits the machine.
     """
 
     rules: Rules = "locked"
@@ -76,16 +77,16 @@ class EvolutionConfig(Config):
     """Settings of ``evolution``.
 
     Attributes:
-      rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
+      rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
+        fixed.
       organisms: grids in a hive.
-      worker_share: the share of them that are workers; the others are explorers.
-      lifetime: epochs without a better neighbour after which a worker makes way for a random grid; who is due is looked
-        for every 16 epochs.
-      mistakes: how likely a worker takes a neighbour that is not better.
+      worker_share: the share of workers among them; the others are explorers.
+      lifetime: epochs without improvement after which a worker is replaced by a random grid; checked every 16 epochs.
+      mistakes: probability that a worker moves to a neighbour that is not better.
       epochs: epochs of a hive.
-      restarts: hives that follow the first one while a puzzle is not solved.
-      record: epochs after which the least error is kept in ``stats["history"]``, the first so many.
-      lanes: puzzles that are worked on together; None suits the machine.
+      restarts: further hives for a puzzle that is not solved.
+      record: number of epochs whose lowest error so far is recorded in ``stats["history"]``.
+      lanes: puzzles worked on together; None suits the machine.
     """
 
     rules: Rules = "locked"
@@ -119,18 +120,18 @@ class EvolutionConfig(Config):
 
 @dataclasses.dataclass(frozen=True)
 class HillClimbingConfig(Config):
-    """Settings of ``hill-climbing``. As they are by default, it is the textbook's climb.
+    """Settings of ``hill-climbing``; the defaults are the textbook's.
 
     Attributes:
-      rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
-      neighbourhood: a grid's neighbours: those with two free cells of a box swapped (swaps), or besides some with three
-        swaps in three boxes (super).
-      triples: how many of these are tried at each step, with swaps drawn at random; three boxes at a time, in a fixed,
-        mixed order that begins anew when every three were tried.
-      sideways: steps in a row that may leave the error as it is.
-      restarts: how often a puzzle that has come to a local optimum begins anew, from another random grid.
-      record: steps after which the least error is kept in ``stats["history"]``, the first so many.
-      lanes: puzzles that climb together; None suits the machine.
+      rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
+        fixed.
+      neighbourhood: grids with two free cells of a box swapped (swaps), or also some with three swaps in three boxes
+        (super).
+      triples: neighbours with three random swaps tried at each step, for super.
+      sideways: consecutive steps that may leave the error unchanged.
+      restarts: restarts from another random grid at a local optimum.
+      record: number of steps whose lowest error so far is recorded in ``stats["history"]``.
+      lanes: puzzles worked on together; None suits the machine.
     """
 
     rules: Rules = "none"
@@ -151,13 +152,14 @@ class EvosaxConfig(Config):
     """Settings of ``evosax``.
 
     Attributes:
-      rules: what is deduced first, to the end: none, naked, singles or locked; what it places stays as it is.
+      rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
+        fixed.
       algorithm: differential-evolution, particle-swarm or genetic.
-      population: its members.
-      generations: generations of a population, but the first.
-      restarts: populations that follow the first one while a puzzle is not solved.
-      record: generations after which the least error is kept in ``stats["history"]``, the first so many.
-      lanes: puzzles that are worked on together; None suits the machine.
+      population: members of a population.
+      generations: generations after the initial population.
+      restarts: further populations for a puzzle that is not solved.
+      record: number of generations whose lowest error so far is recorded in ``stats["history"]``.
+      lanes: puzzles worked on together; None suits the machine.
     """
 
     rules: Rules = "locked"

@@ -1,13 +1,11 @@
 """Combinatorial evolution: a hive of workers and explorers to each puzzle (McCaffrey, MSDN Magazine, November 2016).
 
-In an epoch every worker looks at one neighbour, its grid with two free cells of a box swapped, and takes it if its
-error is lower, or rarely if it is not. A worker that finds nothing better grows older; one that is too old makes way
-for a random grid. Every explorer looks at a random grid. Then the best worker and the best explorer give birth to a
-grid that has each box from either, and it takes the place of the worst worker. When the epochs are spent a new hive
-begins.
+In an epoch every worker tries one neighbour, its grid with two free cells of a box swapped, and moves there if the
+error falls, or rarely if it does not. A worker that does not improve ages, and is replaced by a random grid at the end
+of its lifetime. Every explorer evaluates a random grid. Then the best worker and the best explorer are crossed, each
+box from either parent, and the child replaces the worst worker. When the epochs are spent a new hive begins.
 
-The published listing lacks the birth, and its workers never grow young again when they improve; this follows what is
-said of it.
+The published listing lacks the crossover and does not reset the age of workers that improve; this follows its text.
 """
 
 from __future__ import annotations
@@ -28,29 +26,29 @@ from .boxes import ERRORS, box_of, errors, full_grids, lines, pairs
 from .config import EvolutionConfig
 from .random_keys import decoded
 
-#: Epochs between two looks for workers that are too old: making grids for all that there may be takes its time.
+#: Epochs between replacements of workers past their lifetime, as random grids for all workers are expensive.
 _ROUND = 16
 
-#: What random numbers are for; each has a stream of its own.
+#: Streams of random numbers, one for each purpose.
 _SWAP, _TAKE, _EXPLORE, _MERGE, _RENEW = range(1, 6)
 
 
 class Hives(NamedTuple):
-    """K hives of O organisms; the explorers come last and are not kept, as they look at another grid each epoch.
+    """K hives. Explorers are not kept, as they evaluate a new random grid every epoch.
 
     Attributes:
-      given: uint8[K, cells], what is fixed, 0 = free.
-      swaps: int32[K, pairs], the numbers of the pairs of free cells, then of the others.
-      choices: int32[K], how many these are.
+      given: uint8[K, cells], fixed digits, 0 = free.
+      swaps: int32[K, pairs], the indices of pairs of free cells, then of the others.
+      choices: int32[K], the number of pairs of free cells.
       seeds: uint32[K].
       grids: uint8[K, workers, cells].
       error: int32[K, workers].
-      age: int32[K, workers], epochs since a worker improved.
+      age: int32[K, workers], epochs since each worker improved.
       best: uint8[K, cells], the best grid so far.
-      least: int32[K], its error.
+      least: int32[K], the error of ``best``.
       epoch: int32[K], epochs of this hive.
-      restart: int32[K], hives before it.
-      iterations: int32[K], grids looked at.
+      restart: int32[K], hives before this one.
+      iterations: int32[K], grids evaluated.
     """
 
     given: Array
@@ -70,7 +68,7 @@ class Hives(NamedTuple):
 def evolution(board: Board, puzzles: Array, key: Array, config: EvolutionConfig, /) -> Solution:
     """Combinatorial evolution by a hive of workers and explorers; arguments and results as of ``annealing``.
 
-    ``iterations`` int32[N] are a grid an organism and one born in every epoch.
+    ``iterations`` int32[N] count one grid for each organism and one child in every epoch.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record
@@ -78,7 +76,7 @@ def evolution(board: Board, puzzles: Array, key: Array, config: EvolutionConfig,
 
 
 def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
-    """Evolution as a way to work on puzzles: a step is an epoch."""
+    """Evolution as a ``queue.Method``: a step is an epoch."""
     workers = config.workers
     explorers = config.organisms - workers
 
@@ -87,31 +85,38 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
         first, second = pairs(board).cells.T
         free = start.grids == 0
         open_pairs = free[:, first] & free[:, second]
-        # the open ones first, in their order
+        # pairs of free cells first, in their order
         swaps = jnp.argsort(~open_pairs, axis=1, stable=True).astype(jnp.int32)
         none, many = jnp.zeros(size, jnp.int32), jnp.zeros((size, workers), jnp.int32)
         return Hives(
-            given=start.grids, swaps=swaps,
-            choices=open_pairs.sum(axis=1, dtype=jnp.int32), seeds=start.seeds,
-            grids=jnp.zeros((size, workers, board.cells), jnp.uint8), error=many, age=many + config.lifetime,
-            best=start.grids, least=none + lines(board).size, epoch=none, restart=none,
+            given=start.grids,
+            swaps=swaps,
+            choices=open_pairs.sum(axis=1, dtype=jnp.int32),
+            seeds=start.seeds,
+            grids=jnp.zeros((size, workers, board.cells), jnp.uint8),
+            error=many,
+            age=many + config.lifetime,
+            best=start.grids,
+            least=none + lines(board).size,
+            epoch=none,
+            restart=none,
             iterations=none + 1,
-        )  # fmt: skip
+        )
 
     def step(hives: Hives) -> Hives:
         seeds = mix(hives.seeds + (hives.epoch + hives.restart * config.epochs).astype(jnp.uint32) * APART)
         due = (hives.epoch % _ROUND == 0)[:, None] & (hives.age >= config.lifetime)
-        hives = lax.cond(due.any(), lambda: _renewed(board, hives, seeds, due), lambda: hives)
-        hives = _worked(board, hives, seeds, config.mistakes)
-        tried, found = _explored(board, hives, seeds, explorers)
+        hives = lax.cond(due.any(), lambda: _renew(board, hives, seeds, due), lambda: hives)
+        hives = _work(board, hives, seeds, config.mistakes)
+        tried, found = _explore(board, hives, seeds, explorers)
         hives = _remember(hives, tried, found)
-        hives = _born(board, hives, tried, seeds)
+        hives = _cross(board, hives, tried, seeds)
         epoch = hives.epoch + 1
         spent = (epoch == config.epochs) & (hives.restart < config.restarts)
         return hives._replace(
             epoch=jnp.where(spent, 0, epoch),
             restart=hives.restart + spent.astype(jnp.int32),
-            age=jnp.where(spent[:, None], config.lifetime, hives.age),  # all make way for random grids
+            age=jnp.where(spent[:, None], config.lifetime, hives.age),  # all are replaced by random grids
             iterations=saturating_add(hives.iterations, config.organisms + 1),
         )
 
@@ -125,14 +130,14 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
 
 
 def _draw(seeds: Array, stream: int, *shape: int) -> Array:
-    """Random numbers of each hive's epoch, uint32[K, *shape]."""
+    """Random numbers for one purpose in each hive's epoch: uint32[K, *shape]."""
     number = np.arange(1, np.prod(shape, dtype=int) + 1, dtype=np.uint32).reshape(shape) * APART
     return mix(mix(seeds + np.uint32(stream)).reshape(-1, *(1,) * len(shape)) ^ number)
 
 
-def _renewed(board: Board, hives: Hives, seeds: Array, due: Array) -> Hives:
-    """The hives with random grids where workers bool[K, workers] are due."""
-    grids, error = _random(board, hives, _draw(seeds, _RENEW, board.cells, due.shape[1]))
+def _renew(board: Board, hives: Hives, seeds: Array, due: Array) -> Hives:
+    """Replaces the workers bool[K, workers] that are due by random grids."""
+    grids, error = _decode(board, hives, _draw(seeds, _RENEW, board.cells, due.shape[1]))
     return hives._replace(
         grids=jnp.where(due[..., None], grids, hives.grids),
         error=jnp.where(due, error, hives.error),
@@ -140,19 +145,19 @@ def _renewed(board: Board, hives: Hives, seeds: Array, due: Array) -> Hives:
     )
 
 
-def _random(board: Board, hives: Hives, keys: Array) -> tuple[Array, Array]:
-    """Random grids uint8[K, m, cells] by keys [K, cells, m], and their errors."""
+def _decode(board: Board, hives: Hives, keys: Array) -> tuple[Array, Array]:
+    """Decodes keys [K, cells, m] to grids uint8[K, m, cells], with their errors int32[K, m]."""
     size, _, many = keys.shape
     given = jnp.repeat(hives.given.T, many, axis=1)
     grids = fence(decoded(board, given, jnp.moveaxis(keys, 0, 1).reshape(board.cells, -1)))
     return grids.T.reshape(size, many, board.cells), errors(board, grids).reshape(size, many)
 
 
-def _worked(board: Board, hives: Hives, seeds: Array, mistakes: float) -> Hives:
-    """The hives after every worker has looked at a neighbour."""
+def _work(board: Board, hives: Hives, seeds: Array, mistakes: float) -> Hives:
+    """Every worker tries a neighbour."""
     table = pairs(board)
     workers = hives.error.shape[1]
-    # a number below n, by the upper half of a product of 32 bits with the few of n
+    # a number below n: the upper 32 bits of the product of a random word and n
     drawn, choices = _draw(seeds, _SWAP, workers), hives.choices[:, None].astype(jnp.uint32)
     chosen = ((drawn >> 16) * choices + ((drawn & 0xFFFF) * choices >> 16)) >> 16
     number = jnp.take_along_axis(hives.swaps, chosen.astype(jnp.int32), axis=1)
@@ -172,7 +177,7 @@ def _worked(board: Board, hives: Hives, seeds: Array, mistakes: float) -> Hives:
 
 
 def _rise(board: Board, grids: Array, number: Array, digits: Array) -> Array:
-    """By how much the error rises if a pair of cells int32[K, m], holding digits uint8[K, m, 2], is swapped."""
+    """The rise of the error, int32[K, m], if pairs of cells int32[K, m] with digits uint8[K, m, 2] are swapped."""
     changed = pairs(board).lines
     slots = changed.shape[1]
     used = changed < len(lines(board))
@@ -188,31 +193,31 @@ def _rise(board: Board, grids: Array, number: Array, digits: Array) -> Array:
     )
 
 
-def _explored(board: Board, hives: Hives, seeds: Array, explorers: int) -> tuple[Array, Array]:
-    """The best random grid that an explorer of each hive looks at, uint8[K, cells], and its error, int32[K]."""
-    grids, error = _random(board, hives, _draw(seeds, _EXPLORE, board.cells, explorers))
+def _explore(board: Board, hives: Hives, seeds: Array, explorers: int) -> tuple[Array, Array]:
+    """The best of the explorers' random grids, uint8[K, cells], and its error, int32[K]."""
+    grids, error = _decode(board, hives, _draw(seeds, _EXPLORE, board.cells, explorers))
     return _at(grids, _first(error)), error.min(axis=1)
 
 
 def _first(values: Array) -> Array:
-    """Where the least of values int32[K, m] stands first, int32[K]; found as one number, which argmin is slow at."""
+    """The first index of the least value, int32[K, m] to int32[K]; value and index in one word, as argmin is slow."""
     size = values.shape[1]
     return (values * size + jnp.arange(size, dtype=jnp.int32)).min(axis=1) % size
 
 
 def _at(grids: Array, organism: Array) -> Array:
-    """A grid of each hive, uint8[K, m, cells] to uint8[K, cells]."""
+    """One grid of each hive: uint8[K, m, cells] to uint8[K, cells]."""
     return jnp.take_along_axis(grids, organism[:, None, None], axis=1)[:, 0]
 
 
 def _remember(hives: Hives, tried: Array, found: Array) -> Hives:
-    """The hives, remembering grids uint8[K, cells] of these errors int32[K] if they are better than all before."""
+    """Keeps grids uint8[K, cells] with errors int32[K] where they are better than the best so far."""
     better = found < hives.least
     return hives._replace(best=jnp.where(better[:, None], tried, hives.best), least=jnp.minimum(found, hives.least))
 
 
-def _born(board: Board, hives: Hives, mate: Array, seeds: Array) -> Hives:
-    """The hives whose best worker and the grid uint8[K, cells] have given birth to one in the worst worker's place."""
+def _cross(board: Board, hives: Hives, mate: Array, seeds: Array) -> Hives:
+    """Crosses the best worker with a mate uint8[K, cells]; the child replaces the worst worker."""
     parent = _at(hives.grids, _first(hives.error))
     hives = _remember(hives, parent, hives.error.min(axis=1))
     from_mate = (_draw(seeds, _MERGE, board.side) >> 31).astype(bool)[:, box_of(board)]

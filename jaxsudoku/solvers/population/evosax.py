@@ -1,8 +1,7 @@
-"""Methods of nature's kind as evosax has them, on random keys: what general search through real vectors comes to.
+"""evosax's differential evolution, particle swarm and genetic algorithm on random keys, as baselines.
 
-A member of a population is a real number a cell, which says in which order digits go to the open cells of a box
-(``random_keys``); its fitness is what the lines of that grid miss. Nothing is tuned: these are baselines. evosax is an
-extra, imported when first used.
+A member of a population is a vector of ``random_keys``; its fitness is the number of digits missing from the lines of
+the decoded grid. Nothing is tuned. evosax is an extra, imported when first used.
 
 Lange (2022), evosax: JAX-based evolution strategies; Storn and Price (1997), differential evolution; Kennedy and
 Eberhart (1995), particle swarm; Such et al. (2017), a genetic algorithm.
@@ -26,10 +25,10 @@ from .boxes import ERRORS, errors, full_grids
 from .config import EvosaxConfig
 from .random_keys import decoded
 
-#: What evosax calls each algorithm.
+#: The names of the algorithms in evosax.
 ALGORITHMS = {"differential-evolution": "DifferentialEvolution", "particle-swarm": "PSO", "genetic": "SimpleGA"}
 
-#: Streams of random numbers: where populations begin, and what is asked and told at each generation.
+#: Streams of random numbers: initial populations, and ask and tell of each generation.
 _BEGIN, _ASK, _TELL = range(3)
 
 
@@ -43,17 +42,17 @@ def import_algorithms() -> Any:
 
 
 class Swarms(NamedTuple):
-    """Populations of K puzzles.
+    """The populations of K puzzles.
 
     Attributes:
       state: evosax's, with a leading axis K.
       givens: uint8[K, cells].
       seeds: uint32[K].
-      age: int32[K], generations of all populations, each one's first among them.
-      restarts: int32[K], populations begun but the first.
-      best: int32[K], the least error so far.
-      record: uint8[K, cells], the grid that had it.
-      iterations: int32[K], grids looked at.
+      age: int32[K], generations in all populations, including initial ones.
+      restarts: int32[K], populations after the first.
+      best: int32[K], the lowest error so far.
+      record: uint8[K, cells], the grid with this error.
+      iterations: int32[K], grids evaluated.
       done: bool[K].
     """
 
@@ -72,8 +71,8 @@ def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) ->
     """Differential evolution, particle swarm or a genetic algorithm on random keys; arguments as of ``annealing``.
 
     Returns:
-      A ``Solution``. ``iterations`` int32[N] are the grids that were looked at, a member each in every generation;
-      ``errors`` int32[N] the digits that the lines of the best one miss.
+      A ``Solution``. ``iterations`` int32[N] are the grids evaluated: every member in every generation; ``errors``
+      int32[N] the digits missing from lines of the best grid.
 
     Raises:
       ImportError: evosax is not installed; the message names the extra.
@@ -84,20 +83,20 @@ def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) ->
 
 
 def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
-    """An algorithm of evosax as a way to work on puzzles: a step is a generation."""
+    """An algorithm of evosax as a ``queue.Method``: a step is a generation."""
     algorithms = import_algorithms()
     with jax.ensure_compile_time_eval():  # evosax makes arrays in constructors
         algorithm = getattr(algorithms, ALGORITHMS[config.algorithm])(config.population, jnp.zeros(board.cells))
         params = algorithm.default_params
-    judged = functools.partial(_judged, board)
+    evaluate = functools.partial(_evaluate, board)
 
     def first(now: Swarms) -> Swarms:
-        """The populations, begun anew."""
+        """New populations."""
         keys = _keys(now, _BEGIN)
         members = jax.vmap(lambda key: jax.random.uniform(key, (config.population, board.cells)))(keys)
-        best, record, fitness = judged(now.givens, members)
+        best, record, fitness = evaluate(now.givens, members)
         state = jax.vmap(lambda *of: algorithm.init(*of, params))(keys, members, fitness)
-        return _noted(now._replace(state=state, age=now.age + 1), best, record)
+        return _keep_best(now._replace(state=state, age=now.age + 1), best, record)
 
     def init(start: Start) -> Swarms:
         width = len(start.seeds)
@@ -107,12 +106,12 @@ def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
 
     def step(now: Swarms) -> Swarms:
         members, state = jax.vmap(lambda *of: algorithm.ask(*of, params))(_keys(now, _ASK), now.state)
-        best, record, fitness = judged(now.givens, members)
+        best, record, fitness = evaluate(now.givens, members)
         state, _ = jax.vmap(lambda *of: algorithm.tell(*of, params))(_keys(now, _TELL), members, fitness, state)
-        # a population that has just begun was looked at too
+        # count the initial population with its first generation
         fresh = (now.age % (config.generations + 1) == 1).astype(jnp.int32)
         iterations = saturating_add(now.iterations, config.population * (1 + fresh))
-        now = _noted(now._replace(state=state, age=now.age + 1), best, record)
+        now = _keep_best(now._replace(state=state, age=now.age + 1), best, record)
         ended = (now.best > 0) & (now.age % (config.generations + 1) == 0)
         again = ended & (now.restarts < config.restarts)
         if config.restarts:
@@ -127,7 +126,7 @@ def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
 
 
 def _keys(now: Swarms, stream: int) -> Array:
-    """A key a puzzle, of its own for every generation and stream."""
+    """A key for each puzzle, generation and stream."""
 
     def key(seed: Array, age: Array) -> Array:
         return jax.random.fold_in(jax.random.fold_in(key_of(seed), stream), age)
@@ -135,8 +134,8 @@ def _keys(now: Swarms, stream: int) -> Array:
     return jax.vmap(key)(now.seeds, now.age)
 
 
-def _judged(board: Board, givens: Array, members: Array) -> tuple[Array, Array, Array]:
-    """The least error of each population, the grid that has it, and the fitness of all members.
+def _evaluate(board: Board, givens: Array, members: Array) -> tuple[Array, Array, Array]:
+    """The lowest error of each population, its grid, and the fitness of all members.
 
     Args:
       board: the board.
@@ -147,7 +146,7 @@ def _judged(board: Board, givens: Array, members: Array) -> tuple[Array, Array, 
       int32[K], uint8[K, cells], float32[K, members].
     """
     width, size, cells = members.shape
-    # a swarm may fly off beyond all numbers
+    # particles may diverge to NaN
     keys = jnp.nan_to_num(members).reshape(-1, cells).T
     grids = decoded(board, jnp.repeat(givens.T, size, axis=1), keys)
     error = errors(board, grids).reshape(width, size)
@@ -156,8 +155,8 @@ def _judged(board: Board, givens: Array, members: Array) -> tuple[Array, Array, 
     return error[lanes, best], grids.reshape(cells, width, size)[:, lanes, best].T, error.astype(jnp.float32)
 
 
-def _noted(now: Swarms, best: Array, record: Array) -> Swarms:
-    """The populations with the best of the grids looked at just now."""
+def _keep_best(now: Swarms, best: Array, record: Array) -> Swarms:
+    """Keeps the best grids of this generation where they improve on the record."""
     better = best < now.best
     return now._replace(
         best=jnp.minimum(best, now.best),

@@ -1,7 +1,7 @@
-"""Hill climbing: a full grid goes to its best neighbour, step by step, until none is better.
+"""Hill climbing: a complete grid moves to its best neighbour until no neighbour is better.
 
-The textbook's steepest ascent (Russell and Norvig, Artificial Intelligence, section 4.1), with steps sideways and
-random restarts. A step judges all neighbours of a grid at once; ``neighbours`` tells how.
+The textbook's steepest ascent (Russell and Norvig, Artificial Intelligence, section 4.1), with sideways moves and
+random restarts. A step evaluates all neighbours of a grid at once; see ``neighbours``.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from jaxsudoku.solvers.queue import Answer, Method, Start, gather_last, run, sat
 
 from .boxes import ERRORS, errors, full_grids
 from .config import HillClimbingConfig
-from .neighbours import TOGETHER, best_swap, best_triple, better
+from .neighbours import TRIPLE, best_swap, best_triple, better
 from .random_keys import decoded
 
-#: Tells the random numbers of a step's threefold swaps from those of its ties, and those of first grids from steps'.
+#: Streams of random numbers: triple swaps, and initial grids.
 _TRIPLES, _GRIDS = np.uint32(0x14057B7E), np.uint32(0x2545F491)
 
 
 class Climbs(NamedTuple):
-    """K puzzles that climb.
+    """The climbs of K puzzles.
 
     Attributes:
       grids: uint8[cells, K].
       free: bool[cells, K], where no digit is given.
       seeds: uint32[K].
-      steps: int32[K], steps done, of all climbs.
-      level: int32[K], steps in a row that left the error as it is.
-      restarts: int32[K], climbs begun but the first.
-      error: int32[K], the grids'.
-      best: int32[K], the least error so far.
-      record: uint8[cells, K], the grids that had it.
-      iterations: int32[K], grids looked at.
+      steps: int32[K], steps in all climbs.
+      level: int32[K], consecutive sideways steps.
+      restarts: int32[K], climbs after the first.
+      error: int32[K], of ``grids``.
+      best: int32[K], the lowest error so far.
+      record: uint8[cells, K], the grid with this error.
+      iterations: int32[K], grids evaluated.
       done: bool[K].
     """
 
@@ -58,11 +58,11 @@ class Climbs(NamedTuple):
 
 
 def hill_climbing(board: Board, puzzles: Array, key: Array, config: HillClimbingConfig, /) -> Solution:
-    """Steepest ascent over swaps, with steps sideways and random restarts; arguments as of ``annealing``.
+    """Steepest-ascent hill climbing with sideways moves and random restarts; arguments as of ``annealing``.
 
     Returns:
-      A ``Solution``. ``iterations`` int32[N] are the grids that were looked at, those that climbs begin with and the
-      neighbours of all on their way; ``errors`` int32[N] the digits that the lines of the best local optimum miss.
+      A ``Solution``. ``iterations`` int32[N] are the grids evaluated: initial grids, and the neighbours of every grid
+      on the way; ``errors`` int32[N] the digits missing from lines of the best grid.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record
@@ -70,8 +70,8 @@ def hill_climbing(board: Board, puzzles: Array, key: Array, config: HillClimbing
 
 
 def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
-    """Hill climbing as a way to work on puzzles: a step goes to the best neighbour, or begins anew where none is."""
-    threefold = config.neighbourhood == "super" and board.side >= TOGETHER
+    """Hill climbing as a ``queue.Method``: a step moves to the best neighbour, or restarts at a local optimum."""
+    threefold = config.neighbourhood == "super" and board.side >= TRIPLE
 
     def init(start: Start) -> Climbs:
         nothing = jnp.zeros(len(start.seeds), jnp.int32)
@@ -86,7 +86,7 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
         if threefold:
             drawn = mix(seeds ^ _TRIPLES)
             best = better(best, best_triple(board, climbs.grids, climbs.free, drawn, config.triples))
-        wrong = climbs.error > 0  # a grid that is right at once stays
+        wrong = climbs.error > 0  # an initial grid may be solved
         level = jnp.where(best.rise == 0, climbs.level + 1, 0)
         moves = wrong & ((best.rise < 0) | ((best.rise == 0) & (level <= config.sideways)))
         ended = wrong & ~moves
@@ -97,10 +97,10 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
             level=jnp.where(moves, level, 0),
             restarts=climbs.restarts + again.astype(jnp.int32),
             error=climbs.error + jnp.where(moves, best.rise, 0),
-            iterations=saturating_add(climbs.iterations, jnp.where(wrong, best.looked + again.astype(jnp.int32), 0)),
+            iterations=saturating_add(climbs.iterations, jnp.where(wrong, best.tried + again.astype(jnp.int32), 0)),
         )
         if config.restarts:
-            now = lax.cond(again.any(), functools.partial(_begun_anew, board, again), lambda now: now, now)
+            now = lax.cond(again.any(), functools.partial(_restart, board, again), lambda now: now, now)
         return now._replace(
             best=jnp.minimum(now.best, now.error),
             record=jnp.where(now.error < now.best, now.grids, now.record),
@@ -123,14 +123,14 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
 
 
 def _random_grids(board: Board, givens: Array, seeds: Array, number: Array) -> Array:
-    """Random grids uint8[cells, K] that keep givens of the same shape, other ones for every number int32[K]."""
+    """Random grids uint8[cells, K] that keep givens of the same shape; ``number`` int32[K] counts the climbs."""
     of_climb = mix(mix(seeds ^ _GRIDS) + number.astype(jnp.uint32) * APART)
     keys = mix(of_climb + np.arange(board.cells, dtype=np.uint32)[:, None] * APART)
     return decoded(board, givens, keys)
 
 
-def _begun_anew(board: Board, chosen: Array, climbs: Climbs) -> Climbs:
-    """The climbs, those of the chosen bool[K] from another random grid."""
+def _restart(board: Board, chosen: Array, climbs: Climbs) -> Climbs:
+    """Restarts the chosen climbs bool[K] from another random grid."""
     givens = jnp.where(climbs.free, 0, climbs.grids)
     grids = _random_grids(board, givens, climbs.seeds, climbs.restarts)
     error = jnp.where(chosen, errors(board, grids), climbs.error)

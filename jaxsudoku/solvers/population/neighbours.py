@@ -1,10 +1,10 @@
-"""The neighbours of full grids, all judged at once: a swap of two free cells of a box, or three swaps in three boxes.
+"""Neighbours of complete grids, all evaluated at once: one swap in a box, or three swaps in three boxes.
 
-With a bit a digit, two masks of every line say what any swap does to the error: the digits that the line holds once,
-which the swap that takes one away loses, and those that it does not hold, which the swap that brings one wins. Three
-swaps may meet in a line, so for them each line is put together from what its boxes bring to it, before and after.
+Digits are bits. Two masks of every line give the change of the error for any single swap: the digits that the line
+holds once (lost if the swap removes one) and the digits that it lacks (gained if the swap adds one). Three swaps may
+affect the same line, so there each line is recombined from the digits that its boxes contribute, before and after.
 
-Grids lie along the last axis, uint8[cells, K], so that all is done to whole vectors of them.
+Grids are uint8[cells, K]: the batch is the last axis.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from jaxsudoku.random import APART, mix
 
 from .boxes import box_of, boxes, lines, pairs
 
-#: Swaps that are made together.
-TOGETHER = 3
+#: Swaps in a triple.
+TRIPLE = 3
 
-#: Tells the random numbers that break ties from those that draw swaps, and draws from each other.
+#: Streams of random numbers: ties, and the draws of swaps.
 _TIES, _DRAWS = np.uint32(0x5851F42D), np.uint32(0x9C8D4C57)
 
 _ALL = np.uint32(0xFFFFFFFF)
 
 
 class Best(NamedTuple):
-    """The best neighbours of grids, by lot where several are.
+    """The best neighbour of each grid, a random one of equals.
 
     Attributes:
-      grids: uint8[cells, K]; where a grid has no neighbour, nothing sensible.
-      rise: int32[K], by how much their error is higher; more than any error where there is no neighbour.
-      looked: int32[K], how many neighbours there were.
+      grids: uint8[cells, K]; undefined where a grid has no neighbour.
+      rise: int32[K], the rise of the error; more than any error where there is no neighbour.
+      tried: int32[K], the number of neighbours.
     """
 
     grids: Array
     rise: Array
-    looked: Array
+    tried: Array
 
 
 def best_swap(board: Board, grids: Array, free: Array, seeds: Array) -> Best:
-    """The best of all neighbours with two free cells of a box swapped.
+    """The best neighbour with two free cells of a box swapped.
 
     Args:
       board: the board.
-      grids: uint8[cells, K], full.
+      grids: uint8[cells, K], complete.
       free: bool[cells, K], the cells that may be swapped.
-      seeds: uint32[K], which decide the lot.
+      seeds: uint32[K], to break ties.
     """
     cells = pairs(board).cells
     allowed = free[cells[:, 0]] & free[cells[:, 1]]
@@ -64,11 +64,11 @@ def best_swap(board: Board, grids: Array, free: Array, seeds: Array) -> Best:
 
 
 def rises(board: Board, grids: Array) -> Array:
-    """By how much the error rises with each swap of ``boxes.pairs``, of given cells too: int8[pairs, K]."""
+    """The rise of the error for each pair in ``boxes.pairs``, including given cells: int8[pairs, K]."""
     cells, changed = pairs(board)
     bits = _bits(grids)
     ones, twos = ones_and_twos(slices(bits[lines(board)], 1))
-    nothing = jnp.zeros_like(ones[:1])  # of the line that stands for none
+    nothing = jnp.zeros_like(ones[:1])  # of the dummy line
     missed = ~ones & np.uint32(2**board.side - 1)
     none, once = fence((jnp.concatenate([missed, nothing]), jnp.concatenate([ones & ~twos, nothing])))
     first, second = bits[cells[:, 0]], bits[cells[:, 1]]
@@ -82,8 +82,8 @@ def rises(board: Board, grids: Array) -> Array:
 def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int) -> Best:
     """The best of ``size`` neighbours with three swaps in three boxes; the other arguments as of ``best_swap``.
 
-    In every box a swap of free cells is drawn, and three boxes' are made together, until every three boxes were tried;
-    then swaps are drawn anew. Three boxes of which one has fewer than two free cells make no neighbour.
+    A random swap of free cells is drawn in every box. The swaps of every three boxes make a neighbour; after all
+    triples new swaps are drawn. A box with fewer than two free cells has no swap, and its triples no neighbour.
     """
     threes = _threes(board.side)
     draws = []
@@ -94,16 +94,16 @@ def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int
 
 
 def better(one: Best, other: Best) -> Best:
-    """The better of two neighbours, the one if neither is, and all that were looked at."""
+    """The better of two neighbours, the first of equals; the numbers tried are added."""
     grids = jnp.where(other.rise < one.rise, other.grids, one.grids)
-    return Best(grids, jnp.minimum(one.rise, other.rise), one.looked + other.looked)
+    return Best(grids, jnp.minimum(one.rise, other.rise), one.tried + other.tried)
 
 
 def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes: np.ndarray) -> Best:
-    """The best neighbour with swaps in three boxes, int32[T, 3], of one swap drawn in every box."""
+    """The best neighbour for triples of boxes int32[T, 3] with one swap drawn in every box."""
     swapped, able = _drawn(board, grids, free, seeds)
     parts = _parts(board)
-    # the digits that each line has from each box that it meets, [lines, m, K]
+    # the digits that each box contributes to each line that it meets, [lines, m, K]
     old, new = fence(tuple(_brought(of, parts.meetings) for of in (grids, swapped)))
     held = fence(any_of(slices(jnp.where(parts.moved[..., None], new[parts.lines], old[parts.lines]), 1)))
     before = any_of(slices(old, 1))[parts.lines]
@@ -116,15 +116,15 @@ def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes:
 
 
 def _brought(grids: Array, cells: np.ndarray) -> Array:
-    """The digits in cells int32[*s, c], those numbered behind the last holding none: uint32[*s, K]."""
+    """The set of digits in cells int32[*s, c], where an index past the last cell is empty: uint32[*s, K]."""
     bits = jnp.concatenate([_bits(grids), jnp.zeros_like(grids[:1], jnp.uint32)])
     return any_of(slices(bits[cells], cells.ndim - 1))
 
 
 def _drawn(board: Board, grids: Array, free: Array, seeds: Array) -> tuple[Array, Array]:
-    """The grids with a swap drawn in every box, and which boxes have one: uint8[cells, K] and bool[boxes, K]."""
+    """Applies a random swap in every box: the grids uint8[cells, K], and which boxes have a swap, bool[boxes, K]."""
     table = boxes(board)
-    low = np.uint32((1 << board.side.bit_length()) - 1)  # so that no two cells of a box draw the same lot
+    low = np.uint32((1 << board.side.bit_length()) - 1)  # distinct lots within a box
     place = np.arange(1, board.side + 1, dtype=np.uint32)[:, None]
     lots = (mix(seeds + table[..., None].astype(np.uint32) * APART) & ~low) | place
     lots = jnp.where(free[table], lots, 0)
@@ -136,13 +136,13 @@ def _drawn(board: Board, grids: Array, free: Array, seeds: Array) -> tuple[Array
 
 
 def _exchanged(grids: Array, here: Array, there: Array, axis: int) -> Array:
-    """The grids with what stands here and there exchanged, each one place at most along the axis."""
+    """Swaps the digits at two masks, each with at most one place along the axis."""
     one, other = (jnp.where(at, grids, 0).sum(axis=axis, keepdims=True, dtype=grids.dtype) for at in (here, there))
     return jnp.where(here, other, jnp.where(there, one, grids))
 
 
 def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Array, Array]:
-    """The number of the least of the allowed rises [N, K], one of them by lot, and that rise: int32[K] each."""
+    """The index of the least allowed rise [N, K], a random one of equals, and that rise: int32[K] each."""
     number = np.arange(len(rise), dtype=np.uint32)[:, None]
     low = np.uint32((1 << len(rise).bit_length()) - 1)
     rise = fence(jnp.where(allowed, rise, jnp.iinfo(rise.dtype).max))
@@ -154,7 +154,7 @@ def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Arr
 
 
 def _bits(grids: Array) -> Array:
-    """A bit a digit, uint32 of full grids uint8 of the same shape."""
+    """Digits as bits: uint8 to uint32 of the same shape."""
     return jnp.uint32(1) << (grids.astype(jnp.uint32) - 1)
 
 
@@ -162,13 +162,13 @@ def _bits(grids: Array) -> Array:
 
 
 class Parts(NamedTuple):
-    """Every part of a line that swaps in three boxes may change, the boxes of those three that the line meets.
+    """The parts of lines that triples of boxes may change: a line, and those of its boxes that are in the triple.
 
     Attributes:
-      meetings: int32[lines, m, c], the cells in which a line meets each of its boxes; the number of cells for none.
-      lines: int32[S], the line of which each is a part.
-      moved: bool[S, m], of which of the line's boxes.
-      of_threes: int32[T, lines], which part of each line every three boxes make.
+      meetings: int32[lines, m, c], the cells of a line in each of its boxes, filled up with the number of cells.
+      lines: int32[S], the line of each part.
+      moved: bool[S, m], the boxes of each part, among those of its line.
+      of_threes: int32[T, lines], the part of each line that a triple changes.
     """
 
     meetings: np.ndarray
@@ -202,6 +202,6 @@ def _parts(board: Board) -> Parts:
 
 @functools.lru_cache(maxsize=32)
 def _threes(side: int) -> np.ndarray:
-    """Every three boxes of a board, int32[T, 3], in a mixed order."""
-    threes = np.array(list(itertools.combinations(range(side), TOGETHER)), np.int32)
+    """All triples of boxes, int32[T, 3], in a fixed shuffled order."""
+    threes = np.array(list(itertools.combinations(range(side), TRIPLE)), np.int32)
     return np.random.default_rng(0).permutation(threes)

@@ -1,8 +1,8 @@
-"""Random keys: a real number a cell says in which order a box's missing digits go to its open cells.
+"""Random keys: one real number a cell, whose order within a box assigns its missing digits to its open cells.
 
-Whatever the numbers are, the grid that they stand for keeps the givens and holds every digit once in every box (Bean
-1994, Genetic algorithms and random keys for sequencing and optimization). So methods that move through real vectors
-search grids, and random numbers make random grids, every arrangement of a box as likely as any other.
+Any vector decodes to a grid that keeps the givens and holds every digit once in every box (Bean 1994, Genetic
+algorithms and random keys for sequencing and optimization). So optimizers of real vectors can search grids, and random
+vectors give random grids, uniform over the arrangements of each box.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from .boxes import boxes
 
 
 def decoded(board: Board, givens: Array, keys: Array) -> Array:
-    """The grids that keys stand for: in each box the least missing digit goes to the open cell of the least key.
-
-    Grids lie along the last axis, so that all is done to whole vectors of them.
+    """Decodes keys to grids: in each box the lowest missing digit goes to the open cell with the lowest key, and so on.
 
     Args:
       board: the board.
       givens: uint8[cells, K], 0 = open, no digit twice in a box.
-      keys: real or integer [cells, K]; those of given cells say nothing. Of equal ones the first cell's is the less.
+      keys: real or integer [cells, K]; those of given cells are ignored. Equal keys count in the order of cells.
 
     Returns:
       uint8[cells, K].

@@ -1,6 +1,6 @@
 """Textbook solvers, batched: depth-first and best-first search over partly filled grids, and candidate elimination.
 
-``nodes`` is what the searches share: a node is a partly filled grid with its legal digits.
+A node is a partly filled grid with its legal placements; ``nodes`` has what the searches share.
 """
 
 from .config import BestFirstConfig, DepthFirstConfig, EliminationConfig

@@ -1,11 +1,10 @@
-"""Best-first search: of all nodes that wait, the one that a heuristic finds most promising is explored next.
+"""Greedy best-first search over partly filled grids: the frontier node with the best heuristic value comes next.
 
-Greedy, as the way already gone counts for nothing. The children of a node are the legal digits of its most constrained
-cell. Two of them hold different digits in that cell, and so do all that comes of them: a grid can't be come to twice,
-so no closed set is needed. A child that the rules refute, or that has an empty cell without a legal digit, leads
-nowhere and does not wait.
+The cost of the path so far is ignored. The children of a node are the legal digits of its most constrained cell. They
+differ in that cell, and so do all their descendants, so no grid is reached twice and no closed set is needed. A child
+that the rules refute, or that has an empty cell without a legal digit, does not enter the frontier.
 
-Each puzzle has a queue of its own with room for so many nodes, in no order: its best is looked for at every step.
+Each puzzle has a frontier of fixed capacity, unordered; every step scans it for the best node.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from jax import Array
 from jaxsudoku.board import Board
 from jaxsudoku.grid import conflicts
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
 
 from .config import BestFirstConfig
-from .nodes import Look, digits_in, first_cell, grids, look, place, unpacked
+from .nodes import Inspection, digits_in, first_cell, grids, inspect, place, unpacked
 
-#: A value that no node has.
+#: Greater than any heuristic value.
 _NEVER = 2**31 - 1
 
 
 class Entry(NamedTuple):
-    """Nodes that wait, [K, ...].
+    """Nodes of frontiers, [K, ...].
 
     Attributes:
-      value: int32, what the heuristic says; the smallest is explored first.
-      age: int32, the number of the node among all of the puzzle's; of equal values the newest is explored first.
+      value: int32, the heuristic value; the smallest is explored first.
+      age: int32, the node's serial number; of equal values the newest is explored first.
       cell: int32, its most constrained cell.
-      digits: uint32, the legal digits of that cell, a bit each; 0 of a solved node, which has none.
+      digits: uint32, the legal digits of that cell, one bit each; 0 for a solved node.
       nodes: uint32[words], the node.
     """
 
@@ -51,13 +50,13 @@ class Queue(NamedTuple):
     """K searches.
 
     Attributes:
-      entries: those that wait, [K, room], of which the first ``size`` count.
+      entries: [K, room], the frontier in its first ``size`` places.
       size: int32[K].
-      born: int32[K], nodes that ever waited, the root among them; 0 before it was looked at.
-      nodes: uint32[K, words], the root before it was looked at, then the node that was last explored.
-      explored: int32[K], nodes that were explored, the root among them.
+      born: int32[K], nodes that have entered the frontier, including the root; 0 before the first step.
+      nodes: uint32[K, words], the root before the first step, then the node explored last.
+      explored: int32[K], nodes explored, including the root.
       solved: bool[K].
-      full: bool[K], whether there were more nodes than there is room for.
+      full: bool[K], whether the frontier overflowed.
     """
 
     entries: Any
@@ -79,9 +78,9 @@ def best_first(board: Board, puzzles: Array, key: Array, config: BestFirstConfig
 
 
 def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
-    """Best-first search as the settings say; a step explores one node, and looks at all of its children.
+    """Best-first search as a ``queue.Method``; a step explores one node and tests all of its children.
 
-    Its first step looks at the root alone.
+    The first step tests the root alone.
     """
 
     def init(start: Start) -> Queue:
@@ -99,8 +98,8 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         explored = queue.explored + popped.astype(jnp.int32)
         nodes = jnp.where(begun[:, None], best.nodes, queue.nodes)
         children, there = _children(board, begun, best._replace(nodes=nodes))
-        seen = look(board, children.reshape(-1, board.words), config.rules)
-        born, alive = _judged(board, config, seen)
+        node = inspect(board, children.reshape(-1, board.words), config.rules)
+        born, alive = _entries(board, config, node)
         enter = there & alive.reshape(there.shape)
         turn = jnp.cumsum(enter, axis=1, dtype=jnp.int32)
         born = jax.tree.map(lambda leaf: leaf.reshape(*there.shape, *leaf.shape[1:]), born)
@@ -125,16 +124,11 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         refuted = (queue.size == 0) & ~queue.solved
         return Answer(grids(board, queue.nodes), queue.solved, refuted, jnp.maximum(queue.explored, 1), {})
 
-    def select(chosen: Array, one: Queue, other: Queue) -> Queue:
-        # the entries of an empty queue hold nothing
-        merged = select_first(chosen, one._replace(entries=None), other._replace(entries=None))
-        return merged._replace(entries=other.entries)
-
-    return Method(init, step, done, postprocess, select=select)
+    return Method(init, step, done, postprocess, select=select_but("entries"))
 
 
 def _pop(queue: Queue) -> tuple[Array, Entry]:
-    """The place of the best entry, int32[K], and what it is; nothing sensible of an empty queue."""
+    """The place of the best entry, int32[K], and the entry; undefined for an empty frontier."""
     entries = queue.entries
     number = jnp.arange(entries.age.shape[1], dtype=jnp.int32)
     waiting = number < queue.size[:, None]
@@ -146,9 +140,9 @@ def _pop(queue: Queue) -> tuple[Array, Entry]:
 
 
 def _children(board: Board, begun: Array, best: Entry) -> tuple[Array, Array]:
-    """The node with each digit in its cell, uint32[K, side, words], and which of these there are, bool[K, side].
+    """The node with each digit in its cell, uint32[K, side, words], and which of these exist, bool[K, side].
 
-    Before it has begun the root is its own only child.
+    At the first step the root is its own only child.
     """
     digit = jnp.arange(board.side, dtype=jnp.int32)
     placed = place(board, best.nodes[:, None], digit, best.cell[:, None])
@@ -157,18 +151,18 @@ def _children(board: Board, begun: Array, best: Entry) -> tuple[Array, Array]:
     return children, jnp.where(begun[:, None], legal, digit == 0)
 
 
-def _judged(board: Board, config: BestFirstConfig, seen: Look) -> tuple[Entry, Array]:
-    """What is to wait of nodes that were looked at, and whether they lead anywhere, bool[K]; ages are not told."""
-    cell = first_cell(seen.empty, seen.counts)
-    digits = jnp.where(seen.solved, 0, digits_in(board, seen.legal, cell))
+def _entries(board: Board, config: BestFirstConfig, node: Inspection) -> tuple[Entry, Array]:
+    """Entries for inspected nodes, without their ages, and whether the nodes may lead to a solution, bool[K]."""
+    cell = first_cell(node.empty, node.counts)
+    digits = jnp.where(node.solved, 0, digits_in(board, node.legal, cell))
     if config.heuristic == "most-constrained":
-        value = jnp.where(seen.empty, seen.counts, board.side).min(axis=1)
+        value = jnp.where(node.empty, node.counts, board.side).min(axis=1)
     elif config.heuristic == "remaining":
-        value = seen.counts.sum(axis=1, dtype=jnp.uint32)
+        value = node.counts.sum(axis=1, dtype=jnp.uint32)
     else:
-        value = conflicts(grids(board, seen.filled) + _first_digits(unpacked(board, seen.legal)), board)
-    value = jnp.where(seen.solved, 0, value).astype(jnp.int32)
-    return Entry(value, value, cell, digits, seen.nodes), ~seen.dead & (seen.solved | (digits > 0))
+        value = conflicts(grids(board, node.filled) + _first_digits(unpacked(board, node.legal)), board)
+    value = jnp.where(node.solved, 0, value).astype(jnp.int32)
+    return Entry(value, value, cell, digits, node.nodes), ~node.dead & (node.solved | (digits > 0))
 
 
 def _first_digits(legal: Array) -> Array:
@@ -180,23 +174,23 @@ def _first_digits(legal: Array) -> Array:
 
 
 def _push(queue: Queue, popped: Array, hole: Array, left: Array, born: Entry, enter: Array, turn: Array) -> Entry:
-    """The entries with those that were born: the first of them where one was taken out, the others behind the last.
+    """Adds children to the frontier: the first in the place of the entry taken out, the others at the end.
 
     Args:
-      queue: the queue.
+      queue: the searches.
       popped: bool[K], whether an entry was taken out.
-      hole: int32[K], where.
-      left: int32[K], how many are left.
-      born: further ones, [K, side].
-      enter: bool[K, side], which of those there are.
-      turn: int32[K, side], how many there are up to each.
+      hole: int32[K], its place.
+      left: int32[K], entries left.
+      born: the children, [K, side].
+      enter: bool[K, side], which of them enter.
+      turn: int32[K, side], how many enter up to each.
     """
     room = queue.entries.age.shape[1]
     lane = jnp.arange(len(hole))
     first = popped[:, None] & (turn == 1)
     to = jnp.where(first, hole[:, None], left[:, None] + turn - 1)
     to = jnp.where(enter, to, room)
-    # without children the last one moves there
+    # without children the last entry moves there
     to_hole = jnp.where(popped & (turn[:, -1] == 0), hole, room)
 
     def put(leaf: Array, value: Array) -> Array:

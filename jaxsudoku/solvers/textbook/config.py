@@ -20,14 +20,14 @@ class DepthFirstConfig(Config):
     """Settings of ``depth-first``.
 
     Attributes:
-      order: which empty cell is filled first, and with which digit: sequential, by their numbers; random; or sorted,
-        the cell with fewest legal digits first, then by their numbers.
-      actions: what a node's children are: the legal digits of the first empty cell (cell), or of every empty cell
-        (any), where no grid is explored twice though many ways lead to it; the latter needs a budget.
-      rules: what is deduced at every node, to the end: none, naked, singles or locked, each with all that the one
-        before it does. With none a digit is legal where it clashes with no filled cell, and that is all.
+      order: order of cells and digits: sequential, by their numbers; random; or sorted, the cell with fewest legal
+        digits first, then by their numbers.
+      actions: a node's children: the legal digits of the first empty cell (cell), or of every empty cell (any). With
+        any each grid is explored once although many paths lead to it, and a budget is required.
+      rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the one
+        before it. With none a digit is legal if it clashes with no filled cell.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
-      lanes: puzzles that are searched together; None suits the machine.
+      lanes: puzzles searched together; None suits the machine.
     """
 
     order: Literal["sequential", "random", "sorted"] = "sorted"
@@ -51,14 +51,14 @@ class BestFirstConfig(Config):
     """Settings of ``best-first``.
 
     Attributes:
-      heuristic: which node is explored next, that of the smallest number: of the legal digits of its most constrained
-        cell (most-constrained); of conflicts if every empty cell took its first legal digit (conflicts); of the legal
-        digits of all its empty cells together (remaining).
-      rules: what is deduced at every node, to the end: none, naked, singles or locked, each with all that the one
-        before it does. With none a digit is legal where it clashes with no filled cell, and that is all.
+      heuristic: the value of a node, the smallest first: the number of legal digits of its most constrained cell
+        (most-constrained); of conflicts if every empty cell took its first legal digit (conflicts); of legal digits
+        in all empty cells together (remaining).
+      rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the one
+        before it. With none a digit is legal if it clashes with no filled cell.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
-      room: nodes that a puzzle's queue has room for; one whose queue is full is left UNSOLVED.
-      lanes: puzzles that are searched together; None suits the machine.
+      room: capacity of a puzzle's frontier in nodes; a puzzle whose frontier overflows is left UNSOLVED.
+      lanes: puzzles searched together; None suits the machine.
     """
 
     heuristic: Literal["most-constrained", "conflicts", "remaining"] = "most-constrained"
@@ -77,12 +77,13 @@ class EliminationConfig(Config):
     """Settings of ``elimination``.
 
     Attributes:
-      rules: what is eliminated, to the end: naked, singles or locked, each with all that the one before it does.
-      then: what follows where that leaves a puzzle open, with the same elimination at every node: nothing (none), or
-        the search depth-first or best-first, in the cell with fewest candidates.
+      rules: rules applied until nothing changes: naked, singles or locked, each including the one before it.
+      then: what follows if a puzzle is still open: nothing (none), or the search depth-first or best-first in the cell
+        with fewest candidates, with the same elimination at every node.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
-      room: nodes that a puzzle's queue has room for in best-first; one whose queue is full is left UNSOLVED.
-      lanes: puzzles that are searched together; None suits the machine.
+      room: capacity of a puzzle's frontier in nodes, for best-first; a puzzle whose frontier overflows is left
+        UNSOLVED.
+      lanes: puzzles searched together; None suits the machine.
     """
 
     rules: SearchRules = "locked"

@@ -1,14 +1,14 @@
-"""Depth-first search: a path of nodes from the root to where the search is, each with the children left to explore.
+"""Depth-first search over partly filled grids.
 
-That path is all there is to remember, with actions "any" too, where a grid is come to in every order of its placements
-and is to be explored once. What was explored is known from the path alone: when a node's child by a placement has been
-explored to its end, so has every grid below the node that holds this placement, in whatever order it would be come to.
-So a placement that was tried at a node is banned below its later children. This does what a closed set of all grids
-does, and needs no table.
+The state of a search is the path from the root to the current node, each node with its unexplored children.
 
-With rules a banned placement may also be deduced; then the grid was explored, and is left at once. That rests on rules
-that come to the same end in any order, as they do where they find no contradiction. A placement that they refuted is
-banned like any other: with it, nothing is left below.
+With actions "any" a grid can be reached by every order of its placements, but must be explored once. A table of visited
+grids is not needed: once a node's child by some placement has been explored, so has every grid below the node that
+contains this placement. So a placement tried at a node is banned below the node's later children.
+
+With rules a banned placement may also be deduced. Then the grid was explored before, and the search leaves it at once.
+This is correct because the rules reach the same result in any order, unless they find a contradiction. A placement that
+the rules refuted is banned like any other, as no solution below contains it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from jax import Array
 from jaxsudoku.board import Board
 from jaxsudoku.random import APART, mix
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_but, select_first
 
 from .config import DepthFirstConfig
-from .nodes import Look, first_cell, first_placement, grids, in_cell, literal, look, place, unpacked
+from .nodes import Inspection, first_cell, first_placement, grids, in_cell, inspect, literal, place, unpacked
 
 
 class Frame(NamedTuple):
@@ -34,8 +34,8 @@ class Frame(NamedTuple):
 
     Attributes:
       nodes: uint32[words], the node.
-      legal: uint32[words], its legal placements; None where nothing asks for them, with actions "cell".
-      pending: uint32[words], those that are to be explored yet; at least one.
+      legal: uint32[words], its legal placements; None with actions "cell", which do not use them.
+      pending: uint32[words], those not yet explored; at least one.
     """
 
     nodes: Array
@@ -47,15 +47,15 @@ class Path(NamedTuple):
     """K searches.
 
     Attributes:
-      frames: the nodes [K, cells] of the path that have children left.
-      depth: int32[K], how many these are.
-      nodes: uint32[K, words], the node that is looked at next; of a search that is over the last one.
-      banned: uint32[K, words], placements below which all was explored; None with actions "cell".
+      frames: [K, cells], the nodes of the path that have unexplored children.
+      depth: int32[K], the number of frames.
+      nodes: uint32[K, words], the next node; of a finished search the last one.
+      banned: uint32[K, words], placements below which everything was explored; None with actions "cell".
       seeds: uint32[K].
       steps: int32[K].
-      explored: int32[K], nodes that were explored, the root among them.
+      explored: int32[K], nodes explored, including the root.
       solved: bool[K].
-      refuted: bool[K], whether all was explored.
+      refuted: bool[K], whether everything was explored.
     """
 
     frames: Any
@@ -81,16 +81,15 @@ def depth_first(board: Board, puzzles: Array, key: Array, config: DepthFirstConf
       config: the settings.
 
     Returns:
-      A ``Solution``. UNSATISFIABLE is said where all nodes were explored. ``iterations`` int32[N] are the nodes that
-      were explored, which means taken from the frontier and tested for being solved, dead or to be expanded, the root
-      among them; 0 of an INVALID puzzle.
+      A ``Solution``, UNSATISFIABLE where all nodes were explored. ``iterations`` int32[N] are the nodes explored (taken
+      from the frontier and tested), including the root; 0 for an INVALID puzzle.
     """
     lanes = config.resolve(board, "cpu").lanes
     return run(method(board, config), board, puzzles, key, rules=config.rules, lanes=lanes)
 
 
 def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
-    """Depth-first search as the settings say; a step looks at one node, expands it, and goes on to its first child."""
+    """Depth-first search as a ``queue.Method``; a step tests one node, expands it, and goes to its first child."""
 
     def init(start: Start) -> Path:
         nodes = start.nodes.T
@@ -102,21 +101,21 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         return Path(frames, number, nodes, nothing, start.seeds, number, number, false, false)
 
     def step(path: Path) -> Path:
-        seen = look(board, path.nodes, config.rules)
-        known = jnp.zeros_like(seen.dead)
-        if path.banned is not None:  # what a dead node is filled with means nothing
-            known = ~seen.dead & (seen.filled & path.banned).any(axis=1)
+        node = inspect(board, path.nodes, config.rules)
+        known = jnp.zeros_like(node.dead)
+        if path.banned is not None:  # the filled cells of a dead node are undefined
+            known = ~node.dead & (node.filled & path.banned).any(axis=1)
         noise = mix(path.seeds ^ path.steps.astype(jnp.uint32) * APART)
-        pending = _children(board, config, path, seen, noise)
-        deeper = ~(seen.dead | known) & pending.any(axis=1)
+        pending = _children(board, config, path, node, noise)
+        deeper = ~(node.dead | known) & pending.any(axis=1)
         lane = jnp.arange(len(noise))
         at = jnp.where(deeper, path.depth, path.depth - 1)
         above = jax.tree.map(lambda leaf: leaf[lane, jnp.maximum(at, 0)], path.frames)
-        here = Frame(seen.nodes, None if above.legal is None else seen.legal, pending)
+        here = Frame(node.nodes, None if above.legal is None else node.legal, pending)
         frame = select_first(deeper, here, above)
         digit, cell = _first_child(board, config, frame, noise)
         left = frame.pending & ~literal(board, digit, cell)
-        # a node whose last child this is needs no coming back
+        # a node whose last child this is leaves the path
         more = left.any(axis=1)
         to = jnp.where(more & (at >= 0), at, board.cells)
         frames = jax.tree.map(
@@ -125,13 +124,13 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         return Path(
             frames=frames,
             depth=jnp.maximum(at + more.astype(jnp.int32), 0),
-            nodes=jnp.where(seen.solved[:, None], seen.nodes, place(board, frame.nodes, digit, cell)),
+            nodes=jnp.where(node.solved[:, None], node.nodes, place(board, frame.nodes, digit, cell)),
             banned=None if frame.legal is None else frame.legal & ~frame.pending,
             seeds=path.seeds,
             steps=path.steps + 1,
             explored=saturating_add(path.explored, (~known).astype(jnp.int32)),
-            solved=seen.solved,
-            refuted=~seen.solved & (at < 0),
+            solved=node.solved,
+            refuted=~node.solved & (at < 0),
         )
 
     def done(path: Path) -> Array:
@@ -141,38 +140,33 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
     def postprocess(path: Path) -> Answer:
         return Answer(grids(board, path.nodes), path.solved, path.refuted, jnp.maximum(path.explored, 1), {})
 
-    def select(chosen: Array, one: Path, other: Path) -> Path:
-        # the frames of a new path hold nothing yet
-        merged = select_first(chosen, one._replace(frames=None), other._replace(frames=None))
-        return merged._replace(frames=other.frames)
-
-    return Method(init, step, done, postprocess, select=select)
+    return Method(init, step, done, postprocess, select=select_but("frames"))
 
 
-def _children(board: Board, config: DepthFirstConfig, path: Path, seen: Look, noise: Array) -> Array:
-    """The placements that lead from the nodes to children yet to be explored, uint32[K, words]."""
+def _children(board: Board, config: DepthFirstConfig, path: Path, node: Inspection, noise: Array) -> Array:
+    """The placements that lead to unexplored children: uint32[K, words]."""
     if path.banned is not None:
-        return seen.legal & ~path.banned
-    rank = jnp.zeros(seen.empty.shape, jnp.uint32)
+        return node.legal & ~path.banned
+    rank = jnp.zeros(node.empty.shape, jnp.uint32)
     if config.order == "random":
-        rank = _drawn(noise, seen.empty.shape[1:])
+        rank = _drawn(noise, node.empty.shape[1:])
     elif config.order == "sorted":
-        rank = seen.counts
-    return seen.legal & in_cell(board, first_cell(seen.empty, rank))
+        rank = node.counts
+    return node.legal & in_cell(board, first_cell(node.empty, rank))
 
 
 def _first_child(board: Board, config: DepthFirstConfig, frame: Frame, noise: Array) -> tuple[Array, Array]:
-    """The pending placement that comes first: digit and cell, int32[K]."""
+    """The first pending placement: digit and cell, int32[K] each."""
     pending = unpacked(board, frame.pending)
     rank = jnp.zeros((len(noise), 1, 1), jnp.uint32)
     if config.order == "random":
-        rank = _drawn(~noise, pending.shape[1:])  # or the cell that was drawn would tell its digit
-    elif config.order == "sorted" and frame.legal is not None:  # else all that is pending is of one cell
+        rank = _drawn(~noise, pending.shape[1:])  # other numbers than those that drew the cell
+    elif config.order == "sorted" and frame.legal is not None:  # otherwise all pending placements are in one cell
         rank = unpacked(board, frame.legal).sum(axis=1, keepdims=True, dtype=jnp.uint32)
     return first_placement(pending, rank)
 
 
 def _drawn(noise: Array, shape: tuple[int, ...]) -> Array:
-    """Random numbers of each node, from its noise uint32[K]: uint32[K, *shape]."""
+    """Random numbers from each node's noise: uint32[K] to uint32[K, *shape]."""
     number = np.arange(1, np.prod(shape) + 1, dtype=np.uint32).reshape(shape) * APART
     return mix(noise.reshape(-1, *(1,) * len(shape)) ^ number)

@@ -15,9 +15,10 @@ from .depth_first import depth_first
 
 
 def elimination(board: Board, puzzles: Array, key: Array, config: EliminationConfig, /) -> Solution:
-    """Elimination of candidates, then a search that eliminates at every node; arguments and results as of the others.
+    """Elimination of candidates, then optionally a search that eliminates at every node.
 
-    What elimination alone leaves open is UNSOLVED; its ``iterations`` are 1.
+    Arguments and results as of ``depth_first``. A puzzle that elimination alone leaves open is UNSOLVED, with 1
+    iteration.
     """
     if config.then == "depth-first":
         return depth_first(board, puzzles, key, config.depth_first)

@@ -1,8 +1,8 @@
-"""Nodes of the textbook searches: partly filled grids, and what is seen of them when they are looked at.
+"""Nodes of the textbook searches: partly filled grids and their legal placements.
 
-A node is packed as its candidates, uint32[words]: of a filled cell its digit alone, of an empty one what the rules have
-left, which is every digit if no rules run. Sets of placements (a digit in a cell) are packed in the same way. Here the
-axis of nodes comes first: searches gather them from paths and queues.
+A node is packed as its candidates, uint32[words]: a filled cell has its digit alone, an empty cell the candidates that
+the rules have left, or every digit if no rules run. Sets of placements (a digit in a cell) are packed in the same way.
+The axis of nodes comes first here, as searches gather nodes from paths and queues.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from jaxsudoku.planes import (
 )
 from jaxsudoku.propagation import settle, singles
 
-#: More than any rank.
+#: Greater than any rank.
 _LAST = 2**32 - 1
 
 
-class Look(NamedTuple):
-    """What is seen of K nodes.
+class Inspection(NamedTuple):
+    """K nodes after the rules were applied.
 
     Attributes:
-      nodes: uint32[K, words], what the rules make of them.
-      legal: uint32[K, words], the placements in empty cells that clash with no filled cell.
-      filled: uint32[K, words], the placements that are made.
+      nodes: uint32[K, words], the nodes.
+      legal: uint32[K, words], placements in empty cells that clash with no filled cell.
+      filled: uint32[K, words], the placements of filled cells.
       empty: bool[K, cells], the cells that are not filled.
-      counts: uint32[K, cells], how many legal digits each has.
-      dead: bool[K], whether the rules refute the node. A cell may be left without a legal digit before that shows.
-      solved: bool[K], whether every cell is filled, and rightly so.
+      counts: uint32[K, cells], the number of legal digits of each cell.
+      dead: bool[K], whether the rules refute the node; they may not notice yet that a cell has no legal digit.
+      solved: bool[K], whether the grid is complete and correct.
     """
 
     nodes: Array
@@ -54,13 +54,13 @@ class Look(NamedTuple):
     solved: Array
 
 
-def look(board: Board, nodes: Array, rules: str) -> Look:
-    """Looks at nodes uint32[K, words], and applies rules to the end; K is any number."""
+def inspect(board: Board, nodes: Array, rules: str) -> Inspection:
+    """Applies the rules to nodes uint32[K, words] until nothing changes; K is any number."""
     size = len(nodes)
     planes = nodes_to_planes(jnp.pad(nodes.T, ((0, 0), (0, -size % GROUP))), board)
     planes, dead, solved = settle(planes, board, rules)
     filled = fence(exactly_one(slices(planes, 0)))
-    # where rules have run, nothing is left that clashes
+    # rules leave no candidate that clashes
     free = singles(planes, board, hidden=False) if rules == "none" else planes
     legal = fence(free & ~filled[None])
     counts = any_of(
@@ -72,7 +72,7 @@ def look(board: Board, nodes: Array, rules: str) -> Look:
 
     empty = unpack_cells(board, ~filled)
     parts = packed(planes), packed(legal), packed(planes & filled[None]), empty, counts
-    return Look(*(part[:size] for part in (*parts, unpack_lanes(dead), unpack_lanes(solved))))
+    return Inspection(*(part[:size] for part in (*parts, unpack_lanes(dead), unpack_lanes(solved))))
 
 
 def unpack_cells(board: Board, planes: Array) -> Array:
@@ -82,7 +82,7 @@ def unpack_cells(board: Board, planes: Array) -> Array:
 
 
 def unpacked(board: Board, packed: Array) -> Array:
-    """Placements uint32[K, words] one by one: bool[K, side, cells]."""
+    """Unpacks placements: uint32[K, words] to bool[K, side, cells]."""
     bits = packed[:, :, None] >> np.arange(GROUP, dtype=np.uint32) & 1
     return bits.astype(bool).reshape(len(packed), -1)[:, : board.candidates].reshape(-1, board.side, board.cells)
 
@@ -120,15 +120,20 @@ def place(board: Board, nodes: Array, digit: Array, cell: Array) -> Array:
 
 
 def first_cell(among: Array, rank: Array) -> Array:
-    """The cell of the least rank uint32[K, cells], then of the least number, among some bool[K, cells]: int32[K].
+    """The cell of least rank among those allowed, the first of equal ones.
 
-    Of equal ranks, what is compared is the bits that the numbers leave free.
+    Args:
+      among: bool[K, cells], the cells allowed.
+      rank: uint32[K, cells]; the lowest bits give way to cell numbers, so ranks must fit the bits above them.
+
+    Returns:
+      int32[K].
     """
     return _first(among, rank, np.arange(among.shape[1], dtype=np.uint32))
 
 
 def first_placement(among: Array, rank: Array) -> tuple[Array, Array]:
-    """As ``first_cell`` the first placement, cell by cell, of bool[K, side, cells]: its digit and cell, int32[K]."""
+    """The placement of least rank among bool[K, side, cells], cell by cell: its digit and cell, int32[K] each."""
     size, side, cells = among.shape
     number = np.arange(side, dtype=np.uint32)[:, None] + np.arange(cells, dtype=np.uint32) * side
     rank = jnp.broadcast_to(rank, among.shape).reshape(size, -1)
@@ -137,7 +142,7 @@ def first_placement(among: Array, rank: Array) -> tuple[Array, Array]:
 
 
 def _first(among: Array, rank: Array, number: np.ndarray) -> Array:
-    # one number to compare, as finding the place of a minimum is slow
+    # rank and number in one word: argmin is slow
     bits = (len(number) - 1).bit_length()
     least = jnp.where(among, rank << bits | number, np.uint32(_LAST)).min(axis=1)
     return jnp.minimum(least & ((1 << bits) - 1), len(number) - 1).astype(jnp.int32)
@@ -145,7 +150,7 @@ def _first(among: Array, rank: Array, number: np.ndarray) -> Array:
 
 @functools.lru_cache(maxsize=32)
 def _cells(board: Board) -> np.ndarray:
-    """Of each cell all its placements, packed: uint32[cells, words]."""
+    """All placements in each cell, packed: uint32[cells, words]."""
     table = np.zeros((board.cells, board.words * GROUP), bool)
     for cell in range(board.cells):
         table[cell, np.arange(board.side) * board.cells + cell] = True
