@@ -62,7 +62,7 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
         placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
         stepped = env.place(state, placement, board, config.rules)
         after = env.where(found, answer, stepped)
-        return after, found, placement, grown.size, grown.again, env.grids(after, board)
+        return after, found, placement, grown.size, grown.hits, env.grids(after, board)
 
     return move
 

@@ -44,7 +44,7 @@ def grown(*, solvable=True, **options):
 
 def test_no_position_is_held_twice():
     _, found = grown()
-    assert (found.again > 0).sum() > LANES / 2
+    assert (found.hits > 0).sum() > LANES / 2
     for lane in range(LANES):
         rows = found.state.nodes[lane, : found.size[lane]]
         assert len(np.unique(rows, axis=0)) == len(rows)
@@ -52,7 +52,7 @@ def test_no_position_is_held_twice():
 
 def test_without_transpositions_every_simulation_adds_a_node():
     _, found = grown(transpositions=False, correction=1.0)
-    assert not found.again.any()
+    assert not found.hits.any()
     playing = ~(found.state.solved.any(axis=1) | found.state.dead[:, 0])
     assert playing.any()
     assert (found.size[playing] == 25).all()
@@ -73,9 +73,9 @@ def test_visits_add_up():
     """A node has a visit of its own, and one for each that went on by one of its edges."""
     _, found = grown()
     inner = found.visits > 0
-    np.testing.assert_array_equal(found.visits[inner], 1 + found.taken.sum(axis=2)[inner])
+    np.testing.assert_array_equal(found.visits[inner], 1 + found.edge_visits.sum(axis=2)[inner])
     assert (found.value[inner] >= -1e-6).all() and (found.value[inner] <= 1 + 1e-6).all()
-    assert ((found.child >= 0) >= (found.taken > 0)).all()
+    assert ((found.child >= 0) >= (found.edge_visits > 0)).all()
 
 
 def test_a_node_is_dead_where_all_choices_of_a_cell_are():

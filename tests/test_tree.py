@@ -89,7 +89,7 @@ def test_the_cell_that_a_network_names(rule, cell):
     policy[0, :, 1] = policy[0, :, 9] = [0.0, 1.0, -1.0, ABSENT]
     policy[0, 0, 9] = 8.0
     policy[0, 1:3, 3:7] = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 0.9], [5.0, 0.0]]).T
-    assert evaluators.named(rule, jnp.asarray(choices), jnp.asarray(policy))[0] == cell
+    assert evaluators.choose_cell(rule, jnp.asarray(choices), jnp.asarray(policy))[0] == cell
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_a_network_is_asked_what_is_wanted_and_no_more(together):
         return net.apply(params, cubes)
 
     counted = dataclasses.replace(net, apply=counting)
-    ask = jax.jit(functools.partial(evaluators.asked, counted, chunk=together))
+    ask = jax.jit(functools.partial(evaluators.apply_where, counted, chunk=together))
     some, every = ask(net.params, cubes, wanted), net(cubes)
     for one, other in zip(some, every, strict=True):
         np.testing.assert_allclose(one[wanted], other[wanted], atol=1e-5)
@@ -350,9 +350,9 @@ def test_rollouts_tell_what_they_came_to():
     ends = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state._replace(nodes=known.answer)))
     puzzles = hard(board, "none")
     assert all(reference.is_solution(board, ends[lane], puzzles[lane]) for lane in np.flatnonzero(known.found))
-    assert (known.looked[np.asarray(state.dead | state.solved)] == 1).all()
+    assert (known.iterations[np.asarray(state.dead | state.solved)] == 1).all()
     assert known.found.any()
-    assert (known.looked > 1).any()
+    assert (known.iterations > 1).any()
 
 
 def test_a_random_choice_is_fair():
@@ -402,8 +402,8 @@ def test_memory_is_what_is_predicted(name, options):
         nodes = make_roots(FOUR, puzzles, config.rules).nodes[:, : len(puzzles)]
         first = method.init(Start(puzzles, nodes, seed, jnp.arange(len(puzzles))))
         if name == "mcgs":
-            return first, graph.grow(FOUR, config, evaluate, given.params, first.known)
-        return first, getattr(policies, name)(FOUR, config, evaluate)(given.params, first.known, seed).tree
+            return first, graph.grow(FOUR, config, evaluate, given.params, first.root)
+        return first, getattr(policies, name)(FOUR, config, evaluate)(given.params, first.root, seed).tree
 
     made = jax.eval_shape(grown, jnp.zeros((64, FOUR.cells), jnp.uint8), jnp.zeros(64, jnp.uint32))
     assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(made)) == 64 * config.lane_bytes(FOUR)
@@ -426,7 +426,7 @@ def test_lanes_are_cut_to_what_there_is_room_for():
         ("gumbel", {"considered": 0}, "considered must be at least 1, not 0"),
         ("gumbel", {"temperature": float("nan")}, "temperature must be a number, not nan"),
         ("gumbel", {"reuse": 0.0}, "reuse must be above 0 and at most 1, not 0.0"),
-        ("gumbel", {"restarts": 2}, "restarts are for searches that end with a budget"),
+        ("gumbel", {"restarts": 2}, "restarts need a budget"),
         ("alphasudoku", {"formula": "ucb"}, "unknown formula 'ucb': choose one of study, alphazero"),
         ("alphasudoku", {"prior": "none"}, "unknown prior 'none': choose one of network, uniform"),
         ("mcts", {"lanes": 33}, "lanes must be a multiple of 32, not 33"),

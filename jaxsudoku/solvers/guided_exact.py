@@ -15,7 +15,7 @@ from jaxsudoku.planes import pack_lanes, planes_to_cubes, unpack_lanes
 from jaxsudoku.solution import Solution
 
 from .config import GuidedExactConfig
-from .tree.evaluators import asked, named
+from .tree.evaluators import apply_where, choose_cell
 
 
 def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactConfig, network: Network, /) -> Solution:
@@ -49,9 +49,9 @@ def guided_branch(network: Network, cell: str, chunk: int | None = None) -> Bran
 
     def branch(board: Board, planes: Array, branching: Array) -> Array:
         cubes = planes_to_cubes(planes, board)
-        policy = asked(network, network.params, cubes, unpack_lanes(branching), chunk).policy
+        policy = apply_where(network, network.params, cubes, unpack_lanes(branching), chunk).policy
         choices = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
-        place = named(cell, choices, policy)
+        place = choose_cell(cell, choices, policy)
         here = place[:, None, None]
         logits = jnp.where(jnp.take_along_axis(cubes, here, 2), jnp.take_along_axis(policy, here, 2), -jnp.inf)
         digit = logits[:, :, 0].argmax(axis=1)

@@ -1,16 +1,14 @@
 """Tree search with backtracking at the root, as a ``queue.Method`` for K puzzles.
 
-Every search adds to the trees of K lanes. Then a root moves on along its tree, as far as the search has explored it
-well, and pushes what it leaves undecided on the lane's stack: the position without the digits that were taken or
-refuted. A refuted root pops the stack. So no puzzle is lost to an early wrong move: with enough budget it is solved, or
-proven to have no solution.
+Every search grows the trees of K lanes. Then each root moves along its tree as far as the search has explored it well,
+and pushes the alternatives on the lane's stack: the position without the digits tried or refuted. A refuted root pops
+the stack. So the search is complete: with enough budget a puzzle is solved or proven to have no solution.
 
-Positions on the stack are ones that no rule was applied to yet. A root that moves on to where its tree has not been is
-pushed there as well and popped at once, and a new puzzle begins in the same way, so the rules for roots are compiled
-once, in ``settle``.
+The rules are not applied to positions on the stack. A root that moves to a position outside its tree is pushed and
+popped at once, and a new puzzle begins in the same way, so the rules for roots are compiled once, in ``settle``.
 
-A lane depends on its puzzle and on that puzzle's own seed alone, so results are the same for any number of lanes, up to
-the rounding of the network's sums.
+A lane depends only on its puzzle and the puzzle's seed, so results are the same for any number of lanes, up to the
+rounding of the network's sums.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.planes import GROUP
 from jaxsudoku.random import mix
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
 
 from .config import SearchConfig
 from .evaluators import Evaluate, Evaluation
@@ -37,29 +35,29 @@ class Lanes(NamedTuple):
     """K puzzles.
 
     Attributes:
-      known: the roots, evaluated where ``seen``; a solution that was found is a root that is solved.
-      seen: bool[K].
-      puzzle: int32[K], their indices in the batch.
-      origin: uint32[K, words], the packed candidates that attempts begin with.
-      fresh: bool[K], whether an attempt is to begin.
+      root: the roots and, where ``evaluated``, their evaluations; a solution that was found is a solved root.
+      evaluated: bool[K].
+      puzzle: int32[K], the indices of the puzzles in the batch.
+      origin: uint32[K, words], the packed candidates at the start of an attempt.
+      fresh: bool[K], whether an attempt is about to begin.
       attempt: int32[K], attempts before this one.
-      spent: int32[K], grids looked at in this attempt.
-      looked: int32[K], grids looked at, in all attempts.
-      calls: int32[K], positions that the network evaluated, likewise.
-      searches: int32[K], likewise.
-      stack: uint32[K, cells, words], what to go back to, packed candidates; every entry comes of a position with more
-        filled cells than that of the one below it, so there is room.
-      depth: int32[K], how much that is.
+      spent: int32[K], grids evaluated in this attempt.
+      iterations: int32[K], grids evaluated in all attempts.
+      calls: int32[K], positions evaluated by the network in all attempts.
+      searches: int32[K], searches in all attempts.
+      stack: uint32[K, cells, words], alternatives to return to, packed candidates. An entry has more filled cells than
+        the one below it, so the stack cannot overflow.
+      depth: int32[K], entries on the stack.
     """
 
-    known: Evaluation
-    seen: Array
+    root: Evaluation
+    evaluated: Array
     puzzle: Array
     origin: Array
     fresh: Array
     attempt: Array
     spent: Array
-    looked: Array
+    iterations: Array
     calls: Array
     searches: Array
     stack: Any
@@ -68,35 +66,36 @@ class Lanes(NamedTuple):
     @property
     def state(self) -> env.State:
         """The roots' positions."""
-        return self.known.state
+        return self.root.state
 
-    def at(self, state: env.State, changed: Array) -> Lanes:
-        """The lanes with other roots, not seen yet, where changed."""
+    def with_roots(self, state: env.State, changed: Array) -> Lanes:
+        """The lanes with new roots, not evaluated yet, where changed."""
         state = env.where(changed, state, self.state)
-        return self._replace(known=self.known._replace(state=state), seen=self.seen & ~changed)
+        return self._replace(root=self.root._replace(state=state), evaluated=self.evaluated & ~changed)
 
     def push(self, nodes: Array, chosen: Array) -> Lanes:
-        """The lanes with packed candidates uint32[K, words] on their stacks, where bool[K] is chosen."""
+        """Pushes packed candidates uint32[K, words] on the stacks of the chosen lanes bool[K]."""
         lane = jnp.arange(len(chosen), dtype=jnp.int32)
         stack = self.stack.at[jnp.where(chosen, lane, len(lane)), self.depth].set(nodes, mode="drop")
         return self._replace(stack=stack, depth=self.depth + chosen.astype(jnp.int32))
 
-    def leave(self, nodes: Array, chosen: Array) -> Lanes:
-        """The lanes that go to packed candidates uint32[K, words] next, to which no rule was applied yet."""
+    def go_to(self, nodes: Array, chosen: Array) -> Lanes:
+        """Sends the chosen lanes to packed candidates uint32[K, words], to which no rule was applied yet."""
         after = self.push(nodes, chosen)
-        return after.at(self.state._replace(dead=jnp.ones_like(chosen), solved=jnp.zeros_like(chosen)), chosen)
+        return after.with_roots(self.state._replace(dead=jnp.ones_like(chosen), solved=jnp.zeros_like(chosen)), chosen)
 
-    def looking(self, at: Array, calls: Array | int = 0) -> Lanes:
-        """The lanes after they looked at so many grids int32[K] more."""
-        return self._replace(spent=self.spent + at, looked=self.looked + at, calls=self.calls + calls)
+    def add_counts(self, iterations: Array, calls: Array | int = 0) -> Lanes:
+        """Adds to the numbers of grids evaluated int32[K] and of network calls."""
+        return self._replace(
+            spent=self.spent + iterations, iterations=self.iterations + iterations, calls=self.calls + calls
+        )
 
 
-#: Lanes from which on the last few searches get a program of their own. With fewer, what a step costs is the network's
-#: share, which idle lanes have none of.
+#: ``queue.Method.narrow_from``: with fewer lanes a step costs the time of the network, which idle lanes do not call.
 _NARROW_FROM = 256
 
-#: A search of each lane's root, all of which are evaluated: (parameters, lanes, seeds uint32[K]) to the lanes with
-#: roots further on, at an answer (solved), or proven dead.
+#: Searches from each lane's evaluated root: (parameters, lanes, seeds uint32[K]) to the lanes with roots that are
+#: deeper, solved or dead.
 Advance = Callable[[Any, Lanes, Array], Lanes]
 
 
@@ -110,12 +109,12 @@ def search_all(
       puzzles: uint8[N, cells], 0 = empty.
       key: a JAX key; each puzzle's randomness comes from it and from the puzzle's index.
       config: the settings.
-      evaluate: what a position is worth.
-      advance: what a search makes of the lanes.
+      evaluate: the evaluator.
+      advance: the search.
       params: parameters of both.
 
     Returns:
-      A ``Solution``; ``iterations`` int32[N] are the grids that were looked at, ``network_calls`` int32[N].
+      A ``Solution``; ``iterations`` int32[N] are the grids evaluated.
     """
     method = _method(_Roots(board, config, key), evaluate, advance, params)
     return run(method, board, puzzles, key, rules=config.rules, lanes=config.lanes or GROUP)
@@ -129,12 +128,12 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         none, no = jnp.zeros(width, jnp.int32), jnp.zeros(width, bool)
         nothing = env.State(jnp.zeros((width, board.words), jnp.uint32), none, ~no, no)
         shapes = jax.eval_shape(evaluate, params, nothing, none.astype(jnp.uint32))
-        known = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)._replace(state=nothing)
+        root = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)._replace(state=nothing)
         stack = jnp.zeros((width, board.cells, board.words), jnp.uint32)
-        return Lanes(known, no, start.puzzle, start.nodes.T, ~no, none, none, none, none, none, stack, none)
+        return Lanes(root, no, start.puzzle, start.nodes.T, ~no, none, none, none, none, none, stack, none)
 
     def step(lanes: Lanes) -> Lanes:
-        lanes = _look(evaluate, params, roots.seeds(lanes), lanes)
+        lanes = _evaluate_roots(evaluate, params, roots.seeds(lanes), lanes)
         lanes = advance(params, lanes, roots.seeds(lanes))
         return lanes._replace(searches=lanes.searches + 1)
 
@@ -149,14 +148,9 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
     def postprocess(lanes: Lanes) -> Answer:
         grids = env.grids(lanes.state, board)
         if config.restarts:
-            grids = symmetry.apply(symmetry.invert(roots.seen_as(lanes)), grids)
+            grids = symmetry.apply(symmetry.invert(roots.symmetries(lanes)), grids)
         refuted = lanes.state.dead & (lanes.depth == 0)
-        return Answer(grids, lanes.state.solved, refuted, lanes.looked, {"network_calls": lanes.calls})
-
-    def select(chosen: Array, one: Lanes, other: Lanes) -> Lanes:
-        # the stack of a new puzzle holds nothing
-        selected = select_first(chosen, one._replace(stack=None), other._replace(stack=None))
-        return selected._replace(stack=other.stack)
+        return Answer(grids, lanes.state.solved, refuted, lanes.iterations, {"network_calls": lanes.calls})
 
     return Method(
         init,
@@ -164,7 +158,7 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         done,
         postprocess,
         {"network_calls": 0},
-        select=select,
+        select=select_but("stack"),
         ready=ready,
         settle=roots.settle,
         narrow_from=_NARROW_FROM,
@@ -172,7 +166,7 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
 
 
 class _Roots:
-    """Moves of roots between searches: beginning, backtracking, filling cells with one choice."""
+    """Moves of roots between searches: new attempts, backtracking, cells with one candidate."""
 
     def __init__(self, board: Board, config: SearchConfig, key: Array) -> None:
         self.board, self.config, self.key = board, config, key
@@ -187,10 +181,10 @@ class _Roots:
     def spent(self, lanes: Lanes) -> Array:
         """Lanes whose attempt has spent its budget: bool[K]."""
         budget = self.config.budget
-        return (lanes.spent >= budget) & ~lanes.state.solved if budget else jnp.zeros(lanes.seen.shape, bool)
+        return (lanes.spent >= budget) & ~lanes.state.solved if budget else jnp.zeros(lanes.evaluated.shape, bool)
 
     def forced(self, lanes: Lanes) -> Array:
-        """The digit of roots that have a cell with one choice, else -1; only rules "none" leave such a cell."""
+        """The digit of a cell with one candidate, else -1: int32[K]; only rules "none" leave such cells."""
         if self.config.rules != "none":
             return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
         legal = env.legal(lanes.state, self.board)
@@ -217,24 +211,24 @@ class _Roots:
             spent=jnp.where(anew, 0, lanes.spent),
         )
         changed = back | filled | anew
-        lanes = lanes.at(state, changed).looking(changed.astype(jnp.int32))
+        lanes = lanes.with_roots(state, changed).add_counts(changed.astype(jnp.int32))
         idle = lanes.state._replace(dead=lanes.state.dead | ~busy, solved=lanes.state.solved & busy)
-        return lanes._replace(known=lanes.known._replace(state=idle))
+        return lanes._replace(root=lanes.root._replace(state=idle))
 
     def _begin(self, lanes: Lanes, anew: Array) -> Array:
-        """The packed candidates that attempts begin with, those after the first under a random symmetry."""
+        """The packed candidates of new attempts, under a random symmetry after the first."""
         if not self.config.restarts:
             return lanes.origin
 
         def turned() -> Array:
             cubes = env.cubes(lanes.origin, self.board).reshape(-1, *(self.board.side,) * 3)
-            seen = symmetry.apply_candidates(self.seen_as(lanes), cubes)
-            return env.packed(seen.reshape(len(lanes.puzzle), self.board.side, -1), self.board)
+            turned_cubes = symmetry.apply_candidates(self.symmetries(lanes), cubes)
+            return env.packed(turned_cubes.reshape(len(lanes.puzzle), self.board.side, -1), self.board)
 
         return lax.cond((anew & (lanes.attempt > 0)).any(), turned, lambda: lanes.origin)
 
-    def seen_as(self, lanes: Lanes) -> symmetry.Symmetry:
-        """The symmetries under which attempts see their puzzles; the first sees it as it is."""
+    def symmetries(self, lanes: Lanes) -> symmetry.Symmetry:
+        """The symmetries of attempts; the identity for the first."""
 
         def drawn(puzzle: Array, attempt: Array) -> symmetry.Symmetry:
             return symmetry.sample(jax.random.fold_in(jax.random.fold_in(self.key, puzzle), attempt), self.board)
@@ -243,16 +237,15 @@ class _Roots:
         return env.where(lanes.attempt > 0, jax.vmap(drawn)(lanes.puzzle, lanes.attempt), plain)
 
 
-def _look(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
-    """The lanes with all roots evaluated."""
+def _evaluate_roots(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
+    """Evaluates the roots that are not evaluated yet."""
 
-    def look() -> Lanes:
-        fresh = ~lanes.seen
-        known = evaluate(params, lanes.state._replace(dead=lanes.state.dead | ~fresh), seed)  # the others play nothing
-        # what is looked at is counted once, as a root that was come to
-        calls = jnp.where(fresh, known.calls, 0)
-        after = lanes._replace(known=env.where(fresh, known, lanes.known), seen=jnp.ones_like(fresh))
-        return after.looking(jnp.where(fresh, known.looked - 1, 0), calls)
+    def evaluate_new() -> Lanes:
+        new = ~lanes.evaluated
+        root = evaluate(params, lanes.state._replace(dead=lanes.state.dead | ~new), seed)  # no rollouts for the others
+        after = lanes._replace(root=env.where(new, root, lanes.root), evaluated=jnp.ones_like(new))
+        # the root itself was counted when the lane moved there
+        return after.add_counts(jnp.where(new, root.iterations - 1, 0), jnp.where(new, root.calls, 0))
 
     over = lanes.state.dead | lanes.state.solved
-    return lax.cond((lanes.seen | over).all(), lambda: lanes, look)
+    return lax.cond((lanes.evaluated | over).all(), lambda: lanes, evaluate_new)

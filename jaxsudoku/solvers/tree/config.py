@@ -1,4 +1,4 @@
-"""Settings of the tree searches, and how much memory they take."""
+"""Settings of the tree searches, and the memory that they take. No JAX."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ from jaxsudoku.config import (
 
 from ..config import Cell, with_chunk
 
-#: What playing on to the end may be worth: 1 if it solves the puzzle, or the share of cells it fills, or that from -1
-#: for none to 1 for all. With the last one every other worth is on that scale too.
+#: The reward of a rollout: 1 if it solves the puzzle; the share of cells filled; or this share scaled from -1 to 1,
+#: which is then the scale of all values.
 Reward = Literal["solved", "filled", "signed"]
 
-#: Bytes set aside for what all lanes have grown, on a thread of a CPU or on an accelerator.
+#: Bytes for the trees of all lanes, on a thread of a CPU and on an accelerator.
 _ROOM = {"cpu": 1 << 30}
 _ACCELERATOR_ROOM = 8 << 30
 
-#: Bytes of a number, and of a truth value.
+#: Bytes of a number and of a truth value.
 _NUMBER, _FLAG = 4, 1
 
 
 @dataclasses.dataclass(frozen=True)
 class SearchConfig(Config):
-    """Settings that all searches have.
+    """Settings of all tree and graph searches.
 
     Attributes:
-      simulations: positions that a search adds to its tree before the root moves on.
-      rules: what is deduced after every move, to the end: none, naked, singles or locked, each with all that the one
-        before it does. With none a cell is filled by a move alone, even where one digit is left for it.
-      budget: grids looked at after which an attempt at a puzzle ends; None for no limit, and a complete search.
-      restarts: how often a puzzle whose budget is spent begins anew, seen under a random symmetry of the board.
-      lanes: puzzles that are searched together, a multiple of 32, and cut to what there is room for; None
-        suits the machine.
+      simulations: simulations of a search before the root moves.
+      rules: rules applied after every move until nothing changes: none, naked, singles or locked, each including the
+        one before it. With none only moves fill cells, even a cell with one digit left.
+      budget: grids evaluated after which an attempt at a puzzle ends; None for no limit, and a complete search.
+      restarts: further attempts at a puzzle whose budget is spent, under random symmetries of the board.
+      lanes: puzzles searched together, a multiple of 32, reduced to what fits the memory; None suits the machine.
     """
 
     simulations: Positive = 16
@@ -54,27 +53,23 @@ class SearchConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.restarts and not self.budget:
-            raise ValueError("restarts are for searches that end with a budget; without one they never begin")
+            raise ValueError("restarts need a budget: a search without one never restarts")
 
     def resolve(self, board: Board, platform: str) -> Any:
-        """The settings with lanes that suit a machine: fewer on a wider board, and as many as there is room for.
-
-        The other puzzles of a batch wait for a lane, so a batch of any size needs no more than that.
-        """
+        """The settings with lanes that suit a machine: fewer on a wider board, and at most what fits the memory."""
         room = _ROOM.get(platform, _ACCELERATOR_ROOM) // self.lane_bytes(board) // LANES * LANES
         lanes = self.lanes or fitting_lanes(board, platform, cpu=64, accelerator=2048, least=LANES, step=LANES)
         return dataclasses.replace(self, lanes=min(lanes, max(room, LANES)))
 
     def lane_bytes(self, board: Board) -> int:
-        """The bytes that a puzzle takes while it is searched: its tree or graph, and the stack of undecided positions.
+        """The bytes of a lane: its tree or graph of simulations + 1 nodes, and its stack of open positions.
 
-        That is the simulations, and one more, times what a node takes: its position, its numbers, and those of its
-        moves. The network's own memory comes besides, and so does a second copy where the compiler makes one.
+        The memory of the network, and copies that the compiler makes, are not included.
         """
         return _lane_bytes(self, board)
 
     def summary(self, board: Board) -> str:
-        """What resolved settings come to, for people."""
+        """A line about resolved settings, for people."""
         each, lanes = self.lane_bytes(board), self.lanes or 0
         together = f"{lanes} puzzles searched together by each thread or device"
         return f"{together}, {each:,} bytes a puzzle, {lanes * each / 2**20:,.1f} MiB"
@@ -82,10 +77,10 @@ class SearchConfig(Config):
 
 @dataclasses.dataclass(frozen=True)
 class TreeConfig(SearchConfig):
-    """Settings that searches of trees have besides.
+    """Settings of tree searches.
 
     Attributes:
-      reuse: the root moves on along its tree as long as a position has had this share of the simulations.
+      reuse: the root moves along its tree to positions visited by at least this share of the simulations.
     """
 
     reuse: float = 0.25
@@ -98,21 +93,20 @@ class TreeConfig(SearchConfig):
 
 @dataclasses.dataclass(frozen=True)
 class GuidedConfig(TreeConfig):
-    """Settings that searches by a network have besides.
+    """Settings of tree searches with a network.
 
     Attributes:
-      cell: the cell that a move is about. fewest: the first with fewest choices; likely, doubtful: of those with fewest
-        the one whose digit the network is surest of, or least sure of; surest: of all cells the one whose digit it is
-        surest of.
-      prior: what is tried first: what the network says, or all digits alike (network, uniform).
-      value: what a position is worth that is neither solved nor refuted: the probability by the network's value head
-        that it has a solution; what playing on comes to, with digits drawn by the prior; the mean of both; or one half
-        (network, rollout, both, none).
-      reward: what playing on is worth at its end: 1 if it solves the puzzle, or the share of cells it fills, or that
-        from -1 to 1, which is then the scale of all values (solved, filled, signed).
-      temperature: scale of the Gumbel noise on the network's logits at the root, by which digits are drawn there.
-      chunk: positions that the network evaluates together; None suits the machine. It looks at none that the rules
-        solved or refuted.
+      cell: the cell that moves fill. fewest: the first of those with fewest candidates; likely, doubtful: among those
+        with fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
+        digit it is most confident of.
+      prior: the prior of moves: the network's policy, or uniform.
+      value: the value of an open position: the probability of a solution by the network's value head (network); the
+        reward of a rollout with digits drawn from the prior (rollout); the mean of both (both); or one half (none).
+      reward: the reward of a rollout: 1 if it solves the puzzle (solved); the share of cells filled (filled); or this
+        share scaled from -1 to 1, which is then the scale of all values (signed).
+      temperature: scale of the Gumbel noise on the network's logits at the root.
+      chunk: positions that the network evaluates together; None suits the machine. Positions that the rules solve or
+        refute are not evaluated.
     """
 
     simulations: Positive = 256
@@ -133,7 +127,7 @@ class GumbelConfig(GuidedConfig):
     """Settings of ``gumbel``.
 
     Attributes:
-      considered: most digits that are tried at the root.
+      considered: most digits considered at the root.
     """
 
     considered: Positive = 4
@@ -144,8 +138,8 @@ class AlphaSudokuConfig(GuidedConfig):
     """Settings of ``alphasudoku``.
 
     Attributes:
-      formula: which move is followed: the study's Q + w P / (1 + N), or AlphaZero's Q + w P sqrt(visits) / (1 + N)
-        (study, alphazero).
+      formula: the score of moves: Q + w P / (1 + N) of the AlphaSudoku study, or AlphaZero's
+        Q + w P sqrt(visits) / (1 + N) (study, alphazero).
       exploration: the weight w of the prior.
     """
 
@@ -159,8 +153,8 @@ class MctsConfig(TreeConfig):
 
     Attributes:
       exploration: c of UCT's Q + c sqrt(log(visits) / N).
-      reward: what a rollout is worth: 1 if it solves the puzzle, or the share of cells it fills, or that from -1 to 1,
-        which is then the scale of all values (solved, filled, signed).
+      reward: the reward of a rollout: 1 if it solves the puzzle (solved); the share of cells filled (filled); or this
+        share scaled from -1 to 1, which is then the scale of all values (signed).
     """
 
     exploration: NonNegative = 0.5
@@ -172,13 +166,13 @@ class McgsConfig(SearchConfig):
     """Settings of ``mcgs``.
 
     Attributes:
-      placements: most placements that are considered in a position, at least the board's side: those of a cell with
-        fewest choices, then the likeliest.
+      placements: most placements considered in a position, at least the board's side: first those of a cell with
+        fewest candidates, then the most probable.
       exploration: w of PUCT's Q + w P sqrt(visits) / (1 + N).
-      correction: an edge whose value differs by more than this from its node's is corrected.
-      transpositions: whether positions are known again.
-      chunk: positions that the network evaluates together; None suits the machine. It looks at none that the rules
-        solved or refuted.
+      correction: an edge whose value differs from its node's by more than this is corrected.
+      transpositions: whether equal positions share a node.
+      chunk: positions that the network evaluates together; None suits the machine. Positions that the rules solve or
+        refute are not evaluated.
     """
 
     simulations: Positive = 32

@@ -1,6 +1,6 @@
-"""What a position is worth, and which digit to try first: by a network, or by playing on.
+"""Evaluators: value and prior of positions, by a network or by rollouts.
 
-An evaluator is a pure function of parameters, positions and a seed for each; searches know nothing else of networks.
+An evaluator is a pure function of parameters, positions and a seed for each. It is all that a search knows of networks.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .config import GuidedConfig, MctsConfig
 
 
 class Evaluation(NamedTuple):
-    """What is known of B positions.
+    """The evaluation of B positions.
 
     Attributes:
-      state: the positions, with the cell named that moves are about.
-      logits: float32[B, side], of the digits for that cell, ``ABSENT`` for those that are not legal.
+      state: the positions, with the cell that moves fill.
+      logits: float32[B, side], of the digits in that cell, ``ABSENT`` for illegal ones.
       value: float32[B], from ``lowest`` to 1.
-      answer: uint32[B, words], where playing on led to; None if nothing was played.
-      found: bool[B], whether that is a solution, or the position itself is one.
-      looked: int32[B], grids that were looked at.
-      calls: int32[B], positions that a network was asked about; none for those that are over.
+      answer: uint32[B, words], the end of a rollout; None without rollouts.
+      found: bool[B], whether the answer, or without rollouts the position, is a solution.
+      iterations: int32[B], grids evaluated.
+      calls: int32[B], positions evaluated by the network; 0 for terminal ones.
     """
 
     state: env.State
@@ -41,7 +41,7 @@ class Evaluation(NamedTuple):
     value: Array
     answer: Array | None
     found: Array
-    looked: Array
+    iterations: Array
     calls: Array
 
 
@@ -50,18 +50,20 @@ Evaluate = Callable[[Any, env.State, Array], Evaluation]
 
 
 def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate:
-    """Evaluates by a network, whose parameters it takes, and by playing on with it if ``config`` says so."""
-    heeded = config.prior == "network" or config.value in ("network", "both") or config.cell != "fewest"
+    """Evaluates by a network, and by rollouts with its policy if ``config.value`` asks for them."""
+    uses_network = config.prior == "network" or config.value in ("network", "both") or config.cell != "fewest"
 
-    def look(params: Any, state: env.State) -> tuple[env.State, Array, Array]:
-        """The positions with their cells named, the logits of its digits, and the value from 0 to 1."""
+    def infer(params: Any, state: env.State) -> tuple[env.State, Array, Array]:
+        """The positions with their cells chosen, the logits of the digits there, and values from 0 to 1."""
         size = len(state.cell)
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
         choices = env.placements(state, board)
-        if heeded:
-            outputs = asked(network, params, env.observe(state, board), ~(state.dead | state.solved), config.chunk)
+        if uses_network:
+            outputs = apply_where(
+                network, params, env.observe(state, board), ~(state.dead | state.solved), config.chunk
+            )
             if config.cell != "fewest":
-                state = state._replace(cell=named(config.cell, choices, outputs.policy))
+                state = state._replace(cell=choose_cell(config.cell, choices, outputs.policy))
             if config.prior == "network":
                 logits = jnp.take_along_axis(outputs.policy, state.cell[:, None, None], axis=2)[:, :, 0]
             if config.value in ("network", "both"):
@@ -70,43 +72,42 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         return state, masked_logits(logits, legal), value
 
     def draw(logits: Array, seed: Array) -> Array:
-        return jnp.argmax(logits + gumbel_noise(board, mix(seed ^ _PLAYING)), axis=1).astype(jnp.int32)
+        return jnp.argmax(logits + gumbel_noise(board, mix(seed ^ _ROLLOUT)), axis=1).astype(jnp.int32)
 
     def choose(params: Any, position: env.State, seed: Array) -> tuple[env.State, Array]:
-        position, logits, _ = look(params, position)
+        position, logits, _ = infer(params, position)
         return position, draw(logits, seed)
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
-        state, logits, value = look(params, state)
+        state, logits, value = infer(params, state)
         over = state.dead | state.solved
-        calls = jnp.where(over, 0, jnp.int32(heeded))
+        calls = jnp.where(over, 0, jnp.int32(uses_network))
         if config.value in ("network", "none"):
             one = jnp.ones(seed.shape, jnp.int32)
             return Evaluation(state, logits, _scaled(config, value), None, state.solved, one, calls)
         first = env.step(state, draw(logits, seed), board, config.rules)
-        end, looked = play(board, config.rules, first, mix(seed), functools.partial(choose, params))
+        end, iterations = rollout(board, config.rules, first, mix(seed), functools.partial(choose, params))
         reward = _reward(board, config, end)
         value = reward if config.value == "rollout" else (reward + value) / 2
-        calls += jnp.where(over, 0, (looked - 1) * jnp.int32(heeded))  # nobody was asked about a game's last grid
-        looked = jnp.where(over, 1, looked + 1)
-        return Evaluation(state, logits, _scaled(config, value), end.nodes, end.solved, looked, calls)
+        calls += jnp.where(over, 0, (iterations - 1) * jnp.int32(uses_network))  # no call for the last grid
+        iterations = jnp.where(over, 1, iterations + 1)
+        return Evaluation(state, logits, _scaled(config, value), end.nodes, end.solved, iterations, calls)
 
     return evaluate
 
 
-def asked(network: Network, params: Any, cubes: Array, wanted: Array, chunk: int | None) -> Outputs:
-    """The outputs of a network for the positions that are wanted; those of the others are undefined.
+def apply_where(network: Network, params: Any, cubes: Array, wanted: Array, chunk: int | None) -> Outputs:
+    """The outputs of a network for the wanted positions; undefined for the others.
 
     Args:
       network: the network.
       params: its parameters.
       cubes: bool[B, side, cells], the positions' candidates.
       wanted: bool[B].
-      chunk: how many it looks at together; None for all B, wanted or not.
+      chunk: positions evaluated together; None evaluates all B, wanted or not.
 
     Returns:
-      ``Outputs`` for B positions, as ``finite_outputs`` gives them; zeros where they are not wanted if ``chunk`` is
-      less than B.
+      ``Outputs`` for B positions after ``finite_outputs``; zeros for positions not wanted if ``chunk`` is less than B.
     """
     size = len(wanted)
 
@@ -118,46 +119,45 @@ def asked(network: Network, params: Any, cubes: Array, wanted: Array, chunk: int
     (order,) = jnp.nonzero(wanted, size=size + -size % chunk, fill_value=size)
     order = order.astype(jnp.int32)
 
-    def look(number: Array, outputs: Outputs) -> Outputs:
+    def evaluate_chunk(number: Array, outputs: Outputs) -> Outputs:
         rows = lax.dynamic_slice_in_dim(order, number * chunk, chunk)
         seen = call(cubes.at[rows].get(mode="fill", fill_value=False))
         return jax.tree.map(lambda old, new: old.at[rows].set(new, mode="drop"), outputs, seen)
 
     shapes = jax.eval_shape(call, cubes)
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    return lax.fori_loop(jnp.int32(0), -(-wanted.sum(dtype=jnp.int32) // chunk), look, nothing)
+    return lax.fori_loop(jnp.int32(0), -(-wanted.sum(dtype=jnp.int32) // chunk), evaluate_chunk, nothing)
 
 
-#: Sets the noise of playing on apart from that of the root's moves.
-_PLAYING = np.uint32(0x51ED270B)
+#: Separates the noise of rollouts from that of the root.
+_ROLLOUT = np.uint32(0x51ED270B)
 
 
 def gumbel_noise(board: Board, seed: Array) -> Array:
-    """Gumbel noise for the digits of a cell, by the seeds uint32[B]: float32[B, side]."""
+    """Gumbel noise for the digits of a cell: seeds uint32[B] to float32[B, side]."""
     return jax.vmap(lambda seed: jax.random.gumbel(key_of(seed), (board.side,), jnp.float32))(seed)
 
 
 def lowest(config: GuidedConfig | MctsConfig) -> float:
-    """What a position without a solution is worth; one that is solved is worth 1."""
+    """The value of a position without a solution; a solved one has 1."""
     return -1.0 if config.reward == "signed" else 0.0
 
 
-def _scaled(config: GuidedConfig | MctsConfig, worth: Array) -> Array:
-    """A worth from 0 to 1 on the scale of the settings."""
-    return lowest(config) + (1 - lowest(config)) * worth
+def _scaled(config: GuidedConfig | MctsConfig, value: Array) -> Array:
+    """A value from 0 to 1 on the scale of the settings."""
+    return lowest(config) + (1 - lowest(config)) * value
 
 
-def named(rule: str, choices: Array, policy: Array) -> Array:
-    """The cell that a network names.
+def choose_cell(rule: str, choices: Array, policy: Array) -> Array:
+    """The cell to fill next.
 
     Args:
-      rule: "surest", the cell whose digit it is surest of; or of the cells with fewest choices that one ("likely"),
-        the one whose digit it is least sure of ("doubtful"), or the first ("fewest").
-      choices: bool[B, side, cells], the choices of open cells; of filled cells none.
-      policy: float32[B, side, cells], its logits.
+      rule: one of ``solvers.config.Cell``.
+      choices: bool[B, side, cells], the candidates of open cells.
+      policy: float32[B, side, cells], the network's logits.
 
     Returns:
-      int32[B]; nothing sensible where there is no choice.
+      int32[B]; undefined without candidates.
     """
     count = choices.sum(axis=1, dtype=jnp.int32)
     count = jnp.where(count > 0, count, choices.shape[1] + 1)
@@ -168,56 +168,56 @@ def named(rule: str, choices: Array, policy: Array) -> Array:
 
 
 def by_rollouts(board: Board, config: MctsConfig) -> Evaluate:
-    """Evaluates by filling cells with fewest choices at random, until the puzzle is solved or a cell has none left."""
+    """Evaluates by random rollouts, which fill a cell with fewest candidates at every move."""
 
     def choose(position: env.State, seed: Array) -> tuple[env.State, Array]:
         return position, random_choice(env.legal(position, board), seed)
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del params
-        end, looked = play(board, config.rules, state, seed, choose)
+        end, iterations = rollout(board, config.rules, state, seed, choose)
         logits = jnp.where(env.legal(state, board), jnp.float32(0), ABSENT)
         value = _scaled(config, _reward(board, config, end))
-        return Evaluation(state, logits, value, end.nodes, end.solved, looked, jnp.zeros_like(looked))
+        return Evaluation(state, logits, value, end.nodes, end.solved, iterations, jnp.zeros_like(iterations))
 
     return evaluate
 
 
-def play(
+def rollout(
     board: Board,
     rules: str,
     state: env.State,
     seed: Array,
     choose: Callable[[env.State, Array], tuple[env.State, Array]],
 ) -> tuple[env.State, Array]:
-    """Plays on until every position is solved or dead.
+    """Plays until every position is solved or dead.
 
     Args:
       board: the board.
-      rules: what is deduced after every move.
+      rules: rules applied after every move.
       state: the positions.
       seed: uint32[B].
-      choose: (positions, seeds) to the positions with their cells named, and the digits to take there int32[B].
+      choose: (positions, seeds) to the positions with their cells chosen, and the digits to place there, int32[B].
 
     Returns:
-      where it ends, and how many grids were looked at, int32[B], the first one included.
+      the final positions, and the number of grids on the way, int32[B], including the first.
     """
 
     def playing(now: tuple[env.State, Array, Array]) -> Array:
         return ~(now[0].dead | now[0].solved).all()
 
     def move(now: tuple[env.State, Array, Array]) -> tuple[env.State, Array, Array]:
-        position, seed, looked = now
-        looked += (~(position.dead | position.solved)).astype(jnp.int32)
-        named, action = choose(position, seed)
-        return env.step(named, action, board, rules), mix(seed + 1), looked
+        position, seed, iterations = now
+        iterations += (~(position.dead | position.solved)).astype(jnp.int32)
+        position, action = choose(position, seed)
+        return env.step(position, action, board, rules), mix(seed + 1), iterations
 
-    end, _, looked = lax.while_loop(playing, move, (state, seed, jnp.ones(seed.shape, jnp.int32)))
-    return end, looked
+    end, _, iterations = lax.while_loop(playing, move, (state, seed, jnp.ones(seed.shape, jnp.int32)))
+    return end, iterations
 
 
 def random_choice(options: Array, seed: Array) -> Array:
-    """The number of one of the options bool[B, m], each as likely, by the seeds uint32[B]: int32[B]."""
+    """A uniformly random index of the options bool[B, m], by seeds uint32[B]: int32[B]."""
     count = options.sum(axis=1, dtype=jnp.uint32)
     wanted = (mix(seed) % jnp.maximum(count, 1)).astype(jnp.int32)
     rank = jnp.cumsum(options, axis=1, dtype=jnp.int32) - 1
@@ -225,7 +225,7 @@ def random_choice(options: Array, seed: Array) -> Array:
 
 
 def _reward(board: Board, config: GuidedConfig | MctsConfig, end: env.State) -> Array:
-    """What an end is worth, float32[B] from 0 to 1: whether it is a solution, or the share of filled cells."""
+    """The reward of final positions, float32[B] from 0 to 1."""
     if config.reward == "solved":
         return end.solved.astype(jnp.float32)
     return (env.grids(end, board) > 0).mean(axis=1, dtype=jnp.float32)

@@ -1,11 +1,11 @@
-"""Monte-Carlo graph search: positions that are come to in another order are known again.
+"""Monte-Carlo graph search: positions reached in different orders share a node.
 
 After Czech, Korus and Kersting (2020), "Monte-Carlo Graph Search for AlphaZero", arXiv 2012.11045, batched over K
-lanes. A move places any digit in any cell, so a position is come to in many orders. Nodes are found again by a Zobrist
-hash of their candidates, and compared in full. Edges have visits and values of their own; where an edge's value has
-fallen behind that of its node, the difference is taken up the path instead of going deeper.
+lanes. A move places any digit in any cell, so many orders reach the same position. Transpositions are found by a
+Zobrist hash of the candidates, then compared in full. Edges have visits and values of their own; where the value of an
+edge is out of date, the difference to its node is backed up instead of descending further.
 
-A node is dead when all choices of some cell lead to dead nodes, which is taken up through all parents.
+A node is dead when all candidates of some cell lead to dead nodes; this is backed up through all parents.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from jaxsudoku.networks.base import ABSENT
 
 from .backtracking import Advance, Lanes
 from .config import McgsConfig
-from .evaluators import Evaluate, Evaluation, asked
+from .evaluators import Evaluate, Evaluation, apply_where
 
-#: Odds that a placement is right count from one in this many to this many.
+#: Odds of placements are clipped to between 1 / this and this.
 _SUREST = 1e3
-#: Puts the placements of one cell before all others: their logits are far closer together.
+#: Added to the logits of one cell's placements, so that they come before all others.
 _FIRST = 100.0
 
 
@@ -37,54 +37,54 @@ class Graph(NamedTuple):
     """K graphs of up to M nodes, with up to A edges each; node 0 is the root.
 
     Attributes:
-      state: the positions [K, M]; ``dead`` once proven to be so.
+      state: the positions [K, M]; ``dead`` once this is proven.
       hash: uint32[K, M], of the candidates.
-      size: int32[K], nodes there are.
-      worth: float32[K, M], what the evaluation said.
+      size: int32[K], the number of nodes.
+      raw_value: float32[K, M], of the evaluation.
       visits: int32[K, M].
-      value: float32[K, M], the mean of what came up through the node.
+      value: float32[K, M], the mean of the values backed up.
       move: int32[K, M, A], placements, or -1.
       prior: float32[K, M, A].
-      child: int32[K, M, A], or -1.
-      taken: int32[K, M, A], visits of the edge.
-      gain: float32[K, M, A], its value.
-      again: int32[K], how often a position was known again.
+      child: int32[K, M, A], nodes, or -1.
+      edge_visits: int32[K, M, A].
+      edge_value: float32[K, M, A].
+      hits: int32[K], transposition hits.
     """
 
     state: env.State
     hash: Array
     size: Array
-    worth: Array
+    raw_value: Array
     visits: Array
     value: Array
     move: Array
     prior: Array
     child: Array
-    taken: Array
-    gain: Array
-    again: Array
+    edge_visits: Array
+    edge_value: Array
+    hits: Array
 
 
 def by_placements(board: Board, config: McgsConfig, network: Network) -> Evaluate:
-    """Evaluates by a network; its logits are of all placements, float32[B, side * cells]."""
+    """Evaluates by a network; the logits are those of all placements, float32[B, side * cells]."""
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del seed
         over = state.dead | state.solved
-        outputs = asked(network, params, env.observe(state, board), ~over, config.chunk)
+        outputs = apply_where(network, params, env.observe(state, board), ~over, config.chunk)
         choices = env.placements(state, board)
         likely = jax.nn.softmax(outputs.policy, axis=1, where=choices)
         odds = jnp.minimum(likely / jnp.maximum(1 - likely, 1 / _SUREST), _SUREST)
         logits = jnp.where(choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
         one = jnp.ones(state.dead.shape, jnp.int32)
-        worth = jax.nn.sigmoid(outputs.value)
-        return Evaluation(state, logits, worth, None, state.solved, one, jnp.where(over, 0, jnp.int32(1)))
+        value = jax.nn.sigmoid(outputs.value)
+        return Evaluation(state, logits, value, None, state.solved, one, jnp.where(over, 0, jnp.int32(1)))
 
     return evaluate
 
 
 def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root: Evaluation) -> Graph:
-    """Searches from evaluated roots until the simulations are spent or every lane is solved or refuted."""
+    """Searches from evaluated roots until the simulations are spent or every lane is decided."""
     width, moves = root.logits.shape
     nodes, edges = config.simulations + 1, min(max(config.placements, board.side), moves)
     lane = jnp.arange(width, dtype=jnp.int32)
@@ -94,11 +94,18 @@ def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root
 
     empty = Graph(
         state=jax.tree.map(lambda leaf: jnp.zeros((width, nodes, *leaf.shape[1:]), leaf.dtype), root.state),
-        hash=blank(0, jnp.uint32), size=jnp.ones(width, jnp.int32), worth=blank(0, jnp.float32),
-        visits=blank(0, jnp.int32), value=blank(0, jnp.float32), move=blank(-1, jnp.int32, edges),
-        prior=blank(0, jnp.float32, edges), child=blank(-1, jnp.int32, edges), taken=blank(0, jnp.int32, edges),
-        gain=blank(0, jnp.float32, edges), again=jnp.zeros(width, jnp.int32),
-    )  # fmt: skip
+        hash=blank(0, jnp.uint32),
+        size=jnp.ones(width, jnp.int32),
+        raw_value=blank(0, jnp.float32),
+        visits=blank(0, jnp.int32),
+        value=blank(0, jnp.float32),
+        move=blank(-1, jnp.int32, edges),
+        prior=blank(0, jnp.float32, edges),
+        child=blank(-1, jnp.int32, edges),
+        edge_visits=blank(0, jnp.int32, edges),
+        edge_value=blank(0, jnp.float32, edges),
+        hits=jnp.zeros(width, jnp.int32),
+    )
     start = _put(board, empty, root, jnp.zeros(width, jnp.int32), jnp.ones(width, bool))
 
     def going(now: tuple[Array, Graph]) -> Array:
@@ -112,14 +119,14 @@ def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root
 
 
 def finished(graph: Graph) -> Array:
-    """The lanes that need not be searched on: bool[K]."""
+    """The lanes that are decided: bool[K]."""
     return graph.state.solved.any(axis=1) | graph.state.dead[:, 0]
 
 
 def best(graph: Graph) -> Array:
-    """The root's edge that is alive and most visited, then of the highest prior: int32[K]."""
+    """The most visited of the root's open edges, of equal ones the highest prior: int32[K]."""
     there = open_edges(graph)[:, 0]
-    score = graph.taken[:, 0].astype(jnp.float32) + graph.prior[:, 0] / 2
+    score = graph.edge_visits[:, 0].astype(jnp.float32) + graph.prior[:, 0] / 2
     return jnp.argmax(jnp.where(there, score, -1.0), axis=1).astype(jnp.int32)
 
 
@@ -134,7 +141,7 @@ def open_edges(graph: Graph) -> Array:
 
 
 class _Path(NamedTuple):
-    """The way of a simulation, of up to D edges: nodes and edges int32[K, D], where it is, and whether it goes on."""
+    """The path of a simulation: nodes and edges int32[K, D], its length, the current node, whether it continues."""
 
     nodes: Array
     edges: Array
@@ -145,43 +152,44 @@ class _Path(NamedTuple):
 
 def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, graph: Graph, lane: Array) -> Graph:
     playing = ~finished(graph)
-    path, corrected, gain = _descend(config, graph, lane, playing)
+    path, corrected, correction = _descend(config, graph, lane, playing)
     last = jnp.maximum(path.length - 1, 0)
     parent, edge = path.nodes[lane, last], path.edges[lane, last]
     expanding = playing & ~corrected
     before = jax.tree.map(lambda leaf: leaf[lane, parent], graph.state)
     state = env.place(before, jnp.maximum(graph.move[lane, parent, edge], 0), board, config.rules)
     code = _hash(board, state.nodes)
-    index, known = graph.size, jnp.zeros_like(expanding)
+    index, hit = graph.size, jnp.zeros_like(expanding)
     if config.transpositions:
         alike = (graph.hash == code[:, None]) & (jnp.arange(graph.hash.shape[1]) < graph.size[:, None])
         first = alike.argmax(axis=1).astype(jnp.int32)
         same = (graph.state.nodes[lane, first] == state.nodes).all(axis=1)
-        known = alike.any(axis=1) & same
-        index = jnp.where(known, first, index)
-    fresh = expanding & ~known
-    # only new nodes are evaluated; the others pass for dead, which no evaluation is spent on
-    seen = evaluate(params, state._replace(dead=state.dead | ~fresh), code)
-    graph = _put(board, graph, seen, index, fresh)
+        hit = alike.any(axis=1) & same
+        index = jnp.where(hit, first, index)
+    new = expanding & ~hit
+    # only new nodes are evaluated; the others are marked dead, as the network skips dead positions
+    evaluation = evaluate(params, state._replace(dead=state.dead | ~new), code)
+    graph = _put(board, graph, evaluation, index, new)
     target = jnp.where(expanding, parent, graph.hash.shape[1])
     graph = graph._replace(
         child=graph.child.at[lane, target, edge].set(index, mode="drop"),
-        size=graph.size + fresh.astype(jnp.int32), again=graph.again + (expanding & known).astype(jnp.int32),
-    )  # fmt: skip
-    come_to = jnp.where(graph.state.dead[lane, index], 0.0, graph.value[lane, index])
-    worth = jnp.where(known, come_to, graph.worth[lane, index])
-    graph = _back_up(graph, path, lane, playing, jnp.where(corrected, gain, worth))
+        size=graph.size + new.astype(jnp.int32),
+        hits=graph.hits + (expanding & hit).astype(jnp.int32),
+    )
+    value_of_hit = jnp.where(graph.state.dead[lane, index], 0.0, graph.value[lane, index])
+    value = jnp.where(hit, value_of_hit, graph.raw_value[lane, index])
+    graph = _back_up(graph, path, lane, playing, jnp.where(corrected, correction, value))
     return _prove(board, graph)
 
 
 def _descend(config: McgsConfig, graph: Graph, lane: Array, playing: Array) -> tuple[_Path, Array, Array]:
-    """The path to an edge that was never taken, or to one to be corrected; which it is, and by what value."""
+    """The path to an unvisited edge or to one that is out of date, whether it is the latter, and the correction."""
     most = graph.hash.shape[1]
     there = open_edges(graph)
     total = jnp.sqrt(jnp.maximum(graph.visits, 1).astype(jnp.float32))[..., None]
-    gain = jnp.where(graph.taken > 0, graph.gain, graph.worth[..., None])
-    bonus = config.exploration * graph.prior * total / (1 + graph.taken.astype(jnp.float32))
-    choice = jnp.where(there, gain + bonus, -jnp.inf).argmax(axis=2).astype(jnp.int32)
+    value = jnp.where(graph.edge_visits > 0, graph.edge_value, graph.raw_value[..., None])
+    bonus = config.exploration * graph.prior * total / (1 + graph.edge_visits.astype(jnp.float32))
+    choice = jnp.where(there, value + bonus, -jnp.inf).argmax(axis=2).astype(jnp.int32)
 
     def step(now: tuple[_Path, Array, Array]) -> tuple[_Path, Array, Array]:
         path, corrected, correction = now
@@ -191,7 +199,8 @@ def _descend(config: McgsConfig, graph: Graph, lane: Array, playing: Array) -> t
         nodes = path.nodes.at[lane, at].set(path.here, mode="drop")
         edges = path.edges.at[lane, at].set(edge, mode="drop")
         inner = path.going & (child >= 0)
-        behind, count = graph.value[lane, child] - graph.gain[lane, path.here, edge], graph.taken[lane, path.here, edge]
+        behind = graph.value[lane, child] - graph.edge_value[lane, path.here, edge]
+        count = graph.edge_visits[lane, path.here, edge]
         stale = inner & (graph.visits[lane, child] > count) & (jnp.abs(behind) > config.correction)
         wanted = jnp.clip(graph.value[lane, child] + count.astype(jnp.float32) * behind, 0, 1)
         path = _Path(
@@ -206,7 +215,7 @@ def _descend(config: McgsConfig, graph: Graph, lane: Array, playing: Array) -> t
 
 
 def _back_up(graph: Graph, path: _Path, lane: Array, playing: Array, value: Array) -> Graph:
-    """Takes a value up the path."""
+    """Backs a value up the path."""
     most = graph.hash.shape[1]
 
     def step(now: tuple[Array, Graph]) -> tuple[Array, Graph]:
@@ -215,12 +224,12 @@ def _back_up(graph: Graph, path: _Path, lane: Array, playing: Array, value: Arra
         at = jnp.maximum(left - 1, 0)
         node, edge = path.nodes[lane, at], path.edges[lane, at]
         target = jnp.where(there, node, most)
-        taken, visits = graph.taken[lane, node, edge] + 1, graph.visits[lane, node] + 1
-        gain = graph.gain[lane, node, edge]
-        mean = graph.value[lane, node]
+        edge_visits, visits = graph.edge_visits[lane, node, edge] + 1, graph.visits[lane, node] + 1
+        edge_mean, mean = graph.edge_value[lane, node, edge], graph.value[lane, node]
+        edge_value = edge_mean + (value - edge_mean) / edge_visits.astype(jnp.float32)
         graph = graph._replace(
-            taken=graph.taken.at[lane, target, edge].set(taken, mode="drop"),
-            gain=graph.gain.at[lane, target, edge].set(gain + (value - gain) / taken.astype(jnp.float32), mode="drop"),
+            edge_visits=graph.edge_visits.at[lane, target, edge].set(edge_visits, mode="drop"),
+            edge_value=graph.edge_value.at[lane, target, edge].set(edge_value, mode="drop"),
             visits=graph.visits.at[lane, target].set(visits, mode="drop"),
             value=graph.value.at[lane, target].set(mean + (value - mean) / visits.astype(jnp.float32), mode="drop"),
         )
@@ -229,36 +238,39 @@ def _back_up(graph: Graph, path: _Path, lane: Array, playing: Array, value: Arra
     return lax.while_loop(lambda now: (now[0] > 0).any(), step, (path.length, graph))[1]
 
 
-def _put(board: Board, graph: Graph, seen: Evaluation, index: Array, there: Array) -> Graph:
-    """The graph with evaluated positions as nodes int32[K], where bool[K] says so."""
+def _put(board: Board, graph: Graph, evaluation: Evaluation, index: Array, there: Array) -> Graph:
+    """Stores evaluated positions as nodes ``index`` int32[K], in the lanes ``there`` bool[K]."""
     lane = jnp.arange(len(index), dtype=jnp.int32)
     target = jnp.where(there, index, graph.hash.shape[1])
-    state = seen.state
+    state = evaluation.state
     over = state.dead | state.solved
     edges = graph.move.shape[2]
-    in_cell = jnp.arange(seen.logits.shape[1]) % board.cells == state.cell[:, None]
-    there_is = (seen.logits > ABSENT / 2) & ~over[:, None]
-    rank = jnp.where(there_is, jnp.where(in_cell, seen.logits + _FIRST, seen.logits), -jnp.inf)
+    in_cell = jnp.arange(evaluation.logits.shape[1]) % board.cells == state.cell[:, None]
+    legal = (evaluation.logits > ABSENT / 2) & ~over[:, None]
+    rank = jnp.where(legal, jnp.where(in_cell, evaluation.logits + _FIRST, evaluation.logits), -jnp.inf)
     _, move = lax.top_k(rank, edges)
-    kept = jnp.take_along_axis(there_is, move, axis=1)
-    prior = jax.nn.softmax(jnp.where(kept, jnp.take_along_axis(seen.logits, move, axis=1), ABSENT), axis=1)
-    worth = jnp.where(over, jnp.where(state.solved, 1.0, 0.0).astype(jnp.float32), seen.value)
+    kept = jnp.take_along_axis(legal, move, axis=1)
+    prior = jax.nn.softmax(jnp.where(kept, jnp.take_along_axis(evaluation.logits, move, axis=1), ABSENT), axis=1)
+    value = jnp.where(over, jnp.where(state.solved, 1.0, 0.0).astype(jnp.float32), evaluation.value)
 
     def put(leaf: Array, value: Array) -> Array:
         return leaf.at[lane, target].set(value, mode="drop")
 
     return graph._replace(
         state=jax.tree.map(put, graph.state, state),
-        hash=put(graph.hash, _hash(board, state.nodes)), worth=put(graph.worth, worth), value=put(graph.value, worth),
+        hash=put(graph.hash, _hash(board, state.nodes)),
+        raw_value=put(graph.raw_value, value),
+        value=put(graph.value, value),
         visits=put(graph.visits, jnp.ones_like(index)),
-        move=put(graph.move, jnp.where(kept, move, -1).astype(jnp.int32)), prior=put(graph.prior, prior),
-    )  # fmt: skip
+        move=put(graph.move, jnp.where(kept, move, -1).astype(jnp.int32)),
+        prior=put(graph.prior, prior),
+    )
 
 
 def _prove(board: Board, graph: Graph) -> Graph:
-    """Takes what is dead up through all parents, to the end."""
+    """Backs up refutations through all parents."""
     lane = jnp.arange(len(graph.size), dtype=jnp.int32)[:, None, None]
-    # of this cell all choices are among the edges
+    # all candidates of this cell are among the edges
     in_cell = (graph.move >= 0) & (graph.move % board.cells == graph.state.cell[..., None])
 
     def more(now: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -284,19 +296,19 @@ def _hash(board: Board, nodes: Array) -> Array:
     return lax.reduce(drawn, np.uint32(0), lax.bitwise_xor, (1,))
 
 
-# ---------------------------------------------------------------------- moving on
+# ---------------------------------------------------------------------- moving the root
 
 
 def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate) -> Advance:
-    """Searches a graph, then moves the roots on: to an answer, if it holds one, else by the best placement."""
+    """Searches a graph, then moves the roots: to an answer, if there is one, else by the best placement."""
 
     def advance(params: Any, lanes: Lanes, seed: Array) -> Lanes:
         del seed
-        graph = grow(board, config, evaluate, params, lanes.known)
+        graph = grow(board, config, evaluate, params, lanes.root)
         lane = jnp.arange(len(graph.size), dtype=jnp.int32)
-        looked = graph.size - 1 + graph.again
-        asked = (graph.visits > 0) & (graph.move >= 0).any(axis=2)
-        lanes = lanes.looking(looked, asked[:, 1:].sum(axis=1, dtype=jnp.int32))
+        iterations = graph.size - 1 + graph.hits
+        evaluated = (graph.visits > 0) & (graph.move >= 0).any(axis=2)
+        lanes = lanes.add_counts(iterations, evaluated[:, 1:].sum(axis=1, dtype=jnp.int32))
         solved, dead = graph.state.solved.any(axis=1), graph.state.dead[:, 0]
         answer = jax.tree.map(lambda leaf: leaf[lane, graph.state.solved.argmax(axis=1)], graph.state)
         edge = best(graph)
@@ -312,7 +324,7 @@ def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate) -> Advance
         child = graph.child[lane, 0, edge]
         reached = jax.tree.map(lambda leaf: leaf[lane, child], graph.state)
         ended = lanes.state._replace(dead=jnp.ones_like(dead))
-        after = lanes.at(env.where(dead, ended, env.where(solved, answer, reached)), ~moving | (child >= 0))
-        return after.leave(env.without(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
+        after = lanes.with_roots(env.where(dead, ended, env.where(solved, answer, reached)), ~moving | (child >= 0))
+        return after.go_to(env.without(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
 
     return advance

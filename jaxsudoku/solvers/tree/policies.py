@@ -1,7 +1,7 @@
-"""Three ways to grow a tree of positions, as thin compositions over mctx.
+"""Tree search policies as thin compositions over mctx: Gumbel MuZero, PUCT and UCT.
 
-All take positions that are evaluated, add nodes to a tree until the simulations are spent or nothing is left to be
-searched (``trees.proving``), and tell the move that each root should make.
+A policy takes evaluated roots, runs simulations until they are spent or every lane is decided (``proofs.prove_loop``),
+and returns the tree and a move for each root.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from jaxsudoku.random import mix
 
 from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
 from .evaluators import Evaluate, Evaluation, gumbel_noise, lowest
-from .proofs import Node, alive, proving
+from .proofs import Node, alive, prove_loop
 
 
-class Thought(NamedTuple):
-    """What a search came to.
+class Decision(NamedTuple):
+    """The result of a search.
 
     Attributes:
-      tree: mctx's tree, of ``trees.Node``.
-      move: int32[B], the digit to take in the root's cell, counted from 0; one that is alive, where there is one.
+      tree: mctx's tree of ``proofs.Node``.
+      move: int32[B], the digit for the root's cell, from 0; one that is not refuted, if there is any.
     """
 
     tree: mctx.Tree
     move: Array
 
 
-#: (parameters, evaluated roots, seeds uint32[B]) to a ``Thought``.
-Think = Callable[[Any, Evaluation, Array], Thought]
+#: (parameters, evaluated roots, seeds uint32[B]) to a ``Decision``.
+Policy = Callable[[Any, Evaluation, Array], Decision]
 
 #: (tree of one lane, node) to the scores of its moves.
 Score = Callable[[mctx.Tree, Array], Array]
 
 
-def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Think:
+def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Policy:
     """Gumbel MuZero (Danihelka et al. 2022): sequential halving at the root, improved policies below it.
 
-    It is ``mctx.gumbel_muzero_policy``, but for moves that are refuted on the way, and for noise of each lane's own.
+    As ``mctx.gumbel_muzero_policy``, but moves may be refuted during the search, and every lane has its own noise.
     """
     follow = mctx.gumbel_muzero_interior_action_selection
     halve = functools.partial(
@@ -57,45 +57,45 @@ def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Think:
     )
 
     def at_root(key: Array, tree: mctx.Tree, node: Array) -> Array:
-        # halving counts on equal visits; once a move is refuted and its visits are of no use, it is left for good
+        # sequential halving needs equal visits; after a refutation the interior rule takes over
         refuted = (tree.children_prior_logits[node] <= ABSENT / 2) & (tree.root_invalid_actions == 0)
         return jnp.where(refuted.any(), follow(key, tree, node, jnp.int32(0)), halve(key, tree, node))
 
-    def think(params: Any, root: Evaluation, seed: Array) -> Thought:
+    def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
         noise = _noise(board, config, seed)
         extra = mctx.GumbelMuZeroExtraData(root_gumbel=noise)
         tree = _search(board, config, evaluate, params, root, seed, at_root, follow, extra)
         with jax.numpy_dtype_promotion("standard"):
             q = jax.vmap(mctx.qtransform_completed_by_mix_value, (0, None))(tree, mctx.Tree.ROOT_INDEX)
-        return Thought(tree, _most_visited(tree, noise + root.logits + q))
+        return Decision(tree, _most_visited(tree, noise + root.logits + q))
 
-    return think
+    return decide
 
 
-def alphasudoku(board: Board, config: AlphaSudokuConfig, evaluate: Evaluate) -> Think:
-    """PUCT on the network's priors: AlphaZero's, or as the AlphaSudoku study has it."""
+def alphasudoku(board: Board, config: AlphaSudokuConfig, evaluate: Evaluate) -> Policy:
+    """PUCT with the network's priors, by the formula of AlphaZero or of the AlphaSudoku study."""
 
     def score(tree: mctx.Tree, node: Array) -> Array:
         visits = tree.children_visits[node]
         prior = jax.nn.softmax(tree.children_prior_logits[node])
-        unknown = jnp.float32(0)
+        unvisited = jnp.float32(0)
         if config.formula == "alphazero":
             prior *= jnp.sqrt(tree.node_visits[node].astype(jnp.float32))
-            unknown = tree.raw_values[node]
-        q = jnp.where(visits > 0, tree.qvalues(node), unknown)
+            unvisited = tree.raw_values[node]
+        q = jnp.where(visits > 0, tree.qvalues(node), unvisited)
         return q + config.exploration * prior / (1 + visits)
 
     search = _by_score(board, config, evaluate, score)
 
-    def think(params: Any, root: Evaluation, seed: Array) -> Thought:
+    def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
         logits = masked_logits(root.logits + _noise(board, config, seed), root.logits > ABSENT / 2)
         return search(params, root._replace(logits=logits), seed)
 
-    return think
+    return decide
 
 
-def mcts(board: Board, config: MctsConfig, evaluate: Evaluate) -> Think:
-    """UCT (Kocsis and Szepesvari 2006): every move once, then by the upper bounds of their confidence intervals."""
+def mcts(board: Board, config: MctsConfig, evaluate: Evaluate) -> Policy:
+    """UCT (Kocsis and Szepesvari 2006): every move once, then the highest upper confidence bound."""
 
     def score(tree: mctx.Tree, node: Array) -> Array:
         visits = tree.children_visits[node].astype(jnp.float32)
@@ -106,31 +106,31 @@ def mcts(board: Board, config: MctsConfig, evaluate: Evaluate) -> Think:
     return _by_score(board, config, evaluate, score)
 
 
-def _by_score(board: Board, config: GuidedConfig | MctsConfig, evaluate: Evaluate, score: Score) -> Think:
-    """A search that follows the move of the highest score, and in the end makes the one most visited."""
+def _by_score(board: Board, config: GuidedConfig | MctsConfig, evaluate: Evaluate, score: Score) -> Policy:
+    """A search that follows the move of the highest score and returns the most visited one."""
 
     def follow(key: Array, tree: mctx.Tree, node: Array, depth: Array | int = 0) -> Array:
         del key, depth
         there = tree.children_prior_logits[node] > ABSENT / 2
         return jnp.argmax(jnp.where(there, score(tree, node), -jnp.inf)).astype(jnp.int32)
 
-    def think(params: Any, root: Evaluation, seed: Array) -> Thought:
+    def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
         tree = _search(board, config, evaluate, params, root, seed, follow, follow, None)
         q = tree.qvalues(jnp.full(len(seed), mctx.Tree.ROOT_INDEX))
-        return Thought(tree, _most_visited(tree, q))
+        return Decision(tree, _most_visited(tree, q))
 
-    return think
+    return decide
 
 
 def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
-    """What is added to the logits of the roots, float32[B, side]."""
+    """Noise for the logits of the roots: float32[B, side]."""
     if not config.temperature:
         return jnp.zeros((len(seed), board.side), jnp.float32)
     return jnp.clip(config.temperature * gumbel_noise(board, seed), -LARGEST, LARGEST)
 
 
 def _most_visited(tree: mctx.Tree, score: Array) -> Array:
-    """The root's move that is alive and most visited, of those the one of the highest score: int32[B]."""
+    """The most visited of the root's moves that are not refuted, of equal ones the highest score: int32[B]."""
     there, visits = alive(tree)[:, mctx.Tree.ROOT_INDEX], tree.children_visits[:, mctx.Tree.ROOT_INDEX]
     visits = jnp.where(there, visits, -1)
     best = visits == visits.max(axis=1, keepdims=True)
@@ -151,19 +151,19 @@ def _search(
     """mctx's search over the positions below the roots."""
 
     def expand(params: Any, key: Array, move: Array, node: Node) -> tuple[mctx.RecurrentFnOutput, Node]:
-        del key  # a lane's randomness is its own
+        del key  # every lane has its own seed
         state = env.step(node.state, move, board, config.rules)
         seed = mix(node.seed ^ mix(move.astype(jnp.uint32) + 1))
-        known = evaluate(params, state, seed)
+        evaluation = evaluate(params, state, seed)
         over = state.dead | state.solved
-        worth = jnp.where(state.solved, 1.0, lowest(config)).astype(jnp.float32)
+        reward = jnp.where(state.solved, 1.0, lowest(config)).astype(jnp.float32)
         output = mctx.RecurrentFnOutput(
-            reward=jnp.where(over, worth, 0.0),
+            reward=jnp.where(over, reward, 0.0),
             discount=jnp.where(over, 0.0, 1.0).astype(jnp.float32),
-            prior_logits=jnp.where(over[:, None], ABSENT, known.logits),
-            value=jnp.where(over, 0.0, known.value),
+            prior_logits=jnp.where(over[:, None], ABSENT, evaluation.logits),
+            value=jnp.where(over, 0.0, evaluation.value),
         )
-        return output, Node(known.state, known.answer, known.found, known.looked, known.calls, seed)
+        return output, Node.of(evaluation, seed)
 
     nothing = jnp.zeros(len(seed), jnp.int32)
     top = Node(root.state, root.answer, root.found, nothing, nothing, seed)
@@ -178,5 +178,5 @@ def _search(
             num_simulations=config.simulations,
             invalid_actions=(root.logits <= ABSENT / 2).astype(jnp.float32),
             extra_data=extra,
-            loop_fn=proving,
+            loop_fn=prove_loop,
         )

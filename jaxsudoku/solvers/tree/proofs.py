@@ -1,9 +1,9 @@
-"""Trees of positions as mctx keeps them, and what is proven in them.
+"""Proofs in mctx's trees: refutations are backed up, and decided lanes end the search.
 
-A node of the tree holds a position and what was found on evaluating it. After every simulation the new node's death,
-if the rules refute it, is taken up to its ancestors: the logit of the move that led there becomes ``ABSENT``, so that
-it is never tried again, and a position all of whose moves are refuted is dead itself. Searching on is pointless for a
-lane that has an answer, whose root is dead, or whose root has one move left; when all lanes are so the search ends.
+A node holds a position and its evaluation. If the rules refute a new node, this is backed up after the simulation: the
+logit of the move that led there becomes ``ABSENT``, as for an illegal move, and a position without moves left is dead
+itself. A lane is decided when it has an answer, its root is dead, or its root has one move left. The search ends when
+all lanes are decided.
 """
 
 from __future__ import annotations
@@ -18,25 +18,32 @@ from jax import Array, lax
 from jaxsudoku import env
 from jaxsudoku.networks.base import ABSENT
 
+from .evaluators import Evaluation
+
 
 class Node(NamedTuple):
-    """What a tree holds of each position.
+    """The embedding of a node in mctx's tree.
 
     Attributes:
-      state: the position; ``dead`` once it is proven to be so.
+      state: the position; ``dead`` once this is proven.
       answer: uint32[B, words], as in ``Evaluation``.
       found: bool[B], likewise.
-      looked: int32[B], likewise; 0 if the lane had already come to its end.
+      iterations: int32[B], likewise; 0 if the lane was already decided.
       calls: int32[B], likewise.
-      seed: uint32[B], what the randomness below it is made from.
+      seed: uint32[B], the seed of the randomness below the node.
     """
 
     state: env.State
     answer: Array | None
     found: Array
-    looked: Array
+    iterations: Array
     calls: Array
     seed: Array
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, seed: Array) -> Node:
+        """The node of an evaluated position."""
+        return cls(evaluation.state, evaluation.answer, evaluation.found, evaluation.iterations, evaluation.calls, seed)
 
 
 def alive(tree: mctx.Tree) -> Array:
@@ -45,14 +52,14 @@ def alive(tree: mctx.Tree) -> Array:
 
 
 def finished(tree: mctx.Tree) -> Array:
-    """The lanes that need not be searched on: bool[B]."""
+    """The lanes that are decided: bool[B]."""
     node: Node = tree.embeddings
     left = alive(tree)[:, mctx.Tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32)
     return node.found.any(axis=1) | node.state.dead[:, mctx.Tree.ROOT_INDEX] | (left <= 1)
 
 
-def proving(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: tuple[Any, mctx.Tree]) -> Any:
-    """A ``loop_fn`` for ``mctx.search`` that proves after every simulation, and ends with the last lane."""
+def prove_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: tuple[Any, mctx.Tree]) -> Any:
+    """A ``loop_fn`` for ``mctx.search`` that backs up refutations, and ends when all lanes are decided."""
 
     def going(now: tuple[Array, Array, Any]) -> Array:
         return (now[0] < upper) & ~now[1].all()
@@ -62,16 +69,16 @@ def proving(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: tupl
         node: Node = before.embeddings
         resting = node._replace(state=node.state._replace(dead=node.state.dead | over[:, None]))
         key, after = body(number, (key, before.replace(embeddings=resting)))
-        tree = _prove(_undone(before, after, number + 1, over), number + 1)
+        tree = _prove(_discard(before, after, number + 1, over), number + 1)
         return number + 1, finished(tree), (key, tree)
 
     return lax.while_loop(going, simulate, (jnp.int32(lower), finished(carry[1]), carry))[2]
 
 
-def _undone(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> mctx.Tree:
-    """The tree after a simulation that added node ``index``; in lanes that were over before nothing of it counts.
+def _discard(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> mctx.Tree:
+    """Discards node ``index`` in lanes that were decided before the simulation.
 
-    Nor does the new node hang on the tree there, or those trees would grow to chains that all lanes wait for.
+    The node is detached as well: otherwise these trees would grow into long chains, which slow the whole batch.
     """
     old: Node = before.embeddings
     node: Node = after.embeddings
@@ -81,8 +88,10 @@ def _undone(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> m
 
     node = node._replace(
         state=node.state._replace(dead=kept(old.state.dead, node.state.dead)),
-        found=kept(old.found, node.found), looked=kept(old.looked, node.looked), calls=kept(old.calls, node.calls),
-    )  # fmt: skip
+        found=kept(old.found, node.found),
+        iterations=kept(old.iterations, node.iterations),
+        calls=kept(old.calls, node.calls),
+    )
     lane = jnp.arange(len(over), dtype=jnp.int32)
     parent = jnp.where(over, after.parents[:, index], after.parents.shape[1])
     children = after.children_index.at[lane, parent, after.action_from_parent[:, index]].set(
@@ -92,7 +101,7 @@ def _undone(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> m
 
 
 def _prove(tree: mctx.Tree, index: Array) -> mctx.Tree:
-    """Takes the death of node ``index`` up to its ancestors."""
+    """Backs up the refutation of node ``index``."""
     node: Node = tree.embeddings
     lane = jnp.arange(len(node.found), dtype=jnp.int32)
     nowhere = node.found.shape[1]

@@ -1,4 +1,4 @@
-"""How a root moves on along the tree that a search has grown."""
+"""Moves roots along the trees that a search has grown."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from jaxsudoku.board import Board
 from .backtracking import Advance, Lanes
 from .config import TreeConfig
 from .evaluators import Evaluation
-from .policies import Think
+from .policies import Policy
 from .proofs import Node, alive
 
 
-def along_tree(board: Board, config: TreeConfig, think: Think) -> Advance:
-    """Searches, then moves the roots on.
+def along_tree(board: Board, config: TreeConfig, policy: Policy) -> Advance:
+    """Searches, then moves the roots.
 
-    A root goes to an answer if the tree holds one. Else it makes the move that the search chose, and goes on to the
-    most visited child as long as that had its share of the simulations.
+    A root goes to an answer if the tree holds one. Otherwise it makes the chosen move, and continues to the most
+    visited child as long as this has a share ``config.reuse`` of the simulations.
     """
 
     def advance(params: Any, lanes: Lanes, seed: Array) -> Lanes:
-        return _move_on(board, config, lanes, *think(params, lanes.known, seed))
+        return _move(board, config, lanes, *policy(params, lanes.root, seed))
 
     return advance
 
 
-def _move_on(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move: Array) -> Lanes:
-    """The lanes after a search: at an answer, at a proof, or at a root further on."""
+def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move: Array) -> Lanes:
+    """The lanes after a search: at an answer, at a refutation, or at a deeper root."""
     node: Node = tree.embeddings
-    lane = jnp.arange(len(lanes.seen), dtype=jnp.int32)
-    lanes = lanes.looking(node.looked.sum(axis=1, dtype=jnp.int32), node.calls.sum(axis=1, dtype=jnp.int32))
+    lane = jnp.arange(len(lanes.evaluated), dtype=jnp.int32)
+    lanes = lanes.add_counts(node.iterations.sum(axis=1, dtype=jnp.int32), node.calls.sum(axis=1, dtype=jnp.int32))
     open_moves = alive(tree)
 
     def position(here: Array) -> env.State:
@@ -52,25 +52,29 @@ def _move_on(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, mo
         left = open_moves[lane, here] & others
         lanes = lanes.push(env.without(state, ~left, board), walking & left.any(axis=1))
         child = tree.children_index[lane, here, move]
-        known = (child != tree.UNVISITED) & (node.looked[lane, child] > 0)
+        visited = (child != tree.UNVISITED) & (node.iterations[lane, child] > 0)
         reached = Evaluation(
-            position(child), tree.children_prior_logits[lane, child], tree.raw_values[lane, child],
-            None if node.answer is None else node.answer[lane, child], node.found[lane, child],
-            node.looked[lane, child], node.calls[lane, child],
-        )  # fmt: skip
-        lanes = lanes._replace(known=env.where(walking & known, reached, lanes.known))
-        lanes = lanes.leave(env.without(state, others, board), walking & ~known)
+            state=position(child),
+            logits=tree.children_prior_logits[lane, child],
+            value=tree.raw_values[lane, child],
+            answer=None if node.answer is None else node.answer[lane, child],
+            found=node.found[lane, child],
+            iterations=node.iterations[lane, child],
+            calls=node.calls[lane, child],
+        )
+        lanes = lanes._replace(root=env.where(walking & visited, reached, lanes.root))
+        lanes = lanes.go_to(env.without(state, others, board), walking & ~visited)
         visits = jnp.where(open_moves[lane, child], tree.children_visits[lane, child], 0)
         deeper = visits.max(axis=1) >= max(config.reuse * config.simulations, 1)
-        return lanes, child, visits.argmax(axis=1).astype(jnp.int32), walking & known & deeper & ~decided
+        return lanes, child, visits.argmax(axis=1).astype(jnp.int32), walking & visited & deeper & ~decided
 
     answered, refuted = node.found.any(axis=1), node.state.dead[:, tree.ROOT_INDEX]
     over = answered | refuted
-    # what the tree of such a lane grew after that depends on the other lanes
+    # the tree of a decided lane depends on the other lanes from there on
     decided = open_moves[:, tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32) <= 1
     first = node.found.argmax(axis=1)
     answer = position(first) if node.answer is None else lanes.state._replace(nodes=node.answer[lane, first])
     answer = answer._replace(dead=jnp.zeros_like(over), solved=jnp.ones_like(over))
-    lanes = lanes.at(lanes.state._replace(dead=jnp.ones_like(over)), refuted).at(answer, answered)
-    root = jnp.zeros(len(lane), jnp.int32)
-    return lax.while_loop(going, walk, (lanes, root, move, ~over))[0]
+    lanes = lanes.with_roots(lanes.state._replace(dead=jnp.ones_like(over)), refuted).with_roots(answer, answered)
+    start = jnp.zeros(len(lane), jnp.int32)
+    return lax.while_loop(going, walk, (lanes, start, move, ~over))[0]

@@ -13,11 +13,11 @@ from jaxsudoku.solution import Solution
 from . import evaluators, graph, policies, reroot
 from .backtracking import search_all
 from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, McgsConfig, MctsConfig
-from .policies import Think
+from .policies import Policy
 
 
 def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, network: Network, /) -> Solution:
-    """Gumbel MuZero search by a network.
+    """Gumbel MuZero search with a network.
 
     Pure; to be jitted with ``board`` and ``config`` static.
 
@@ -29,33 +29,33 @@ def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, netwo
       network: a network of the board.
 
     Returns:
-      A ``Solution``. ``iterations`` int32[N] are the grids that were looked at: roots, nodes of the trees, and moves
-      that were played on; ``network_calls`` int32[N] the positions that the network was asked about.
+      A ``Solution``. ``iterations`` int32[N] are the grids evaluated: roots, nodes of the trees, and moves of rollouts;
+      ``network_calls`` int32[N] the positions that the network evaluated.
     """
     return _by_tree(board, puzzles, key, config, network, policies.gumbel)
 
 
 def alphasudoku(board: Board, puzzles: Array, key: Array, config: AlphaSudokuConfig, network: Network, /) -> Solution:
-    """PUCT search by a network; arguments and results as of ``gumbel``."""
+    """PUCT search with a network; arguments and results as of ``gumbel``."""
     return _by_tree(board, puzzles, key, config, network, policies.alphasudoku)
 
 
 def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Solution:
-    """UCT search by random rollouts, without a network; arguments and results as of ``gumbel`` otherwise."""
+    """UCT search with random rollouts and no network; arguments and results otherwise as of ``gumbel``."""
     evaluate = evaluators.by_rollouts(board, config)
     advance = reroot.along_tree(board, config, policies.mcts(board, config, evaluate))
     return search_all(board, puzzles, key, config, evaluate, advance, ())._replace(stats={})
 
 
 def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: Network, /) -> Solution:
-    """Graph search by a network, which knows positions again; arguments and results as of ``gumbel``."""
+    """Monte-Carlo graph search with a network, with transpositions; arguments and results as of ``gumbel``."""
     evaluate = graph.by_placements(board, config, network)
     advance = graph.along_graph(board, config, evaluate)
     return search_all(board, puzzles, key, config, evaluate, advance, network.params)
 
 
 def _by_tree(
-    board: Board, puzzles: Array, key: Array, config: GuidedConfig, network: Network, policy: Callable[..., Think]
+    board: Board, puzzles: Array, key: Array, config: GuidedConfig, network: Network, policy: Callable[..., Policy]
 ) -> Solution:
     evaluate = evaluators.by_network(board, config, network)
     advance = reroot.along_tree(board, config, policy(board, config, evaluate))
