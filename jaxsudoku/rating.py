@@ -21,9 +21,10 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.arrays import AnyArray
-from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
+from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.config import node_lanes, whole_number
+from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
 from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
 from jaxsudoku.random import APART, mix
@@ -212,7 +213,7 @@ def solved_by(
 
 
 @dataclasses.dataclass(frozen=True)
-class _RatingKernel(TakesPuzzles):
+class _RatingKernel(PuzzleItems):
     searches: int
     lanes: int = exact.CPU_LANES
 
@@ -225,7 +226,7 @@ class _RatingKernel(TakesPuzzles):
 
 
 @dataclasses.dataclass(frozen=True)
-class _RulesKernel(TakesPuzzles):
+class _RulesKernel(PuzzleItems):
     lanes: int = exact.CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _RulesKernel:
