@@ -26,13 +26,15 @@ from jaxsudoku.planes import (
     cubes_to_planes,
     fence,
     nodes_to_planes,
+    pad_lanes,
     planes_to_cubes,
     planes_to_nodes,
+    select,
     unpack_lanes,
 )
 from jaxsudoku.propagation import settle
 from jaxsudoku.solution import Solution, Status
-from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run
 
 from .config import IterativeConfig, OneShotConfig
 
@@ -185,21 +187,23 @@ def _method(
         refuted = jnp.zeros_like(lanes.solved)
         return Answer(grids, lanes.solved, refuted, lanes.filled, {"network_calls": lanes.calls})
 
-    def select(chosen: Array, one: _Lanes, other: _Lanes) -> _Lanes:
+    def select_lanes(chosen: Array, one: _Lanes, other: _Lanes) -> _Lanes:
         # what is carried over counts for nothing at the first look at a position
-        selected = select_first(chosen, one._replace(carried=None), other._replace(carried=None))
+        selected = select(chosen, one._replace(carried=None), other._replace(carried=None))
         return selected._replace(carried=other.carried)
 
     def gather(places: Array, lanes: _Lanes) -> _Lanes:
         carried = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carried)
         return gather_first(places, lanes._replace(carried=None))._replace(carried=carried)
 
-    return Method(init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select, gather=gather)
+    return Method(
+        init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select_lanes, gather=gather
+    )
 
 
 def _planes(board: Board, nodes: Array) -> Array:
-    """Nodes uint32[K, words] as planes, with idle lanes up to a whole word."""
-    return nodes_to_planes(jnp.pad(nodes.T, ((0, 0), (0, -len(nodes) % GROUP))), board)
+    """Nodes uint32[K, words] as planes, padded to whole words of lanes."""
+    return nodes_to_planes(pad_lanes(nodes.T, 1), board)
 
 
 class _Seen(NamedTuple):
@@ -288,7 +292,7 @@ def _voted(
         drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
         if votes == 1:
             plain = symmetry.identity(board, again.shape)
-            drawn = jax.tree.map(lambda x, y: jnp.where(again.reshape(-1, *[1] * (x.ndim - 1)), x, y), drawn, plain)
+            drawn = select(again, drawn, plain)
         seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
         probabilities, carried = _probabilities(network, seen, carried, fresh)
         back = symmetry.apply_candidates(symmetry.invert(drawn), probabilities.reshape(shape))

@@ -19,8 +19,9 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.grid import conflicts
+from jaxsudoku.planes import select
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run
 
 from .config import BestFirstConfig
 from .nodes import Look, digits_in, first_cell, grids, look, place, unpacked
@@ -125,12 +126,12 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         refuted = (queue.size == 0) & ~queue.solved
         return Answer(grids(board, queue.nodes), queue.solved, refuted, jnp.maximum(queue.explored, 1), {})
 
-    def select(chosen: Array, one: Queue, other: Queue) -> Queue:
+    def select_lanes(chosen: Array, one: Queue, other: Queue) -> Queue:
         # the entries of an empty queue hold nothing
-        merged = select_first(chosen, one._replace(entries=None), other._replace(entries=None))
+        merged = select(chosen, one._replace(entries=None), other._replace(entries=None))
         return merged._replace(entries=other.entries)
 
-    return Method(init, step, done, postprocess, select=select)
+    return Method(init, step, done, postprocess, select=select_lanes)
 
 
 def _pop(queue: Queue) -> tuple[Array, Entry]:

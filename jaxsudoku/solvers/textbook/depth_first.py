@@ -21,9 +21,10 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.planes import select
 from jaxsudoku.random import APART, mix
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
 from .config import DepthFirstConfig
 from .nodes import Look, first_cell, first_placement, grids, in_cell, literal, look, place, unpacked
@@ -113,7 +114,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         at = jnp.where(deeper, path.depth, path.depth - 1)
         above = jax.tree.map(lambda leaf: leaf[lane, jnp.maximum(at, 0)], path.frames)
         here = Frame(seen.nodes, None if above.legal is None else seen.legal, pending)
-        frame = select_first(deeper, here, above)
+        frame = select(deeper, here, above)
         digit, cell = _first_child(board, config, frame, noise)
         left = frame.pending & ~literal(board, digit, cell)
         # a node whose last child this is needs no coming back
@@ -141,12 +142,12 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
     def postprocess(path: Path) -> Answer:
         return Answer(grids(board, path.nodes), path.solved, path.refuted, jnp.maximum(path.explored, 1), {})
 
-    def select(chosen: Array, one: Path, other: Path) -> Path:
+    def select_lanes(chosen: Array, one: Path, other: Path) -> Path:
         # the frames of a new path hold nothing yet
-        merged = select_first(chosen, one._replace(frames=None), other._replace(frames=None))
+        merged = select(chosen, one._replace(frames=None), other._replace(frames=None))
         return merged._replace(frames=other.frames)
 
-    return Method(init, step, done, postprocess, select=select)
+    return Method(init, step, done, postprocess, select=select_lanes)
 
 
 def _children(board: Board, config: DepthFirstConfig, path: Path, seen: Look, noise: Array) -> Array:

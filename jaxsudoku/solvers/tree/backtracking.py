@@ -24,10 +24,10 @@ from jax import Array, lax
 
 from jaxsudoku import env, symmetry
 from jaxsudoku.board import Board
-from jaxsudoku.planes import GROUP
+from jaxsudoku.planes import GROUP, select
 from jaxsudoku.random import mix
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run
 
 from .config import SearchConfig
 from .evaluators import Evaluate, Evaluation
@@ -72,7 +72,7 @@ class Lanes(NamedTuple):
 
     def at(self, state: env.State, changed: Array) -> Lanes:
         """The lanes with other roots, not seen yet, where changed."""
-        state = env.where(changed, state, self.state)
+        state = select(changed, state, self.state)
         return self._replace(known=self.known._replace(state=state), seen=self.seen & ~changed)
 
     def push(self, nodes: Array, chosen: Array) -> Lanes:
@@ -84,7 +84,7 @@ class Lanes(NamedTuple):
     def leave(self, nodes: Array, chosen: Array) -> Lanes:
         """The lanes that go to packed candidates uint32[K, words] next, to which no rule was applied yet."""
         after = self.push(nodes, chosen)
-        return after.at(self.state._replace(dead=jnp.ones_like(chosen), solved=jnp.zeros_like(chosen)), chosen)
+        return after.at(self.state._replace(refuted=jnp.ones_like(chosen), solved=jnp.zeros_like(chosen)), chosen)
 
     def looking(self, at: Array, calls: Array | int = 0) -> Lanes:
         """The lanes after they looked at so many grids int32[K] more."""
@@ -96,7 +96,7 @@ class Lanes(NamedTuple):
 _NARROW_FROM = 256
 
 #: A search of each lane's root, all of which are evaluated: (parameters, lanes, seeds uint32[K]) to the lanes with
-#: roots further on, at an answer (solved), or proven dead.
+#: roots further on, at an answer (solved), or refuted.
 Advance = Callable[[Any, Lanes, Array], Lanes]
 
 
@@ -139,23 +139,23 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         return lanes._replace(searches=lanes.searches + 1)
 
     def done(lanes: Lanes) -> Array:
-        refuted = lanes.state.dead & (lanes.depth == 0)
+        refuted = lanes.state.refuted & (lanes.depth == 0)
         spent = roots.spent(lanes) & (lanes.attempt == config.restarts)
         return (lanes.state.solved | refuted | spent) & ~lanes.fresh
 
     def ready(lanes: Lanes) -> Array:
-        return ~(lanes.fresh | lanes.state.dead | lanes.state.solved | roots.spent(lanes) | (roots.forced(lanes) >= 0))
+        return ~(lanes.fresh | lanes.state.terminated | roots.spent(lanes) | (roots.forced(lanes) >= 0))
 
     def postprocess(lanes: Lanes) -> Answer:
         grids = env.grids(lanes.state, board)
         if config.restarts:
             grids = symmetry.apply(symmetry.invert(roots.seen_as(lanes)), grids)
-        refuted = lanes.state.dead & (lanes.depth == 0)
+        refuted = lanes.state.refuted & (lanes.depth == 0)
         return Answer(grids, lanes.state.solved, refuted, lanes.looked, {"network_calls": lanes.calls})
 
-    def select(chosen: Array, one: Lanes, other: Lanes) -> Lanes:
+    def select_lanes(chosen: Array, one: Lanes, other: Lanes) -> Lanes:
         # the stack of a new puzzle holds nothing
-        selected = select_first(chosen, one._replace(stack=None), other._replace(stack=None))
+        selected = select(chosen, one._replace(stack=None), other._replace(stack=None))
         return selected._replace(stack=other.stack)
 
     return Method(
@@ -164,7 +164,7 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         done,
         postprocess,
         {"network_calls": 0},
-        select=select,
+        select=select_lanes,
         ready=ready,
         settle=roots.settle,
         narrow_from=_NARROW_FROM,
@@ -193,24 +193,24 @@ class _Roots:
         """The digit of roots that have a cell with one choice, else -1; only rules "none" leave such a cell."""
         if self.config.rules != "none":
             return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
-        legal = env.legal(lanes.state, self.board)
-        one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.dead & ~lanes.state.solved
+        legal = env.legal_action_mask(lanes.state, self.board)
+        one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.terminated
         return jnp.where(one, legal.argmax(axis=1).astype(jnp.int32), -1)
 
     def settle(self, lanes: Lanes, busy: Array) -> Lanes:
-        """One move of the roots that are not ready for a search; idle lanes become dead."""
+        """One move of the roots that are not ready for a search; idle lanes become refuted."""
         spent, forced = busy & ~lanes.fresh & self.spent(lanes), self.forced(lanes)
         again = spent & (lanes.attempt < self.config.restarts)
         anew = (busy & lanes.fresh) | again
-        back = busy & lanes.state.dead & (lanes.depth > 0) & ~anew & ~spent
+        back = busy & lanes.state.refuted & (lanes.depth > 0) & ~anew & ~spent
         filled = busy & (forced >= 0) & ~anew & ~spent
         lanes = lanes._replace(attempt=lanes.attempt + again.astype(jnp.int32))
 
         top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
         others = jnp.arange(self.board.side) != forced[:, None]
-        nodes = env.where(back, top, env.without(lanes.state, others, self.board))
-        nodes = env.where(anew, self._begin(lanes, anew), nodes)
-        state = env.settled(nodes, self.board, self.config.rules)
+        nodes = select(back, top, env.exclude(lanes.state, others, self.board))
+        nodes = select(anew, self._begin(lanes, anew), nodes)
+        state = env.from_nodes(nodes, self.board, self.config.rules)
         lanes = lanes._replace(
             fresh=lanes.fresh & ~busy,
             depth=jnp.where(anew, 0, lanes.depth - back.astype(jnp.int32)),
@@ -218,7 +218,7 @@ class _Roots:
         )
         changed = back | filled | anew
         lanes = lanes.at(state, changed).looking(changed.astype(jnp.int32))
-        idle = lanes.state._replace(dead=lanes.state.dead | ~busy, solved=lanes.state.solved & busy)
+        idle = lanes.state._replace(refuted=lanes.state.refuted | ~busy, solved=lanes.state.solved & busy)
         return lanes._replace(known=lanes.known._replace(state=idle))
 
     def _begin(self, lanes: Lanes, anew: Array) -> Array:
@@ -227,9 +227,9 @@ class _Roots:
             return lanes.origin
 
         def turned() -> Array:
-            cubes = env.cubes(lanes.origin, self.board).reshape(-1, *(self.board.side,) * 3)
+            cubes = env.unpack(lanes.origin, self.board).reshape(-1, *(self.board.side,) * 3)
             seen = symmetry.apply_candidates(self.seen_as(lanes), cubes)
-            return env.packed(seen.reshape(len(lanes.puzzle), self.board.side, -1), self.board)
+            return env.pack(seen.reshape(len(lanes.puzzle), self.board.side, -1), self.board)
 
         return lax.cond((anew & (lanes.attempt > 0)).any(), turned, lambda: lanes.origin)
 
@@ -240,7 +240,7 @@ class _Roots:
             return symmetry.sample(jax.random.fold_in(jax.random.fold_in(self.key, puzzle), attempt), self.board)
 
         plain = symmetry.identity(self.board, lanes.puzzle.shape)
-        return env.where(lanes.attempt > 0, jax.vmap(drawn)(lanes.puzzle, lanes.attempt), plain)
+        return select(lanes.attempt > 0, jax.vmap(drawn)(lanes.puzzle, lanes.attempt), plain)
 
 
 def _look(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
@@ -248,11 +248,12 @@ def _look(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
 
     def look() -> Lanes:
         fresh = ~lanes.seen
-        known = evaluate(params, lanes.state._replace(dead=lanes.state.dead | ~fresh), seed)  # the others play nothing
+        # the others are marked as refuted, which costs no evaluation
+        known = evaluate(params, lanes.state._replace(refuted=lanes.state.refuted | ~fresh), seed)
         # what is looked at is counted once, as a root that was come to
         calls = jnp.where(fresh, known.calls, 0)
-        after = lanes._replace(known=env.where(fresh, known, lanes.known), seen=jnp.ones_like(fresh))
+        after = lanes._replace(known=select(fresh, known, lanes.known), seen=jnp.ones_like(fresh))
         return after.looking(jnp.where(fresh, known.looked - 1, 0), calls)
 
-    over = lanes.state.dead | lanes.state.solved
+    over = lanes.state.terminated
     return lax.cond((lanes.seen | over).all(), lambda: lanes, look)

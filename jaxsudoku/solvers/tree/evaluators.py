@@ -57,9 +57,9 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         """The positions with their cells named, the logits of its digits, and the value from 0 to 1."""
         size = len(state.cell)
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
-        choices = env.placements(state, board)
+        choices = env.legal_placement_mask(state, board)
         if heeded:
-            outputs = asked(network, params, env.observe(state, board), ~(state.dead | state.solved), config.chunk)
+            outputs = asked(network, params, env.observe(state, board), ~state.terminated, config.chunk)
             if config.cell != "fewest":
                 state = state._replace(cell=named(config.cell, choices, outputs.policy))
             if config.prior == "network":
@@ -78,7 +78,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         state, logits, value = look(params, state)
-        over = state.dead | state.solved
+        over = state.terminated
         calls = jnp.where(over, 0, jnp.int32(heeded))
         if config.value in ("network", "none"):
             one = jnp.ones(seed.shape, jnp.int32)
@@ -171,12 +171,12 @@ def by_rollouts(board: Board, config: MctsConfig) -> Evaluate:
     """Evaluates by filling cells with fewest choices at random, until the puzzle is solved or a cell has none left."""
 
     def choose(position: env.State, seed: Array) -> tuple[env.State, Array]:
-        return position, random_choice(env.legal(position, board), seed)
+        return position, random_choice(env.legal_action_mask(position, board), seed)
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del params
         end, looked = play(board, config.rules, state, seed, choose)
-        logits = jnp.where(env.legal(state, board), jnp.float32(0), ABSENT)
+        logits = jnp.where(env.legal_action_mask(state, board), jnp.float32(0), ABSENT)
         value = _scaled(config, _reward(board, config, end))
         return Evaluation(state, logits, value, end.nodes, end.solved, looked, jnp.zeros_like(looked))
 
@@ -190,7 +190,7 @@ def play(
     seed: Array,
     choose: Callable[[env.State, Array], tuple[env.State, Array]],
 ) -> tuple[env.State, Array]:
-    """Plays on until every position is solved or dead.
+    """Plays on until every position is terminated.
 
     Args:
       board: the board.
@@ -204,11 +204,11 @@ def play(
     """
 
     def playing(now: tuple[env.State, Array, Array]) -> Array:
-        return ~(now[0].dead | now[0].solved).all()
+        return ~now[0].terminated.all()
 
     def move(now: tuple[env.State, Array, Array]) -> tuple[env.State, Array, Array]:
         position, seed, looked = now
-        looked += (~(position.dead | position.solved)).astype(jnp.int32)
+        looked += (~position.terminated).astype(jnp.int32)
         named, action = choose(position, seed)
         return env.step(named, action, board, rules), mix(seed + 1), looked
 

@@ -5,7 +5,7 @@ lanes. A move places any digit in any cell, so a position is come to in many ord
 hash of their candidates, and compared in full. Edges have visits and values of their own; where an edge's value has
 fallen behind that of its node, the difference is taken up the path instead of going deeper.
 
-A node is dead when all choices of some cell lead to dead nodes, which is taken up through all parents.
+A node is refuted when all choices of some cell lead to refuted nodes; this is propagated through all parents.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from jaxsudoku import env
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.planes import select
 
 from .backtracking import Advance, Lanes
 from .config import McgsConfig
@@ -37,7 +38,7 @@ class Graph(NamedTuple):
     """K graphs of up to M nodes, with up to A edges each; node 0 is the root.
 
     Attributes:
-      state: the positions [K, M]; ``dead`` once proven to be so.
+      state: the positions [K, M]; ``refuted`` is set by proofs as well.
       hash: uint32[K, M], of the candidates.
       size: int32[K], nodes there are.
       worth: float32[K, M], what the evaluation said.
@@ -70,13 +71,13 @@ def by_placements(board: Board, config: McgsConfig, network: Network) -> Evaluat
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del seed
-        over = state.dead | state.solved
+        over = state.terminated
         outputs = asked(network, params, env.observe(state, board), ~over, config.chunk)
-        choices = env.placements(state, board)
+        choices = env.legal_placement_mask(state, board)
         likely = jax.nn.softmax(outputs.policy, axis=1, where=choices)
         odds = jnp.minimum(likely / jnp.maximum(1 - likely, 1 / _SUREST), _SUREST)
         logits = jnp.where(choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
-        one = jnp.ones(state.dead.shape, jnp.int32)
+        one = jnp.ones(state.refuted.shape, jnp.int32)
         worth = jax.nn.sigmoid(outputs.value)
         return Evaluation(state, logits, worth, None, state.solved, one, jnp.where(over, 0, jnp.int32(1)))
 
@@ -113,7 +114,7 @@ def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root
 
 def finished(graph: Graph) -> Array:
     """The lanes that need not be searched on: bool[K]."""
-    return graph.state.solved.any(axis=1) | graph.state.dead[:, 0]
+    return graph.state.solved.any(axis=1) | graph.state.refuted[:, 0]
 
 
 def best(graph: Graph) -> Array:
@@ -124,9 +125,9 @@ def best(graph: Graph) -> Array:
 
 
 def open_edges(graph: Graph) -> Array:
-    """The edges that do not lead to a dead node: bool[K, M, A]."""
+    """The edges that do not lead to a refuted node: bool[K, M, A]."""
     lane = jnp.arange(len(graph.size), dtype=jnp.int32)[:, None, None]
-    refuted = (graph.child >= 0) & graph.state.dead[lane, graph.child]
+    refuted = (graph.child >= 0) & graph.state.refuted[lane, graph.child]
     return (graph.move >= 0) & ~refuted
 
 
@@ -160,15 +161,15 @@ def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any,
         known = alike.any(axis=1) & same
         index = jnp.where(known, first, index)
     fresh = expanding & ~known
-    # only new nodes are evaluated; the others pass for dead, which no evaluation is spent on
-    seen = evaluate(params, state._replace(dead=state.dead | ~fresh), code)
+    # only new nodes are evaluated; the others are marked as refuted, which costs no evaluation
+    seen = evaluate(params, state._replace(refuted=state.refuted | ~fresh), code)
     graph = _put(board, graph, seen, index, fresh)
     target = jnp.where(expanding, parent, graph.hash.shape[1])
     graph = graph._replace(
         child=graph.child.at[lane, target, edge].set(index, mode="drop"),
         size=graph.size + fresh.astype(jnp.int32), again=graph.again + (expanding & known).astype(jnp.int32),
     )  # fmt: skip
-    come_to = jnp.where(graph.state.dead[lane, index], 0.0, graph.value[lane, index])
+    come_to = jnp.where(graph.state.refuted[lane, index], 0.0, graph.value[lane, index])
     worth = jnp.where(known, come_to, graph.worth[lane, index])
     graph = _back_up(graph, path, lane, playing, jnp.where(corrected, gain, worth))
     return _prove(board, graph)
@@ -234,7 +235,7 @@ def _put(board: Board, graph: Graph, seen: Evaluation, index: Array, there: Arra
     lane = jnp.arange(len(index), dtype=jnp.int32)
     target = jnp.where(there, index, graph.hash.shape[1])
     state = seen.state
-    over = state.dead | state.solved
+    over = state.terminated
     edges = graph.move.shape[2]
     in_cell = jnp.arange(seen.logits.shape[1]) % board.cells == state.cell[:, None]
     there_is = (seen.logits > ABSENT / 2) & ~over[:, None]
@@ -256,19 +257,19 @@ def _put(board: Board, graph: Graph, seen: Evaluation, index: Array, there: Arra
 
 
 def _prove(board: Board, graph: Graph) -> Graph:
-    """Takes what is dead up through all parents, to the end."""
+    """Propagates refutations through all parents, to a fixpoint."""
     lane = jnp.arange(len(graph.size), dtype=jnp.int32)[:, None, None]
     # of this cell all choices are among the edges
     in_cell = (graph.move >= 0) & (graph.move % board.cells == graph.state.cell[..., None])
 
     def more(now: tuple[Array, Array]) -> tuple[Array, Array]:
-        dead, _ = now
-        left = in_cell & ~((graph.child >= 0) & dead[lane, graph.child])
+        refuted, _ = now
+        left = in_cell & ~((graph.child >= 0) & refuted[lane, graph.child])
         found = in_cell.any(axis=2) & ~left.any(axis=2)
-        return dead | found, (found & ~dead).any()
+        return refuted | found, (found & ~refuted).any()
 
-    dead, _ = lax.while_loop(lambda now: now[1], more, (graph.state.dead, jnp.bool_(True)))
-    return graph._replace(state=graph.state._replace(dead=dead))
+    refuted, _ = lax.while_loop(lambda now: now[1], more, (graph.state.refuted, jnp.bool_(True)))
+    return graph._replace(state=graph.state._replace(refuted=refuted))
 
 
 @functools.lru_cache(maxsize=32)
@@ -297,22 +298,22 @@ def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate) -> Advance
         looked = graph.size - 1 + graph.again
         asked = (graph.visits > 0) & (graph.move >= 0).any(axis=2)
         lanes = lanes.looking(looked, asked[:, 1:].sum(axis=1, dtype=jnp.int32))
-        solved, dead = graph.state.solved.any(axis=1), graph.state.dead[:, 0]
+        solved, refuted = graph.state.solved.any(axis=1), graph.state.refuted[:, 0]
         answer = jax.tree.map(lambda leaf: leaf[lane, graph.state.solved.argmax(axis=1)], graph.state)
         edge = best(graph)
         move = jnp.maximum(graph.move[lane, 0, edge], 0)
         state = lanes.state._replace(cell=move % board.cells)
-        left = env.legal(state, board)
+        left = env.legal_action_mask(state, board)
         digits = jnp.arange(board.side)
         tried = graph.move[:, 0, :, None] == digits * board.cells + state.cell[:, None, None]
-        refuted = (tried & ~open_edges(graph)[:, 0, :, None]).any(axis=1)
-        others = left & ~refuted & (digits != (move // board.cells)[:, None])
-        moving = ~(solved | dead)
-        lanes = lanes.push(env.without(state, ~others, board), moving & others.any(axis=1))
+        excluded = (tried & ~open_edges(graph)[:, 0, :, None]).any(axis=1)
+        others = left & ~excluded & (digits != (move // board.cells)[:, None])
+        moving = ~(solved | refuted)
+        lanes = lanes.push(env.exclude(state, ~others, board), moving & others.any(axis=1))
         child = graph.child[lane, 0, edge]
         reached = jax.tree.map(lambda leaf: leaf[lane, child], graph.state)
-        ended = lanes.state._replace(dead=jnp.ones_like(dead))
-        after = lanes.at(env.where(dead, ended, env.where(solved, answer, reached)), ~moving | (child >= 0))
-        return after.leave(env.without(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
+        ended = lanes.state._replace(refuted=jnp.ones_like(refuted))
+        after = lanes.at(select(refuted, ended, select(solved, answer, reached)), ~moving | (child >= 0))
+        return after.leave(env.exclude(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
 
     return advance

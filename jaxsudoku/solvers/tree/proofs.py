@@ -1,9 +1,9 @@
 """Trees of positions as mctx keeps them, and what is proven in them.
 
-A node of the tree holds a position and what was found on evaluating it. After every simulation the new node's death,
-if the rules refute it, is taken up to its ancestors: the logit of the move that led there becomes ``ABSENT``, so that
-it is never tried again, and a position all of whose moves are refuted is dead itself. Searching on is pointless for a
-lane that has an answer, whose root is dead, or whose root has one move left; when all lanes are so the search ends.
+A node of the tree holds a position and what was found on evaluating it. If the
+rules refute the new node of a simulation, the proof is propagated to its ancestors: the logit of the move to it becomes
+``ABSENT``, so the move is not tried again, and a position is refuted when all its moves are. A lane is finished when it
+has an answer, or its root is refuted or has one move left; the search ends when all lanes are finished.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Node(NamedTuple):
     """What a tree holds of each position.
 
     Attributes:
-      state: the position; ``dead`` once it is proven to be so.
+      state: the position; ``refuted`` is set by proofs as well.
       answer: uint32[B, words], as in ``Evaluation``.
       found: bool[B], likewise.
       looked: int32[B], likewise; 0 if the lane had already come to its end.
@@ -48,7 +48,7 @@ def finished(tree: mctx.Tree) -> Array:
     """The lanes that need not be searched on: bool[B]."""
     node: Node = tree.embeddings
     left = alive(tree)[:, mctx.Tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32)
-    return node.found.any(axis=1) | node.state.dead[:, mctx.Tree.ROOT_INDEX] | (left <= 1)
+    return node.found.any(axis=1) | node.state.refuted[:, mctx.Tree.ROOT_INDEX] | (left <= 1)
 
 
 def proving(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: tuple[Any, mctx.Tree]) -> Any:
@@ -60,7 +60,7 @@ def proving(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: tupl
     def simulate(now: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
         number, over, (key, before) = now
         node: Node = before.embeddings
-        resting = node._replace(state=node.state._replace(dead=node.state.dead | over[:, None]))
+        resting = node._replace(state=node.state._replace(refuted=node.state.refuted | over[:, None]))
         key, after = body(number, (key, before.replace(embeddings=resting)))
         tree = _prove(_undone(before, after, number + 1, over), number + 1)
         return number + 1, finished(tree), (key, tree)
@@ -80,7 +80,7 @@ def _undone(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> m
         return jnp.where(over[:, None], then, now)
 
     node = node._replace(
-        state=node.state._replace(dead=kept(old.state.dead, node.state.dead)),
+        state=node.state._replace(refuted=kept(old.state.refuted, node.state.refuted)),
         found=kept(old.found, node.found), looked=kept(old.looked, node.looked), calls=kept(old.calls, node.calls),
     )  # fmt: skip
     lane = jnp.arange(len(over), dtype=jnp.int32)
@@ -92,7 +92,7 @@ def _undone(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> m
 
 
 def _prove(tree: mctx.Tree, index: Array) -> mctx.Tree:
-    """Takes the death of node ``index`` up to its ancestors."""
+    """Propagates the refutation of node ``index`` to its ancestors."""
     node: Node = tree.embeddings
     lane = jnp.arange(len(node.found), dtype=jnp.int32)
     nowhere = node.found.shape[1]
@@ -101,15 +101,15 @@ def _prove(tree: mctx.Tree, index: Array) -> mctx.Tree:
         return now[3].any()
 
     def up(now: tuple[Any, Array, Array, Array]) -> tuple[Any, Array, Array, Array]:
-        logits, dead, here, proven = now
+        logits, refuted, here, proven = now
         parent, move = tree.parents[lane, here], tree.action_from_parent[lane, here]
         logits = logits.at[lane, jnp.where(proven, parent, nowhere), move].set(ABSENT, mode="drop")
         proven &= ~(logits[lane, parent] > ABSENT / 2).any(axis=1)
-        dead = dead.at[lane, jnp.where(proven, parent, nowhere)].set(True, mode="drop")
-        return logits, dead, parent, proven & (parent != mctx.Tree.ROOT_INDEX)
+        refuted = refuted.at[lane, jnp.where(proven, parent, nowhere)].set(True, mode="drop")
+        return logits, refuted, parent, proven & (parent != mctx.Tree.ROOT_INDEX)
 
     new = jnp.full(lane.shape, index)
-    start = (tree.children_prior_logits, node.state.dead, new, node.state.dead[:, index])
-    logits, dead, *_ = lax.while_loop(going, up, start)
-    node = node._replace(state=node.state._replace(dead=dead))
+    start = (tree.children_prior_logits, node.state.refuted, new, node.state.refuted[:, index])
+    logits, refuted, *_ = lax.while_loop(going, up, start)
+    node = node._replace(state=node.state._replace(refuted=refuted))
     return tree.replace(children_prior_logits=logits, embeddings=node)

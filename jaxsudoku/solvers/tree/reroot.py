@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from jaxsudoku import env
 from jaxsudoku.board import Board
+from jaxsudoku.planes import select
 
 from .backtracking import Advance, Lanes
 from .config import TreeConfig
@@ -50,7 +51,7 @@ def _move_on(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, mo
         state = position(here)
         others = jnp.arange(board.side) != move[:, None]
         left = open_moves[lane, here] & others
-        lanes = lanes.push(env.without(state, ~left, board), walking & left.any(axis=1))
+        lanes = lanes.push(env.exclude(state, ~left, board), walking & left.any(axis=1))
         child = tree.children_index[lane, here, move]
         known = (child != tree.UNVISITED) & (node.looked[lane, child] > 0)
         reached = Evaluation(
@@ -58,19 +59,19 @@ def _move_on(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, mo
             None if node.answer is None else node.answer[lane, child], node.found[lane, child],
             node.looked[lane, child], node.calls[lane, child],
         )  # fmt: skip
-        lanes = lanes._replace(known=env.where(walking & known, reached, lanes.known))
-        lanes = lanes.leave(env.without(state, others, board), walking & ~known)
+        lanes = lanes._replace(known=select(walking & known, reached, lanes.known))
+        lanes = lanes.leave(env.exclude(state, others, board), walking & ~known)
         visits = jnp.where(open_moves[lane, child], tree.children_visits[lane, child], 0)
         deeper = visits.max(axis=1) >= max(config.reuse * config.simulations, 1)
         return lanes, child, visits.argmax(axis=1).astype(jnp.int32), walking & known & deeper & ~decided
 
-    answered, refuted = node.found.any(axis=1), node.state.dead[:, tree.ROOT_INDEX]
+    answered, refuted = node.found.any(axis=1), node.state.refuted[:, tree.ROOT_INDEX]
     over = answered | refuted
     # what the tree of such a lane grew after that depends on the other lanes
     decided = open_moves[:, tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32) <= 1
     first = node.found.argmax(axis=1)
     answer = position(first) if node.answer is None else lanes.state._replace(nodes=node.answer[lane, first])
-    answer = answer._replace(dead=jnp.zeros_like(over), solved=jnp.ones_like(over))
-    lanes = lanes.at(lanes.state._replace(dead=jnp.ones_like(over)), refuted).at(answer, answered)
+    answer = answer._replace(refuted=jnp.zeros_like(over), solved=jnp.ones_like(over))
+    lanes = lanes.at(lanes.state._replace(refuted=jnp.ones_like(over)), refuted).at(answer, answered)
     root = jnp.zeros(len(lane), jnp.int32)
     return lax.while_loop(going, walk, (lanes, root, move, ~over))[0]
