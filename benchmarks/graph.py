@@ -48,6 +48,7 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
 
     import jaxsudoku as js
     from jaxsudoku import env
+    from jaxsudoku.planes import select
     from jaxsudoku.solvers.tree import graph
 
     evaluate = graph.by_placements(board, config, network)
@@ -55,13 +56,13 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
     @functools.partial(jax.jit, compiler_options=js.compiler_options())
     def move(params: Any, state: Any, playing: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
         lane = jnp.arange(len(state.cell))
-        state = state._replace(dead=state.dead | ~playing)  # nothing is looked at there
+        state = state._replace(refuted=state.refuted | ~playing)  # nothing is looked at there
         grown = graph.grow(board, config, evaluate, params, evaluate(params, state, jnp.zeros(len(lane), jnp.uint32)))
         found = grown.state.solved.any(axis=1)
         answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
         placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
         stepped = env.place(state, placement, board, config.rules)
-        after = env.where(found, answer, stepped)
+        after = select(found, answer, stepped)
         return after, found, placement, grown.size, grown.hits, env.grids(after, board)
 
     return move
@@ -75,11 +76,11 @@ def play(board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarra
     import jaxsudoku as js
     from jaxsudoku import env
 
-    root = jax.jit(functools.partial(env.root, board=board, rules=rules), compiler_options=js.compiler_options())
+    root = jax.jit(functools.partial(env.init, board=board, rules=rules), compiler_options=js.compiler_options())
     state = root(puzzles)
     before = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state))
     rows = np.arange(len(puzzles))
-    playing = ~np.asarray(state.solved | state.dead)
+    playing = ~np.asarray(state.terminated)
     right = np.where(playing, (before > 0).sum(axis=1), board.cells)
     boards = np.array(state.solved)
     totals = dict.fromkeys(("moves", "right_moves", "nodes", "again"), 0)
@@ -97,7 +98,7 @@ def play(board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarra
         filled = ((grids > 0) & (grids == truth)).sum(axis=1)
         right = np.where(playing & good, filled, right)
         boards |= playing & state.solved & checking.rightly_solved(puzzles, grids)
-        playing &= good & ~state.solved & ~state.dead
+        playing &= good & ~state.solved & ~state.refuted
     given = (puzzles > 0).sum(axis=1)
     return {
         "puzzles": len(puzzles),

@@ -1,20 +1,21 @@
-"""The game that a search plays: positions of puzzles, and what taking a digit in the named cell makes of them.
+"""The environment of tree searches: positions of puzzles, and the transition when a digit is placed.
 
-All functions are pure, work on batches of any size and may be jitted with ``board`` and ``rules`` static. They take the
-data first, then the board; without one it is the classic board of the data's size. A position is
-what a solver knows of a puzzle: the candidates that are left after the rules, one packed row of bits, so a tree of
-positions stays small. An action takes a digit in the one cell that the position names: the first with fewest
-choices, until whoever searches names another (``State._replace(cell=...)``). Searches that place digits in any order
-act by ``place`` instead.
+All functions are pure, take batches of any size and may be jitted with ``board`` and ``rules`` static. They take the
+data first, then the board; ``board=None`` means the classic board of the data's size.
 
-With rules "none" nothing is ever deduced: a cell is filled by an action alone, even where one digit is left for it, and
-``legal`` is what does not clash with the filled cells. Stronger rules fill what they can after every action.
+A position is what remains of a puzzle's candidates after the rules, one packed row of bits, so trees of positions stay
+small. An action is a digit for the one cell that the position names: the first cell with fewest choices, or another
+that a search sets by ``State._replace(cell=...)``. Searches that place digits in any cell use ``place`` instead.
+
+With rules "none" nothing is deduced: only actions fill cells, even cells with one candidate, and a digit is legal if it
+does not clash with the filled cells. Stronger rules fill what they can after every action.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+import chex
 import jax
 import jax.export
 import jax.numpy as jnp
@@ -34,62 +35,67 @@ from jaxsudoku.planes import (
     first_of,
     grids_to_planes,
     nodes_to_planes,
+    pad_lanes,
     planes_to_cubes,
     planes_to_grids,
     planes_to_nodes,
+    select,
     slices,
     unpack_lanes,
 )
 from jaxsudoku.propagation import outcome, settle, singles
 
-_Tree = TypeVar("_Tree")
-
 
 class State(NamedTuple):
-    """Positions, B of them.
+    """B positions.
 
     Attributes:
-      nodes: uint32[B, words], the candidates that are left, packed; of a filled cell its digit alone.
-      cell: int32[B], the open cell that an action is about; nothing sensible where there is none.
-      dead: bool[B], whether the rules found a contradiction; a position without a solution may look alive for long.
-      solved: bool[B], whether every cell is filled, and rightly so.
+      nodes: uint32[B, words], the packed candidates; a filled cell has its digit alone.
+      cell: int32[B], the open cell that an action fills; undefined where there is none.
+      refuted: bool[B], whether the rules found a contradiction. They may find it long after the wrong action.
+      solved: bool[B], whether all cells are filled without a contradiction.
     """
 
     nodes: Array
     cell: Array
-    dead: Array
+    refuted: Array
     solved: Array
+
+    @property
+    def terminated(self) -> Array:
+        """bool[B], whether the position is refuted or solved."""
+        return self.refuted | self.solved
 
 
 jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.env.State")
 
 
-def root(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
-    """The positions of puzzles uint8[B, cells], 0 = empty; those with clashing or foreign givens are dead."""
+def init(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
+    """The positions of puzzles uint8[B, cells], 0 = empty; those with invalid givens are refuted."""
     board, batch = board_of_grids(np.shape(puzzles), board)
     if len(batch) != 1 or np.ndim(puzzles) != 2:
         raise ValueError(f"puzzles of shape {np.shape(puzzles)}; they must be [B, {board.cells}]")
-    givens = grids_to_planes(_padded(jnp.asarray(puzzles)), board)
-    return _first(_settled(board, fence(givens.candidates), rules), len(puzzles))
+    givens = grids_to_planes(pad_lanes(jnp.asarray(puzzles)), board)
+    return _first(_settle(board, fence(givens.candidates), rules), len(puzzles))
 
 
-def settled(nodes: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
-    """The positions that the rules make of candidates, packed as uint32[B, words]."""
+def from_nodes(nodes: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
+    """The positions of packed candidates uint32[B, words], after the rules."""
     board = _board_of_nodes(nodes, board)
-    return _first(_settled(board, _planes(board, jnp.asarray(nodes)), rules), len(nodes))
+    return _first(_settle(board, _planes(board, jnp.asarray(nodes)), rules), len(nodes))
 
 
 def step(state: State, action: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
-    """Takes a digit in the named cell, then applies the rules to the end.
+    """Places a digit in the position's cell, then applies the rules until nothing changes.
 
     Args:
-      state: positions.
-      action: int32[B], the digits, counted from 0. One that is not legal makes a dead position.
+      state: the positions.
+      action: int32[B], the digits, counted from 0. An illegal one leads to a refuted position.
       board: the board; None for the classic one of the state's size.
       rules: one of ``propagation.RULES``.
 
     Returns:
-      the positions after. Of one that was dead or solved, the same.
+      the next positions; terminated ones stay as they are.
 
     Raises:
       ValueError: the state or the action has no batch axis, or does not fit the board.
@@ -100,27 +106,17 @@ def step(state: State, action: AnyArray, board: Board | None = None, rules: str 
 
 
 def place(state: State, placement: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
-    """Takes the candidate ``placement`` int32[B] = digit * cells + cell, counted from 0; otherwise as ``step``."""
+    """Places digits in any cells, ``placement`` int32[B] = digit * cells + cell, counted from 0; else as ``step``."""
     board = _board_of_state(state, board)
     placement = _integers(state, "placement", placement)
-    named = state._replace(cell=placement % board.cells)
+    there = state._replace(cell=placement % board.cells)
     others = jnp.arange(board.side) != (placement // board.cells)[:, None]
-    after = settled(without(named, others, board), board, rules)
-    over = state.dead | state.solved
-    return where(over, state, after)
+    after = from_nodes(exclude(there, others, board), board, rules)
+    return select(state.terminated, state, after)
 
 
-def where(condition: Array, first: _Tree, second: _Tree) -> _Tree:
-    """Lane by lane the leaves of the first where the condition bool[B] holds, else those of the second."""
-
-    def chosen(x: Array, y: Array) -> Array:
-        return jnp.where(condition.reshape(-1, *[1] * (x.ndim - 1)), x, y)
-
-    return jax.tree.map(chosen, first, second)
-
-
-def without(state: State, digits: AnyArray, board: Board | None = None) -> Array:
-    """The packed candidates but for some digits, bool[B, side], of the named cell; no rule runs: uint32[B, words]."""
+def exclude(state: State, digits: AnyArray, board: Board | None = None) -> Array:
+    """The packed candidates uint32[B, words] without digits bool[B, side] of the position's cell; applies no rule."""
     board = _board_of_state(state, board)
     _check_batch(state, "digits", digits, board.side)
     nodes = state.nodes
@@ -130,35 +126,37 @@ def without(state: State, digits: AnyArray, board: Board | None = None) -> Array
     return nodes
 
 
-def legal(state: State, board: Board | None = None) -> Array:
-    """The digits that may be taken in the named cell: bool[B, side]."""
+def legal_action_mask(state: State, board: Board | None = None) -> Array:
+    """The digits that may be placed in the position's cell: bool[B, side]."""
     board = _board_of_state(state, board)
-    return jnp.take_along_axis(placements(state, board), state.cell[:, None, None], axis=2)[:, :, 0]
+    return jnp.take_along_axis(legal_placement_mask(state, board), state.cell[:, None, None], axis=2)[:, :, 0]
 
 
-def placements(state: State, board: Board | None = None) -> Array:
-    """The candidates of open cells that do not clash with a filled one, bool[B, side, cells]."""
+def legal_placement_mask(state: State, board: Board | None = None) -> Array:
+    """The candidates of open cells that do not clash with a filled cell: bool[B, side, cells]."""
     board = _board_of_state(state, board)
     planes = _planes(board, state.nodes)
-    return planes_to_cubes(_choices(board, planes), board)[: len(state.cell)]
+    legal = _of_open_cells(planes, singles(planes, board, hidden=False))
+    return planes_to_cubes(legal, board)[: len(state.cell)]
 
 
 def observe(state: State, board: Board | None = None) -> Array:
-    """What a network sees: the candidates, bool[B, side, cells]."""
+    """The input of networks: the candidates, bool[B, side, cells]."""
     board = _board_of_state(state, board)
-    return cubes(state.nodes, board)
+    return unpack(state.nodes, board)
 
 
-def cubes(nodes: AnyArray, board: Board | None = None) -> Array:
+def unpack(nodes: AnyArray, board: Board | None = None) -> Array:
     """Packed candidates uint32[B, words] as bool[B, side, cells]."""
     board = _board_of_nodes(nodes, board)
     return planes_to_cubes(_planes(board, jnp.asarray(nodes)), board)[: len(nodes)]
 
 
-def packed(cubes: AnyArray, board: Board | None = None) -> Array:
+def pack(cubes: AnyArray, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells], packed: uint32[B, words]."""
     board = board_of_cubes(np.shape(cubes), board)
-    padded = _padded(jnp.asarray(cubes))
+    chex.assert_type(cubes, bool)
+    padded = pad_lanes(jnp.asarray(cubes))
     return planes_to_nodes(fence(cubes_to_planes(padded, board)), board).T[: len(cubes)]
 
 
@@ -171,9 +169,11 @@ def grids(state: State, board: Board | None = None) -> Array:
 
 
 def _board_of_state(state: State, board: Board | None) -> Board:
-    """The board of positions; raises ValueError where they have no batch axis, or are none of the board."""
+    """The board of positions; raises ValueError if they have no batch axis, or do not fit the board."""
     board = _board_of_nodes(state.nodes, board)
     _check_batch(state, "cell", state.cell)
+    chex.assert_type(state.nodes, jnp.uint32)
+    chex.assert_equal_shape([state.cell, state.refuted, state.solved])
     return board
 
 
@@ -188,7 +188,7 @@ def _board_of_nodes(nodes: AnyArray, board: Board | None) -> Board:
 
 
 def _integers(state: State, name: str, values: AnyArray) -> Array:
-    """Integers [B] as int32: in a narrower type, as grids have, numbers of candidates would overflow."""
+    """Integers [B] as int32: numbers of candidates would overflow a narrower type such as that of grids."""
     values = jnp.asarray(values)
     if not jnp.issubdtype(values.dtype, jnp.integer):
         raise ValueError(f"{name} of dtype {values.dtype}; it must be of integers")
@@ -207,34 +207,29 @@ def _check_batch(state: State, name: str, values: AnyArray, *axes: int) -> None:
 # ---------------------------------------------------------------------- on planes
 
 
-def _settled(board: Board, planes: Array, rules: str) -> State:
-    """The state that the rules make of candidates uint32[side, side, side, W]."""
-    planes, dead, solved = settle(planes, board, rules)
-    # A cell or a house may have no choice left though it has candidates: with rules "none" those are untouched, with
-    # others a cell that two digits must take keeps both, even where they clash with filled cells.
+def _settle(board: Board, planes: Array, rules: str) -> State:
+    """The state of candidates uint32[side, side, side, W] after the rules."""
+    planes, refuted, solved = settle(planes, board, rules)
+    # A cell or a house may have no legal digit left though it has candidates: rules "none" never remove candidates, and
+    # with others a cell that two digits must take keeps both, even if they clash with filled cells.
     free = fence(singles(planes, board, hidden=False))
-    dead |= outcome(free, board)[0]
+    refuted |= outcome(free, board)[0]
     return State(
         planes_to_nodes(planes, board).T,
         _fewest(board, _of_open_cells(planes, free)),
-        unpack_lanes(dead),
-        unpack_lanes(solved & ~dead),
+        unpack_lanes(refuted),
+        unpack_lanes(solved & ~refuted),
     )
 
 
-def _choices(board: Board, planes: Array) -> Array:
-    """The candidates of open cells that do not clash with a filled one."""
-    return _of_open_cells(planes, singles(planes, board, hidden=False))
-
-
 def _of_open_cells(planes: Array, free: Array) -> Array:
-    """The free candidates of cells that have several in the planes."""
+    """The free candidates in cells with several candidates in the planes."""
     is_open = fence(~exactly_one(slices(planes, 0)))
     return fence(free & is_open[None])
 
 
 def _fewest(board: Board, choices: Array) -> Array:
-    """The open cell with fewest choices, the first of them: int32[B]."""
+    """The first of the open cells with fewest choices: int32[B]."""
     choices = choices.reshape(board.side, board.cells, -1)
     by_digit = slices(choices, 0)
     chosen = first_of(fewest(count_planes(by_digit), fence(any_of(by_digit))))
@@ -246,21 +241,15 @@ def _fewest(board: Board, choices: Array) -> Array:
 
 
 def _literals(board: Board, placement: Array) -> Array:
-    """Each lane's candidate alone, packed: uint32[B, words]."""
+    """One candidate a lane, packed: uint32[B, words]."""
     word = np.arange(board.words, dtype=np.int32)
     bit = jnp.uint32(1) << (placement % GROUP).astype(jnp.uint32)
     return jnp.where(word == (placement // GROUP)[:, None], bit[:, None], jnp.uint32(0))
 
 
 def _planes(board: Board, nodes: Array) -> Array:
-    """Nodes uint32[B, words] as planes, filled up with empty lanes."""
-    return nodes_to_planes(_padded(nodes).T, board)
-
-
-def _padded(rows: Array) -> Array:
-    """The rows, filled up to whole words of lanes, one at least."""
-    missing = -len(rows) % GROUP if len(rows) else GROUP
-    return jnp.pad(rows, ((0, missing), *((0, 0) for _ in rows.shape[1:])))
+    """Nodes uint32[B, words] as planes, padded to whole words of lanes."""
+    return nodes_to_planes(pad_lanes(nodes).T, board)
 
 
 def _first(state: State, size: int) -> State:

@@ -1,20 +1,19 @@
 """Exact search: one stack of nodes for the whole batch.
 
-No puzzle has a loop of its own. A stack of nodes, shared by all puzzles, feeds a block of lanes; at every step the
-lanes take the top nodes, run the rules on them, and put back what is still open, so that every lane works at every step
-and a hard puzzle spreads over all lanes by itself:
+All puzzles share one stack of nodes. At every step a block of lanes takes the top nodes, runs the rules on them, and
+pushes what is still open. So every lane is used at every step, and a hard puzzle spreads over all lanes:
 
-1. fill: while the stack is shorter than the block, put the next puzzles' root nodes on it;
-2. take the top nodes, drop those whose puzzle is decided, and run a few rounds of the rules;
-3. classify each lane: contradictory (gone), solved (its grid is kept, its puzzle's count goes up), unsettled (the rules
-   still make progress: back on the stack as it is), or open;
-4. branch an open lane on one candidate of a cell with fewest: one child takes it, the other excludes it.
+1. fill: while the stack has fewer nodes than the block, push the root nodes of the next puzzles;
+2. pop the top nodes, drop those of decided puzzles, and run a few rounds of the rules;
+3. classify each lane: contradictory (dropped), solved (stored and counted), unsettled (the rules still make progress:
+   pushed as it is), or open;
+4. branch on one candidate of a cell with fewest in each open lane: one child takes it, the other excludes it.
 
 A node on the stack is its parent's candidates and a pending literal, the candidate to take or exclude. So both children
-share one row, and the literal, written one-hot, is turned into planes by the same transposition as the candidates.
+share one row of candidates, and one transposition converts candidates and literal, written one-hot, to planes.
 
-The stack can't overflow: the fuller it is, the fewer nodes are taken, and with one node a step it is a plain
-depth-first search, which adds no more nodes than a puzzle has candidates.
+The stack cannot overflow: the fuller it is, the fewer nodes are popped. With one node a step the search is depth-first
+and adds no more nodes than a puzzle has candidates.
 """
 
 from __future__ import annotations
@@ -39,6 +38,7 @@ from jaxsudoku.planes import (
     grids_to_planes,
     nodes_to_planes,
     pack_lanes,
+    pad_grids,
     planes_to_grids,
     planes_to_words,
     rank_lanes,
@@ -46,14 +46,14 @@ from jaxsudoku.planes import (
     unpack_lanes,
     words_to_planes,
 )
-from jaxsudoku.propagation import duplicated_givens, outcome, sweep
+from jaxsudoku.propagation import invalid_givens, outcome, sweep
 from jaxsudoku.random import APART, mix
 from jaxsudoku.sharding import by_shards, vary_as
 from jaxsudoku.solution import Status
 
 
 class Search(NamedTuple):
-    """What an exact search found, for each of N puzzles.
+    """Results of an exact search for N puzzles.
 
     Attributes:
       grids: uint8[N, cells], the first solution found, zeros where there is none.
@@ -72,7 +72,7 @@ jax.export.register_namedtuple_serialization(Search, serialized_name="jaxsudoku.
 
 
 class _Plan(NamedTuple):
-    """The static side of a search."""
+    """The static arguments of a search."""
 
     board: Board
     limit: int
@@ -88,12 +88,12 @@ class _Plan(NamedTuple):
 
     @property
     def part(self) -> int:
-        """Solved nodes that are put away together: a small part of a block, as in most steps few lanes are solved."""
+        """Solved nodes that are stored at a time: a small part of a block, as in most steps few lanes are solved."""
         return max(self.lanes // 16, GROUP)
 
     @property
     def capacity(self) -> int:
-        """Nodes on the stack beyond which it is emptied one by one: room for a block, or many puzzles, to go deep."""
+        """Nodes on the stack from which on one is popped a step: room for a block, or many puzzles, to go deep."""
         return max(3 * self.board.side * self.lanes, 1 << 16)
 
     @property
@@ -103,12 +103,12 @@ class _Plan(NamedTuple):
 
 
 class _Stack(NamedTuple):
-    """Nodes from the bottom up; entries from ``top`` on are garbage.
+    """Nodes from the bottom up; entries from ``top`` on are undefined.
 
     Attributes:
       rows: uint32[row_words, stack_size].
-      owner: int32[stack_size], the puzzle that a node belongs to.
-      seed: uint32[stack_size], each node's own randomness; uint32[0] in the fixed order.
+      owner: int32[stack_size], the puzzle of each node.
+      seed: uint32[stack_size], the random seed of each node; uint32[0] in the fixed order.
       top: int32, number of nodes.
     """
 
@@ -119,24 +119,24 @@ class _Stack(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What is known of each of N puzzles.
+    """Results so far for N puzzles.
 
     Attributes:
-      seen: int32[N], solutions seen (``limit`` from the start for invalid givens, so that they are never visited).
+      solutions: int32[N], solutions found (``limit`` from the start for invalid givens, so that they are not visited).
       iterations: int32[N], nodes visited.
-      branches: int32[N], nodes branched on; int32[0] where they are not counted.
-      allowance: int32[N], nodes after which no more are visited; int32[0] without a bound.
-      spent: bool[N], whether a node was dropped because the allowance was spent.
+      branches: int32[N], nodes branched on; int32[0] if they are not counted.
+      budget: int32[N], the most nodes to visit; int32[0] without a budget.
+      spent: bool[N], whether a node was dropped because the budget was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
-      place: int32[N], where in ``solved`` the first solution is.
+      place: int32[N], the column of ``solved`` with the first solution.
       solved: uint32[words, N + a part of a block], nodes of first solutions, in the order they were found.
-      used: int32, how many there are.
+      used: int32, number of nodes in ``solved``.
     """
 
-    seen: Array
+    solutions: Array
     iterations: Array
     branches: Array
-    allowance: Array
+    budget: Array
     spent: Array
     winner: Array
     place: Array
@@ -166,31 +166,31 @@ def search(
     lanes: int = CPU_LANES,
     branch: Branch | None = None,
 ) -> Search:
-    """Solves a batch of puzzles completely, or counts their solutions up to a limit.
+    """Solves a batch of puzzles by complete search, or counts their solutions up to a limit.
 
-    Pure; to be jitted with all but the arrays static. The tree of a puzzle is the same in whatever batch
-    it is searched, and so are counts, statuses and unique solutions. Which of several solutions comes first, and with
-    it ``iterations``, may depend on how many lanes the other puzzles leave free. So may what a budget cuts off, as
-    budgets are looked at between steps; and the order of a restart depends on a puzzle's place in the batch.
+    Pure; jit it with all arguments but the arrays static. The search tree of a puzzle is independent of the batch, and
+    so are counts, statuses and unique solutions. Which of several solutions is found first, and ``iterations`` with it,
+    may depend on the other puzzles; so may the nodes that a budget leaves out, as budgets are checked between steps.
+    The random order of a restart depends on a puzzle's index in the batch.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       board: the board; None for the classic one of the puzzles' size.
-      seeds: uint32[N], each puzzle's randomness, for a random order of branching, 0 for the fixed order; None for the
-        fixed order of all.
-      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all. To exclude
-        a digit of a known solution asks whether there is another one.
+      seeds: uint32[N], a seed for each puzzle's random order of branching, 0 for the fixed order; None for the fixed
+        order in all.
+      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all. Excluding a
+        digit of a known solution tests whether there is another solution.
       limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
-      budget: stop a puzzle after this many nodes (looked at between steps); its status is UNSOLVED if any were left.
-      restart: begin a puzzle anew in a random order after this many nodes, then after twice as many, and so on; None
-        for never. It cures the long tail of large boards, whose search may be lost below an unlucky early branch.
+      budget: stop a puzzle after this many nodes, checked between steps; its status is UNSOLVED if nodes were left.
+      restart: restart a puzzle in a random order after this many nodes, then after twice as many, and so on; None for
+        never. Restarts cure the long tail of large boards, on which an unlucky early branch may never end.
       rules: one of ``SEARCH_RULES``.
       rounds: rounds of the rules in a step, up to 1000.
       lanes: nodes in a step, a multiple of 32.
-      branch: names the literals to branch on; by default ``branching.choose``, to which alone the seeds matter.
+      branch: chooses the literals to branch on; None for ``branching.choose``, the only one that uses the seeds.
 
     Returns:
-      A ``Search``; with a limit above 1 the status is SOLVED where there is a solution at all.
+      A ``Search``; the status is SOLVED where at least one solution was found.
 
     Raises:
       ValueError: an argument is out of its range, or the puzzles don't fit the board.
@@ -222,10 +222,10 @@ def _search(
     if restart is not None:
         found = _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
     else:
-        allowance = None if budget is None else jnp.full(puzzles.shape[0], budget, jnp.int32)
-        found = _attempt(plan, puzzles, seeds, excluded, allowance)[0]
-    # No value changes, as such rows are invalid anyway. But an elementwise operation on the puzzles makes XLA shard the
-    # results like them; those of a loop alone are replicated.
+        budgets = None if budget is None else jnp.full(puzzles.shape[0], budget, jnp.int32)
+        found = _attempt(plan, puzzles, seeds, excluded, budgets)[0]
+    # This changes no value, as such rows are invalid anyway. But an elementwise operation on the puzzles makes XLA
+    # shard the results like them; the results of a loop alone are replicated.
     padding = puzzles[:, 0] > plan.board.side
     return Search(
         jnp.where(padding[:, None], jnp.uint8(0), found.grids),
@@ -245,11 +245,11 @@ def guided_search(
     rounds: int = 5,
     lanes: int = CPU_LANES,
 ) -> tuple[Search, Array]:
-    """Solves a batch as ``search`` does with a ``branch``, and counts how often that is needed.
+    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes that were branched on.
 
     Returns:
-      the ``Search``, and int32[N], the nodes that were branched on: those that the rules neither solve nor refute, and
-      in which they make no more progress.
+      the ``Search``, and int32[N], the nodes that were branched on: those on which the rules make no more progress, and
+      which they neither solve nor refute.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     plan = _planned(board, 1, rules, rounds, lanes, branch)
@@ -267,7 +267,7 @@ def guided_search(
 def _search_with_restarts(
     plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, budget: int | None, restart: int
 ) -> Search:
-    """Attempts with allowances that double, each in an order of its own, on the puzzles that are not settled yet."""
+    """Attempts with budgets that double, each in another order, at the puzzles that are not decided yet."""
     size = puzzles.shape[0]
     first_seeds = jnp.zeros(size, jnp.uint32) if seeds is None else seeds
     most = np.int32(np.iinfo(np.int32).max if budget is None else budget)
@@ -275,10 +275,10 @@ def _search_with_restarts(
     def attempt(state: tuple[Search, Array, Array]) -> tuple[Search, Array, Array]:
         before, pending, number = state
         doubled = jnp.where(number < 31 - restart.bit_length(), restart << jnp.minimum(number, 30), most)
-        allowance = jnp.minimum(doubled, most - before.iterations).astype(jnp.int32)
+        budgets = jnp.minimum(doubled, most - before.iterations).astype(jnp.int32)
         again = mix(first_seeds + number.astype(jnp.uint32) * APART + jnp.arange(size, dtype=jnp.uint32))
         order = jnp.where(number == 0, first_seeds, again)
-        after, spent, _ = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, allowance)
+        after, spent, _ = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, budgets)
         iterations = before.iterations + jnp.where(pending, after.iterations, 0)
         newer = pending & (after.counts >= before.counts)  # an attempt cut short may find less than one before it
         merged = Search(
@@ -298,27 +298,25 @@ def _search_with_restarts(
 
 
 def _attempt(
-    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, allowance: Array | None
+    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, budgets: Array | None
 ) -> tuple[Search, Array, Array]:
-    """A search of uint8[N, cells] within the allowances int32[N].
+    """A search of uint8[N, cells] within budgets int32[N].
 
     Returns:
-      the search; bool[N], where it ended because an allowance was spent; and int32[N], the nodes that the plan's
-      ``branch`` named a literal for, int32[0] without one.
+      the search; bool[N], where it ended because the budget was spent; and int32[N], the nodes for which the plan's
+      ``branch`` chose a literal, int32[0] without one.
     """
-    board, limit, lanes = plan.board, plan.limit, plan.lanes
+    board, limit = plan.board, plan.limit
     size = puzzles.shape[0]
-    padding = -size % lanes
-    padded = jnp.pad(puzzles, ((0, padding), (0, 0)), constant_values=255)
-    # batches are padded with rows of foreign values: a tail of them is known from its first column, and costs nothing
-    active = jnp.max(jnp.where(padded[:, 0] <= board.side, jnp.arange(1, size + padding + 1, dtype=jnp.int32), 0))
+    padded, active = pad_grids(puzzles, board, plan.lanes)
+    padding = len(padded) - size
     barred = None if excluded is None else jnp.pad(excluded, ((0, padding), (0, 0)))
     roots, invalid = _make_roots(plan, padded, seeds, barred, active)
     found = _Found(
-        seen=jnp.where(invalid, limit, 0).astype(jnp.int32),
+        solutions=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
         branches=jnp.zeros(0 if plan.branch is None else size + padding, jnp.int32),
-        allowance=jnp.zeros(0, jnp.int32) if allowance is None else jnp.pad(allowance, (0, padding)),
+        budget=jnp.zeros(0, jnp.int32) if budgets is None else jnp.pad(budgets, (0, padding)),
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
         place=jnp.zeros(size + padding, jnp.int32),
@@ -336,8 +334,8 @@ def _attempt(
         lambda state: _step(plan, *_fill(plan, roots, active, *state[:2]), state[2]),
         vary_as(puzzles, (stack, jnp.int32(0), found)),
     )
-    count = jnp.where(invalid, 0, jnp.minimum(found.seen, limit))
-    found = found._replace(seen=count)
+    count = jnp.where(invalid, 0, jnp.minimum(found.solutions, limit))
+    found = found._replace(solutions=count)
     status = jnp.select(
         [invalid, count > 0, found.spent],
         [jnp.int8(Status.INVALID), jnp.int8(Status.SOLVED), jnp.int8(Status.UNSOLVED)],
@@ -349,7 +347,7 @@ def _attempt(
 
 
 def _planned(board: Board, limit: int, rules: str, rounds: int, lanes: int, branch: Branch | None) -> _Plan:
-    """The static side of a search; ValueError if its rounds or lanes are out of range."""
+    """The static arguments of a search; raises ValueError if its rounds or lanes are out of range."""
     lanes = whole_number("lanes", lanes)
     if lanes < GROUP or lanes % GROUP:
         raise ValueError(f"lanes must be a positive multiple of {GROUP}, not {lanes}")
@@ -377,9 +375,9 @@ def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | N
 def _make_roots(
     plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
 ) -> tuple[_Roots, Array]:
-    """The root nodes of uint8[N, cells], N a multiple of the lanes, and bool[N], whose givens break the rules.
+    """The root nodes of puzzles uint8[N, cells], N a multiple of the lanes, and bool[N], which are invalid.
 
-    Puzzles from ``active`` on are not looked at, and are invalid.
+    Puzzles from ``active`` on are skipped, and invalid.
     """
     board, lanes = plan.board, plan.lanes
     size = puzzles.shape[0]
@@ -387,7 +385,7 @@ def _make_roots(
     def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         rows, invalid = state
         givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, number * lanes, lanes), board)
-        wrong = givens.foreign | duplicated_givens(givens.digits, board)
+        wrong = invalid_givens(givens, board)
         candidates = givens.candidates
         if excluded is not None:
             barred = grids_to_planes(lax.dynamic_slice_in_dim(excluded, number * lanes, lanes), board)
@@ -403,18 +401,18 @@ def _make_roots(
         block,
         vary_as(puzzles, (jnp.zeros((plan.row_words, size + lanes), jnp.uint32), jnp.ones(size, bool))),
     )
-    # a block's worth of columns more, so that the last, short block is sliced like any other
+    # one more block of columns, so that the last, short block is sliced like the others
     seed = jnp.zeros(0, jnp.uint32) if seeds is None else jnp.pad(seeds, (0, size + lanes - seeds.shape[0]))
     return _Roots(rows, jnp.arange(size + lanes, dtype=jnp.int32), seed), invalid
 
 
 def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
-    """The grids uint8[N, cells] of the solutions found, zeros where there is none and from ``active`` on."""
+    """The grids uint8[N, cells] of the first solutions, zeros where there is none and from ``active`` on."""
 
     def block(number: Array, grids: Array) -> Array:
         start = number * plan.lanes
         place = lax.dynamic_slice(found.place, (start,), (plan.lanes,))
-        has_solution = lax.dynamic_slice(found.seen, (start,), (plan.lanes,)) > 0
+        has_solution = lax.dynamic_slice(found.solutions, (start,), (plan.lanes,)) > 0
         nodes = _take_lanes(found.solved, place)
         part = planes_to_grids(nodes_to_planes(nodes, plan.board), plan.board)
         return lax.dynamic_update_slice_in_dim(grids, jnp.where(has_solution[:, None], part, 0), start, axis=0)
@@ -424,7 +422,7 @@ def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
 
 
 def _fill(plan: _Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Array) -> tuple[_Stack, Array]:
-    """Tops the stack up to a block of nodes while there are puzzles that have not started; returns the next of them."""
+    """Fills the stack up to a block of nodes with roots from ``cursor`` on; returns the next cursor as well."""
 
     def push(stack: _Stack) -> _Stack:
         def place(target: Array, source: Array) -> Array:
@@ -445,7 +443,7 @@ def _fill(plan: _Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Arra
     return filled, cursor + filled.top - stack.top
 
 
-# ---------------------------------------------------------------------- rows: candidates and a pending literal
+# ---------------------------------------------------------------------- rows of candidates and a pending literal
 
 
 def _make_rows(board: Board, planes: Array, literal: Array) -> Array:
@@ -456,7 +454,7 @@ def _make_rows(board: Board, planes: Array, literal: Array) -> Array:
 
 
 def _read_rows(board: Board, rows: Array) -> Array:
-    """The candidate planes of stack rows, the pending literal carried out."""
+    """The candidate planes of stack rows, with the pending literal taken or excluded."""
     planes = words_to_planes(rows)
     side, width = board.side, planes.shape[-1]
     candidates = planes[: board.candidates].reshape(side, side, side, width)
@@ -467,7 +465,7 @@ def _read_rows(board: Board, rows: Array) -> Array:
 
 
 def _taking(board: Board, rows: Array, take: Array) -> Array:
-    """The rows with the sign of their literal set in the lanes bool[B] that take it."""
+    """The rows, with the sign of the literal set in the lanes bool[B] that take it."""
     word, bit = divmod(board.candidates + 3 * board.side, GROUP)
     sign = take.astype(jnp.uint32) << bit
     return jnp.concatenate([rows[:word], rows[word : word + 1] | sign[None], rows[word + 1 :]])
@@ -477,34 +475,43 @@ def _taking(board: Board, rows: Array, take: Array) -> Array:
 
 
 def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Stack, Array, _Found]:
+    """Pops a block of nodes, applies the rules, stores the solved ones and pushes what is left."""
     board, lanes = plan.board, plan.lanes
     lane = jnp.arange(lanes, dtype=jnp.int32)
-    nobody = found.seen.shape[0]
+    nobody = found.solutions.shape[0]
 
-    # a block leaves behind a sibling of each of its nodes at every level, so the fuller the stack, the fewer are taken
+    # each node leaves a sibling on the stack at every level of its descent, so a fuller stack gets fewer nodes popped
     room = jnp.maximum((plan.capacity - stack.top) // board.side, 1)
     taken = jnp.minimum(stack.top, jnp.minimum(lanes, room))
     base = stack.top - taken
     owner = jnp.where(lane < taken, lax.dynamic_slice(stack.owner, (base,), (lanes,)), nobody)
-    live = found.seen.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
-    if found.allowance.size:
-        left = found.allowance - found.iterations
-        broke = live & (left.at[owner].get(mode="fill", fill_value=1) < 1)
-        found = found._replace(spent=found.spent.at[jnp.where(broke, owner, nobody)].set(True, mode="drop"))
-        live = live & ~broke
+    live = found.solutions.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
+    if found.budget.size:
+        left = found.budget - found.iterations
+        spent = live & (left.at[owner].get(mode="fill", fill_value=1) < 1)
+        found = found._replace(spent=found.spent.at[jnp.where(spent, owner, nobody)].set(True, mode="drop"))
+        live = live & ~spent
 
     planes = _read_rows(board, lax.dynamic_slice_in_dim(stack.rows, base, lanes, axis=1))
     planes, changed = _settle(plan, planes)
-    dead, solved = outcome(planes, board)
+    contradictory, solved = outcome(planes, board)
     live_plane = pack_lanes(live)
     solved = live_plane & solved
-    unfinished, branching = fence((live_plane & ~dead & ~solved, live_plane & ~dead & ~solved & ~changed))
+    unfinished, branching = fence(
+        (live_plane & ~contradictory & ~solved, live_plane & ~contradictory & ~solved & ~changed)
+    )
 
     seed = lax.dynamic_slice(stack.seed, (base,), (lanes,)) if stack.seed.size else None
     if plan.branch is None:
         literal = choose(board, planes, None if seed is None else random_planes(board, seed)) & branching
     else:
-        literal = fence(plan.branch(board, planes, branching)) & branching
+        literal = plan.branch(board, planes, branching)
+        if literal.shape != (3 * board.side, branching.shape[0]) or literal.dtype != jnp.uint32:
+            raise ValueError(
+                f"branch returned {literal.dtype}{list(literal.shape)}; it must return "
+                f"uint32[{3 * board.side}, {branching.shape[0]}]"
+            )
+        literal = fence(literal) & branching
     rows = _make_rows(board, planes, literal)
     stack = _push(plan, stack, base, rows, owner, seed, branching, unfinished)
 
@@ -513,18 +520,18 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     if plan.branch is not None:
         branched = jnp.where(unpack_lanes(branching), owner, nobody)
         found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
-    return stack, cursor, _put_away(plan, found, rows, owner, solved)
+    return stack, cursor, _store(plan, found, rows, owner, solved)
 
 
-def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
-    """Counts the solved lanes, and keeps the node of each puzzle's first solution."""
+def _store(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
+    """Counts the solved lanes, and stores the node of each puzzle's first solution."""
     lane = jnp.arange(plan.lanes, dtype=jnp.int32)
-    nobody = found.seen.shape[0]
+    nobody = found.solutions.shape[0]
     is_solved = unpack_lanes(solved)
     solver_of = jnp.where(is_solved, owner, nobody)
     winner = found.winner.at[solver_of].set(lane, mode="drop")
-    unknown = found.seen.at[owner].get(mode="fill", fill_value=1) == 0
-    wins = is_solved & unknown & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
+    first = found.solutions.at[owner].get(mode="fill", fill_value=1) == 0
+    wins = is_solved & first & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
     rank, total = rank_lanes(pack_lanes(wins))
     source = _sources(jnp.where(wins, rank, plan.lanes), plan.lanes)
 
@@ -533,7 +540,7 @@ def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Arr
         return lax.dynamic_update_slice_in_dim(kept, nodes, found.used + number * plan.part, axis=1)
 
     return found._replace(
-        seen=found.seen.at[solver_of].add(1, mode="drop"),
+        solutions=found.solutions.at[solver_of].add(1, mode="drop"),
         winner=winner,
         place=found.place.at[jnp.where(wins, owner, nobody)].set(found.used + rank, mode="drop"),
         solved=lax.fori_loop(0, -(-total // plan.part), put, found.solved),
@@ -543,7 +550,7 @@ def _put_away(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Arr
 
 def _settle(plan: _Plan, planes: Array) -> tuple[Array, Array]:
     """A few rounds of the rules; also uint32[W], the lanes in which the last round still changed something."""
-    # locked candidates cost as much as singles and seldom fire twice in a row, so every second round goes without
+    # locked candidates cost as much as singles and seldom apply twice in a row, so every second round leaves them out
     lighter = "singles" if plan.rules == "locked" else plan.rules
 
     def two_rounds(_: int, planes: Array) -> Array:
@@ -567,9 +574,9 @@ def _push(
     branching: Array,
     unfinished: Array,
 ) -> _Stack:
-    """Puts the children on the stack from ``base`` on: first those that exclude, above them those that take.
+    """Pushes the children from ``base`` on: first those that exclude, above them those that take.
 
-    A lane that is unfinished but not branching goes back as it is, among the latter.
+    A lane that is unfinished but not branching is pushed as it is, among the latter.
     """
     lanes = plan.lanes
     exclude, excluded = rank_lanes(branching)
@@ -601,7 +608,7 @@ def _push(
 
 
 def _sources(position: Array, size: int) -> Array:
-    """The inverse of a numbering: int32[size], which entry of ``position`` holds 0, 1, 2 ...; 0 for missing numbers."""
+    """The inverse of a numbering: int32[size], the index in ``position`` of 0, 1, 2 ...; 0 for missing numbers."""
     entry = jnp.arange(position.shape[0], dtype=jnp.int32)
     return fence(jnp.zeros(size, jnp.int32).at[position].set(entry, mode="drop"))
 

@@ -1,18 +1,18 @@
 """Bit-planes: 32 puzzles to a word, so that every rule is a few AND/OR/NOT over whole planes.
 
-Five layouts of one batch of B = 32 W puzzles ("lanes"), and the ways between them::
+Five layouts of a batch of B = 32 W puzzles ("lanes"), and the conversions between them::
 
     grids   uint8[B, cells]                 a digit per cell, 0 = empty
     nodes   uint32[words, B]                a puzzle's candidates packed along the candidate axis
     planes  uint32[side, side, side, W]     digit x row x column x group: bit k of word w belongs to lane k * W + w
-    cubes   bool[B, side, cells]            one truth value a candidate, what networks see
+    cubes   bool[B, side, cells]            one truth value a candidate, the input of networks
     lanes   bool[B]  <->  uint32[W]         one truth value a lane, as an array and as a plane
 
-Nodes are what is stored, gathered and hashed; planes are what is reasoned about. The lane axis comes last in both, and
-neighbouring lanes lie in neighbouring words, so the way between them is a 32x32 bit-matrix transposition that works on
-whole vectors of W words, without a strided copy.
+Nodes are stored, gathered and hashed; rules run on planes. The lane axis comes last in both, and neighbouring lanes lie
+in neighbouring words, so the conversion between them is a 32x32 bit-matrix transposition of whole vectors of W words,
+without a strided copy.
 
-Functions take the data first and the board second; without a board it is the classic one of the data's size.
+Functions take the data first and the board second; ``board=None`` means the classic board of the data's size.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import functools
 import itertools
 import operator
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -33,11 +34,11 @@ from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_plan
 #: Lanes that share a word, a bit each.
 GROUP = 32
 
-#: Cells of a grid that share a word on the way between grids and planes, a byte each.
+#: Cells of a grid that share a word in the conversion between grids and planes, a byte each.
 _CELLS_PER_WORD = 4
 
-#: Planes that are counted in one stage.
-_COUNTED_TOGETHER = 9
+#: Planes that are added up in one stage of ``count_planes``.
+_COUNT_STAGE = 9
 
 T = TypeVar("T")
 
@@ -46,17 +47,17 @@ T = TypeVar("T")
 
 
 def fence(values: T) -> T:
-    """Ends a stage: XLA may not fuse across, where it would compute a shared value again for each of its readers."""
+    """An optimization barrier: without it XLA would fuse and compute a shared value again for each of its readers."""
     return lax.optimization_barrier(values)
 
 
 def slices(x: Array, axes: int | Sequence[int]) -> list[Array]:
-    """The slices of ``x`` along ``axes`` (each index combination, first axis slowest), those axes dropped."""
+    """The slices of ``x`` at each combination of indices of ``axes``, first axis slowest; these axes are dropped."""
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
     index: list[slice | int] = [slice(None)] * x.ndim
     parts = []
-    for where in itertools.product(*(range(x.shape[axis]) for axis in axes)):
-        for axis, position in zip(axes, where, strict=True):
+    for indices in itertools.product(*(range(x.shape[axis]) for axis in axes)):
+        for axis, position in zip(axes, indices, strict=True):
             index[axis] = position
         parts.append(x[tuple(index)])
     return parts
@@ -104,11 +105,10 @@ def where(condition: Array, x: Array, y: Array) -> Array:
 
 
 def count_planes(planes: Sequence[Array]) -> list[Array]:
-    """How many of the planes are set, as a binary number of planes, least significant first."""
-    if len(planes) > _COUNTED_TOGETHER:  # a longer chain would be computed again for each place of the sum
+    """The number of set planes, as a binary number of planes, least significant first."""
+    if len(planes) > _COUNT_STAGE:  # a longer chain would be computed again for each digit of the sum
         sums = [
-            fence(count_planes(planes[start : start + _COUNTED_TOGETHER]))
-            for start in range(0, len(planes), _COUNTED_TOGETHER)
+            fence(count_planes(planes[start : start + _COUNT_STAGE])) for start in range(0, len(planes), _COUNT_STAGE)
         ]
         return functools.reduce(lambda x, y: fence(add(x, y)), sums)
     total: list[Array] = []
@@ -122,7 +122,7 @@ def count_planes(planes: Sequence[Array]) -> list[Array]:
 
 
 def add(x: Sequence[Array], y: Sequence[Array]) -> list[Array]:
-    """The sum of two binary numbers of planes, a place longer than the longer."""
+    """The sum of two binary numbers of planes, one plane longer than the longer."""
     total = []
     carry = jnp.zeros_like(x[0])
     for a, b in itertools.zip_longest(x, y, fillvalue=carry):
@@ -134,25 +134,58 @@ def add(x: Sequence[Array], y: Sequence[Array]) -> list[Array]:
 # ---------------------------------------------------------------------- lanes
 
 
+def check_lanes(size: int) -> None:
+    """Checks that lanes fill whole words.
+
+    Raises:
+      ValueError: they do not.
+    """
+    if size % GROUP or not size:
+        wanted = max(size + -size % GROUP, GROUP)
+        raise ValueError(
+            f"{size} lanes; planes hold {GROUP} lanes in a word, so pad the batch to {wanted} "
+            "(a row of 255 is a grid without a solution)"
+        )
+
+
+def pad_lanes(values: Array, axis: int = 0) -> Array:
+    """Pads an axis of lanes with zeros to whole words of lanes, at least one."""
+    lanes = values.shape[axis]
+    missing = -lanes % GROUP if lanes else GROUP
+    return jnp.pad(values, [(0, missing if number == axis else 0) for number in range(values.ndim)])
+
+
+def select(chosen: Array, one: T, other: T) -> T:
+    """The leaves [B, ...] of the first pytree where ``chosen`` bool[B] is set, else those of the second."""
+
+    def selected(x: Array, y: Array) -> Array:
+        return jnp.where(chosen.reshape(-1, *[1] * (x.ndim - 1)), x, y)
+
+    return jax.tree.map(selected, one, other)
+
+
 def pack_lanes(lanes: Array) -> Array:
     """One truth value a lane as a plane: bool[B] to uint32[B / 32]."""
+    _check_array("lanes", lanes, 1, jnp.bool_)
     bits = lanes.reshape(GROUP, -1).astype(jnp.uint32) << np.arange(GROUP, dtype=np.uint32)[:, None]
     return bits.sum(axis=0, dtype=jnp.uint32)
 
 
 def unpack_lanes(plane: Array) -> Array:
     """A plane as one truth value a lane: uint32[W] to bool[32 W]."""
-    # fenced, or whatever makes the plane is computed anew for each of its bits
+    _check_array("a plane", plane, 1, jnp.uint32)
+    # without the fence the plane is computed again for each of its bits
     bits = (fence(plane)[None] >> np.arange(GROUP, dtype=np.uint32)[:, None]) & 1
     return bits.astype(bool).reshape(-1)
 
 
 def rank_lanes(plane: Array) -> tuple[Array, Array]:
-    """Numbers the set lanes 0, 1, 2 ... in some fixed order.
+    """Numbers the set lanes of a plane uint32[W] 0, 1, 2 ... in some fixed order.
 
     Returns:
-      rank int32[32 W], each set lane's number (nothing sensible for the others); total int32, how many are set.
+      rank int32[32 W], the number of each set lane, undefined for the others; total int32, the number of set lanes.
     """
+    _check_array("a plane", plane, 1, jnp.uint32)
     in_word = lax.population_count(plane).astype(jnp.int32)
     up_to = jnp.cumsum(in_word, dtype=jnp.int32)
     below = np.array([(1 << bit) - 1 for bit in range(GROUP)], dtype=np.uint32)[:, None]
@@ -160,11 +193,17 @@ def rank_lanes(plane: Array) -> tuple[Array, Array]:
     return rank.reshape(-1), up_to[-1]
 
 
+def _check_array(name: str, array: AnyArray, rank: int, dtype: Any) -> None:
+    """Raises ValueError for another rank or dtype, which shifts and reshapes would turn into wrong results."""
+    if array.ndim != rank or array.dtype != dtype:
+        raise ValueError(f"{name}: {array.dtype}{list(array.shape)}; must be {jnp.dtype(dtype)} of {rank} axes")
+
+
 # ---------------------------------------------------------------------- transposition
 
 
 def _exchange(x: Array) -> Array:
-    """Transposes each 32x32 bit matrix of uint32[m, 32, W]: bit j of row i becomes bit i of row j. Its own inverse."""
+    """Transposes each 32x32 bit matrix of uint32[m, 32, W]: bit j of row i becomes bit i of row j. Self-inverse."""
     row = np.arange(GROUP)
     for step in (16, 8, 4, 2, 1):
         # rows that differ in this bit of their number swap the off-diagonal blocks of bits
@@ -178,13 +217,15 @@ def _exchange(x: Array) -> Array:
 
 
 def words_to_planes(words: Array) -> Array:
-    """Words of a lane to planes: uint32[m, B] to uint32[32 m, B / 32], plane 32 j + i being bit i of word j."""
+    """Words of lanes to planes: uint32[m, B] to uint32[32 m, B / 32]; plane 32 j + i is bit i of word j."""
+    _check_array("words", words, 2, jnp.uint32)
     check_lanes(words.shape[1])
     return _exchange(fence(words).reshape(words.shape[0], GROUP, -1)).reshape(GROUP * words.shape[0], -1)
 
 
 def planes_to_words(planes: Array) -> Array:
-    """Planes to words of a lane, the inverse of ``words_to_planes``: uint32[p, W] to uint32[ceil(p / 32), 32 W]."""
+    """Planes to words of lanes, the inverse of ``words_to_planes``: uint32[p, W] to uint32[ceil(p / 32), 32 W]."""
+    _check_array("planes", planes, 2, jnp.uint32)
     missing = -planes.shape[0] % GROUP
     padded = fence(jnp.pad(planes, ((0, missing), (0, 0))) if missing else planes)
     return _exchange(padded.reshape(-1, GROUP, planes.shape[-1])).reshape(padded.shape[0] // GROUP, -1)
@@ -230,7 +271,7 @@ def grids_to_cubes(grids: AnyArray, board: Board | None = None) -> Array:
       board: the board; None for the classic one of the grids' size.
 
     Returns:
-      bool[*b, side, cells]; a cell that holds a value above the side has no candidate.
+      bool[*b, side, cells]; a cell with a value above the side has no candidate.
     """
     board, batch = board_of_grids(np.shape(grids), board)
     grids = jnp.asarray(grids)
@@ -240,27 +281,13 @@ def grids_to_cubes(grids: AnyArray, board: Board | None = None) -> Array:
 
 
 def cubes_to_grids(cubes: AnyArray) -> Array:
-    """Candidates bool[*b, side, cells] to grids uint8[*b, cells]: the digit of a cell that has one left, else 0."""
+    """Candidates bool[*b, side, cells] to grids uint8[*b, cells]: the digit of a cell with one candidate, else 0."""
     digits = np.arange(1, cubes.shape[-2] + 1, dtype=np.uint8)[:, None]
     only = jnp.sum(cubes, axis=-2, dtype=jnp.int32) == 1
     return jnp.where(only, jnp.sum(cubes * digits, axis=-2, dtype=jnp.uint8), jnp.uint8(0))
 
 
 # ---------------------------------------------------------------------- grids
-
-
-def check_lanes(size: int) -> None:
-    """Checks that lanes fill whole words.
-
-    Raises:
-      ValueError: they don't.
-    """
-    if size % GROUP or not size:
-        wanted = max(size + -size % GROUP, GROUP)
-        raise ValueError(
-            f"{size} lanes; planes hold {GROUP} lanes in a word, so pad the batch to {wanted} "
-            "(a row of 255 is a grid without a solution)"
-        )
 
 
 def _board_of_flat_grids(grids: AnyArray, board: Board | None) -> Board:
@@ -271,13 +298,24 @@ def _board_of_flat_grids(grids: AnyArray, board: Board | None) -> Board:
     return board
 
 
+def pad_grids(grids: Array, board: Board, multiple: int) -> tuple[Array, Array]:
+    """Pads grids uint8[N, cells] with invalid ones, rows of 255, to a multiple of rows.
+
+    Returns:
+      the grids, and int32, the number of rows before the invalid ones at the end, which kernels skip. These include
+      the padding of ``batches.Engine``, and are recognised by their first column.
+    """
+    padded = jnp.pad(grids, ((0, -len(grids) % multiple), (0, 0)), constant_values=255)
+    return padded, jnp.max(jnp.where(padded[:, 0] <= board.side, jnp.arange(1, len(padded) + 1, dtype=jnp.int32), 0))
+
+
 class Givens(NamedTuple):
-    """A batch of grids on planes.
+    """Grids as planes.
 
     Attributes:
       digits: uint32[side, side, side, W], set where the grid holds the digit.
       empty: uint32[side, side, W], set where the cell is empty.
-      foreign: uint32[W], set for a lane that holds a value above ``side``.
+      foreign: uint32[W], set where the grid holds a value above ``side``.
     """
 
     digits: Array
@@ -311,13 +349,13 @@ def grids_to_planes(grids: AnyArray, board: Board | None = None) -> Givens:
 
 
 def planes_to_grids(planes: Array, board: Board | None = None) -> Array:
-    """Planes that hold at most one digit a cell to grids uint8[B, cells]; a cell without a digit is 0."""
+    """Planes with at most one digit a cell to grids uint8[B, cells]; a cell without a digit is 0."""
     board = board_of_planes(np.shape(planes), board)
     return words_to_grids(planes_to_grid_words(planes, board), board)
 
 
 def planes_to_grid_words(planes: Array, board: Board | None = None) -> Array:
-    """Planes that hold at most one digit a cell to grids packed by four cells: uint32[ceil(cells / 4), B]."""
+    """Planes with at most one digit a cell to grids packed by four cells: uint32[ceil(cells / 4), B]."""
     board = board_of_planes(np.shape(planes), board)
     by_digit = slices(planes.reshape(board.side, board.cells, -1), 0)
     empty = jnp.zeros_like(by_digit[0])
@@ -328,15 +366,16 @@ def planes_to_grid_words(planes: Array, board: Board | None = None) -> Array:
 
 
 def grids_to_words(grids: AnyArray, board: Board | None = None) -> Array:
-    """Grids uint8[B, cells] packed by four cells, uint32[ceil(cells / 4), B]: the inverse of ``words_to_grids``."""
+    """Grids uint8[B, cells] packed by four cells, uint32[ceil(cells / 4), B]; the inverse of ``words_to_grids``."""
     board = _board_of_flat_grids(grids, board)
     padded = jnp.pad(fence(grids), ((0, 0), (0, -board.cells % _CELLS_PER_WORD)))
-    # transposed as bytes: XLA is four times as slow at transposing the words that a bitcast makes of them
+    # transposed as bytes, four times as fast in XLA as transposing words after a bitcast
     parts = fence(padded.T).reshape(-1, _CELLS_PER_WORD, grids.shape[0]).astype(jnp.uint32)
     return fence(any_of([part << (8 * place) for place, part in enumerate(slices(parts, 1))]))
 
 
 def words_to_grids(words: AnyArray, board: Board | None = None) -> Array:
     """Grids packed by four cells, uint32[ceil(cells / 4), B], to uint8[B, cells]."""
+    _check_array("words", words, 2, jnp.uint32)
     board = board_of_words(words.shape[0], board, _CELLS_PER_WORD)
     return lax.bitcast_convert_type(words.T, jnp.uint8).reshape(words.shape[1], -1)[:, : board.cells]

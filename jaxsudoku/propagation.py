@@ -1,12 +1,10 @@
-"""The rules, on planes: naked singles, hidden singles, locked candidates, and the fixpoint over them.
+"""The rules, on planes: naked singles, hidden singles, locked candidates, applied to a fixpoint.
 
 Every rule is sound (it removes only candidates that no solution uses) and never guesses. All work on candidate planes
-uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes`` describes; a rule knows nothing of sizes but what
-the board tells it.
+uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes`` describes, on boards of any size.
 
-The planes are viewed with six axes, digit x band x row in band x stack x column in stack x group, on which a cell, a
-row, a column and a box are each a set of axes to fold over. Irregular regions and extra houses are reached through
-index tables instead.
+The planes are viewed with six axes, digit x band x row in band x stack x column in stack x group. A cell, a row, a
+column and a box are each a set of axes to fold over. Irregular regions and extra houses go through index tables.
 """
 
 from __future__ import annotations
@@ -21,11 +19,11 @@ from jax import Array, lax
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, House, board_of_planes
 from jaxsudoku.config import RULES
-from jaxsudoku.planes import all_of, any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.planes import Givens, all_of, any_of, exactly_one, fence, ones_and_twos, slices
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.suggestions import did_you_mean
 
-# Axes of the view that the members of a house differ in.
+# The axes of the view along which the members of a house lie.
 _CELL, _ROW, _COLUMN, _BOX = (0,), (3, 4), (1, 2), (2, 4)
 
 Fold = Callable[[Sequence[Array]], Array]
@@ -41,8 +39,8 @@ def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked
       rounds: at most this many rounds; None for no limit.
 
     Returns:
-      uint32[side, side, side, W], the candidates that are left. A lane that turns out to be contradictory has a cell
-      without a candidate or a house without a place for a digit; see ``outcome``.
+      uint32[side, side, side, W], the candidates that are left. A contradictory lane has a cell without a candidate or
+      a house without a place for a digit; see ``outcome``.
     """
     _check_rules(rules)
     board = board_of_planes(np.shape(planes), board)
@@ -75,10 +73,10 @@ def sweep(planes: Array, board: Board | None = None, rules: str = "locked") -> A
 
 
 def settle(planes: Array, board: Board | None = None, rules: str = "locked") -> tuple[Array, Array, Array]:
-    """Applies the rules until nothing changes, and tells what came of it.
+    """Applies the rules until nothing changes, and classifies the lanes.
 
-    Beside the contradictions that ``outcome`` knows, this sees a digit that is the last candidate of two cells of a
-    house, which shows late in candidates if no rules run.
+    Contradictions are those of ``outcome`` and, as rules may be "none", two cells of a house with the same digit as
+    their only candidate.
 
     Args:
       planes: uint32[side, side, side, W], the candidates.
@@ -86,23 +84,23 @@ def settle(planes: Array, board: Board | None = None, rules: str = "locked") -> 
       rules: one of ``RULES``.
 
     Returns:
-      the planes that are left, dead uint32[W], solved uint32[W].
+      the planes that are left, contradictory uint32[W], solved uint32[W].
     """
     planes = fence(propagate(planes, board, rules))
-    dead, solved = outcome(planes, board)
+    contradictory, solved = outcome(planes, board)
     sole = fence(planes & fence(exactly_one(slices(planes, 0)))[None])
     clashing = duplicated_givens(sole, board)
-    return planes, dead | clashing, solved & ~clashing
+    return planes, contradictory | clashing, solved & ~clashing
 
 
 def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]:
     """Which lanes are contradictory, and which are solved.
 
-    Exact whatever rules ran before: contradictory is a cell without a candidate or a house without a place for a digit;
-    solved is no cell with two candidates and no contradiction.
+    A lane is contradictory if a cell has no candidate or a house has no place for a digit. It is solved if every cell
+    has one candidate and there is no contradiction. Both are exact after any rules, or none.
 
     Returns:
-      dead uint32[W], solved uint32[W].
+      contradictory uint32[W], solved uint32[W].
     """
     board = board_of_planes(np.shape(planes), board)
     planes = jnp.asarray(planes)
@@ -113,11 +111,15 @@ def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]
     return ~alive, alive & ~_over_all(any_of, twos)
 
 
+def invalid_givens(givens: Givens, board: Board) -> Array:
+    """Which lanes have givens with a value above the side, or a digit twice in a house: uint32[W]."""
+    return givens.foreign | duplicated_givens(givens.digits, board)
+
+
 def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
-    """Which lanes hold a digit twice in a house: uint32[W] from planes of given digits."""
+    """Which lanes hold a digit twice in a house: uint32[W] from planes of digits."""
     board = board_of_planes(np.shape(digits), board)
     view = _view(board, digits)
-
     repeated = [_twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, digits, _twos)
     return any_of([_over_all(any_of, fold) for fold in fence(repeated)])
 
@@ -134,8 +136,8 @@ def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> A
     taken = _fold_and_spread(placed, (_CELL, *houses), any_of)
     taken += _spread_tables(board, placed.reshape(planes.shape), any_of)
     if not _has_boxes(board):
-        # Two digits that must take one cell, or a digit that must take two cells of a house, are taken away, so that
-        # the contradiction shows at once. With boxes it soon does anyway, and this is not worth its time.
+        # A cell that two digits must take, or a house in which a digit must take two cells, loses these candidates, so
+        # that the contradiction shows at once. With boxes it shows soon anyway, and this step would not pay.
         clashing = _fold_and_spread(placed, (_CELL, *houses), _twos)
         clashing += _spread_tables(board, placed.reshape(planes.shape), _twos)
         placed = fence(placed & ~any_of(clashing))
@@ -145,8 +147,8 @@ def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> A
 def locked_candidates(planes: Array, board: Board | None = None) -> Array:
     """One round of locked candidates (pointing and claiming), between any two houses that share cells.
 
-    Where the only places of a digit in one house lie in another house too, the digit goes from the rest of that other
-    house. Lines and equal boxes meet in segments of neighbouring cells, which are reasoned about whole.
+    If all places for a digit in one house lie in another house too, the digit is removed from the rest of that other
+    house. Lines and equal boxes intersect in segments of adjacent cells, each of which is treated as one place.
     """
     board = board_of_planes(np.shape(planes), board)
     view = _view(board, planes)
@@ -164,7 +166,7 @@ def locked_candidates(planes: Array, board: Board | None = None) -> Array:
 def _locked_segments(segments: Array, across_box: int, across_line: int) -> Array:
     """Which segments (the cells that a line and a box share) keep their candidates.
 
-    A segment that alone holds the digit in its box clears the other segments of its line, and the other way round.
+    A segment that is the only place for the digit in its box clears the other segments of its line, and vice versa.
     """
 
     def spread(folded: Array, axis: int) -> Array:
@@ -183,7 +185,7 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 
 
 def _confined_elsewhere(board: Board, cells: Array) -> Array:
-    """Candidates uint32[side, cells, W] that go: another house has all its places for the digit in one of theirs."""
+    """Candidates uint32[side, cells, W] to remove: all places for the digit in another house lie in one of theirs."""
     outside, affected = _intersections(board)
     if not len(outside):
         return jnp.zeros_like(cells)
@@ -202,7 +204,7 @@ def _check_rules(rules: str) -> None:
 
 
 def _view(board: Board, planes: Array) -> Array:
-    """Digit x band x row in band x stack x column in stack x group; without boxes every line is a band of its own."""
+    """Digit x band x row in band x stack x column in stack x group; without boxes every band is one line."""
     height, width = board.box or (1, 1)
     side = board.side
     return planes.reshape(side, side // height, height, side // width, width, -1)
@@ -213,18 +215,18 @@ def _house_axes(board: Board) -> tuple[tuple[int, ...], ...]:
 
 
 def _has_boxes(board: Board) -> bool:
-    """Whether there are boxes other than the rows and columns; in Latin squares there are none."""
+    """Whether there are boxes that are not rows or columns; Latin squares have none."""
     return board.box is not None and 1 not in board.box
 
 
 def _spread(folded: Array, axes: Sequence[int], shape: tuple[int, ...]) -> Array:
-    """Puts what was folded over ``axes`` back onto every member."""
+    """Broadcasts a fold over ``axes`` back to every member."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     return lax.broadcast_in_dim(folded, shape, kept)
 
 
 def _fold_and_spread(view: Array, families: Sequence[tuple[int, ...]], fold: Fold) -> list[Array]:
-    """For each family of houses, given by its axes, what its fold says, on every member."""
+    """The fold of each family of houses, given by its axes, broadcast to every member."""
     folded = fence([fold(slices(view, axes)) for axes in families])
     return [_spread(values, axes, view.shape) for values, axes in zip(folded, families, strict=True)]
 
@@ -251,7 +253,7 @@ def _fold_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
 
 
 def _spread_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
-    """Folds each irregular house and puts the OR of its houses back onto every cell, in the six-axes view."""
+    """Folds each irregular house; each cell gets the OR over its houses, in the six-axes view."""
     view_shape = _view(board, planes).shape
     spread = []
     for folded in _fold_tables(board, planes, fold):
@@ -261,7 +263,7 @@ def _spread_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
 
 
 def _with_blank(planes: Array) -> Array:
-    """Adds an all-zero plane at the end of axis 1, for the index -1 of ragged tables."""
+    """Appends an all-zero plane to axis 1, for the index -1 of ragged tables."""
     return jnp.pad(planes, ((0, 0), (0, 1), (0, 0)))
 
 
@@ -270,7 +272,7 @@ def _with_blank(planes: Array) -> Array:
 
 @functools.lru_cache(maxsize=32)
 def houses_of_cells(board: Board) -> np.ndarray:
-    """int[cells, m]: the irregular houses that each cell lies in, filled up with -1."""
+    """int32[cells, m]: the irregular houses of each cell, padded with -1."""
     return _ragged([[h for h, house in enumerate(board.irregular_houses) if c in house] for c in range(board.cells)])
 
 
@@ -279,8 +281,8 @@ def _intersections(board: Board) -> tuple[np.ndarray, np.ndarray]:
     """The ordered pairs (confined house, affected house) that share two cells or more, one of them irregular.
 
     Returns:
-      outside int[pairs, m]: cells of the confined house that the affected house lacks, filled up with -1;
-      affected int[cells, m]: the pairs whose affected, but not whose confined, house holds the cell, filled up with -1.
+      outside int32[pairs, m]: cells of the confined house that are not in the affected house, padded with -1;
+      affected int32[cells, m]: the pairs whose affected house, but not confined house, has the cell, padded with -1.
     """
     pairs: list[tuple[House, House]] = []
     for one in board.irregular_houses:

@@ -21,11 +21,12 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.arrays import AnyArray
-from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
+from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.config import node_lanes, whole_number
-from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, unpack_lanes
-from jaxsudoku.propagation import RULES, duplicated_givens, outcome, propagate
+from jaxsudoku.inputs import as_puzzles
+from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
+from jaxsudoku.propagation import RULES, invalid_givens, outcome, propagate
 from jaxsudoku.random import APART, mix
 from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.progress import Report, reports
@@ -199,20 +200,19 @@ def solved_by(
       bool[N].
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
-    size = puzzles.shape[0]
-    padded = jnp.pad(puzzles, ((0, -size % lanes), (0, 0)), constant_values=255)
+    padded, _ = pad_grids(jnp.asarray(puzzles), board, lanes)
 
     def block(part: Array) -> Array:
         givens = grids_to_planes(part, board)
-        wrong = givens.foreign | duplicated_givens(givens.digits, board)
+        wrong = invalid_givens(givens, board)
         _, solved = outcome(propagate(fence(givens.candidates), board, rules), board)
         return unpack_lanes(solved & ~wrong)
 
-    return lax.map(block, padded.reshape(-1, lanes, board.cells)).reshape(-1)[:size]
+    return lax.map(block, padded.reshape(-1, lanes, board.cells)).reshape(-1)[: len(puzzles)]
 
 
 @dataclasses.dataclass(frozen=True)
-class _RatingKernel(TakesPuzzles):
+class _RatingKernel(PuzzleItems):
     searches: int
     lanes: int = exact.CPU_LANES
 
@@ -225,7 +225,7 @@ class _RatingKernel(TakesPuzzles):
 
 
 @dataclasses.dataclass(frozen=True)
-class _RulesKernel(TakesPuzzles):
+class _RulesKernel(PuzzleItems):
     lanes: int = exact.CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _RulesKernel:

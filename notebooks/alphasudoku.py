@@ -57,8 +57,8 @@ puzzles = np.asarray(js.load("9x9-hard"))[: 8 if SMALL else 128]
 
 # %%
 rules = "singles"
-root = jax.jit(partial(env.root, board=board, rules=rules))(puzzles)
-number = int(np.flatnonzero(~np.asarray(root.solved | root.dead))[0])
+root = jax.jit(partial(env.init, board=board, rules=rules))(puzzles)
+number = int(np.flatnonzero(~np.asarray(root.terminated))[0])
 seen = np.asarray(env.observe(root, board))[number]
 thought = network(seen[None])
 policy = np.asarray(jax.nn.softmax(thought.policy[0], axis=0))
@@ -109,7 +109,7 @@ think = policies.gumbel(board, config, evaluate)
 @jax.jit
 def grow(params, puzzles):
     seeds = jnp.arange(len(puzzles), dtype=jnp.uint32)
-    return think(params, evaluate(params, env.root(puzzles, board, rules), seeds), seeds)
+    return think(params, evaluate(params, env.init(puzzles, board, rules), seeds), seeds)
 
 
 tree = jax.tree.map(np.asarray, grow(network.params, puzzles[[number]]).tree)
@@ -133,9 +133,9 @@ def draw_tree(axis, tree, lane=0):
     place(0, 0)
     order = sorted(places)
     x, y = np.array([places[index] for index in order]).T
-    dead, solved = node.state.dead[lane][order], node.state.solved[lane][order]
+    refuted, solved = node.state.refuted[lane][order], node.state.solved[lane][order]
     shown = axis.scatter(x, y, c=tree.raw_values[lane][order], vmin=0, vmax=1, cmap="viridis", s=120)
-    axis.scatter(x[dead], y[dead], marker="x", color="tab:red", s=80)
+    axis.scatter(x[refuted], y[refuted], marker="x", color="tab:red", s=80)
     axis.scatter(x[solved], y[solved], marker="*", color="tab:orange", s=300)
     axis.invert_yaxis()
     axis.axis("off")

@@ -58,7 +58,7 @@ results["search_devices"] = sorted(device.id for device in found.counts.sharding
 results["replicated"] = found.counts.sharding.is_fully_replicated
 
 @dataclasses.dataclass(frozen=True)
-class Shifted(batches.TakesPuzzles):
+class Shifted(batches.PuzzleItems):
     def resolve(self, board, platform):
         return self
 

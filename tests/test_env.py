@@ -1,4 +1,4 @@
-"""The game of the searches, against what the reference says of every position."""
+"""The environment of tree searches, compared with the reference at every position."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def choices(board, left):
     return taken & is_open
 
 
-def is_dead(board, left):
+def is_refuted(board, left):
     """Whether a cell or a house has no choice left, or a house holds a digit twice."""
     sole = np.where(left.sum(axis=0) == 1, left.argmax(axis=0) + 1, 0)
     seen = np.where(left.sum(axis=0) == 1, left, choices(board, left))
@@ -55,13 +55,13 @@ GAMES = [("4x4", rules) for rules in RULES] + [("2x3", "locked"), ("jigsaw-5", "
 def test_a_game_of_random_moves(name, rules):
     board = BOARDS[name]
     rng = np.random.default_rng(1)
-    state = host(env.root, board, sparse(board), rules=rules)
+    state = host(env.init, board, sparse(board), rules=rules)
     lived = 0
     for _ in range(5):
         seen = host(env.observe, board, state)
-        legal = host(env.legal, board, state)
-        placements = host(env.placements, board, state)
-        playing = ~(state.dead | state.solved)
+        legal = host(env.legal_action_mask, board, state)
+        placements = host(env.legal_placement_mask, board, state)
+        playing = ~state.terminated
         for lane in np.flatnonzero(playing):
             there = choices(board, seen[lane])
             np.testing.assert_array_equal(placements[lane], there)
@@ -79,13 +79,13 @@ def test_a_game_of_random_moves(name, rules):
             chosen = seen[lane].copy()
             chosen[:, state.cell[lane]] = np.arange(board.side) == action[lane]
             left = chosen if rules == "none" else reference.deduce(board, chosen, rules)
-            if after.dead[lane]:
+            if after.refuted[lane]:
                 assert not after.solved[lane]
-                assert is_dead(board, left)
+                assert is_refuted(board, left)
                 continue
             if not reference.count(board, np.where(chosen.sum(axis=0) == 1, chosen.argmax(axis=0) + 1, 0), 1):
                 continue  # what is left of a contradiction depends on the order of the rules
-            assert not is_dead(board, left)
+            assert not is_refuted(board, left)
             lived += 1
             np.testing.assert_array_equal(found[lane], left)
             filled = left.sum(axis=0) == 1
@@ -105,24 +105,24 @@ def test_a_position_that_is_open_has_a_move():
     )
     cubes = np.random.default_rng(0).random((1024, board.side, board.cells)) < 0.55
     cubes[: len(known)] = np.array([list(text) for text in known]).reshape(-1, board.side, board.cells) == "1"
-    state = host(env.settled, board, host(env.packed, board, cubes), rules="singles")
-    left, movable = host(env.observe, board, state), host(env.legal, board, state).any(axis=1)
+    state = host(env.from_nodes, board, host(env.pack, board, cubes), rules="singles")
+    left, movable = host(env.observe, board, state), host(env.legal_action_mask, board, state).any(axis=1)
     lanes = np.flatnonzero((left.sum(axis=1) > 1).any(axis=1) & left.any(axis=1).all(axis=1))
     assert len(lanes) >= 32
-    np.testing.assert_array_equal(state.dead[lanes], [is_dead(board, left[lane]) for lane in lanes])
-    assert state.dead[: len(known)].all()
-    assert movable[~(state.dead | state.solved)].all()
+    np.testing.assert_array_equal(state.refuted[lanes], [is_refuted(board, left[lane]) for lane in lanes])
+    assert state.refuted[: len(known)].all()
+    assert movable[~state.terminated].all()
 
 
 @pytest.mark.parametrize("rules", ["none", "singles"])
-def test_bad_givens_are_dead(rules):
+def test_bad_givens_are_refuted(rules):
     board = BOARDS["4x4"]
     puzzles = np.zeros((4, board.cells), np.uint8)
     puzzles[0, :2] = 1
     puzzles[1, 3] = board.side + 1
     puzzles[2] = reference.pattern(board)
-    state = host(env.root, board, puzzles, rules=rules)
-    np.testing.assert_array_equal(state.dead, [True, True, False, False])
+    state = host(env.init, board, puzzles, rules=rules)
+    np.testing.assert_array_equal(state.refuted, [True, True, False, False])
     np.testing.assert_array_equal(state.solved, [False, False, True, False])
     np.testing.assert_array_equal(host(env.grids, board, state)[2], puzzles[2])
 
@@ -130,8 +130,8 @@ def test_bad_givens_are_dead(rules):
 @pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
 def test_a_placement_is_a_step_in_any_cell(board):
     rng = np.random.default_rng(5)
-    state = host(env.root, board, sparse(board), rules="naked")
-    seen, placements = host(env.observe, board, state), host(env.placements, board, state)
+    state = host(env.init, board, sparse(board), rules="naked")
+    seen, placements = host(env.observe, board, state), host(env.legal_placement_mask, board, state)
     playing = np.flatnonzero(placements.any(axis=(1, 2)))
     chosen = np.zeros(SIZE, np.int32)
     chosen[playing] = [rng.choice(np.flatnonzero(placements[lane])) for lane in playing]
@@ -141,7 +141,7 @@ def test_a_placement_is_a_step_in_any_cell(board):
         np.testing.assert_array_equal(one, other)
     found = host(env.observe, board, placed)
     assert (chosen % board.cells != state.cell)[playing].any()
-    for lane in playing[~placed.dead[playing]]:
+    for lane in playing[~placed.refuted[playing]]:
         taken = seen[lane].copy()
         taken[:, chosen[lane] % board.cells] = np.arange(board.side) == chosen[lane] // board.cells
         np.testing.assert_array_equal(found[lane], reference.deduce(board, taken, "naked"))
@@ -150,18 +150,18 @@ def test_a_placement_is_a_step_in_any_cell(board):
 @pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
 def test_digits_are_taken_from_a_cell_and_nothing_else(board):
     rng = np.random.default_rng(2)
-    state = host(env.root, board, sparse(board), rules="naked")
+    state = host(env.init, board, sparse(board), rules="naked")
     seen = host(env.observe, board, state)
     gone = rng.random((SIZE, board.side)) < 0.4
-    nodes = host(env.without, board, state, gone)
+    nodes = host(env.exclude, board, state, gone)
     left = host(env.observe, board, state._replace(nodes=nodes))
     for lane in range(SIZE):
         expected = seen[lane].copy()
         expected[gone[lane], state.cell[lane]] = False
         np.testing.assert_array_equal(left[lane], expected)
-    settled = host(env.settled, board, nodes, rules="naked")
-    again = host(env.packed, board, np.resize(left, (64, *left.shape[1:])))
+    settled = host(env.from_nodes, board, nodes, rules="naked")
+    again = host(env.pack, board, np.resize(left, (64, *left.shape[1:])))
     np.testing.assert_array_equal(nodes, again[:SIZE])
-    for lane in np.flatnonzero(~settled.dead):
+    for lane in np.flatnonzero(~settled.refuted):
         expected = reference.deduce(board, left[lane], "naked")
         np.testing.assert_array_equal(host(env.observe, board, settled)[lane], expected)

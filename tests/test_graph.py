@@ -35,7 +35,7 @@ def grown(*, solvable=True, **options):
     evaluate = graph.by_placements(FOUR, config, network)
 
     def grow(params, puzzles):
-        root = evaluate(params, env.root(puzzles, FOUR, config.rules), jnp.zeros(LANES, jnp.uint32))
+        root = evaluate(params, env.init(puzzles, FOUR, config.rules), jnp.zeros(LANES, jnp.uint32))
         return root, graph.grow(FOUR, config, evaluate, params, root)
 
     puzzles = reference.solvable(FOUR, LANES, givens=8) if solvable else without_solution()
@@ -53,7 +53,7 @@ def test_no_position_is_held_twice():
 def test_without_transpositions_every_simulation_adds_a_node():
     _, found = grown(transpositions=False, correction=1.0)
     assert not found.hits.any()
-    playing = ~(found.state.solved.any(axis=1) | found.state.dead[:, 0])
+    playing = ~(found.state.solved.any(axis=1) | found.state.refuted[:, 0])
     assert playing.any()
     assert (found.size[playing] == 25).all()
 
@@ -81,15 +81,15 @@ def test_visits_add_up():
 def test_a_node_is_dead_where_all_choices_of_a_cell_are():
     _, found = grown(solvable=False, simulations=48)
     inner = 0
-    for lane, node in np.argwhere(found.state.dead):
+    for lane, node in np.argwhere(found.state.refuted):
         assert not reference.count(FOUR, grid_of(found.state.nodes[lane, node]), 1)
         inner += (found.child[lane, node] >= 0).any()
     assert inner
     for lane in range(LANES):
-        for node in np.flatnonzero(~found.state.dead[lane, : found.size[lane]]):
+        for node in np.flatnonzero(~found.state.refuted[lane, : found.size[lane]]):
             move, child = found.move[lane, node], found.child[lane, node]
             own = (move >= 0) & (move % FOUR.cells == found.state.cell[lane, node])
-            refuted = (child >= 0) & found.state.dead[lane, child]
+            refuted = (child >= 0) & found.state.refuted[lane, child]
             assert found.state.solved[lane, node] or not refuted[own].all()
 
 

@@ -293,7 +293,7 @@ def test_a_search_is_exported():
 def test_lanes_and_batch_axes_are_asked_for():
     with pytest.raises(ValueError, match="33 lanes; planes hold 32 lanes in a word, so pad the batch to 64"):
         js.planes.grids_to_planes(np.zeros((33, 16), np.uint8))
-    state = js.env.root(PUZZLES, FOUR)
+    state = js.env.init(PUZZLES, FOUR)
     single = jax.tree.map(lambda leaf: leaf[0], state)
     with pytest.raises(ValueError, match=r"nodes of shape \(2,\); they must be \[B, 2\]: a single position needs"):
         js.env.step(single, np.int32(0), FOUR)
@@ -306,10 +306,11 @@ def test_lanes_and_batch_axes_are_asked_for():
 
 def test_moves_of_any_integer_type():
     """On 9x9 digit * cells + cell is beyond the types that digits have."""
-    state = js.env.root(js.load("9x9-hard")[:8], rules="naked")
-    action = np.asarray(js.env.legal(state)).shape[1] - 1 - np.asarray(js.env.legal(state))[:, ::-1].argmax(axis=1)
+    state = js.env.init(js.load("9x9-hard")[:8], rules="naked")
+    legal = np.asarray(js.env.legal_action_mask(state))
+    action = legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
     expected = js.env.step(state, action.astype(np.int32), rules="naked")
-    assert (action >= 4).any() and not expected.dead.all()
+    assert (action >= 4).any() and not expected.refuted.all()
     for dtype in (np.uint8, np.int8, np.int16, np.uint32):
         assert_equal(js.env.step(state, action.astype(dtype), rules="naked"), expected)
     with pytest.raises(ValueError, match="action of dtype float32; it must be of integers"):
@@ -317,8 +318,8 @@ def test_moves_of_any_integer_type():
 
 
 def test_no_positions():
-    state = js.env.root(np.zeros((0, 16), np.uint8))
-    assert js.env.step(state, np.zeros(0, np.int32), FOUR).dead.shape == (0,)
+    state = js.env.init(np.zeros((0, 16), np.uint8))
+    assert js.env.step(state, np.zeros(0, np.int32), FOUR).refuted.shape == (0,)
     assert js.env.observe(state, FOUR).shape == (0, 4, 16)
     with pytest.raises(ValueError, match="0 lanes; planes hold 32 lanes in a word, so pad the batch to 32"):
         js.planes.grids_to_planes(np.zeros((0, 16), np.uint8))
@@ -331,6 +332,6 @@ def test_numbers_beyond_32_bits_are_refused(name):
 
 
 def test_a_board_in_the_place_of_the_data_is_told():
-    for function in (exact.search, js.propagate, js.is_valid, js.env.root, js.planes.grids_to_cubes):
+    for function in (exact.search, js.propagate, js.is_valid, js.env.init, js.planes.grids_to_cubes):
         with pytest.raises(TypeError, match="the data come first and the board second"):
             function(FOUR, PUZZLES)

@@ -11,7 +11,8 @@ import pytest
 from jax import Array
 
 import jaxsudoku as js
-from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_first, select_last
+from jaxsudoku.planes import select
+from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_last
 
 pytestmark = pytest.mark.quick
 
@@ -48,9 +49,9 @@ def countdown(last: bool) -> Method[Countdown]:
         solved = now.left == 0
         return Answer(grids, solved, jnp.zeros_like(solved), 1 + 3 * now.steps, {"errors": now.left})
 
-    select, gather = (select_last, gather_last) if last else (select_first, gather_first)
+    choose, gather = (select_last, gather_last) if last else (select, gather_first)
     return Method(
-        init, step, done, postprocess, {"errors": -1}, select=select, gather=gather, error=lambda now: now.left
+        init, step, done, postprocess, {"errors": -1}, select=choose, gather=gather, error=lambda now: now.left
     )
 
 

@@ -56,8 +56,8 @@ def without_solution(board, rules):
     puzzles = reference.solvable(board, 1024, seed=4, givens=board.cells // 3)
     for puzzle in puzzles:
         puzzle[rng.choice(np.flatnonzero(puzzle == 0))] = rng.integers(1, board.side + 1)
-    state = jax.jit(functools.partial(env.root, board=board, rules=rules), compiler_options=compiler_options())(puzzles)
-    left = puzzles[~np.asarray(state.dead | state.solved)]
+    state = jax.jit(functools.partial(env.init, board=board, rules=rules), compiler_options=compiler_options())(puzzles)
+    left = puzzles[~np.asarray(state.terminated)]
     left = left[[not reference.count(board, puzzle, 1) for puzzle in left]]
     assert len(left)
     return left
@@ -129,7 +129,7 @@ def test_a_temperature_draws_among_legal_digits():
 
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def both(params):
-        root = evaluate(params, env.root(puzzles, FOUR, "none"), seed)
+        root = evaluate(params, env.init(puzzles, FOUR, "none"), seed)
         return root.logits, think(params, root, seed).tree.children_prior_logits[:, 0]
 
     plain, drawn = both(network(FOUR).params)
@@ -237,7 +237,7 @@ def test_restarts_see_the_puzzle_anew(name):
 
 
 def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
-    """Node 0 has moves 0 and 1, to 1 and 4; 1 has move 2, to 2; 2 has move 3, to 3, which is dead."""
+    """Node 0 has moves 0 and 1, to 1 and 4; 1 has move 2, to 2; 2 has move 3, to 3, which is refuted."""
     width, nodes, side = 2, 6, 4
     logits = np.full((width, nodes, side), ABSENT, np.float32)
     for node, moves in {0: (0, 1), 1: (2,), 2: (3,), 3: (), 4: (0,)}.items():
@@ -257,7 +257,7 @@ def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
     np.testing.assert_array_equal(left[0, 0], [False, True, False, False])
     np.testing.assert_array_equal(left[1, 2], [True, False, False, False])
     np.testing.assert_array_equal(left[1, [0, 1]], logits[1, [0, 1]] > 0)
-    np.testing.assert_array_equal(np.asarray(proven.embeddings.state.dead)[:, :5],
+    np.testing.assert_array_equal(np.asarray(proven.embeddings.state.refuted)[:, :5],
                                   [[False, True, True, True, False], [False, False, False, True, False]])  # fmt: skip
     np.testing.assert_array_equal(proofs.finished(proven), [True, False])
 
@@ -289,7 +289,7 @@ def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
 
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def both(params):
-        root = evaluate(params, env.root(puzzles, board, "none"), seed)
+        root = evaluate(params, env.init(puzzles, board, "none"), seed)
         ours = think(params, root, seed)
 
         def expand(params, key, move, state):
@@ -343,14 +343,14 @@ def test_a_network_is_asked_what_is_wanted_and_no_more(together):
 def test_rollouts_tell_what_they_came_to():
     board = FOUR
     evaluate = evaluators.by_rollouts(board, tree.MctsConfig(rules="naked", reward="solved"))
-    state = jax.jit(functools.partial(env.root, board=board, rules="naked"))(hard(board, "none"))
+    state = jax.jit(functools.partial(env.init, board=board, rules="naked"))(hard(board, "none"))
     known = jax.tree.map(np.asarray, jax.jit(lambda state, seed: evaluate((), state, seed))(
         state, np.arange(SIZE, dtype=np.uint32)))  # fmt: skip
     np.testing.assert_array_equal(known.value, known.found.astype(np.float32))
     ends = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state._replace(nodes=known.answer)))
     puzzles = hard(board, "none")
     assert all(reference.is_solution(board, ends[lane], puzzles[lane]) for lane in np.flatnonzero(known.found))
-    assert (known.iterations[np.asarray(state.dead | state.solved)] == 1).all()
+    assert (known.iterations[np.asarray(state.terminated)] == 1).all()
     assert known.found.any()
     assert (known.iterations > 1).any()
 

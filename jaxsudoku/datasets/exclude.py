@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.batches import as_puzzles
 from jaxsudoku.board import Board
+from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.symmetry import solution_hashes
 
 

@@ -14,9 +14,10 @@ import jax
 import numpy as np
 
 from jaxsudoku import cache, solvers
-from jaxsudoku.batches import Engine, as_puzzles
+from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
+from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.networks import Network, as_network, check_network
 from jaxsudoku.planes import GROUP
 from jaxsudoku.propagation import RULES

@@ -93,7 +93,7 @@ class Attempt:
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((len(Row._fields),), np.uint32)
 
-    def bytes_beside(self, board: Board) -> int:
+    def extra_bytes(self, board: Board) -> int:
         return 0
 
     @property

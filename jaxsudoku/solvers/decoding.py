@@ -26,8 +26,10 @@ from jaxsudoku.planes import (
     cubes_to_planes,
     fence,
     nodes_to_planes,
+    pad_lanes,
     planes_to_cubes,
     planes_to_nodes,
+    select,
     unpack_lanes,
 )
 from jaxsudoku.propagation import settle
@@ -190,13 +192,15 @@ def _method(
         return gather_first(places, lanes._replace(carried=None))._replace(carried=carried)
 
     # the carry needs no reset here: the network resets it at the first call on a position
-    select = select_but("carried")
-    return Method(init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select, gather=gather)
+    select_lanes = select_but("carried")
+    return Method(
+        init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select_lanes, gather=gather
+    )
 
 
 def _planes(board: Board, nodes: Array) -> Array:
-    """Nodes uint32[K, words] as planes, with idle lanes up to a whole word."""
-    return nodes_to_planes(jnp.pad(nodes.T, ((0, 0), (0, -len(nodes) % GROUP))), board)
+    """Nodes uint32[K, words] as planes, padded to whole words of lanes."""
+    return nodes_to_planes(pad_lanes(nodes.T, 1), board)
 
 
 class _Seen(NamedTuple):
@@ -287,7 +291,7 @@ def _voted(
         drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
         if votes == 1:
             plain = symmetry.identity(board, again.shape)
-            drawn = jax.tree.map(lambda x, y: jnp.where(again.reshape(-1, *[1] * (x.ndim - 1)), x, y), drawn, plain)
+            drawn = select(again, drawn, plain)
         seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
         probabilities, carried = _probabilities(network, seen, carried, fresh)
         back = symmetry.apply_candidates(symmetry.invert(drawn), probabilities.reshape(shape))

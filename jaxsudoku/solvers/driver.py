@@ -11,9 +11,10 @@ import jax
 import numpy as np
 
 from jaxsudoku import solvers
-from jaxsudoku.batches import Engine, TakesPuzzles, as_puzzles
+from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
+from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.solution import Solution
 from jaxsudoku.terminal.progress import Report, reports
 
@@ -144,7 +145,7 @@ def count_solutions(
 
 
 @dataclasses.dataclass(frozen=True)
-class PuzzleKernel(TakesPuzzles):
+class PuzzleKernel(PuzzleItems):
     """A ``batches.Kernel`` that takes puzzles, uint8[B, cells]: a function of a solver and its settings.
 
     Attributes:
@@ -164,7 +165,7 @@ class PuzzleKernel(TakesPuzzles):
         """The kernel with automatic settings chosen for a machine."""
         return dataclasses.replace(self, config=self.config.resolve(board, platform))
 
-    def bytes_beside(self, board: Board) -> int:
+    def extra_bytes(self, board: Board) -> int:
         """The bytes of a puzzle's recorded history."""
         return 4 * getattr(self.config, "record", 0)
 

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsudoku import planes
 from jaxsudoku.board import Board
 from jaxsudoku.config import MOST, NARROWER
-from jaxsudoku.planes import GROUP, nodes_to_planes, ones_and_twos, planes_to_grids, slices
 from jaxsudoku.random import mix
 from jaxsudoku.solution import Solution, Status
 from jaxsudoku.solvers.roots import Roots, make_roots
@@ -60,20 +60,11 @@ class Answer(NamedTuple):
     stats: dict[str, Array]
 
 
-def select_first(chosen: Array, one: State, other: State) -> State:
-    """The leaves of the one pytree where bool[K], else of the other, along the first axis."""
-
-    def selected(x: Array, y: Array) -> Array:
-        return jnp.where(chosen.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
-
-    return jax.tree.map(selected, one, other)
-
-
 def select_but(field: str) -> Callable[[Array, Any, Any], Any]:
-    """As ``select_first`` for NamedTuples, but keeps one field of the second: storage that is empty for new puzzles."""
+    """As ``planes.select`` for NamedTuples, but keeps a field of the second: storage that is empty for new puzzles."""
 
     def select(chosen: Array, one: Any, other: Any) -> Any:
-        selected = select_first(chosen, one._replace(**{field: None}), other._replace(**{field: None}))
+        selected = planes.select(chosen, one._replace(**{field: None}), other._replace(**{field: None}))
         return selected._replace(**{field: getattr(other, field)})
 
     return select
@@ -85,7 +76,7 @@ def gather_first(lanes: Array, state: State) -> State:
 
 
 def select_last(chosen: Array, one: State, other: State) -> State:
-    """As ``select_first``, along the last axis."""
+    """As ``planes.select``, along the last axis."""
     return jax.tree.map(lambda x, y: jnp.where(chosen, x, y), one, other)
 
 
@@ -118,7 +109,7 @@ class Method(NamedTuple, Generic[State]):
     done: Callable[[State], Array]
     postprocess: Callable[[State], Answer]
     stats: Mapping[str, int] = {}
-    select: Callable[[Array, State, State], State] = select_first
+    select: Callable[[Array, State, State], State] = planes.select
     gather: Callable[[Array, State], State] = gather_first
     ready: Callable[[State], Array] | None = None
     settle: Callable[[State, Array], State] | None = None
@@ -187,9 +178,9 @@ def run(
 
 def placed(nodes: Array, board: Board) -> Array:
     """The digits of cells with one candidate left, 0 elsewhere: uint32[words, K] to uint8[K, cells]."""
-    planes = nodes_to_planes(jnp.pad(nodes, ((0, 0), (0, -nodes.shape[1] % GROUP))), board)
-    single = planes & ~ones_and_twos(slices(planes, 0))[1]
-    return planes_to_grids(single, board)[: nodes.shape[1]]
+    candidates = planes.nodes_to_planes(planes.pad_lanes(nodes, 1), board)
+    single = candidates & ~planes.ones_and_twos(planes.slices(candidates, 0))[1]
+    return planes.planes_to_grids(single, board)[: nodes.shape[1]]
 
 
 class _Lanes(NamedTuple):

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.planes import GROUP, fence, grids_to_planes, planes_to_grids, planes_to_nodes, unpack_lanes
-from jaxsudoku.propagation import duplicated_givens, settle
+from jaxsudoku.planes import GROUP, fence, grids_to_planes, pad_grids, planes_to_grids, planes_to_nodes, unpack_lanes
+from jaxsudoku.propagation import invalid_givens, settle
 from jaxsudoku.solution import Status
 
 #: Puzzles in a block of the rules, unless the caller wants more.
@@ -43,15 +43,13 @@ def make_roots(board: Board, puzzles: Array, rules: str, block: int = 0) -> Root
     """
     size = puzzles.shape[0]
     block = min(max(_BLOCK, block), size + -size % GROUP)
-    puzzles = jnp.pad(puzzles, ((0, -size % block), (0, 0)), constant_values=255)
+    puzzles, active = pad_grids(puzzles, board, block)
     whole = len(puzzles)
-    # batches are padded with rows of foreign values: such a tail is skipped
-    active = jnp.max(jnp.where(puzzles[:, 0] <= board.side, jnp.arange(1, whole + 1, dtype=jnp.int32), 0))
 
     def apply_rules(number: Array, roots: tuple[Array, ...]) -> tuple[Array, ...]:
         start = number * block
         givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, block), board)
-        invalid = unpack_lanes(givens.foreign | duplicated_givens(givens.digits, board))
+        invalid = unpack_lanes(invalid_givens(givens, board))
         planes, dead, solved = settle(fence(givens.candidates), board, rules)
         dead, solved = unpack_lanes(dead), unpack_lanes(solved) & ~invalid
         known = [jnp.int8(status) for status in (Status.INVALID, Status.UNSATISFIABLE, Status.SOLVED)]

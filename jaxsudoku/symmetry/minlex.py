@@ -22,9 +22,10 @@ from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
 from jaxsudoku import exact
-from jaxsudoku.batches import Engine, TakesPuzzles, check_on_host
+from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board
 from jaxsudoku.config import node_lanes
+from jaxsudoku.inputs import check_on_host
 from jaxsudoku.symmetry.chain import mix
 
 _BOARD = Board.classic()
@@ -173,7 +174,7 @@ def _solved(grids: NDArray[np.uint8], shape: tuple[int, ...], solutions: ArrayLi
 
 
 @dataclasses.dataclass(frozen=True)
-class _Solutions(TakesPuzzles):
+class _Solutions(PuzzleItems):
     """Solves puzzles and counts their solutions up to two."""
 
     lanes: int = exact.CPU_LANES

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.board import Board
+from jaxsudoku.planes import select
 from jaxsudoku.random import key_of
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
 from .boxes import ERRORS, errors, full_grids
 from .config import EvosaxConfig
@@ -116,7 +117,7 @@ def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
         again = ended & (now.restarts < config.restarts)
         if config.restarts:
             then = now._replace(restarts=now.restarts + again)
-            now = lax.cond(again.any(), lambda now: select_first(again, first(now), now), lambda now: now, then)
+            now = lax.cond(again.any(), lambda now: select(again, first(now), now), lambda now: now, then)
         return now._replace(iterations=iterations, done=(now.best == 0) | (ended & ~again))
 
     def postprocess(now: Swarms) -> Answer:

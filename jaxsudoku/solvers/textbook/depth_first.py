@@ -21,9 +21,10 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.planes import select
 from jaxsudoku.random import APART, mix
 from jaxsudoku.solution import Solution
-from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_but, select_first
+from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_but
 
 from .config import DepthFirstConfig
 from .nodes import Inspection, first_cell, first_placement, grids, in_cell, inspect, literal, place, unpacked
@@ -112,7 +113,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         at = jnp.where(deeper, path.depth, path.depth - 1)
         above = jax.tree.map(lambda leaf: leaf[lane, jnp.maximum(at, 0)], path.frames)
         here = Frame(node.nodes, None if above.legal is None else node.legal, pending)
-        frame = select_first(deeper, here, above)
+        frame = select(deeper, here, above)
         digit, cell = _first_child(board, config, frame, noise)
         left = frame.pending & ~literal(board, digit, cell)
         # a node whose last child this is leaves the path

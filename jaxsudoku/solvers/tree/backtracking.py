@@ -22,7 +22,7 @@ from jax import Array, lax
 
 from jaxsudoku import env, symmetry
 from jaxsudoku.board import Board
-from jaxsudoku.planes import GROUP
+from jaxsudoku.planes import GROUP, select
 from jaxsudoku.random import mix
 from jaxsudoku.solution import Solution
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
@@ -70,7 +70,7 @@ class Lanes(NamedTuple):
 
     def with_roots(self, state: env.State, changed: Array) -> Lanes:
         """The lanes with new roots, not evaluated yet, where changed."""
-        state = env.where(changed, state, self.state)
+        state = select(changed, state, self.state)
         return self._replace(root=self.root._replace(state=state), evaluated=self.evaluated & ~changed)
 
     def push(self, nodes: Array, chosen: Array) -> Lanes:
@@ -82,7 +82,9 @@ class Lanes(NamedTuple):
     def go_to(self, nodes: Array, chosen: Array) -> Lanes:
         """Sends the chosen lanes to packed candidates uint32[K, words], to which no rule was applied yet."""
         after = self.push(nodes, chosen)
-        return after.with_roots(self.state._replace(dead=jnp.ones_like(chosen), solved=jnp.zeros_like(chosen)), chosen)
+        return after.with_roots(
+            self.state._replace(refuted=jnp.ones_like(chosen), solved=jnp.zeros_like(chosen)), chosen
+        )
 
     def add_counts(self, iterations: Array, calls: Array | int = 0) -> Lanes:
         """Adds to the numbers of grids evaluated int32[K] and of network calls."""
@@ -95,7 +97,7 @@ class Lanes(NamedTuple):
 _NARROW_FROM = 256
 
 #: Searches from each lane's evaluated root: (parameters, lanes, seeds uint32[K]) to the lanes with roots that are
-#: deeper, solved or dead.
+#: deeper, terminated.
 Advance = Callable[[Any, Lanes, Array], Lanes]
 
 
@@ -138,18 +140,18 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         return lanes._replace(searches=lanes.searches + 1)
 
     def done(lanes: Lanes) -> Array:
-        refuted = lanes.state.dead & (lanes.depth == 0)
+        refuted = lanes.state.refuted & (lanes.depth == 0)
         spent = roots.spent(lanes) & (lanes.attempt == config.restarts)
         return (lanes.state.solved | refuted | spent) & ~lanes.fresh
 
     def ready(lanes: Lanes) -> Array:
-        return ~(lanes.fresh | lanes.state.dead | lanes.state.solved | roots.spent(lanes) | (roots.forced(lanes) >= 0))
+        return ~(lanes.fresh | lanes.state.terminated | roots.spent(lanes) | (roots.forced(lanes) >= 0))
 
     def postprocess(lanes: Lanes) -> Answer:
         grids = env.grids(lanes.state, board)
         if config.restarts:
             grids = symmetry.apply(symmetry.invert(roots.symmetries(lanes)), grids)
-        refuted = lanes.state.dead & (lanes.depth == 0)
+        refuted = lanes.state.refuted & (lanes.depth == 0)
         return Answer(grids, lanes.state.solved, refuted, lanes.iterations, {"network_calls": lanes.calls})
 
     return Method(
@@ -187,24 +189,24 @@ class _Roots:
         """The digit of a cell with one candidate, else -1: int32[K]; only rules "none" leave such cells."""
         if self.config.rules != "none":
             return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
-        legal = env.legal(lanes.state, self.board)
-        one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.dead & ~lanes.state.solved
+        legal = env.legal_action_mask(lanes.state, self.board)
+        one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.terminated
         return jnp.where(one, legal.argmax(axis=1).astype(jnp.int32), -1)
 
     def settle(self, lanes: Lanes, busy: Array) -> Lanes:
-        """One move of the roots that are not ready for a search; idle lanes become dead."""
+        """One move of the roots that are not ready for a search; idle lanes become refuted."""
         spent, forced = busy & ~lanes.fresh & self.spent(lanes), self.forced(lanes)
         again = spent & (lanes.attempt < self.config.restarts)
         anew = (busy & lanes.fresh) | again
-        back = busy & lanes.state.dead & (lanes.depth > 0) & ~anew & ~spent
+        back = busy & lanes.state.refuted & (lanes.depth > 0) & ~anew & ~spent
         filled = busy & (forced >= 0) & ~anew & ~spent
         lanes = lanes._replace(attempt=lanes.attempt + again.astype(jnp.int32))
 
         top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
         others = jnp.arange(self.board.side) != forced[:, None]
-        nodes = env.where(back, top, env.without(lanes.state, others, self.board))
-        nodes = env.where(anew, self._begin(lanes, anew), nodes)
-        state = env.settled(nodes, self.board, self.config.rules)
+        nodes = select(back, top, env.exclude(lanes.state, others, self.board))
+        nodes = select(anew, self._begin(lanes, anew), nodes)
+        state = env.from_nodes(nodes, self.board, self.config.rules)
         lanes = lanes._replace(
             fresh=lanes.fresh & ~busy,
             depth=jnp.where(anew, 0, lanes.depth - back.astype(jnp.int32)),
@@ -212,7 +214,7 @@ class _Roots:
         )
         changed = back | filled | anew
         lanes = lanes.with_roots(state, changed).add_counts(changed.astype(jnp.int32))
-        idle = lanes.state._replace(dead=lanes.state.dead | ~busy, solved=lanes.state.solved & busy)
+        idle = lanes.state._replace(refuted=lanes.state.refuted | ~busy, solved=lanes.state.solved & busy)
         return lanes._replace(root=lanes.root._replace(state=idle))
 
     def _begin(self, lanes: Lanes, anew: Array) -> Array:
@@ -221,9 +223,9 @@ class _Roots:
             return lanes.origin
 
         def turned() -> Array:
-            cubes = env.cubes(lanes.origin, self.board).reshape(-1, *(self.board.side,) * 3)
+            cubes = env.unpack(lanes.origin, self.board).reshape(-1, *(self.board.side,) * 3)
             turned_cubes = symmetry.apply_candidates(self.symmetries(lanes), cubes)
-            return env.packed(turned_cubes.reshape(len(lanes.puzzle), self.board.side, -1), self.board)
+            return env.pack(turned_cubes.reshape(len(lanes.puzzle), self.board.side, -1), self.board)
 
         return lax.cond((anew & (lanes.attempt > 0)).any(), turned, lambda: lanes.origin)
 
@@ -234,7 +236,7 @@ class _Roots:
             return symmetry.sample(jax.random.fold_in(jax.random.fold_in(self.key, puzzle), attempt), self.board)
 
         plain = symmetry.identity(self.board, lanes.puzzle.shape)
-        return env.where(lanes.attempt > 0, jax.vmap(drawn)(lanes.puzzle, lanes.attempt), plain)
+        return select(lanes.attempt > 0, jax.vmap(drawn)(lanes.puzzle, lanes.attempt), plain)
 
 
 def _evaluate_roots(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
@@ -242,10 +244,12 @@ def _evaluate_roots(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) 
 
     def evaluate_new() -> Lanes:
         new = ~lanes.evaluated
-        root = evaluate(params, lanes.state._replace(dead=lanes.state.dead | ~new), seed)  # no rollouts for the others
-        after = lanes._replace(root=env.where(new, root, lanes.root), evaluated=jnp.ones_like(new))
+        root = evaluate(
+            params, lanes.state._replace(refuted=lanes.state.refuted | ~new), seed
+        )  # no rollouts for the others
+        after = lanes._replace(root=select(new, root, lanes.root), evaluated=jnp.ones_like(new))
         # the root itself was counted when the lane moved there
         return after.add_counts(jnp.where(new, root.iterations - 1, 0), jnp.where(new, root.calls, 0))
 
-    over = lanes.state.dead | lanes.state.solved
+    over = lanes.state.terminated
     return lax.cond((lanes.evaluated | over).all(), lambda: lanes, evaluate_new)

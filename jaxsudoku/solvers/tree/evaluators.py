@@ -57,11 +57,9 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         """The positions with their cells chosen, the logits of the digits there, and values from 0 to 1."""
         size = len(state.cell)
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
-        choices = env.placements(state, board)
+        choices = env.legal_placement_mask(state, board)
         if uses_network:
-            outputs = apply_where(
-                network, params, env.observe(state, board), ~(state.dead | state.solved), config.chunk
-            )
+            outputs = apply_where(network, params, env.observe(state, board), ~state.terminated, config.chunk)
             if config.cell != "fewest":
                 state = state._replace(cell=choose_cell(config.cell, choices, outputs.policy))
             if config.prior == "network":
@@ -80,7 +78,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         state, logits, value = infer(params, state)
-        over = state.dead | state.solved
+        over = state.terminated
         calls = jnp.where(over, 0, jnp.int32(uses_network))
         if config.value in ("network", "none"):
             one = jnp.ones(seed.shape, jnp.int32)
@@ -171,12 +169,12 @@ def by_rollouts(board: Board, config: MctsConfig) -> Evaluate:
     """Evaluates by random rollouts, which fill a cell with fewest candidates at every move."""
 
     def choose(position: env.State, seed: Array) -> tuple[env.State, Array]:
-        return position, random_choice(env.legal(position, board), seed)
+        return position, random_choice(env.legal_action_mask(position, board), seed)
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del params
         end, iterations = rollout(board, config.rules, state, seed, choose)
-        logits = jnp.where(env.legal(state, board), jnp.float32(0), ABSENT)
+        logits = jnp.where(env.legal_action_mask(state, board), jnp.float32(0), ABSENT)
         value = _scaled(config, _reward(board, config, end))
         return Evaluation(state, logits, value, end.nodes, end.solved, iterations, jnp.zeros_like(iterations))
 
@@ -190,7 +188,7 @@ def rollout(
     seed: Array,
     choose: Callable[[env.State, Array], tuple[env.State, Array]],
 ) -> tuple[env.State, Array]:
-    """Plays until every position is solved or dead.
+    """Plays until every position is terminated.
 
     Args:
       board: the board.
@@ -204,11 +202,11 @@ def rollout(
     """
 
     def playing(now: tuple[env.State, Array, Array]) -> Array:
-        return ~(now[0].dead | now[0].solved).all()
+        return ~now[0].terminated.all()
 
     def move(now: tuple[env.State, Array, Array]) -> tuple[env.State, Array, Array]:
         position, seed, iterations = now
-        iterations += (~(position.dead | position.solved)).astype(jnp.int32)
+        iterations += (~position.terminated).astype(jnp.int32)
         position, action = choose(position, seed)
         return env.step(position, action, board, rules), mix(seed + 1), iterations
 

@@ -5,7 +5,7 @@ lanes. A move places any digit in any cell, so many orders reach the same positi
 Zobrist hash of the candidates, then compared in full. Edges have visits and values of their own; where the value of an
 edge is out of date, the difference to its node is backed up instead of descending further.
 
-A node is dead when all candidates of some cell lead to dead nodes; this is backed up through all parents.
+A node is refuted when all candidates of some cell lead to refuted nodes; this is backed up through all parents.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from jaxsudoku import env
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.planes import select
 
 from .backtracking import Advance, Lanes
 from .config import McgsConfig
@@ -37,7 +38,7 @@ class Graph(NamedTuple):
     """K graphs of up to M nodes, with up to A edges each; node 0 is the root.
 
     Attributes:
-      state: the positions [K, M]; ``dead`` once this is proven.
+      state: the positions [K, M]; ``refuted`` once this is proven.
       hash: uint32[K, M], of the candidates.
       size: int32[K], the number of nodes.
       raw_value: float32[K, M], of the evaluation.
@@ -70,13 +71,13 @@ def by_placements(board: Board, config: McgsConfig, network: Network) -> Evaluat
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del seed
-        over = state.dead | state.solved
+        over = state.refuted | state.solved
         outputs = apply_where(network, params, env.observe(state, board), ~over, config.chunk)
-        choices = env.placements(state, board)
+        choices = env.legal_placement_mask(state, board)
         likely = jax.nn.softmax(outputs.policy, axis=1, where=choices)
         odds = jnp.minimum(likely / jnp.maximum(1 - likely, 1 / _SUREST), _SUREST)
         logits = jnp.where(choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
-        one = jnp.ones(state.dead.shape, jnp.int32)
+        one = jnp.ones(state.refuted.shape, jnp.int32)
         value = jax.nn.sigmoid(outputs.value)
         return Evaluation(state, logits, value, None, state.solved, one, jnp.where(over, 0, jnp.int32(1)))
 
@@ -120,7 +121,7 @@ def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root
 
 def finished(graph: Graph) -> Array:
     """The lanes that are decided: bool[K]."""
-    return graph.state.solved.any(axis=1) | graph.state.dead[:, 0]
+    return graph.state.solved.any(axis=1) | graph.state.refuted[:, 0]
 
 
 def best(graph: Graph) -> Array:
@@ -131,9 +132,9 @@ def best(graph: Graph) -> Array:
 
 
 def open_edges(graph: Graph) -> Array:
-    """The edges that do not lead to a dead node: bool[K, M, A]."""
+    """The edges that do not lead to a refuted node: bool[K, M, A]."""
     lane = jnp.arange(len(graph.size), dtype=jnp.int32)[:, None, None]
-    refuted = (graph.child >= 0) & graph.state.dead[lane, graph.child]
+    refuted = (graph.child >= 0) & graph.state.refuted[lane, graph.child]
     return (graph.move >= 0) & ~refuted
 
 
@@ -167,8 +168,8 @@ def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any,
         hit = alike.any(axis=1) & same
         index = jnp.where(hit, first, index)
     new = expanding & ~hit
-    # only new nodes are evaluated; the others are marked dead, as the network skips dead positions
-    evaluation = evaluate(params, state._replace(dead=state.dead | ~new), code)
+    # only new nodes are evaluated; the others are marked refuted, as the network skips refuted positions
+    evaluation = evaluate(params, state._replace(refuted=state.refuted | ~new), code)
     graph = _put(board, graph, evaluation, index, new)
     target = jnp.where(expanding, parent, graph.hash.shape[1])
     graph = graph._replace(
@@ -176,7 +177,7 @@ def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any,
         size=graph.size + new.astype(jnp.int32),
         hits=graph.hits + (expanding & hit).astype(jnp.int32),
     )
-    value_of_hit = jnp.where(graph.state.dead[lane, index], 0.0, graph.value[lane, index])
+    value_of_hit = jnp.where(graph.state.refuted[lane, index], 0.0, graph.value[lane, index])
     value = jnp.where(hit, value_of_hit, graph.raw_value[lane, index])
     graph = _back_up(graph, path, lane, playing, jnp.where(corrected, correction, value))
     return _prove(board, graph)
@@ -243,7 +244,7 @@ def _put(board: Board, graph: Graph, evaluation: Evaluation, index: Array, there
     lane = jnp.arange(len(index), dtype=jnp.int32)
     target = jnp.where(there, index, graph.hash.shape[1])
     state = evaluation.state
-    over = state.dead | state.solved
+    over = state.refuted | state.solved
     edges = graph.move.shape[2]
     in_cell = jnp.arange(evaluation.logits.shape[1]) % board.cells == state.cell[:, None]
     legal = (evaluation.logits > ABSENT / 2) & ~over[:, None]
@@ -274,13 +275,13 @@ def _prove(board: Board, graph: Graph) -> Graph:
     in_cell = (graph.move >= 0) & (graph.move % board.cells == graph.state.cell[..., None])
 
     def more(now: tuple[Array, Array]) -> tuple[Array, Array]:
-        dead, _ = now
-        left = in_cell & ~((graph.child >= 0) & dead[lane, graph.child])
+        refuted, _ = now
+        left = in_cell & ~((graph.child >= 0) & refuted[lane, graph.child])
         found = in_cell.any(axis=2) & ~left.any(axis=2)
-        return dead | found, (found & ~dead).any()
+        return refuted | found, (found & ~refuted).any()
 
-    dead, _ = lax.while_loop(lambda now: now[1], more, (graph.state.dead, jnp.bool_(True)))
-    return graph._replace(state=graph.state._replace(dead=dead))
+    refuted, _ = lax.while_loop(lambda now: now[1], more, (graph.state.refuted, jnp.bool_(True)))
+    return graph._replace(state=graph.state._replace(refuted=refuted))
 
 
 @functools.lru_cache(maxsize=32)
@@ -309,22 +310,22 @@ def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate) -> Advance
         iterations = graph.size - 1 + graph.hits
         evaluated = (graph.visits > 0) & (graph.move >= 0).any(axis=2)
         lanes = lanes.add_counts(iterations, evaluated[:, 1:].sum(axis=1, dtype=jnp.int32))
-        solved, dead = graph.state.solved.any(axis=1), graph.state.dead[:, 0]
+        solved, refuted = graph.state.solved.any(axis=1), graph.state.refuted[:, 0]
         answer = jax.tree.map(lambda leaf: leaf[lane, graph.state.solved.argmax(axis=1)], graph.state)
         edge = best(graph)
         move = jnp.maximum(graph.move[lane, 0, edge], 0)
         state = lanes.state._replace(cell=move % board.cells)
-        left = env.legal(state, board)
+        left = env.legal_action_mask(state, board)
         digits = jnp.arange(board.side)
         tried = graph.move[:, 0, :, None] == digits * board.cells + state.cell[:, None, None]
-        refuted = (tried & ~open_edges(graph)[:, 0, :, None]).any(axis=1)
-        others = left & ~refuted & (digits != (move // board.cells)[:, None])
-        moving = ~(solved | dead)
-        lanes = lanes.push(env.without(state, ~others, board), moving & others.any(axis=1))
+        excluded = (tried & ~open_edges(graph)[:, 0, :, None]).any(axis=1)
+        others = left & ~excluded & (digits != (move // board.cells)[:, None])
+        moving = ~(solved | refuted)
+        lanes = lanes.push(env.exclude(state, ~others, board), moving & others.any(axis=1))
         child = graph.child[lane, 0, edge]
         reached = jax.tree.map(lambda leaf: leaf[lane, child], graph.state)
-        ended = lanes.state._replace(dead=jnp.ones_like(dead))
-        after = lanes.with_roots(env.where(dead, ended, env.where(solved, answer, reached)), ~moving | (child >= 0))
-        return after.go_to(env.without(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
+        ended = lanes.state._replace(refuted=jnp.ones_like(refuted))
+        after = lanes.with_roots(select(refuted, ended, select(solved, answer, reached)), ~moving | (child >= 0))
+        return after.go_to(env.exclude(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
 
     return advance

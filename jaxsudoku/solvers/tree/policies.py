@@ -155,7 +155,7 @@ def _search(
         state = env.step(node.state, move, board, config.rules)
         seed = mix(node.seed ^ mix(move.astype(jnp.uint32) + 1))
         evaluation = evaluate(params, state, seed)
-        over = state.dead | state.solved
+        over = state.terminated
         reward = jnp.where(state.solved, 1.0, lowest(config)).astype(jnp.float32)
         output = mctx.RecurrentFnOutput(
             reward=jnp.where(over, reward, 0.0),

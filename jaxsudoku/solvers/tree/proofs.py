@@ -1,9 +1,9 @@
 """Proofs in mctx's trees: refutations are backed up, and decided lanes end the search.
 
 A node holds a position and its evaluation. If the rules refute a new node, this is backed up after the simulation: the
-logit of the move that led there becomes ``ABSENT``, as for an illegal move, and a position without moves left is dead
-itself. A lane is decided when it has an answer, its root is dead, or its root has one move left. The search ends when
-all lanes are decided.
+logit of the move that led there becomes ``ABSENT``, as for an illegal move, and a position without moves left is
+refuted itself. A lane is decided when it has an answer, its root is refuted, or its root has one move left. The search
+ends when all lanes are decided.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Node(NamedTuple):
     """The embedding of a node in mctx's tree.
 
     Attributes:
-      state: the position; ``dead`` once this is proven.
+      state: the position; ``refuted`` once this is proven.
       answer: uint32[B, words], as in ``Evaluation``.
       found: bool[B], likewise.
       iterations: int32[B], likewise; 0 if the lane was already decided.
@@ -55,7 +55,7 @@ def finished(tree: mctx.Tree) -> Array:
     """The lanes that are decided: bool[B]."""
     node: Node = tree.embeddings
     left = alive(tree)[:, mctx.Tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32)
-    return node.found.any(axis=1) | node.state.dead[:, mctx.Tree.ROOT_INDEX] | (left <= 1)
+    return node.found.any(axis=1) | node.state.refuted[:, mctx.Tree.ROOT_INDEX] | (left <= 1)
 
 
 def prove_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: tuple[Any, mctx.Tree]) -> Any:
@@ -67,7 +67,7 @@ def prove_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: t
     def simulate(now: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
         number, over, (key, before) = now
         node: Node = before.embeddings
-        resting = node._replace(state=node.state._replace(dead=node.state.dead | over[:, None]))
+        resting = node._replace(state=node.state._replace(refuted=node.state.refuted | over[:, None]))
         key, after = body(number, (key, before.replace(embeddings=resting)))
         tree = _prove(_discard(before, after, number + 1, over), number + 1)
         return number + 1, finished(tree), (key, tree)
@@ -87,7 +87,7 @@ def _discard(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> 
         return jnp.where(over[:, None], then, now)
 
     node = node._replace(
-        state=node.state._replace(dead=kept(old.state.dead, node.state.dead)),
+        state=node.state._replace(refuted=kept(old.state.refuted, node.state.refuted)),
         found=kept(old.found, node.found),
         iterations=kept(old.iterations, node.iterations),
         calls=kept(old.calls, node.calls),
@@ -110,15 +110,15 @@ def _prove(tree: mctx.Tree, index: Array) -> mctx.Tree:
         return now[3].any()
 
     def up(now: tuple[Any, Array, Array, Array]) -> tuple[Any, Array, Array, Array]:
-        logits, dead, here, proven = now
+        logits, refuted, here, proven = now
         parent, move = tree.parents[lane, here], tree.action_from_parent[lane, here]
         logits = logits.at[lane, jnp.where(proven, parent, nowhere), move].set(ABSENT, mode="drop")
         proven &= ~(logits[lane, parent] > ABSENT / 2).any(axis=1)
-        dead = dead.at[lane, jnp.where(proven, parent, nowhere)].set(True, mode="drop")
-        return logits, dead, parent, proven & (parent != mctx.Tree.ROOT_INDEX)
+        refuted = refuted.at[lane, jnp.where(proven, parent, nowhere)].set(True, mode="drop")
+        return logits, refuted, parent, proven & (parent != mctx.Tree.ROOT_INDEX)
 
     new = jnp.full(lane.shape, index)
-    start = (tree.children_prior_logits, node.state.dead, new, node.state.dead[:, index])
-    logits, dead, *_ = lax.while_loop(going, up, start)
-    node = node._replace(state=node.state._replace(dead=dead))
+    start = (tree.children_prior_logits, node.state.refuted, new, node.state.refuted[:, index])
+    logits, refuted, *_ = lax.while_loop(going, up, start)
+    node = node._replace(state=node.state._replace(refuted=refuted))
     return tree.replace(children_prior_logits=logits, embeddings=node)

@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from jaxsudoku import env
 from jaxsudoku.board import Board
+from jaxsudoku.planes import select
 
 from .backtracking import Advance, Lanes
 from .config import TreeConfig
@@ -50,7 +51,7 @@ def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move:
         state = position(here)
         others = jnp.arange(board.side) != move[:, None]
         left = open_moves[lane, here] & others
-        lanes = lanes.push(env.without(state, ~left, board), walking & left.any(axis=1))
+        lanes = lanes.push(env.exclude(state, ~left, board), walking & left.any(axis=1))
         child = tree.children_index[lane, here, move]
         visited = (child != tree.UNVISITED) & (node.iterations[lane, child] > 0)
         reached = Evaluation(
@@ -62,19 +63,19 @@ def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move:
             iterations=node.iterations[lane, child],
             calls=node.calls[lane, child],
         )
-        lanes = lanes._replace(root=env.where(walking & visited, reached, lanes.root))
-        lanes = lanes.go_to(env.without(state, others, board), walking & ~visited)
+        lanes = lanes._replace(root=select(walking & visited, reached, lanes.root))
+        lanes = lanes.go_to(env.exclude(state, others, board), walking & ~visited)
         visits = jnp.where(open_moves[lane, child], tree.children_visits[lane, child], 0)
         deeper = visits.max(axis=1) >= max(config.reuse * config.simulations, 1)
         return lanes, child, visits.argmax(axis=1).astype(jnp.int32), walking & visited & deeper & ~decided
 
-    answered, refuted = node.found.any(axis=1), node.state.dead[:, tree.ROOT_INDEX]
+    answered, refuted = node.found.any(axis=1), node.state.refuted[:, tree.ROOT_INDEX]
     over = answered | refuted
     # the tree of a decided lane depends on the other lanes from there on
     decided = open_moves[:, tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32) <= 1
     first = node.found.argmax(axis=1)
     answer = position(first) if node.answer is None else lanes.state._replace(nodes=node.answer[lane, first])
-    answer = answer._replace(dead=jnp.zeros_like(over), solved=jnp.ones_like(over))
-    lanes = lanes.with_roots(lanes.state._replace(dead=jnp.ones_like(over)), refuted).with_roots(answer, answered)
+    answer = answer._replace(refuted=jnp.zeros_like(over), solved=jnp.ones_like(over))
+    lanes = lanes.with_roots(lanes.state._replace(refuted=jnp.ones_like(over)), refuted).with_roots(answer, answered)
     start = jnp.zeros(len(lane), jnp.int32)
     return lax.while_loop(going, walk, (lanes, start, move, ~over))[0]

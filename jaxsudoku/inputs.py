@@ -1,0 +1,121 @@
+"""Converts what users pass as puzzles, arrays or texts, to uint8 arrays, and checks it on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxsudoku import shipped
+from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.io import parse
+
+
+def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
+    """Puzzles as uint8[*b, cells], and their board.
+
+    Args:
+      puzzles: integers[*b, cells] or [*b, side, side], 0 = empty; or texts[*b], one puzzle each, in any form that
+        ``io.parse`` reads. Arrays, nested lists, and anything that numpy converts, such as a pandas column.
+      board: the board; None for the classic one of the puzzles' size.
+
+    Raises:
+      ValueError: neither integers nor texts; values outside 0..side (uint8 is not checked: such a puzzle is INVALID); a
+        shape that does not fit the board or is ambiguous; or a text that is no puzzle, the first of which is named.
+      TypeError: a traced array, or ``board`` is no ``Board``.
+    """
+    check_on_host(puzzles, "puzzles", "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge")
+    if isinstance(puzzles, bytes):
+        puzzles = puzzles.decode(errors="replace")
+    if isinstance(puzzles, str):
+        try:
+            array = parse(puzzles, board)
+        except ValueError as error:
+            shipped_set = f"'{puzzles}'" if puzzles in shipped.names() else "NAME"
+            hint = f"For a shipped set use jaxsudoku.load({shipped_set}), for a file jaxsudoku.read_puzzles"
+            raise ValueError(f"{error}. {hint}") from error
+    else:
+        try:
+            mixed = isinstance(puzzles, list | tuple) and any(isinstance(part, str) for part in puzzles)
+            array = np.asarray(puzzles, object if mixed else None)
+        except ValueError as error:  # ragged lists
+            raise ValueError(f"puzzles must be an array, a nested list of one length, or texts: {error}") from error
+        if not array.ndim and array.dtype == object:
+            raise ValueError(f"puzzles must be an array of integers, or texts, not {_with_article(puzzles)}")
+        if _are_texts(array):
+            array = _parsed(array, board)
+            board = board or board_of_grids(array.shape[-1:])[0]  # so that [16, 16] is not ambiguous: 16 puzzles
+    if not array.size and not hasattr(puzzles, "__array__"):
+        raise ValueError("no puzzles; a batch of none is an array of shape [0, cells]")
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"puzzles of dtype {array.dtype}; they must be integers, 0 for an empty cell")
+    board, batch = board_of_grids(array.shape, board)
+    if array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > board.side):
+        raise ValueError(f"puzzles hold values outside 0..{board.side}")
+    return array.astype(np.uint8, copy=False).reshape(*batch, board.cells), board
+
+
+def check_on_host(values: Any, name: str, instead: str) -> None:
+    """Raises TypeError if the values are traced, for functions that run on the host.
+
+    Args:
+      values: anything.
+      name: the name of the values, in the plural.
+      instead: advice for the message.
+    """
+    if isinstance(values, jax.core.Tracer):
+        raise TypeError(
+            f"{name} are traced, but this function runs on the host: it can't be jitted, vmapped or exported. "
+            f"{instead}; see docs/jax.md"
+        )
+
+
+def _with_article(value: Any) -> str:
+    """A value's type with its article, as in "a dict", for messages; "None" for None."""
+    name = type(value).__name__
+    article = "an" if name[0] in "aeiou" else "a"
+    return "None" if value is None else f"{article} {name}"
+
+
+def _are_texts(puzzles: np.ndarray) -> bool:
+    """Whether an array holds texts; an object array does if it is empty or has a text among its elements."""
+    if puzzles.dtype == object:
+        return not puzzles.size or any(isinstance(puzzle, str | bytes) for puzzle in puzzles.flat)
+    return puzzles.dtype.kind in "UTS"
+
+
+def _parsed(texts: np.ndarray, board: Board | None) -> np.ndarray:
+    """Puzzles uint8[*b, cells] from an array of texts, str or bytes, one puzzle each; all have the same size."""
+    flat = texts.ravel().tolist()
+    flat = [text.decode(errors="replace") if isinstance(text, bytes) else text for text in flat]
+    for number, text in enumerate(flat):
+        if not isinstance(text, str):
+            raise ValueError(f"puzzle {number} is {text!r}, not a text")
+    lengths = {len("".join(text.split())) for text in flat}
+    if lengths and lengths <= {0, 1}:
+        raise ValueError(
+            "puzzles are single characters, and each text is a puzzle: join the cells, ''.join(cells), or write "
+            "integers, 0 for an empty cell"
+        )
+    try:
+        grids = _parsed_one_by_one(flat, board)
+    except ValueError as error:
+        rows = "; rows of one puzzle? join them, ''.join(rows)" if lengths == {len(flat)} else ""
+        raise ValueError(f"{error}{rows}") from error
+    cells = grids[0].size if grids else (board or Board.classic()).cells
+    return np.reshape(np.asarray(grids, np.uint8), (*texts.shape, cells))
+
+
+def _parsed_one_by_one(texts: list[str], board: Board | None) -> list[np.ndarray]:
+    grids: list[np.ndarray] = []
+    for number, text in enumerate(texts):
+        try:
+            grids.append(parse(text, board))
+        except ValueError as error:
+            raise ValueError(f"puzzle {number}: {error}") from error
+        if grids[-1].size != grids[0].size:
+            raise ValueError(f"puzzle {number} has {grids[-1].size} cells, puzzle 0 has {grids[0].size}")
+    if grids and board is None:
+        board_of_grids(grids[0].shape)
+    return grids
