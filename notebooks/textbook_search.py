@@ -93,8 +93,8 @@ plt.show()
 
 # %% [markdown]
 # Depth-first search fails if any cell may be filled next: an early wrong digit must be refuted in every combination
-# with all others. It solves puzzles if one cell is selected, the one with fewest digits. After elimination the order hardly
-# matters: most puzzles are solved before the first guess.
+# with all others. It solves puzzles if one cell is selected, the one with fewest digits. After elimination the order
+# hardly matters: most puzzles are solved before the first guess.
 
 # %% [markdown]
 # ## Hill climbing
