@@ -1,7 +1,7 @@
-"""What general search through real vectors comes to: evosax's methods on random keys, beside hill climbing.
+"""General optimisation of real vectors: evosax's methods on random keys, beside hill climbing.
 
-Each looks at about 100,000 grids of a puzzle, with the rules first and without; told is what ``textbook`` tells. Needs
-the extra ``evosax``.
+Each evaluates about 100,000 grids of a puzzle, with the rules first and without. The columns are those of
+``textbook.py``. Needs the extra ``evosax``.
 
     python benchmarks/baselines.py --set kaggle3m_rated --puzzles 100 --json benchmarks/out/baselines.json
 """
@@ -20,7 +20,7 @@ import textbook
 
 from jaxsudoku.solvers.population.evosax import ALGORITHMS
 
-#: What is asked, (solver, options). A climb with steps sideways looks at about 25,000 grids if no rules came first.
+#: The measured solvers, (solver, options). A climb with steps sideways evaluates about 25,000 grids without rules.
 METHODS = [
     *(("evosax", {"algorithm": algorithm, "generations": 1000, "population": 100}) for algorithm in ALGORITHMS),
     ("hill-climbing", {"sideways": 100, "restarts": 3}),
@@ -31,9 +31,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     parser.add_argument("--set", required=True, help="a puzzle set by its name")
     parser.add_argument("--data", help="folder of puzzle sets")
-    parser.add_argument("--puzzles", type=int, help="so many, the first ones; by default all")
+    parser.add_argument("--puzzles", type=int, help="number of puzzles, the first ones; by default all")
     parser.add_argument(
-        "--rules", type=lambda text: text.split(","), default=["none", "locked"], help="what comes first"
+        "--rules", type=lambda text: text.split(","), default=["none", "locked"], help="rules before the solver"
     )
     parser.add_argument("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()

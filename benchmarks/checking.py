@@ -1,4 +1,4 @@
-"""Judging grids with numpy alone, so that no figure rests on the library's own word."""
+"""Checks of grids with numpy only, so that no figure depends on the library's own checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from jaxsudoku.board import Board
 
-#: Grids looked at together.
+#: Grids checked at a time.
 _BLOCK = 1 << 16
 
 
@@ -25,7 +25,7 @@ def houses(side: int, board: Board | None = None) -> np.ndarray:
 
     Args:
       side: the side of the grid.
-      board: the description of the board, which alone is taken from the library; by default the classic one.
+      board: the description of the board, the only thing taken from the library; by default the classic one.
     """
     cells = np.arange(side * side)
     row, column = np.divmod(cells, side)
@@ -38,7 +38,7 @@ def houses(side: int, board: Board | None = None) -> np.ndarray:
 
 
 def clashing(puzzles: np.ndarray, board: Board | None = None) -> np.ndarray:
-    """Which puzzles have givens that break a rule by themselves: bool[N] of uint8[N, cells]; board as in ``houses``."""
+    """Which puzzles have givens that clash: bool[N] of uint8[N, cells]; board as in ``houses``."""
     clash = np.zeros(len(puzzles), bool)
     for cells in houses(math.isqrt(puzzles.shape[1]), board):
         house = np.sort(puzzles[:, cells], axis=1)
@@ -47,12 +47,12 @@ def clashing(puzzles: np.ndarray, board: Board | None = None) -> np.ndarray:
 
 
 def rightly_solved(puzzles: np.ndarray, grids: np.ndarray, board: Board | None = None) -> np.ndarray:
-    """Which grids are complete, keep their puzzle's givens, and hold every digit once in each house.
+    """Which grids are complete, keep their puzzle's givens, and have every digit once in each house.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       grids: uint8[N, cells].
-      board: as ``houses`` takes it.
+      board: as in ``houses``.
 
     Returns:
       bool[N].

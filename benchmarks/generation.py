@@ -1,4 +1,4 @@
-"""How many puzzles a second are generated: warm, compile time apart, each of them proven to be proper.
+"""Puzzles generated a second: warm, compile time apart, each proven to have exactly one solution.
 
     python benchmarks/generation.py [--cores 1] [--puzzles 32768] [--repeat 3] [--wishes minimal,24:34] [--json FILE]
 
@@ -19,7 +19,7 @@ import machine
 
 
 def parse(wish: str) -> tuple[str, dict[str, Any]]:
-    """The board's name, and the wishes of ``js.generate``."""
+    """The board's name, and the arguments of ``js.generate``."""
     board, _, text = wish.rpartition("/")
     if text == "minimal":
         return board or "9", {}

@@ -6,8 +6,8 @@
 #   QUICK=1 bash benchmarks/gpu.sh                      tiny sizes, to see that all of it runs, on any machine
 #
 # PYTHON names the interpreter (python3); it needs jax and numpy, and flax for the networks. Nothing is installed or
-# fetched. Puzzle sets are looked for in JAXSUDOKU_DATA, or in .data in the checkout and ../shared/data beside it; for
-# one that is absent a set that the package ships stands in.
+# downloaded. Puzzle sets are read from JAXSUDOKU_DATA, or from .data in the checkout and ../shared/data beside it; a
+# shipped set replaces an absent one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,11 +25,11 @@ export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
 say() { printf '\n== %s\n' "$*"; }
 
-# The checkout is used as it is. The package asks for its own version, so where it is not installed a folder of
-# metadata, all that an installation would add, tells it.
+# The checkout is used without installing it. The figures record the version of the package, which is read from its
+# metadata; if it is not installed, a folder with metadata is made.
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 if ! "$PYTHON" -c 'import importlib.metadata as m; m.version("jaxsudoku")' 2>"$work/metadata.log"; then
-  version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml | head -n 1)
+  version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' jaxsudoku/_version.py)
   info="$work/site/jaxsudoku-$version.dist-info"
   mkdir -p "$info"
   printf 'Metadata-Version: 2.1\nName: jaxsudoku\nVersion: %s\n' "$version" >"$info/METADATA"

@@ -1,11 +1,11 @@
-"""Graph search: how far it gets before its first error, and what knowing positions again buys.
+"""Graph search: placements before its first error, and the effect of transpositions.
 
-Every puzzle is played by graph search alone: a search, its best placement, the next search, and never back, until the
-puzzle is solved or a placement is wrong. Told are the share of the open cells that were filled rightly before the first
-error, and the share of boards without one. Searches that find a solution anywhere end the game with it.
+Every puzzle is played by graph search alone: a search, its best placement, the next search, without backtracking, until
+the puzzle is solved or a placement is wrong. The table has the share of open cells that were filled correctly before
+the first error, and the share of boards without an error. A search that finds a solution ends the game with it.
 
-That is told with and without transpositions, at equal simulations, and so are nodes that were made and positions known
-again.
+Both are measured with and without transpositions, at equal simulations, with the numbers of nodes and transposition
+hits.
 
     python benchmarks/graph.py --set 17clue --puzzles 1000 --simulations 32 --rules none
 """
@@ -42,7 +42,7 @@ _COLUMNS = (
 
 
 def mover(board: Any, config: Any, network: Any) -> Callable:
-    """A move of every game: (parameters, positions, which are playing) to the positions after and what was searched."""
+    """A move of every game: (parameters, positions, which are playing) to the next positions and graphs."""
     import jax
     import jax.numpy as jnp
 
@@ -56,7 +56,7 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
     @functools.partial(jax.jit, compiler_options=js.compiler_options())
     def move(params: Any, state: Any, playing: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
         lane = jnp.arange(len(state.cell))
-        state = state._replace(refuted=state.refuted | ~playing)  # nothing is looked at there
+        state = state._replace(refuted=state.refuted | ~playing)  # these are not evaluated
         grown = graph.grow(board, config, evaluate, params, evaluate(params, state, jnp.zeros(len(lane), jnp.uint32)))
         found = grown.state.solved.any(axis=1)
         answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
@@ -70,7 +70,7 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
 
 def play(board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarray,
          truth: np.ndarray) -> dict[str, float]:  # fmt: skip
-    """What becomes of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
+    """The games of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
     import jax
 
     import jaxsudoku as js
@@ -164,13 +164,13 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--set", default="17clue", help="a puzzle set by its name (default: 17clue)")
     add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=int, default=1000, help="so many, drawn at random (default: 1000)")
+    add("--puzzles", type=int, default=1000, help="number of puzzles, drawn at random (default: 1000)")
     add("--batch", type=int, default=256, help="puzzles played together (default: 256)")
     add("--rules", default="none", help="what is deduced after every move (default: none)")
     add("--simulations", type=int, default=32, help="simulations a move (default: 32)")
     add("--transpositions", type=lambda text: text.split(","), default=["with", "without"],
         help="with, without, or both (default)")  # fmt: skip
-    add("--network", default="cube", help="weights that ship with the package, or a path of others (default: cube)")
+    add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()

@@ -1,12 +1,12 @@
-"""What a network is worth to a search: with it, with a uniform prior, without its value, and without it.
+"""The effect of a network on tree search: with it, with a uniform prior, without its value, and without it.
 
-The same puzzles for every number of simulations. Told are the share that is solved, and within 500 iterations, the
-iterations (grids looked at) and the network's calls a puzzle. Every grid is checked by numpy alone.
+The same puzzles for every number of simulations. The table has the share that is solved, also within 500 iterations,
+the iterations (grids), and the network calls a puzzle. Every grid is checked by numpy alone.
 
     python benchmarks/guidance.py --set magictour_top1465 --puzzles 256 --iterations 32
 
-A uniform prior knows nothing of the network's policy, so neither does the choice of the cell: it is the first with
-fewest candidates. The value is then still the network's.
+With a uniform prior the network's policy is not used for the choice of the cell either: it is the first cell with
+fewest candidates. The value is still the network's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import report
 import sets
 
-#: What is left of the network, by its name in the table.
+#: The part of the network that is used, by its name in the table.
 GUIDES: dict[str, dict[str, str]] = {
     "network": {},
     "uniform prior": {"prior": "uniform", "cell": "fewest"},
@@ -49,11 +49,11 @@ _COLUMNS = (
 
 
 def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], network: Any) -> dict[str, Any]:
-    """What a search makes of the puzzles; compiled before the clock starts."""
+    """The row of a search on the puzzles; compiled before the clock starts."""
     import jaxsudoku as js
 
     half = max(-(-len(puzzles) // 2), 32)  # so that two threads share them
-    nothing = np.full_like(puzzles, 255)  # of the same shapes, so the same program; and over at once
+    nothing = np.full_like(puzzles, 255)  # the same shapes, so the same program, and no work
     js.solve(nothing, solver=solver, batch_size=half, network=network, **options)
     start = time.perf_counter()
     found = js.solve(puzzles, solver=solver, batch_size=half, network=network, **options)
@@ -113,14 +113,14 @@ def _parse() -> argparse.Namespace:
 
     add("--set", type=names, default=["magictour_top1465", "hardest_se11"], help="puzzle sets by their names")
     add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=int, default=256, help="so many of each, drawn at random (default: 256)")
+    add("--puzzles", type=int, default=256, help="puzzles of each set, drawn at random (default: 256)")
     add("--solvers", type=names, default=["alphasudoku", "gumbel"], help="by their names")
     add("--guides", type=names, default=list(GUIDES), help=f"of {', '.join(GUIDES)} (default: all)")
     add("--simulations", type=lambda text: [int(part) for part in names(text)], default=[8, 16, 32, 64, 128, 256],
         help="simulations a search (default: 8,16,32,64,128,256)")  # fmt: skip
     add("--rules", default="singles", help="what is deduced after every move (default: singles)")
     add("--budget", type=int, default=0, help="iterations after which a puzzle is left; 0 for no limit (default)")
-    add("--network", default="cube", help="weights that ship with the package, or a path of others (default: cube)")
+    add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any; by default as in training")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Joins the instances of Lloyd & Amos, a file each, into one puzzle set that the benchmarks read.
+"""Joins the instances of Lloyd & Amos, one file each, into one puzzle set for the benchmarks.
 
     python benchmarks/import_acs.py sudoku_acs/instances/general --side 16 --output .data/acs_16x16.txt
 

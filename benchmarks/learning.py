@@ -1,8 +1,8 @@
-"""What networks learn in the same time on the same machine: accuracy on held-out boards against positions trained on.
+"""Accuracy of networks on held-out boards against positions trained on, in equal time on one machine.
 
-Each network is trained by ``train.supervised``, one after another, for the same number of minutes: a few steps tell its
-pace, and from that as many steps as fit, so that every run goes through its whole learning rate schedule. The first run
-generates the puzzles that all learn from. Held-out boards are validated on along the way.
+Each network is trained by ``train.supervised``, one after another, for the same number of minutes. A few steps measure
+its speed; the run then has as many steps as fit, so that every run completes its learning rate schedule. The first run
+generates the puzzles that all train on. Held-out boards are validated during training.
 
     python benchmarks/learning.py --networks cube,axial,se_resnet --minutes 10 --output benchmarks/out/learning
 """
@@ -34,10 +34,10 @@ _COLUMNS = (
     ("boards", 7, ">"),
 )
 
-#: Steps that tell a pace, and reports of which it is the median.
+#: Steps that measure the speed, and the number of reports whose median it is.
 _TRIAL, _REPORTS = 24, 4
 
-#: Settings for networks without iterations, whose sizes are none of the preset's.
+#: Settings for networks without iterations, which do not have the sizes of the preset.
 _PLAIN = ["--sizes", "--iterations", "0", "0", "--looks", "1", "1", "--optimiser", "adamw", "--learning-rate", "1e-3"]
 
 #: Validations of a run.
@@ -46,12 +46,12 @@ _VALIDATIONS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What a run left in its folder.
+    """The results of a run, from its folder.
 
     Attributes:
       settings: its config.
       points: a dict for each validation.
-      pace: positions a second, the median of its reports; compiling is none of them.
+      pace: positions a second, the median of its reports, without compilation.
     """
 
     settings: dict[str, Any]
@@ -63,7 +63,7 @@ def train(name: str, folder: Path, steps: int, options: list[str], reports: int)
     """Trains a network in a process of its own.
 
     Raises:
-      subprocess.CalledProcessError: training failed, after it told why.
+      subprocess.CalledProcessError: training failed; it has printed the reason.
     """
     every = str(max(steps // reports, 1))
     command = [sys.executable, "-m", "train.supervised", "--network", name, "--output", str(folder), "--steps",
@@ -83,13 +83,13 @@ def train(name: str, folder: Path, steps: int, options: list[str], reports: int)
 
 
 def learn(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """A network's row: what it is, and a point for each validation."""
+    """A network's row: its description, and a point for each validation."""
     import jaxsudoku as js
     from jaxsudoku.networks import NETWORKS
 
     options = list(args.options)
     if "iterations" not in (field.name for field in dataclasses.fields(NETWORKS[name].config)):
-        options = [*_PLAIN, *options]  # what was asked for comes last, and counts
+        options = [*_PLAIN, *options]  # options of the command line take precedence
     trial, folder = args.output / f"{name}-trial", args.output / name
 
     def run(folder: Path, steps: int, reports: int) -> Run:
@@ -161,7 +161,7 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__.split("\n\n")[0],
-        epilog="All further arguments are for train.supervised, whose help tells them. See benchmarks/README.md.",
+        epilog="All further arguments are options of train.supervised; see its --help. See benchmarks/README.md.",
         allow_abbrev=False,
     )
     add = parser.add_argument

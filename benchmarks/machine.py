@@ -1,4 +1,4 @@
-"""What a run ran on: cores, memory, versions."""
+"""Description of the machine: cores, memory, versions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 
 
 def keep_to_cores(cores: str) -> int:
-    """Restricts this process to that many cores ("all" for as many as it has); returns how many it then has.
+    """Restricts this process to a number of cores ("all" for no restriction); returns the number that it then has.
 
-    To be called before jax is imported, which makes its thread pools by what it sees.
+    Call it before jax is imported, because jax makes its thread pools by the number of cores.
 
     Raises:
       ValueError: no number, or more cores than there are.
@@ -36,7 +36,7 @@ def keep_to_cores(cores: str) -> int:
 
 
 def forget_peak() -> None:
-    """Starts the peak of the resident memory anew, where the system can (Linux)."""
+    """Resets the peak of the resident memory, where the system can (Linux)."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -44,7 +44,7 @@ def forget_peak() -> None:
 
 
 def peak_mib() -> float:
-    """Peak of the resident memory in MiB, since ``forget_peak`` where that works, or else of the process' life."""
+    """Peak of the resident memory in MiB, since ``forget_peak`` where that works, else over the process' life."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -65,7 +65,7 @@ def describe(cores: int, packages: Iterable[str]) -> dict[str, Any]:
 
     Args:
       cores: the number of cores in use.
-      packages: distributions whose versions are wanted besides.
+      packages: further distributions whose versions are added.
     """
     import jax
 
@@ -86,7 +86,7 @@ def describe(cores: int, packages: Iterable[str]) -> dict[str, Any]:
 
 
 def lines(about: dict[str, Any]) -> list[str]:
-    """``describe`` in a few lines for people."""
+    """``describe`` as a few lines of text."""
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items() if version)
     driver = f", driver {about['driver']}" if about["driver"] else ""
     settings = "".join(f"\n  {name}={value}" for name, value in about["environment"].items())
@@ -116,7 +116,7 @@ def _cpu_model() -> str:
 
 
 def _output(*command: str) -> str | None:
-    """The standard output of a command, None where it fails."""
+    """The standard output of a command, None if it fails."""
     here = Path(__file__).parent
     try:
         ran = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=30, check=True)

@@ -1,10 +1,10 @@
-"""Makes the puzzle files that ship in ``jaxsudoku/puzzles``, each by one call of ``generate``, which it names.
+"""Makes the puzzle files that ship in ``jaxsudoku/puzzles``, each by one call of ``generate``, written in its header.
 
     python benchmarks/make_puzzles.py FOLDER [--only 9x9-hard 16x16-easy]
 
-The same version of the library makes the same files anywhere. Of one board, files that could share puzzles take theirs
-from different stretches of the sequence. Graded 16x16 puzzles get as many clues as often lead to their grade. At an
-extreme 9x9 puzzle one long attempt is made, which mostly fails; what was found is kept.
+The same version of the library makes the same files on every machine. Files of one board that could share puzzles take
+theirs from different parts of the sequence. Graded 16x16 puzzles get numbers of clues that often lead to their grade.
+For an extreme 9x9 puzzle one long attempt is made, which mostly fails; the puzzles that were found are kept.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ SEED = 0
 #: Ratings of each grade, both bounds included. Ratings are eighths, as means of eight searches.
 EASY, MEDIUM, HARD, VERY_HARD, EXTREME = (0, 0), (0.125, 1.875), (2, 9.875), (10, 49.875), (50, None)
 
-#: Regions that a quarter turn leaves as they are.
+#: Regions that are unchanged by a quarter turn.
 JIGSAW = "jigsaw:aaaaabbcc/aaaabbbcc/ddddebbcc/ddddebbcc/fdeeeeegc/ffhhegggg/ffhhegggg/ffhhhiiii/ffhhiiiii"
 
-#: Name: board, number of puzzles, wishes.
+#: Name: board, number of puzzles, arguments of ``generate``.
 FILES = {
     "4x4": ("4", 100, {}),
     "6x6": ("6", 200, {}),
@@ -54,7 +54,7 @@ FILES = {
 
 
 def make(name: str) -> bytes:
-    """The file of that name: its puzzles, a line each, below comments that ``js.shipped.about`` reads."""
+    """The text of a file: comments that ``js.shipped.about`` reads, then a puzzle a line."""
     board_name, count, wishes = FILES[name]
     board = js.Board.named(board_name)
     try:

@@ -1,7 +1,7 @@
 """Players of Mastermind over all secrets of a game: mean, maximum, histogram, time, memory.
 
-A player's strategy is grown as a tree, and the tree played against every code in plain numpy, which is asked for
-nothing but codes: what is told of a strategy is what it does.
+A player's strategy is built as a tree. Plain numpy then plays the tree against every code, so the figures do not depend
+on the library's own count.
 
     python benchmarks/mastermind.py --games 4x6,4x7 --players all --json benchmarks/out/mastermind.json
 """
@@ -19,7 +19,7 @@ import machine
 import numpy as np
 import report
 
-#: What is told of a player in a game.
+#: Columns for a player in a game.
 COLUMNS = (
     ("game", 12, "<"),
     ("player", 18, "<"),
@@ -39,7 +39,7 @@ _SEVERAL = ("random",)
 
 
 def attempts(tree: Any) -> np.ndarray:
-    """The guesses int64[size] that each code takes, by plain numpy; 0 where the tree does not find it."""
+    """The number of guesses int64[size] for each code, by plain numpy; 0 where the tree does not find it."""
     codes, colours = tree.game.codes, np.arange(tree.game.colours)
     taken, nodes = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
     numbers = {pair: number for number, pair in enumerate(tree.game.pairs)}
@@ -59,7 +59,7 @@ def attempts(tree: Any) -> np.ndarray:
 
 
 def measure(game: Any, player: str, options: dict[str, Any], trees: int) -> dict[str, Any]:
-    """Grows a player's strategies and plays all codes against them; everything is compiled and made within the time."""
+    """Builds a player's strategies and plays all codes against them; the time includes compilation."""
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind import players, report
 
@@ -116,7 +116,7 @@ def _parse() -> argparse.Namespace:
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
-    add("--games", default="4x6", help="pegs x colours, parted by commas; with a dash at the end without repeats")
+    add("--games", default="4x6", help="pegs x colours, separated by commas; a dash at the end means without repeats")
     add("--players", default=["all"], type=lambda text: text.split(","), help="by their names, or all")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="a setting of the player; may be repeated")
     add("--trees", type=int, default=100, help=f"strategies of {', '.join(_SEVERAL)} (default: 100)")

@@ -1,8 +1,8 @@
-"""Boards a second that networks look at: network x computing dtype x batch, warm, compile time apart.
+"""Boards a second that networks evaluate: network x computing dtype x batch, warm, compile time apart.
 
-What is timed is one call of the compiled network, from candidates on the device to policy and value on the device, with
+Timed is one call of the compiled network, from candidates on the device to policy and value on the device, with
 random parameters, which take as long as trained ones. Each figure is the median of several runs, in which the batches
-and dtypes of a network take turns. Whatever fails stays in the table, and makes the exit status 1.
+and dtypes of a network take turns. Failures stay in the table and make the exit status 1.
 
     python benchmarks/networks.py --networks cube,axial --batch 32,1024 --dtype float32,bfloat16
 """
@@ -37,12 +37,12 @@ _COLUMNS = (
     ("", 0, "<"),
 )
 
-#: Seconds that a run should take at least, by as many calls as that needs.
+#: The least number of seconds of a run; it has as many calls as that needs.
 _LEAST = 0.05
 
 
 def prepare(name: str, board_name: str, dtype: str, batch: int) -> tuple[dict[str, Any], Callable[[], Any] | None]:
-    """The row of a network on a batch, and the call to be timed; none if it failed, which the row then tells."""
+    """The row of a network on a batch, and the call to time; None if it failed, with the error in the row."""
     row: dict[str, Any] = {
         "network": name, "board": board_name, "parameters": None, "dtype": dtype, "batch": batch, "compile_s": None,
         "calls": 1, "runs_s": [], "median_s": None, "boards_per_s": None, "error": "",
@@ -52,14 +52,14 @@ def prepare(name: str, board_name: str, dtype: str, batch: int) -> tuple[dict[st
         start = time.perf_counter()
         call()
         row["calls"] = max(1, round(_LEAST / (time.perf_counter() - start)))
-    except Exception as error:  # recorded, whatever it is: a figure that is left out misleads
+    except Exception as error:  # every error is recorded: a missing figure would mislead
         row["error"] = told(error)
         return row, None
     return row, call
 
 
 def compile_network(name: str, board_name: str, dtype: str, batch: int) -> tuple[Callable[[], Any], int, float]:
-    """The call, warm; the number of parameters; and how long compiling took, in seconds."""
+    """The warm call, the number of parameters, and the compile time in seconds."""
     import jax
     import numpy as np
 
@@ -90,7 +90,7 @@ def untrained(name: str, board_name: str, dtype: str) -> Any:
 
 
 def measure(row: dict[str, Any], call: Callable[[], Any]) -> None:
-    """One run of as many calls as the row says."""
+    """One run, of the number of calls in the row."""
     try:
         start = time.perf_counter()
         for _ in range(row["calls"]):
@@ -104,13 +104,13 @@ def measure(row: dict[str, Any], call: Callable[[], Any]) -> None:
 
 
 def told(error: Exception) -> str:
-    """An error in one line."""
+    """An error as one line."""
     first, *_ = str(error).splitlines() or [""]
     return f"{type(error).__name__}: {first[:200]}"
 
 
 def line(row: dict[str, Any]) -> str:
-    """A row of the table; a failed one shows why."""
+    """A row of the table; a failed one shows the error."""
     size = f"{row['parameters']:,}" if row["parameters"] else ""
     texts = [row["network"], size, row["dtype"], f"{row['batch']:,}"]
     if row["error"]:
@@ -178,8 +178,8 @@ def _parse() -> argparse.Namespace:
     add("--networks", type=_names, help="names in jaxsudoku.networks.NETWORKS; by default all")
     add("--board", default="9", help="the board, as the command line names it")
     add("--batch", type=_sizes, default=[1, 32, 256, 1024], help="boards in a call")
-    add("--dtype", type=_names, default=["float32"], help="what networks compute in: float32,bfloat16")
-    add("--cores", default="all", help="restrict the process to so many cores: 1, 2 ... or all")
+    add("--dtype", type=_names, default=["float32"], help="computing dtypes: float32,bfloat16")
+    add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
     add("--repeat", type=lambda text: _sizes(text)[0], default=5, help="timed runs of each")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()

@@ -1,7 +1,7 @@
-"""Other solvers that can be called from Python, behind one interface, each used as fast as plain Python allows.
+"""Solvers of other projects that can be called from Python, behind one interface.
 
-A peer is prepared for a board, which is not timed, and then solves an array of puzzles. Peers that are not installed
-are left out. Run as a script it lists them.
+A peer is prepared for a board, which is not timed, and then solves an array of puzzles. Each is used as fast as plain
+Python allows. Peers that are not installed are left out. Run as a script it lists them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Peer:
 
     Attributes:
       name: what the command line calls it.
-      module: what is imported, by which it is told whether it is installed.
+      module: the module to import; the peer is installed if it is found.
       package: its distribution.
       boards: the boards it solves: "9x9", "classic" ones of any size, or "any".
     """
@@ -42,7 +42,7 @@ class Peer:
         return self.boards == "any" or (classic and (self.boards == "classic" or board.side == 9))
 
     def prepare(self, board: Board) -> None:
-        """What is done once for any number of puzzles, and not timed."""
+        """Prepares for any number of puzzles of a board; not timed."""
         self.board = board
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
@@ -53,7 +53,7 @@ class Peer:
         """Counts solutions of uint8[N, cells] up to ``limit``; returns int32[N].
 
         Raises:
-          NotImplementedError: the peer can't.
+          NotImplementedError: the peer can't count.
         """
         raise NotImplementedError(f"{self.name} counts no solutions")
 
@@ -61,13 +61,13 @@ class Peer:
 class Minisat22(Peer):
     """Minisat 2.2 from python-sat: one solver for all puzzles, the givens as assumptions.
 
-    A variable a candidate, ``cell * side + digit``; exactly one digit a cell and exactly one cell a house and digit, at
-    most one being said pair by pair.
+    A variable a candidate, ``cell * side + digit``; exactly one digit a cell and exactly one cell a house and digit,
+    "at most one" being encoded pairwise.
     """
 
     name, module, package, boards = "minisat22", "pysat", "python-sat", "any"
 
-    #: Puzzles after which counting takes a new solver: each leaves a variable behind, which every model then lists.
+    #: Puzzles after which counting uses a new solver: each leaves a variable behind, which is in every later model.
     _COUNTED_BY_ONE = 1000
 
     def prepare(self, board: Board) -> None:
@@ -86,7 +86,7 @@ class Minisat22(Peer):
         cells = [[cell * side + digit + 1 for digit in range(side)] for cell in range(board.cells)]
         places = [[cell * side + digit + 1 for cell in house] for house in board.houses for digit in range(side)]
         yield from cells + places
-        # a row and a box share pairs, which are said once
+        # a row and a box share pairs, which are encoded once
         pairs = {pair for group in cells + places for pair in itertools.combinations(group, 2)}
         yield from ([-one, -other] for one, other in sorted(pairs))
 
@@ -137,7 +137,7 @@ class Rustoku(Peer):
         def solve(line: str) -> str:
             try:
                 return rustoku.solve(line) or nothing
-            except ValueError:  # which is how it says that givens clash
+            except ValueError:  # raised for clashing givens
                 return nothing
 
         nothing = "0" * 81

@@ -1,8 +1,8 @@
-"""Stochastic solvers on full grids: what they solve, what it takes, and how fast they are beside plain numpy.
+"""Stochastic solvers on full grids: solved shares, steps, and speed beside plain numpy.
 
-Told of each set are the share that is solved, every grid being checked by numpy alone, steps (sweeps of annealing,
-epochs of evolution) and grids looked at a puzzle, and what is wrong with the best grids of the others. ``--speed``
-compares the epochs of evolution with the same loop in numpy, one organism after the other, in the same run.
+For each set the table has the share that is solved (every grid is checked by numpy alone), the steps (sweeps of
+annealing, epochs of evolution) and evaluated grids a puzzle, and the error of the best grids of unsolved puzzles.
+``--speed`` compares the epochs of evolution with the same loop in numpy, one organism after the other, in the same run.
 
     python benchmarks/population.py --set hardest_se11 --puzzles 500 --solver annealing --option rules=none
     python benchmarks/population.py --speed
@@ -48,18 +48,18 @@ _BY_NUMPY = 4000
 
 
 def most_steps(config: Any) -> int:
-    """How many steps a puzzle takes at most."""
+    """The largest number of steps of a puzzle."""
     return config.budget if hasattr(config, "budget") else config.epochs * (1 + config.restarts)
 
 
 def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
-    """What a solver makes of the puzzles; compiled before the clock starts."""
+    """The row of a solver on the puzzles; compiled before the clock starts."""
     import jaxsudoku as js
 
     config = js.SOLVERS[solver].config(**options)
     half = max(-(-len(puzzles) // 2), 1)  # so that two threads share them
     settings = {"solver": solver, "key": seed, "batch_size": half, "record": most_steps(config)} | options
-    js.solve(np.full_like(puzzles, 255), **settings)  # of the same shapes, so the same program; and over at once
+    js.solve(np.full_like(puzzles, 255), **settings)  # the same shapes, so the same program, and no work
     start = time.perf_counter()
     found = js.solve(puzzles, **settings)
     seconds = time.perf_counter() - start
@@ -94,8 +94,8 @@ class PlainHive:
     Args:
       puzzle: uint8[81], 0 = empty.
       organisms: workers and explorers.
-      workers: how many are workers.
-      rng: makes all randomness.
+      workers: the number of workers.
+      rng: the source of all random numbers.
     """
 
     def __init__(self, puzzle: np.ndarray, organisms: int, workers: int, rng: np.random.Generator) -> None:
@@ -119,12 +119,12 @@ class PlainHive:
         return grid
 
     def error(self, grid: np.ndarray) -> int:
-        """How many digits rows and columns miss."""
+        """The number of digits that rows and columns miss."""
         held = np.bitwise_or.reduce(1 << grid[self.lines].astype(np.int64), axis=1)
         return 162 - int(np.bitwise_count(held).sum())
 
     def epoch(self, lifetime: int = 300, mistakes: float = 0.001) -> None:
-        """Every worker looks at a neighbour and every explorer at a random grid; the best of either have a child."""
+        """Every worker evaluates a neighbour, every explorer a random grid; the best of each kind have a child."""
         for worker in range(len(self.grids)):
             free = self.free[self.rng.integers(9)]
             if len(free) < 2:
@@ -151,7 +151,7 @@ class PlainHive:
 
 
 def race(puzzles: np.ndarray, repeat: int) -> dict[str, Any]:
-    """Organisms a second that evolution updates, here and in numpy, in turns."""
+    """Organisms a second that evolution updates, in the library and in numpy, in turns."""
     import jaxsudoku as js
 
     config = js.SOLVERS["evolution"].config()
@@ -208,10 +208,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--set", type=lambda text: text.split(","), default=[], help="puzzle sets by their names")
     add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=int, help="so many of each, drawn at random; by default all")
+    add("--puzzles", type=int, help="puzzles of each set, drawn at random; by default all")
     add("--solver", default="annealing", help="by its name (default: annealing)")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="a setting of the solver; may be repeated")
-    add("--seed", type=int, default=0, help="of all randomness (default: 0)")
+    add("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")
     add("--speed", action="store_true", help="compare evolution with plain numpy")
     add("--repeat", type=int, default=7, help="turns of that comparison (default: 7)")
     add("--json", type=Path, help="file for all raw figures")
@@ -226,7 +226,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _value(text: str) -> Any:
-    """A number where it is one, else the text."""
+    """The text as a number if it is one."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

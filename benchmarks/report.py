@@ -1,4 +1,4 @@
-"""Rows of figures as an aligned table.
+"""Aligned tables of figures.
 
 Run as a script it joins the files that ``throughput.py --json`` wrote into one table.
 """
@@ -35,7 +35,7 @@ def heading() -> str:
 
 
 def line(row: dict[str, Any]) -> str:
-    """One row as ``throughput.py`` keeps it; a failed one shows why."""
+    """A row as ``throughput.py`` keeps it; a failed one shows the error."""
     by = " ".join(filter(None, (row["by"], row["options"], row["platform"], "resident" * row["resident"])))
     by += f" limit {row['limit']}" if row["limit"] else ""
     texts = [row["set"], f"{row['puzzles']:,}", by, f"{row['batch']:,}" if row["batch"] else "-"]
@@ -59,7 +59,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """Statuses or counts, what is amiss among them, on how many puzzles a peer was measured, and how peers compare."""
+    """Statuses or counts, errors, the number of puzzles of a peer, and the throughput relative to peers."""
     counts = ", ".join(f"{number:,} {name}" for name, number in row["outcome"].items() if number)
     failed = f"FAILED {row['failed']:,} of {row['judged']:,}: " if row["failed"] else ""
     ratios = ", ".join(f"{ratio:.2f}x {peer}" for peer, ratio in row["ratios"].items())
@@ -67,19 +67,19 @@ def outcome(row: dict[str, Any]) -> str:
 
 
 def aligned(texts: Sequence[str], columns: Sequence[tuple[str, int, str]] = _COLUMNS) -> str:
-    """Texts in columns, each of a heading, a width and an alignment."""
+    """Texts in columns, each with a heading, a width and an alignment."""
     cells = (f"{text:{align}{width or ''}}" for text, (_, width, align) in zip(texts, columns, strict=True))
     return "  ".join(cells).rstrip()
 
 
 def failures(rows: Iterable[dict[str, Any]]) -> int:
-    """Rows with an error, with puzzles that did not end as they must, or without a run."""
+    """Rows with an error, with wrong statuses, or without a run."""
     return sum(bool(row["error"] or row["failed"] or not row["runs_s"]) for row in rows)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Joins the figures of several runs into one table.")
-    parser.add_argument("files", nargs="+", type=Path, metavar="JSON", help="what throughput.py --json wrote")
+    parser.add_argument("files", nargs="+", type=Path, metavar="JSON", help="files of throughput.py --json")
     rows: list[dict[str, Any]] = []
     described = None
     for file in parser.parse_args().files:

@@ -1,13 +1,13 @@
-"""Searches by batch: puzzles, grids and network calls a second, memory beside what is predicted; and their overhead.
+"""Tree searches by batch: puzzles, grids and network calls a second, memory beside its prediction; and overhead.
 
-A run is one call of the compiled solver with a batch of puzzles, each with a lane of its own, from the device to the
+A run is one call of the compiled solver with a batch of puzzles, each in its own lane, from the device to the
 device; its grids are checked by numpy alone. Batches take turns, and figures are medians. Memory is what the compiled
-program sets aside while it runs, beside what the library predicts of all lanes' trees.
+program allocates while it runs, beside the library's prediction for the trees of all lanes.
 
     python benchmarks/search.py --set 17clue --solvers gumbel,mcts --batch 64,256,1024 --option simulations=16
 
-With ``--overhead`` tree searches are compared with mctx's own policies of the same shape, in turns, where moves and
-evaluations cost next to nothing: what is left is the search itself, and what the library's proofs add to it.
+``--overhead`` compares tree searches with mctx's own policies of the same shape, in turns. Moves and evaluations cost
+next to nothing there, so the time is that of the search itself and of the library's proofs.
 
     python benchmarks/search.py --overhead --batch 64,1024 --option simulations=32
 """
@@ -60,7 +60,7 @@ _MIB = 2**20
 
 
 def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: Any) -> tuple[dict[str, Any], Callable]:
-    """The row of a solver on a batch, and the call to be timed."""
+    """The row of a solver on a batch, and the call to time."""
     import jax
 
     import jaxsudoku as js
@@ -89,7 +89,7 @@ def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: An
 
 
 def measure(row: dict[str, Any], call: Callable, puzzles: np.ndarray) -> None:
-    """One run, judged."""
+    """One run, with its grids checked."""
     import jaxsudoku as js
 
     start = time.perf_counter()
@@ -121,7 +121,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, Callable]:
-    """A search with free moves, by mctx alone and by the library: calls to be timed."""
+    """A search with free moves, by mctx alone and by the library: calls to time."""
     import jax
     import jax.numpy as jnp
     import mctx
@@ -186,7 +186,7 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
 
 
 def overhead(name: str, batch: int, options: dict[str, Any], repeat: int) -> dict[str, Any]:
-    """The row of a policy: both in turns."""
+    """The row of a policy: mctx and the library in turns."""
     calls = bare_and_ours(name, batch, options)
     runs: dict[str, list[float]] = {who: [] for who in calls}
     for call in calls.values():
@@ -288,9 +288,9 @@ def _parse() -> argparse.Namespace:
     add("--batch", type=lambda text: [int(part) for part in text.split(",")], default=[64, 256, 1024],
         help="puzzles in a call, each with its own lane")  # fmt: skip
     add("--option", type=_option, action="append", help="NAME=VALUE, a setting of the solvers")
-    add("--network", default="cube", help="weights that ship with the package, or a path of others (default: cube)")
+    add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any")
-    add("--cores", default="all", help="restrict the process to so many cores: 1, 2 ... or all")
+    add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
     add("--repeat", type=int, default=3, help="timed runs of each")
     add("--json", type=Path, help="file for all raw figures")
     return parser.parse_args()

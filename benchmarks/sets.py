@@ -1,6 +1,6 @@
-"""Puzzle sets by name: a name is the stem of a file in the data folder, or of one that the package ships.
+"""Puzzle sets by name: the stem of a file in the data folder or of a shipped file.
 
-Run as a script it lists the sets that can be found: name, side, puzzles, file.
+Run as a script it lists the sets that are found: name, side, puzzles, file.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _CHECKOUT = Path(__file__).resolve().parent.parent
 _SHIPPED = Path(js.__file__).parent / "puzzles"
 _ENDINGS = (".txt", ".csv", ".txt.gz", ".csv.gz")
 
-#: Sides that files without a header are tried with, the most frequent first.
+#: Sides that are tried for files without a header, the most frequent first.
 _SIDES = (9, 16, 25, 4, 6, 12, 8, 10, 15, 20)
 
-#: What is known of some sets; every puzzle of any other set has exactly one solution.
+#: Facts about some sets; every puzzle of any other set has exactly one solution.
 _WITHOUT_SOLUTION = ("nosolution", "rust_sudoku_invalid")
 _SEVERAL_SOLUTIONS = ("multisolution",)
 _UNIQUENESS_UNKNOWN = ("acs_16x16", "acs_25x25")
@@ -37,11 +37,11 @@ class PuzzleSet:
     """A set of puzzles of one board.
 
     Attributes:
-      name: what it was asked for by.
+      name: the name by which it was loaded.
       board: the board, which the file's header names ("# board: windoku"), or else the classic one of the size.
       puzzles: uint8[N, cells], 0 = empty.
       distinct: puzzles before tiling; the first ``distinct`` are repeated over and over.
-      source: name of the file, and whether the package ships it.
+      source: name of the file, and whether it is a shipped one.
     """
 
     name: str
@@ -76,7 +76,7 @@ class PuzzleSet:
 
 
 def folders(data: str | None) -> list[Path]:
-    """Where sets are looked for, in this order: the data folder, then what the package ships.
+    """The folders with sets, in this order: the data folder, then the shipped puzzles.
 
     Args:
       data: the data folder; None for that of the environment (JAXSUDOKU_DATA), or else ``.data`` in the checkout or
@@ -88,12 +88,12 @@ def folders(data: str | None) -> list[Path]:
 
 
 def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleSet:
-    """The set of that name; ``NAME@40`` takes of a set that names its percentages of givens those with 40.
+    """The set of that name; ``NAME@40`` takes the puzzles with 40% given, from a set with percentages.
 
     Args:
       name: the stem of a file.
-      data: as ``folders`` takes it.
-      any_board: whether boards with other rules than the classic ones are welcome.
+      data: as in ``folders``.
+      any_board: whether boards other than classic ones are accepted.
 
     Raises:
       ValueError: there is no such set, its file holds no puzzles or malformed ones, or none of that percentage, or its
@@ -117,7 +117,7 @@ def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleS
 
 
 def wanted(name: str, data: str | None = None, any_board: bool = False) -> PuzzleSet:
-    """``load`` for a command line: what is wrong is printed, and the exit status is 2."""
+    """``load`` for a command line: an error is printed, and the exit status is 2."""
     try:
         return load(name, data, any_board)
     except (OSError, ValueError) as error:
@@ -126,7 +126,7 @@ def wanted(name: str, data: str | None = None, any_board: bool = False) -> Puzzl
 
 
 def found(data: str | None = None) -> Iterator[tuple[str, Path]]:
-    """Name and file of every set there is; of two of one name the one that ``load`` takes."""
+    """Name and file of every set; of two with the same name the one that ``load`` takes."""
     seen = set()
     for folder in folders(data):
         for path in sorted(folder.glob("*")) if folder.is_dir() else ():
@@ -148,7 +148,7 @@ def _read(path: Path, percent: str) -> tuple[js.Board, np.ndarray]:
     if "board" in header:
         board = js.Board.named(header["board"])
         return board, _puzzles(path, board)
-    # a line that holds a whole grid says the size, where it is one of a drawn grid's lines another size reads the file
+    # a line with a whole grid gives the size; if it is a line of a drawn grid, another size reads the file
     whole = math.isqrt(len(first)) if math.isqrt(len(first)) ** 2 == len(first) else 0
     failure = None
     for side in sorted(_SIDES, key=lambda side: side != whole):

@@ -1,7 +1,7 @@
-"""The AlphaSudoku study again: solvers beside each other on rated puzzles, by the share they solve and by iterations.
+"""The AlphaSudoku study repeated: solved shares and iterations of several solvers on rated puzzles.
 
 Its author compared backtracking, a network cell by cell, MCTS with rollouts, and PUCT with a network, on puzzles with a
-difficulty. Here they are on one set, with Gumbel search and graph search beside them, at his settings (no rules but
+difficulty. Here they run on one set, together with Gumbel search and graph search, at his settings (no rules but
 that a cell's digits must not clash, 20 expansions a move) and at the library's own (singles after every move).
 
     python benchmarks/study.py --puzzles kaggle3m_rated.csv --output benchmarks/out/study
@@ -66,7 +66,7 @@ def read(path: Path, below: float, limit: int | None) -> tuple[np.ndarray, np.nd
     """Puzzles uint8[N, 81] under a difficulty, and their difficulties; from columns puzzle and difficulty.
 
     Raises:
-      ValueError: a missing column, or a puzzle that is none; the message names the file and the line.
+      ValueError: a missing column, or a malformed puzzle; the message names the file and the line.
     """
     puzzles, difficulties = [], []
     with path.open(newline="") as file:
@@ -91,11 +91,11 @@ def read(path: Path, below: float, limit: int | None) -> tuple[np.ndarray, np.nd
 
 
 def solve(puzzles: np.ndarray, solver: str, options: dict[str, Any], network: Any) -> dict[str, np.ndarray | float]:
-    """What a solver does with the puzzles; compiled before the clock starts."""
+    """The solution of the puzzles by a solver; compiled before the clock starts."""
     import jaxsudoku as js
 
     given = {"network": network} if js.SOLVERS[solver].guided else {}
-    nothing = np.full_like(puzzles, 255)  # of the same shapes, so the same program; and over at once
+    nothing = np.full_like(puzzles, 255)  # the same shapes, so the same program, and no work
     js.solve(nothing, solver=solver, batch_size=_batch(len(puzzles)), **given, **options)
     start = time.perf_counter()
     found = js.solve(puzzles, solver=solver, batch_size=_batch(len(puzzles)), **given, **options)
@@ -200,10 +200,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--puzzles", type=Path, required=True, help="CSV file with columns puzzle and difficulty")
     add("--below", type=float, default=5.0, help="puzzles under this difficulty (default: 5)")
-    add("--limit", type=int, help="so many puzzles, drawn at random; by default all")
+    add("--limit", type=int, help="number of puzzles, drawn at random; by default all")
     add("--settings", type=_names(SETTINGS), default=list(SETTINGS), help="study, ours, or both (default)")
     add("--solvers", type=_names(SETTINGS["ours"]), help="by their names; by default all")
-    add("--network", default="cube", help="weights that ship with the package, or a path of others (default: cube)")
+    add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any; by default as in training")
     add("--budget", type=int, default=3000, help="iterations after which a search leaves a puzzle (default: 3000)")
     add("--output", type=Path, required=True, help="folder for tables and pictures")

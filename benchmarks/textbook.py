@@ -1,9 +1,9 @@
-"""The textbook search course work again (IFT3335, on AIMA's search code): its own questions, answered in one run.
+"""The questions of a course work on textbook search (IFT3335, on AIMA's search code), answered in one run.
 
 Depth-first search in three orders within 10,000 nodes, best-first search by three heuristics, candidate elimination
-alone and with a search behind it, and hill climbing. Told are the puzzles that a solver claims to have solved, those
-whose grid is right, as numpy alone judges it, and the nodes that were explored; of hill climbing, where nodes are all
-grids that were looked at, also the conflicts that are left (digits that rows and columns miss) and the steps.
+alone and followed by a search, and hill climbing. The table has the puzzles that a solver claims to have solved, those
+whose grid is right (checked by numpy alone), and the explored nodes. For hill climbing nodes are all evaluated grids,
+and the table also has the remaining conflicts (digits that rows and columns miss) and the steps.
 
     python benchmarks/textbook.py --set ift3335_100,ift3335_1000 --json benchmarks/out/textbook.json
 """
@@ -24,8 +24,8 @@ import numpy as np
 import report
 import sets
 
-#: What is asked of the solvers, by the question's name: (solver, options). Depth-first as the course work has it may
-#: fill any cell of a grid next; with "cell" the order names the cell.
+#: The questions by name: (solver, options). Depth-first search as in the course work may fill any cell of a grid next;
+#: with "cell" the order selects the cell.
 QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "depth-first": [
         ("depth-first", {"actions": actions, "order": order})
@@ -49,10 +49,10 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
 }
 
-#: Of these the course work limits the nodes.
+#: Solvers whose nodes the course work limits.
 _BOUNDED = ("depth-first", "best-first")
 
-#: What is told of a solver on a set.
+#: Columns for a solver on a set.
 COLUMNS = (
     ("set", 17, "<"),
     ("solver", 13, "<"),
@@ -70,11 +70,11 @@ COLUMNS = (
 
 
 def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[str, Any]:
-    """What a solver makes of the puzzles; compiled before the clock starts."""
+    """The row of a solver on the puzzles; compiled before the clock starts."""
     import jaxsudoku as js
 
     half = max(-(-len(puzzles) // 2), 32)  # so that two threads share them
-    nothing = np.full_like(puzzles, 255)  # of the same shapes, so the same program; and over at once
+    nothing = np.full_like(puzzles, 255)  # the same shapes, so the same program, and no work
     js.solve(nothing, solver=solver, batch_size=half, **options)
     start = time.perf_counter()
     found = js.solve(puzzles, solver=solver, batch_size=half, **options)
@@ -88,14 +88,14 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[s
     if "errors" in found.stats:
         errors = found.stats["errors"]
         measured |= {"conflicts": float(errors.mean()), "deviation": float(errors.std())}
-    if solver == "hill-climbing" and "rules" not in options:  # with rules fewer cells are free than puzzles say
+    if solver == "hill-climbing" and "rules" not in options:  # with rules fewer cells are free than in the puzzles
         around = neighbours(puzzles, options.get("neighbourhood") == "super")
         measured["steps"] = float(((found.iterations - 1) / np.maximum(around, 1)).mean())
     return measured
 
 
 def neighbours(puzzles: np.ndarray, threefold: bool) -> np.ndarray:
-    """How many neighbours grids have: swaps of two empty cells of a box, and with ``threefold`` every three boxes."""
+    """The number of neighbours of grids: swaps of two empty cells of a box, with ``threefold`` also of three boxes."""
     side = math.isqrt(puzzles.shape[1])
     rows, columns = checking.box_shape(side)
     empty = (puzzles == 0).reshape(-1, side // rows, rows, side // columns, columns).sum(axis=(2, 4)).reshape(-1, side)
@@ -149,7 +149,7 @@ def _parse() -> argparse.Namespace:
 
     add("--set", type=names, default=["ift3335_100", "ift3335_1000"], help="puzzle sets by their names")
     add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=int, help="so many of each, the first ones; by default all")
+    add("--puzzles", type=int, help="puzzles of each set, the first ones; by default all")
     add("--questions", type=names, default=list(QUESTIONS), help=f"of {', '.join(QUESTIONS)} (default: all)")
     add("--budget", type=int, default=10_000, help="nodes after which a search leaves a puzzle (default: 10000)")
     add("--json", type=Path, help="file for all raw figures")

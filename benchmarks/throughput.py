@@ -1,8 +1,8 @@
 """Puzzles a second: solver x options x puzzle set x batch size x device, beside peers measured in the same run.
 
-What is timed is a call with all puzzles of a set, from numpy arrays to numpy arrays. The first call, which compiles, is
+Timed is a call with all puzzles of a set, from numpy arrays to numpy arrays. The first call, which compiles, is
 timed apart; then solvers and peers take turns, and medians are compared. Every grid that counts as solved is checked
-against its givens with numpy alone. Whatever fails stays in the table, and makes the exit status 1.
+against its givens with numpy alone. Failures stay in the table and make the exit status 1.
 
     python benchmarks/throughput.py --puzzles 16384 --cores 1 --peers minisat22
 """
@@ -33,13 +33,13 @@ _SHIPPED = ["9x9", "9x9-extreme"]
 _SCALING = "1000,10000,100000,1000000,2000000"
 _STATUSES = ("UNSOLVED", "SOLVED", "UNSATISFIABLE", "INVALID")
 
-#: What a call answers: grids uint8[N, cells] and statuses int8[N], or None and counts int32[N].
+#: Results of a call: grids uint8[N, cells] and statuses int8[N], or None and counts int32[N].
 Answer = tuple[np.ndarray | None, np.ndarray]
 
 
 @dataclasses.dataclass(eq=False)
 class Contender:
-    """A solver or a peer on one puzzle set: what is called, and what came of it.
+    """A solver or a peer on one puzzle set: its call and its results.
 
     Attributes:
       run: the timed call, from puzzles to its raw results.
@@ -56,7 +56,7 @@ class Contender:
     verdicts: dict[bytes, tuple[dict[str, int], int]] = dataclasses.field(default_factory=dict)
 
     def measure(self, first: bool, memory: bool) -> None:
-        """Calls once, and notes time, memory and outcome; after a failure does nothing."""
+        """Calls once and records time, memory and outcome; does nothing after a failure."""
         if self.row["error"]:
             return
         try:
@@ -69,7 +69,7 @@ class Contender:
             if memory and not first:
                 self.row["peak_mib"] = round(max(self.row["peak_mib"] or 0, machine.peak_mib()), 1)
             outcome, failed = self._judged(*self.answer(raw))
-        except Exception as error:  # recorded, whatever it is: a figure that is left out misleads
+        except Exception as error:  # every error is recorded: a missing figure would mislead
             self.row["error"] = _told(error)
             return
         if first:
@@ -83,7 +83,7 @@ class Contender:
             self.row["outcome"], self.row["failed"] = outcome, failed
 
     def _judged(self, grids: np.ndarray | None, verdicts: np.ndarray) -> tuple[dict[str, int], int]:
-        """How many puzzles ended how, and how many of them not as they must; the same answer is judged once."""
+        """Counts by outcome, and the number of wrong outcomes; equal answers are checked once."""
         digest = hashlib.blake2b(verdicts.tobytes())
         if grids is not None:
             digest.update(np.ascontiguousarray(grids).data)
@@ -95,7 +95,7 @@ class Contender:
 
 
 def _told(error: Exception) -> str:
-    """An error in one line."""
+    """An error as one line."""
     first, *_ = str(error).splitlines() or [""]
     return f"{type(error).__name__}: {first[:200]}"
 
@@ -185,7 +185,7 @@ def _solvers(args: argparse.Namespace, puzzle_set: sets.PuzzleSet) -> Iterator[C
 def _called(
     name: str, puzzle_set: sets.PuzzleSet, limit: int, batch: int | None, devices: Any, options: dict[str, Any]
 ) -> Callable[[np.ndarray], Any]:
-    """The library's own entry, from the host to the host."""
+    """The library's public function, from the host to the host."""
     import jaxsudoku as js
 
     board = puzzle_set.board
@@ -199,7 +199,7 @@ def _called(
 def _resident(
     name: str, puzzle_set: sets.PuzzleSet, limit: int, _: int | None, devices: Any, options: dict[str, Any]
 ) -> Callable[[np.ndarray], Any]:
-    """One call of the kernel on one device, the puzzles being there before and the results staying there."""
+    """One call of the kernel on one device, from puzzles on it to results on it."""
     import jax
 
     import jaxsudoku as js
@@ -228,7 +228,7 @@ def _answer(raw: Any) -> Answer:
 
 
 def _peer(peer: Peer, puzzle_set: sets.PuzzleSet, args: argparse.Namespace) -> Contender:
-    """A peer on as many puzzles, spread over the set, as it does in the time it is given."""
+    """A peer on puzzles spread over the set, as many as it solves in its time."""
     board = puzzle_set.board
 
     def run(puzzles: np.ndarray) -> Any:
@@ -262,7 +262,7 @@ def _peer(peer: Peer, puzzle_set: sets.PuzzleSet, args: argparse.Namespace) -> C
 
 
 def _affordable(run: Callable[[np.ndarray], Any], puzzles: np.ndarray, seconds: float) -> int:
-    """How many of the puzzles a peer does in about that time, by its pace on a few of them."""
+    """The number of puzzles that a peer solves in about that time, estimated from a few of them."""
     if not seconds:
         return len(puzzles)
     tried = 1
@@ -288,7 +288,7 @@ def _cases(args: argparse.Namespace, loaded_sets: list[sets.PuzzleSet]) -> Itera
 
 
 def _measure(puzzle_set: sets.PuzzleSet, args: argparse.Namespace, peers: list[Peer]) -> Iterator[list[dict[str, Any]]]:
-    """Everyone on one set: each once to warm up, then taking turns; gives all rows as they are after each turn."""
+    """All contenders on one set: each once to warm up, then in turns; yields all rows after each turn."""
     solvers = list(_solvers(args, puzzle_set))
     fitting = [peer for peer in peers if peer.fits(puzzle_set.board)]
     rivals = [_peer(peer, puzzle_set, args) for peer in fitting]
@@ -331,7 +331,7 @@ def _installed(names: list[str]) -> list[Peer]:
 
 
 def _write(path: Path, about: dict[str, Any], args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
-    """Writes what there is so far, so that a run that is cut short loses nothing that was finished."""
+    """Writes the rows so far, so that an interrupted run keeps what was finished."""
     arguments = {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()}
     arguments.pop("data")  # a path of the machine
     arguments.pop("json")
@@ -421,7 +421,7 @@ def _parse() -> argparse.Namespace:
         help=f"puzzle sets ({','.join(_SHIPPED)}); acs_25x25@45: 45%% given alone",
     )
     add("--data", help="folder of puzzle sets (else JAXSUDOKU_DATA, .data, ../shared/data); the shipped ones need none")
-    add("--puzzles", type=_size, help="tile or cut each set to so many")
+    add("--puzzles", type=_size, help="tile or cut each set to this number")
     add("--scaling", type=_sizes, nargs="?", const=_sizes(_SCALING), help=f"each set at sizes, by default {_SCALING}")
     add("--solvers", type=_names, default=["exact"], help="names in jaxsudoku.SOLVERS")
     add("--options", type=_options, action="append", help="a solver's options, rounds=5,lanes=2048; may be repeated")
@@ -431,7 +431,7 @@ def _parse() -> argparse.Namespace:
     add("--limit", type=int, default=0, help="count solutions up to this many instead of solving: 2 proves uniqueness")
     add("--peers", type=_peer_names, default=[], help=f"of {', '.join(PEERS)}; those not installed are left out")
     add("--peer-seconds", type=float, default=20, help="time for a peer's call, by which its puzzles are cut; 0: all")
-    add("--cores", default="all", help="restrict the process to so many cores: 1, 2 ... or all")
+    add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
     add("--memory", action="store_true", help="peak resident memory of each solver's timed calls, and of the process")
     add("--repeat", type=_size, default=5, help="timed calls of each")
     add("--json", type=Path, help="file for all raw figures")

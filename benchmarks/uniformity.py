@@ -1,12 +1,12 @@
-"""How far generated solved grids are from uniform: against all grids of 4x4 and 6x6, and against known shares on 9x9.
+"""Distance of generated solved grids from uniform: all grids of 4x4 and 6x6, known shares on 9x9.
 
     python benchmarks/uniformity.py [--grids 200000] [--seed 0]
 
 Small boards: grids are relabelled so that their first row reads 1 2 3 ..., which leaves 12 of 4x4 and 39,168 of 6x6,
-each equally likely if all grids are; told is the total variation distance (half the sum of differences), beside
-what a uniform sample of the same size shows by chance.
+each equally likely if all grids are. The table has the total variation distance (half the sum of differences), beside
+the distance of a uniform sample of the same size.
 
-9x9: the share of bands in which the rows of one box stand whole in rows of the next. Among all bands it is
+9x9: the share of bands in which the rows of one box are whole rows of the next. Among all bands it is
 2/56; weighted by how many grids complete each, which differs by no more than 7% between bands (Felgenhauer and Jarvis,
 Enumerating possible Sudoku grids, 2005), it stays within 7% of that.
 """

@@ -14,17 +14,17 @@
 # ---
 
 # %% [markdown]
-# # AlphaSudoku, by the batch
+# # AlphaSudoku, batched
 #
-# The AlphaSudoku study asked what a tree search makes of Sudoku when a network tells it where to look. It compared
-# backtracking, a network that fills cell after cell, Monte-Carlo tree search with rollouts, and PUCT with a network,
-# one puzzle at a time. This notebook tells that story again with jaxsudoku, which searches for many puzzles at once:
+# The AlphaSudoku study applied tree search with a network to Sudoku. It compared backtracking, a network that fills
+# one cell after another, Monte-Carlo tree search with rollouts, and PUCT with a network, one puzzle at a time. This
+# notebook repeats the study with jaxsudoku, which searches many puzzles at once:
 #
-# 1. what the network sees in a position,
-# 2. how a search tree grows on it, and what is proven in it,
-# 3. how many puzzles are solved by how many grids looked at.
+# 1. the outputs of the network for a position,
+# 2. a search tree, and the proofs in it,
+# 3. the share of solved puzzles by the number of grids.
 #
-# `benchmarks/study.py` is the same on whole puzzle sets.
+# `benchmarks/study.py` does the same on whole puzzle sets.
 
 # %%
 import os
@@ -48,12 +48,12 @@ network = js.load_network("cube", iterations=4 if SMALL else 32)
 puzzles = np.asarray(js.load("9x9-hard"))[: 8 if SMALL else 128]
 
 # %% [markdown]
-# ## What the network sees
+# ## Outputs of the network
 #
-# A position is what the rules leave: the candidates of every cell. The network looks at all of them and says, for each
-# open cell, how likely each digit is, and besides how likely it is that the position has a solution at all. Here the
-# rules are naked and hidden singles, the puzzle is the first that they leave open, and a digit is drawn the larger the
-# likelier the network finds it.
+# A position is the set of candidates that the rules leave in every cell. For each open cell the network gives the
+# probability of each digit, and for the position the probability that it has a solution. Here the rules are naked and
+# hidden singles, and the puzzle is the first one that they leave open. The larger a digit is drawn, the higher its
+# probability.
 
 # %%
 rules = "singles"
@@ -94,11 +94,11 @@ plt.show()
 # %% [markdown]
 # ## A search tree
 #
-# Gumbel MuZero search takes a cell with fewest candidates, of these the one that the network is least sure about, as it
-# is found out about soonest, and tries its digits, the likeliest first. Every node is a position after the rules. A
-# position that they refute is dead, its move is never tried again, and a position all of whose moves are refuted is
-# dead too; that is a proof, and it is taken up to the root. Below, nodes are coloured by the network's belief; dead
-# ones are crossed out, and a solution is a star.
+# Gumbel MuZero search chooses a cell with fewest candidates; among these the one that the network is least sure about,
+# because it is decided soonest. It tries the digits of this cell, the most probable first. Every node is a position
+# after the rules. A position that the rules refute is dead, and its move is not tried again. A position whose moves are
+# all refuted is dead as well; this is a proof, and it is propagated to the root. Below, nodes are coloured by the
+# network's value; dead ones are crossed out, and a solution is a star.
 
 # %%
 config = tree.GumbelConfig(simulations=8 if SMALL else 24, rules=rules)
@@ -148,11 +148,11 @@ axis.set_title(f"{config.simulations} simulations at most")
 plt.show()
 
 # %% [markdown]
-# ## Solved share against grids looked at
+# ## Solved share by grids
 #
-# Between two searches the root moves on along its tree; what it leaves undecided is kept, and a root that is proven
-# dead goes back to it. So no puzzle is lost to an early wrong move, and the question is how many grids it takes. As in
-# the study, an iteration is one grid that was looked at: a root, a node of a tree, or a step of a rollout.
+# Between two searches the root moves down its tree. Undecided moves go on a stack, and a root that is proven dead is
+# replaced by the top of the stack. So no puzzle is lost by an early wrong move, and searches differ in the number of
+# grids that they need. As in the study, an iteration is one grid: a root, a node of a tree, or a step of a rollout.
 
 # %%
 contenders = {
@@ -181,7 +181,7 @@ plt.show()
 # %% [markdown]
 # ## Simulations
 #
-# More simulations before the root moves on make better moves, and cost more grids where the first thought was right.
+# More simulations before the root moves give better moves, but cost more grids if the first choice was right already.
 
 # %%
 for simulations in (256,) if SMALL else (1, 4, 16, 64, 256):

@@ -14,18 +14,18 @@
 # ---
 
 # %% [markdown]
-# # Evolution and annealing, by the batch
+# # Evolution and annealing, batched
 #
-# A grid whose boxes hold every digit once is nearly a solution: all that may be wrong is rows and columns.
-# Combinatorial evolution keeps a hive of such grids and swaps two cells of a box where that helps; simulated
-# annealing swaps cells too, and now and then takes a swap that does not help. Neither deduces anything, and neither
-# can prove that a puzzle has no solution. This notebook looks at
+# In a grid whose boxes hold every digit once only rows and columns can be wrong. Combinatorial evolution keeps a
+# population of such grids, a hive, and swaps two cells of a box if that lowers the error. Simulated annealing swaps
+# cells as well, and sometimes accepts a swap that raises the error. Neither deduces anything, and neither can prove
+# that a puzzle has no solution. This notebook shows
 #
-# 1. a hive after some hundred epochs, and what is wrong with its best grid,
-# 2. how errors fall, epoch by epoch and sweep by sweep,
-# 3. what both solve, and what it takes them.
+# 1. a hive after some hundred epochs, and the errors of its best grid,
+# 2. the decrease of the errors, by epochs and by sweeps,
+# 3. the puzzles that both solve, and the grids that they need.
 #
-# [docs/population.md](../docs/population.md) has the figures on whole puzzle sets.
+# [docs/population.md](../docs/population.md) describes the solvers and links the results on whole puzzle sets.
 
 # %%
 import os
@@ -48,11 +48,11 @@ puzzles = np.asarray(js.load("4x4" if SMALL else "9x9-medium"))[: 8 if SMALL els
 # %% [markdown]
 # ## A hive
 #
-# Ninety of a hundred organisms are workers, each with a grid of its own. In an epoch a worker looks at one neighbour,
-# its grid with two free cells of a box swapped, and takes it if fewer digits are missing in rows and columns, or by
-# mistake, once in a thousand times. The others are explorers, who look at random grids. The best worker and the best
-# explorer then have a child with boxes of both, in place of the worst worker. Below are the errors of a hive's
-# workers, and its best grid: digits that a row or column holds twice are red.
+# Ninety of a hundred organisms are workers, each with its own grid. In an epoch a worker evaluates one neighbour, its
+# grid with two free cells of a box swapped. It takes the neighbour if fewer digits are missing in rows and columns, or
+# by mistake, once in a thousand times. The others are explorers, which evaluate random grids. The best worker and the
+# best explorer then have a child with boxes of both, which replaces the worst worker. Below are the errors of a hive's
+# workers, and its best grid; digits that a row or column holds twice are red.
 
 # %%
 config = EvolutionConfig(organisms=20 if SMALL else 200)
@@ -96,8 +96,8 @@ plt.show()
 # %% [markdown]
 # ## How errors fall
 #
-# `record` keeps the least error after each step as `stats["history"]`. A step of evolution is an epoch, in which
-# every organism looks at one grid; a step of annealing is a sweep, in which each of 32 chains tries every swap.
+# With `record`, `stats["history"]` has the least error after each step. A step of evolution is an epoch, in which
+# every organism evaluates one grid; a step of annealing is a sweep, in which each of 32 chains tries every swap.
 
 # %%
 epochs = 200 if SMALL else 5000
@@ -114,7 +114,7 @@ for axis, found, name, step in ((axes[0], evolved, "evolution", "epochs"), (axes
 plt.show()
 
 # %% [markdown]
-# ## What they solve
+# ## Solved puzzles
 
 # %%
 print(f"{'':12}{'solved':>8}{'grids: mean':>14}{'median':>12}{'error of the others':>22}")
@@ -129,6 +129,6 @@ assert all(
 )
 
 # %% [markdown]
-# Evolution climbs: most hives end at an error of 2, two digits in each other's place, far from the solution in swaps.
-# Annealing at the right temperatures goes on through such grids, and chains at different temperatures that exchange
-# their grids do so on boards of every size.
+# Most hives of evolution end at an error of 2, with two digits exchanged, many swaps away from the solution. Annealing
+# at the right temperatures leaves such grids again; chains at different temperatures that exchange their grids do so on
+# boards of every size.

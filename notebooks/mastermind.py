@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Mastermind, played as well as it can be played
+# # Mastermind strategies
 #
-# Someone holds a code of coloured pegs, you guess, and hear how many pegs are right and how many more have a colour
-# that stands elsewhere. How many guesses does it take in the mean, over all codes? This notebook grows strategies as
-# trees: by random guesses, by Monte-Carlo tree search, by information, and the one that no other can beat.
+# One side holds a secret code of coloured pegs. The other side guesses, and gets feedback: how many pegs are right, and
+# how many more colours are in the code at another place. How many guesses are needed in the mean, over all codes? This
+# notebook builds strategies as trees: by random guesses, by Monte-Carlo tree search, by entropy, and the optimal one.
 #
-# [docs/mastermind.md](../docs/mastermind.md) tells how the players work and what they reach.
+# [docs/mastermind.md](../docs/mastermind.md) describes the players and links their results.
 
 # %%
 import os
@@ -39,10 +39,10 @@ game = mm.Game(2, 3) if SMALL else mm.Game(4, 6)
 print(f"{game}: {game.size:,} codes, {game.feedbacks} feedbacks")
 
 # %% [markdown]
-# ## What a guess tells
+# ## The information in a guess
 #
-# All codes are possible at first. A first guess parts them by the feedback that they would give. Exchanging pegs or
-# colours changes nothing, so only a few first guesses differ by more than names.
+# At first all codes are possible. A first guess splits them by the feedback that each would give. Exchanging pegs or
+# colours makes no difference, so only a few first guesses are really different.
 
 # %%
 table = np.asarray(mm.feedback_table(game))
@@ -61,9 +61,10 @@ plt.show()
 # %% [markdown]
 # ## A strategy is a tree
 #
-# A player chooses a guess for every position, a set of codes that are still possible. Grown level by level, all
-# positions at once, its choices are a tree: what to guess first, and what after each feedback. Here is the beginning of
-# the best one there is: branch and bound over whole strategies proves that none takes fewer guesses in the mean.
+# A player chooses a guess for every position, that is for a set of codes that are still possible. Its choices form a
+# tree: the first guess, and the next guess after each feedback. The tree is built level by level, all positions of a
+# level at once. Here is the beginning of the optimal tree: branch and bound over whole strategies proves that no other
+# needs fewer guesses in the mean.
 
 # %%
 best = mm.build(game, "optimal")
@@ -71,7 +72,7 @@ print(mm.draw_tree(best, guesses=2))
 print(f"\n{int(best.attempts.sum()):,} guesses for {game.size:,} codes: {best.mean:.4f} each, {best.maximum} at most")
 
 # %% [markdown]
-# The tree is all there is to a strategy. It is kept in a file, and replayed against every code without any search:
+# The tree is the complete strategy. It can be saved to a file, and replayed against every code without any search:
 
 # %%
 path = Path("optimal.json")
@@ -82,10 +83,9 @@ attempts, _ = mm.replay(again, game.codes)
 assert (attempts == best.attempts).all()
 
 # %% [markdown]
-# ## Growing by simulation
+# ## Monte-Carlo tree search
 #
-# Monte-Carlo tree search knows nothing of entropies: it plays random games. Its first guesses get better as it plays
-# more of them.
+# Monte-Carlo tree search uses no entropies: it plays random games. With more games its guesses get better.
 
 # %%
 budgets = [8, 16] if SMALL else [60, 125, 250, 500, 1000, 2000, 4000]
@@ -101,7 +101,7 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# ## Side by side
+# ## Comparison of players
 
 # %%
 quick = {"simulations": 16, "width": 4} if SMALL else {}
@@ -129,10 +129,10 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# ## What a position is worth
+# ## The cost of a position
 #
-# How many guesses does a position of n codes take? The nodes of the best tree tell. The line is the estimate by which
-# `lookahead` judges what it does not look into.
+# The number of guesses for a position of n codes, from the nodes of the optimal tree. The line is the estimate that
+# `lookahead` uses for positions that it does not search.
 
 # %%
 plt.semilogx(best.codes, best.left, ".", alpha=0.4, label="positions of the best tree")

@@ -14,19 +14,19 @@
 # ---
 
 # %% [markdown]
-# # The textbook's searches, by the batch
+# # Textbook search, batched
 #
-# A first course on artificial intelligence has students solve Sudoku by what it teaches: depth-first search in
-# several orders, best-first search with heuristics, elimination of candidates, hill climbing. This notebook asks the
-# questions of one such course work again (IFT3335, on the search code of Russell and Norvig's book), of many puzzles
-# at once:
+# A first course on artificial intelligence has students solve Sudoku with the search algorithms that it teaches:
+# depth-first search in several orders, best-first search with heuristics, elimination of candidates, hill climbing.
+# This notebook answers the questions of one such course work (IFT3335, on the search code of Russell and Norvig's
+# book), for many puzzles at once:
 #
-# 1. how far depth-first search comes in 10,000 nodes, in three orders,
-# 2. what heuristics do for best-first search,
-# 3. what is left to search for when candidates are eliminated first,
+# 1. how many puzzles depth-first search solves in 10,000 nodes, in three orders,
+# 2. the effect of heuristics on best-first search,
+# 3. how much search remains after candidates are eliminated,
 # 4. where hill climbing over full grids gets stuck.
 #
-# [docs/textbook.md](../docs/textbook.md) has the answers on the course work's own puzzles.
+# [docs/textbook.md](../docs/textbook.md) links the answers on the course work's own puzzles.
 
 # %%
 import os
@@ -44,10 +44,10 @@ puzzles = np.asarray(js.load("4x4" if SMALL else "9x9-easy"))[: 8 if SMALL else 
 budget = 100 if SMALL else 10_000
 
 # %% [markdown]
-# ## Every question
+# ## All questions
 #
-# With `actions="any"` every legal digit of every empty cell is a child, as in the course work; with `"cell"` the
-# order names one cell, and its digits are the children. Sorted means: fewest legal digits first.
+# With `actions="any"` every legal digit of every empty cell is a child, as in the course work. With `"cell"` the order
+# selects one cell, and its digits are the children. "Sorted" means fewest legal digits first.
 
 # %%
 questions = {
@@ -77,9 +77,9 @@ for name, solution in found.items():
     print(f"{name:36}{solved:8.1%}{nodes.mean():13,.1f}{np.median(nodes):9,.0f}{nodes.max():9,}")
 
 # %% [markdown]
-# ## Nodes, puzzle by puzzle
+# ## Nodes by puzzle
 #
-# What is solved at all is solved soon, or not within the budget.
+# Most puzzles are solved soon or not within the budget.
 
 # %%
 figure, axis = plt.subplots(figsize=(9, 5))
@@ -92,16 +92,16 @@ axis.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Depth-first search loses itself where any cell may be filled next: a wrong digit early on is refuted in every
-# combination with all others. Naming the cell, and naming the one with fewest digits, is what makes it a solver.
-# Elimination leaves so little that the order hardly matters: most puzzles are solved before the first guess.
+# Depth-first search fails if any cell may be filled next: an early wrong digit must be refuted in every combination
+# with all others. It solves puzzles if one cell is selected, the one with fewest digits. After elimination the order
+# hardly matters: most puzzles are solved before the first guess.
 
 # %% [markdown]
 # ## Hill climbing
 #
-# The other way to search: a full grid, every box right from the start, goes to its best neighbour until none is
-# better. The course work counts 14.96 ± 3.06 conflicts where that ends, and 14.21 ± 2.86 when three swaps in three
-# boxes may be made at once; none of its puzzles is solved. Conflicts are digits that rows and columns miss here.
+# Hill climbing starts from a full grid whose boxes are right, and moves to the best neighbour until none is better. The
+# course work counts 14.96 ± 3.06 conflicts at the end, and 14.21 ± 2.86 if three swaps in three boxes are made at once;
+# none of its puzzles is solved. Here conflicts are digits that rows and columns miss.
 
 # %%
 climbs = {
@@ -130,4 +130,4 @@ axis.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Larger neighbourhoods change little. Steps sideways do: most of what looks like a peak is a plateau.
+# Larger neighbourhoods change little. Steps sideways help: most local optima are plateaus.
