@@ -68,8 +68,9 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
     return move
 
 
-def play(board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarray,
-         truth: np.ndarray) -> dict[str, float]:  # fmt: skip
+def play(
+    board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarray, truth: np.ndarray
+) -> dict[str, float]:
     """The games of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
     import jax
 
@@ -111,12 +112,21 @@ def play(board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarra
 
 def line(transpositions: bool, found: dict[str, float]) -> str:
     """A row of the table."""
-    return report.aligned([
-        "with" if transpositions else "without", f"{found['puzzles']:,}", f"{found['boards']:.1%}",
-        f"{found['cells']:.1%}", f"{found['moves']:,}", f"{found['right_moves'] / max(found['moves'], 1):.1%}",
-        f"{found['nodes']:,}", f"{found['again']:,}", f"{found['nodes'] / found['puzzles']:,.1f}",
-        f"{found['seconds']:,.1f}",
-    ], _COLUMNS)  # fmt: skip
+    return report.aligned(
+        [
+            "with" if transpositions else "without",
+            f"{found['puzzles']:,}",
+            f"{found['boards']:.1%}",
+            f"{found['cells']:.1%}",
+            f"{found['moves']:,}",
+            f"{found['right_moves'] / max(found['moves'], 1):.1%}",
+            f"{found['nodes']:,}",
+            f"{found['again']:,}",
+            f"{found['nodes'] / found['puzzles']:,.1f}",
+            f"{found['seconds']:,.1f}",
+        ],
+        _COLUMNS,
+    )
 
 
 def main() -> int:
@@ -168,8 +178,12 @@ def _parse() -> argparse.Namespace:
     add("--batch", type=int, default=256, help="puzzles played together (default: 256)")
     add("--rules", default="none", help="what is deduced after every move (default: none)")
     add("--simulations", type=int, default=32, help="simulations a move (default: 32)")
-    add("--transpositions", type=lambda text: text.split(","), default=["with", "without"],
-        help="with, without, or both (default)")  # fmt: skip
+    add(
+        "--transpositions",
+        type=lambda text: text.split(","),
+        default=["with", "without"],
+        help="with, without, or both (default)",
+    )
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any")
     add("--json", type=Path, help="file for all raw figures")

@@ -61,20 +61,36 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], network: 
     calls = found.stats["network_calls"]
     solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids)
     return {
-        "solved": float(solved.mean()), "within": float((solved & (found.iterations <= 500)).mean()),
-        "mean": float(found.iterations.mean()), "median": float(np.median(found.iterations)),
-        "most": int(found.iterations.max()), "calls": float(calls.mean()),
-        "calls_median": float(np.median(calls)), "seconds": seconds,
-    }  # fmt: skip
+        "solved": float(solved.mean()),
+        "within": float((solved & (found.iterations <= 500)).mean()),
+        "mean": float(found.iterations.mean()),
+        "median": float(np.median(found.iterations)),
+        "most": int(found.iterations.max()),
+        "calls": float(calls.mean()),
+        "calls_median": float(np.median(calls)),
+        "seconds": seconds,
+    }
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
-    return report.aligned([
-        row["set"], row["solver"], row["guide"], f"{row['simulations']}", f"{row['puzzles']:,}", f"{row['solved']:.1%}",
-        f"{row['within']:.1%}", f"{row['mean']:,.1f}", f"{row['median']:,.0f}", f"{row['most']:,}",
-        f"{row['calls']:,.1f}", f"{row['seconds']:,.1f}",
-    ], _COLUMNS)  # fmt: skip
+    return report.aligned(
+        [
+            row["set"],
+            row["solver"],
+            row["guide"],
+            f"{row['simulations']}",
+            f"{row['puzzles']:,}",
+            f"{row['solved']:.1%}",
+            f"{row['within']:.1%}",
+            f"{row['mean']:,.1f}",
+            f"{row['median']:,.0f}",
+            f"{row['most']:,}",
+            f"{row['calls']:,.1f}",
+            f"{row['seconds']:,.1f}",
+        ],
+        _COLUMNS,
+    )
 
 
 def main() -> int:
@@ -116,8 +132,12 @@ def _parse() -> argparse.Namespace:
     add("--puzzles", type=int, default=256, help="puzzles of each set, drawn at random (default: 256)")
     add("--solvers", type=names, default=["alphasudoku", "gumbel"], help="by their names")
     add("--guides", type=names, default=list(GUIDES), help=f"of {', '.join(GUIDES)} (default: all)")
-    add("--simulations", type=lambda text: [int(part) for part in names(text)], default=[8, 16, 32, 64, 128, 256],
-        help="simulations a search (default: 8,16,32,64,128,256)")  # fmt: skip
+    add(
+        "--simulations",
+        type=lambda text: [int(part) for part in names(text)],
+        default=[8, 16, 32, 64, 128, 256],
+        help="simulations a search (default: 8,16,32,64,128,256)",
+    )
     add("--rules", default="singles", help="what is deduced after every move (default: singles)")
     add("--budget", type=int, default=0, help="iterations after which a puzzle is left; 0 for no limit (default)")
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")

@@ -66,18 +66,37 @@ def train(name: str, folder: Path, steps: int, options: list[str], reports: int)
       subprocess.CalledProcessError: training failed; it has printed the reason.
     """
     every = str(max(steps // reports, 1))
-    command = [sys.executable, "-m", "train.supervised", "--network", name, "--output", str(folder), "--steps",
-               str(steps), "--report-every", every, "--validate-every", every, "--save-every", str(steps),
-               *options]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "train.supervised",
+        "--network",
+        name,
+        "--output",
+        str(folder),
+        "--steps",
+        str(steps),
+        "--report-every",
+        every,
+        "--validate-every",
+        every,
+        "--save-every",
+        str(steps),
+        *options,
+    ]
     print(f"$ {shlex.join(command)}", flush=True)
     subprocess.run(command, check=True, cwd=Path(__file__).parents[1])
     settings = json.loads((folder / "config.json").read_text())
     lines = [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
     points = [
-        {"positions": line["step"] * settings["batch_size"], "seconds": line["seconds"],
-         **{metric: line[metric] for metric in ("policy_loss", "cell_accuracy", "board_accuracy")}}
-        for line in lines if line["kind"] == "validate"
-    ]  # fmt: skip
+        {
+            "positions": line["step"] * settings["batch_size"],
+            "seconds": line["seconds"],
+            **{metric: line[metric] for metric in ("policy_loss", "cell_accuracy", "board_accuracy")},
+        }
+        for line in lines
+        if line["kind"] == "validate"
+    ]
     rates = [line["positions_per_second"] for line in lines if "positions_per_second" in line]
     return Run(settings, points, statistics.median(rates))
 
@@ -100,25 +119,33 @@ def learn(name: str, args: argparse.Namespace) -> dict[str, Any]:
     args.data = args.data or [trial / "data"]
     steps = max(round(60 * args.minutes * tried.pace / tried.settings["batch_size"]), _VALIDATIONS)
     done = run(folder, steps, _VALIDATIONS)
-    return {"network": name, "parameters": js.load_network(folder / "network").size, "settings": done.settings,
-            "positions_per_s": done.pace, "points": done.points}  # fmt: skip
+    return {
+        "network": name,
+        "parameters": js.load_network(folder / "network").size,
+        "settings": done.settings,
+        "positions_per_s": done.pace,
+        "points": done.points,
+    }
 
 
 def table(row: dict[str, Any]) -> str:
     """A network's points, one a line."""
     return "\n".join(
-        report.aligned([
-            row["network"],
-            f"{row['parameters']:,}",
-            f"{point['positions']:,}",
-            f"{point['seconds'] / 60:.1f}",
-            f"{row['positions_per_s']:,.0f}",
-            f"{point['policy_loss']:.3f}",
-            f"{point['cell_accuracy']:.1%}",
-            f"{point['board_accuracy']:.1%}",
-        ], _COLUMNS)
+        report.aligned(
+            [
+                row["network"],
+                f"{row['parameters']:,}",
+                f"{point['positions']:,}",
+                f"{point['seconds'] / 60:.1f}",
+                f"{row['positions_per_s']:,.0f}",
+                f"{point['policy_loss']:.3f}",
+                f"{point['cell_accuracy']:.1%}",
+                f"{point['board_accuracy']:.1%}",
+            ],
+            _COLUMNS,
+        )
         for point in row["points"]
-    )  # fmt: skip
+    )
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:

@@ -44,9 +44,18 @@ _LEAST = 0.05
 def prepare(name: str, board_name: str, dtype: str, batch: int) -> tuple[dict[str, Any], Callable[[], Any] | None]:
     """The row of a network on a batch, and the call to time; None if it failed, with the error in the row."""
     row: dict[str, Any] = {
-        "network": name, "board": board_name, "parameters": None, "dtype": dtype, "batch": batch, "compile_s": None,
-        "calls": 1, "runs_s": [], "median_s": None, "boards_per_s": None, "error": "",
-    }  # fmt: skip
+        "network": name,
+        "board": board_name,
+        "parameters": None,
+        "dtype": dtype,
+        "batch": batch,
+        "compile_s": None,
+        "calls": 1,
+        "runs_s": [],
+        "median_s": None,
+        "boards_per_s": None,
+        "error": "",
+    }
     try:
         call, row["parameters"], row["compile_s"] = compile_network(name, board_name, dtype, batch)
         start = time.perf_counter()
@@ -116,15 +125,18 @@ def line(row: dict[str, Any]) -> str:
     if row["error"]:
         return report.aligned([*texts, *[""] * 5, f"FAILED: {row['error']}"], _COLUMNS)
     runs, median = row["runs_s"], row["median_s"]
-    return report.aligned([
-        *texts,
-        f"{row['compile_s']:.2f}",
-        f"{1e3 * median:,.3f}",
-        f"{(max(runs) - min(runs)) / median:.0%}",
-        f"{row['boards_per_s']:,.0f}",
-        f"{1e6 / row['boards_per_s']:,.2f}",
-        "",
-    ], _COLUMNS)  # fmt: skip
+    return report.aligned(
+        [
+            *texts,
+            f"{row['compile_s']:.2f}",
+            f"{1e3 * median:,.3f}",
+            f"{(max(runs) - min(runs)) / median:.0%}",
+            f"{row['boards_per_s']:,.0f}",
+            f"{1e6 / row['boards_per_s']:,.2f}",
+            "",
+        ],
+        _COLUMNS,
+    )
 
 
 def main() -> int:

@@ -67,22 +67,38 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int
     solved = claimed & checking.rightly_solved(puzzles, found.grids)
     steps = (found.stats["history"] >= 0).sum(axis=1)
     return {
-        "claimed": int(claimed.sum()), "valid": int(solved.sum()), "seconds": seconds,
-        "steps_mean": float(steps.mean()), "steps_median": float(np.median(steps)), "steps_most": int(steps.max()),
-        "grids_mean": float(found.iterations.mean()), "grids": int(found.iterations.sum(dtype=np.int64)),
+        "claimed": int(claimed.sum()),
+        "valid": int(solved.sum()),
+        "seconds": seconds,
+        "steps_mean": float(steps.mean()),
+        "steps_median": float(np.median(steps)),
+        "steps_most": int(steps.max()),
+        "grids_mean": float(found.iterations.mean()),
+        "grids": int(found.iterations.sum(dtype=np.int64)),
         "error": float(found.stats["errors"][~solved].mean()) if (~solved).any() else 0.0,
-    }  # fmt: skip
+    }
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     settings = " ".join(f"{name}={value}" for name, value in row["options"].items())
-    return report.aligned([
-        row["set"], row["solver"], settings, f"{row['puzzles']:,}", f"{row['valid'] / row['puzzles']:.1%}",
-        f"{row['steps_mean']:,.1f}", f"{row['steps_median']:,.0f}", f"{row['steps_most']:,}",
-        f"{row['grids_mean'] / 1e6:,.3f}", f"{row['error']:.1f}", f"{row['seconds']:,.1f}",
-        f"{row['grids'] / row['seconds'] / 1e6:,.1f}",
-    ], _COLUMNS)  # fmt: skip
+    return report.aligned(
+        [
+            row["set"],
+            row["solver"],
+            settings,
+            f"{row['puzzles']:,}",
+            f"{row['valid'] / row['puzzles']:.1%}",
+            f"{row['steps_mean']:,.1f}",
+            f"{row['steps_median']:,.0f}",
+            f"{row['steps_most']:,}",
+            f"{row['grids_mean'] / 1e6:,.3f}",
+            f"{row['error']:.1f}",
+            f"{row['seconds']:,.1f}",
+            f"{row['grids'] / row['seconds'] / 1e6:,.1f}",
+        ],
+        _COLUMNS,
+    )
 
 
 # ---------------------------------------------------------------------- evolution beside plain numpy
@@ -157,8 +173,12 @@ def race(puzzles: np.ndarray, repeat: int) -> dict[str, Any]:
     config = js.SOLVERS["evolution"].config()
     hives = np.resize(puzzles, (_HIVES, 81))
     settings = {
-        "solver": "evolution", "rules": "none", "epochs": _EPOCHS, "restarts": 0, "batch_size": _HIVES // 2,
-    }  # fmt: skip
+        "solver": "evolution",
+        "rules": "none",
+        "epochs": _EPOCHS,
+        "restarts": 0,
+        "batch_size": _HIVES // 2,
+    }
     js.solve(np.full_like(hives, 255), **settings)
     plain = PlainHive(puzzles[0], config.organisms, config.workers, np.random.default_rng(0))
     ours, theirs = [], []
@@ -190,8 +210,10 @@ def main() -> int:
     if args.speed:
         puzzle_set = sets.wanted("9x9-hard", args.data)
         speeds = race(puzzle_set.puzzles, args.repeat)
-        print(f"evolution updates {speeds['ours']:,.0f} organisms a second, numpy {speeds['numpy']:,.0f}: "
-              f"{speeds['ours'] / speeds['numpy']:.0f} times as many (medians of {args.repeat}, in turns)")  # fmt: skip
+        print(
+            f"evolution updates {speeds['ours']:,.0f} organisms a second, numpy {speeds['numpy']:,.0f}: "
+            f"{speeds['ours'] / speeds['numpy']:.0f} times as many (medians of {args.repeat}, in turns)"
+        )
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(

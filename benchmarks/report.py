@@ -46,16 +46,18 @@ def line(row: dict[str, Any]) -> str:
         first = "" if row["first_s"] is None else f"{row['first_s']:.2f}"
         return aligned([*texts, first, *[""] * 5, "FAILED: stopped before a timed run was finished"])
     spread = (max(runs) - min(runs)) / row["median_s"]
-    return aligned([
-        *texts,
-        f"{row['first_s']:.2f}",
-        f"{row['median_s']:.4f}",
-        f"{spread:.0%}",
-        f"{row['puzzles_per_s']:,.0f}",
-        f"{1e6 / row['puzzles_per_s']:,.3f}",
-        f"{row['peak_mib']:,.0f}" if row["peak_mib"] else "-",
-        outcome(row),
-    ])  # fmt: skip
+    return aligned(
+        [
+            *texts,
+            f"{row['first_s']:.2f}",
+            f"{row['median_s']:.4f}",
+            f"{spread:.0%}",
+            f"{row['puzzles_per_s']:,.0f}",
+            f"{1e6 / row['puzzles_per_s']:,.3f}",
+            f"{row['peak_mib']:,.0f}" if row["peak_mib"] else "-",
+            outcome(row),
+        ]
+    )
 
 
 def outcome(row: dict[str, Any]) -> str:

@@ -68,8 +68,9 @@ def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: An
 
     board, batch = js.Board.classic(), len(puzzles)
     solver = solvers.get(name)
-    config = solvers.make_config(solver, **{"lanes": -(-batch // 32) * 32} | options).resolve(board,
-                        jax.default_backend())  # fmt: skip
+    config = solvers.make_config(solver, **{"lanes": -(-batch // 32) * 32} | options).resolve(
+        board, jax.default_backend()
+    )
     shared = (network,) if solver.guided else ()
 
     def run(puzzles: Any, key: Any, *shared: Any) -> Any:
@@ -81,10 +82,15 @@ def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: An
     seconds = time.perf_counter() - start
     memory = compiled.memory_analysis()
     row = {
-        "solver": name, "options": options, "batch": batch, "lanes": config.lanes, "compile_s": seconds, "runs_s": [],
+        "solver": name,
+        "options": options,
+        "batch": batch,
+        "lanes": config.lanes,
+        "compile_s": seconds,
+        "runs_s": [],
         "predicted_bytes": config.lanes * config.lane_bytes(board),
         "bytes": memory.temp_size_in_bytes if memory else None,
-    }  # fmt: skip
+    }
     return row, lambda: jax.block_until_ready(compiled(*placed))
 
 
@@ -108,13 +114,23 @@ def measure(row: dict[str, Any], call: Callable, puzzles: np.ndarray) -> None:
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     median = row["median_s"]
-    return report.aligned([
-        row["solver"], f"{row['batch']:,}", f"{row['compile_s']:.1f}", f"{median:,.3f}",
-        f"{(max(row['runs_s']) - min(row['runs_s'])) / median:.0%}", f"{row['solved'] / row['batch']:.1%}",
-        f"{row['puzzles_per_s']:,.1f}", f"{row['grids_per_s']:,.0f}", f"{row['calls_per_s']:,.0f}",
-        f"{row['predicted_bytes'] / _MIB:,.1f}", f"{row['bytes'] / _MIB:,.1f}" if row["bytes"] else "-",
-        f"FAILED: {row['wrong']} wrong" if row["wrong"] else "",
-    ], _COLUMNS)  # fmt: skip
+    return report.aligned(
+        [
+            row["solver"],
+            f"{row['batch']:,}",
+            f"{row['compile_s']:.1f}",
+            f"{median:,.3f}",
+            f"{(max(row['runs_s']) - min(row['runs_s'])) / median:.0%}",
+            f"{row['solved'] / row['batch']:.1%}",
+            f"{row['puzzles_per_s']:,.1f}",
+            f"{row['grids_per_s']:,.0f}",
+            f"{row['calls_per_s']:,.0f}",
+            f"{row['predicted_bytes'] / _MIB:,.1f}",
+            f"{row['bytes'] / _MIB:,.1f}" if row["bytes"] else "-",
+            f"FAILED: {row['wrong']} wrong" if row["wrong"] else "",
+        ],
+        _COLUMNS,
+    )
 
 
 # ---------------------------------------------------------------------- overhead
@@ -169,13 +185,19 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
         def expand(params: Any, key: Any, move: Any, state: Any) -> Any:
             after = step(state, move, board, config.rules)
             known = evaluate(params, after, seed)
-            return mctx.RecurrentFnOutput(reward=jnp.zeros(batch), discount=jnp.ones(batch), prior_logits=known.logits,
-                                          value=known.value), after  # fmt: skip
+            return mctx.RecurrentFnOutput(
+                reward=jnp.zeros(batch), discount=jnp.ones(batch), prior_logits=known.logits, value=known.value
+            ), after
 
         with jax.numpy_dtype_promotion("standard"):
-            made = policy((), jax.random.key(0),
-                          mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=root.state), expand,
-                          config.simulations, invalid_actions=jnp.zeros((batch, board.side)))  # fmt: skip
+            made = policy(
+                (),
+                jax.random.key(0),
+                mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=root.state),
+                expand,
+                config.simulations,
+                invalid_actions=jnp.zeros((batch, board.side)),
+            )
         return made.action, made.search_tree.children_visits
 
     def call(function: Callable) -> Callable:
@@ -196,17 +218,30 @@ def overhead(name: str, batch: int, options: dict[str, Any], repeat: int) -> dic
             start = time.perf_counter()
             call()
             runs[who].append(time.perf_counter() - start)
-    return {"policy": name, "batch": batch, "options": options, "runs_s": runs,
-            "median_s": {who: statistics.median(times) for who, times in runs.items()}}  # fmt: skip
+    return {
+        "policy": name,
+        "batch": batch,
+        "options": options,
+        "runs_s": runs,
+        "median_s": {who: statistics.median(times) for who, times in runs.items()},
+    }
 
 
 def overhead_line(row: dict[str, Any], simulations: int) -> str:
     """A row of that table."""
     ours, bare = row["median_s"]["ours"], row["median_s"]["mctx"]
-    return report.aligned([
-        row["policy"], f"{row['batch']:,}", f"{simulations}", f"{1e3 * ours:,.2f}", f"{1e3 * bare:,.2f}",
-        f"{ours / bare:.2f}", f"{row['batch'] * simulations / ours:,.0f}",
-    ], _OVERHEAD)  # fmt: skip
+    return report.aligned(
+        [
+            row["policy"],
+            f"{row['batch']:,}",
+            f"{simulations}",
+            f"{1e3 * ours:,.2f}",
+            f"{1e3 * bare:,.2f}",
+            f"{ours / bare:.2f}",
+            f"{row['batch'] * simulations / ours:,.0f}",
+        ],
+        _OVERHEAD,
+    )
 
 
 # ---------------------------------------------------------------------- command line
@@ -285,8 +320,12 @@ def _parse() -> argparse.Namespace:
     add("--set", default="17clue", help="a puzzle set by its name (default: 17clue)")
     add("--data", help="folder of puzzle sets")
     add("--solvers", type=lambda text: text.split(","), default=["gumbel", "alphasudoku"], help="by their names")
-    add("--batch", type=lambda text: [int(part) for part in text.split(",")], default=[64, 256, 1024],
-        help="puzzles in a call, each with its own lane")  # fmt: skip
+    add(
+        "--batch",
+        type=lambda text: [int(part) for part in text.split(",")],
+        default=[64, 256, 1024],
+        help="puzzles in a call, each with its own lane",
+    )
     add("--option", type=_option, action="append", help="NAME=VALUE, a setting of the solvers")
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any")

@@ -116,19 +116,38 @@ def summary(settings: str, solver: str, found: dict[str, Any], difficulty: np.nd
     groups = [(str(low), np.floor(difficulty) == low) for low in np.unique(np.floor(difficulty)).astype(int)]
     for name, group in [*groups, ("all", np.ones(len(difficulty), bool))]:
         iterations = found["iterations"][group]
-        rows.append([
-            settings, solver, name, int(group.sum()), float(found["solved"][group].mean()),
-            float(np.median(iterations)), float(iterations.mean()), int(iterations.max()),
-            float(found["calls"][group].mean()), found["seconds"] if name == "all" else None,
-        ])  # fmt: skip
+        rows.append(
+            [
+                settings,
+                solver,
+                name,
+                int(group.sum()),
+                float(found["solved"][group].mean()),
+                float(np.median(iterations)),
+                float(iterations.mean()),
+                int(iterations.max()),
+                float(found["calls"][group].mean()),
+                found["seconds"] if name == "all" else None,
+            ]
+        )
     return rows
 
 
 def line(row: list[Any]) -> str:
     """A row of the table."""
     settings, solver, name, size, solved, median, mean, most, calls, seconds = row
-    texts = [settings, solver, name, f"{size:,}", f"{solved:.1%}", f"{median:,.0f}", f"{mean:,.1f}", f"{most:,}",
-             f"{calls:,.1f}", "" if seconds is None else f"{seconds:,.1f}"]  # fmt: skip
+    texts = [
+        settings,
+        solver,
+        name,
+        f"{size:,}",
+        f"{solved:.1%}",
+        f"{median:,.0f}",
+        f"{mean:,.1f}",
+        f"{most:,}",
+        f"{calls:,.1f}",
+        "" if seconds is None else f"{seconds:,.1f}",
+    ]
     return report.aligned(texts, _COLUMNS)
 
 

@@ -82,9 +82,13 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[s
     claimed = found.status == js.Status.SOLVED
     valid = claimed & checking.rightly_solved(puzzles, found.grids)
     measured = {
-        "claimed": int(claimed.sum()), "valid": int(valid.sum()), "mean": float(found.iterations.mean()),
-        "median": float(np.median(found.iterations)), "most": int(found.iterations.max()), "seconds": seconds,
-    }  # fmt: skip
+        "claimed": int(claimed.sum()),
+        "valid": int(valid.sum()),
+        "mean": float(found.iterations.mean()),
+        "median": float(np.median(found.iterations)),
+        "most": int(found.iterations.max()),
+        "seconds": seconds,
+    }
     if "errors" in found.stats:
         errors = found.stats["errors"]
         measured |= {"conflicts": float(errors.mean()), "deviation": float(errors.std())}
@@ -107,12 +111,23 @@ def neighbours(puzzles: np.ndarray, threefold: bool) -> np.ndarray:
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     settings = " ".join(f"{name}={value}" for name, value in row["options"].items())
-    return report.aligned([
-        row["set"], row["solver"], settings, f"{row['puzzles']:,}", f"{row['claimed']:,}", f"{row['valid']:,}",
-        f"{row['mean']:,.1f}", f"{row['median']:,.0f}", f"{row['most']:,}", f"{row['seconds']:,.2f}",
-        f"{row['conflicts']:.2f} ± {row['deviation']:.2f}" if "conflicts" in row else "",
-        f"{row['steps']:,.1f}" if "steps" in row else "",
-    ], COLUMNS)  # fmt: skip
+    return report.aligned(
+        [
+            row["set"],
+            row["solver"],
+            settings,
+            f"{row['puzzles']:,}",
+            f"{row['claimed']:,}",
+            f"{row['valid']:,}",
+            f"{row['mean']:,.1f}",
+            f"{row['median']:,.0f}",
+            f"{row['most']:,}",
+            f"{row['seconds']:,.2f}",
+            f"{row['conflicts']:.2f} ± {row['deviation']:.2f}" if "conflicts" in row else "",
+            f"{row['steps']:,.1f}" if "steps" in row else "",
+        ],
+        COLUMNS,
+    )
 
 
 def main() -> int:

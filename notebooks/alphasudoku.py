@@ -170,10 +170,13 @@ figure, axis = plt.subplots(figsize=(8, 5))
 for name, solution in found.items():
     solved = solution.status == js.Status.SOLVED
     spent = np.sort(solution.iterations[solved])
-    axis.step([1, *spent, budget], [0, *np.arange(1, len(spent) + 1) / len(puzzles), solved.mean()], where="post",
-              label=name)  # fmt: skip
-    print(f"{name:28} solved {solved.mean():6.1%}, iterations: median {np.median(solution.iterations):,.0f}, "
-          f"mean {solution.iterations.mean():,.1f}")  # fmt: skip
+    axis.step(
+        [1, *spent, budget], [0, *np.arange(1, len(spent) + 1) / len(puzzles), solved.mean()], where="post", label=name
+    )
+    print(
+        f"{name:28} solved {solved.mean():6.1%}, iterations: median {np.median(solution.iterations):,.0f}, "
+        f"mean {solution.iterations.mean():,.1f}"
+    )
 axis.set(xscale="log", xlabel="iterations", ylabel="solved", ylim=(0, 1.02))
 axis.legend()
 plt.show()
@@ -187,5 +190,7 @@ plt.show()
 for simulations in (256,) if SMALL else (1, 4, 16, 64, 256):
     solution = js.solve(puzzles, solver="gumbel", network=network, rules=rules, simulations=simulations, budget=budget)
     calls = solution.stats["network_calls"].mean()
-    print(f"{simulations:4} simulations: solved {(solution.status == js.Status.SOLVED).mean():6.1%}, "
-          f"iterations {solution.iterations.mean():7.1f}, calls {calls:7.1f}")  # fmt: skip
+    print(
+        f"{simulations:4} simulations: solved {(solution.status == js.Status.SOLVED).mean():6.1%}, "
+        f"iterations {solution.iterations.mean():7.1f}, calls {calls:7.1f}"
+    )

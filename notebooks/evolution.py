@@ -78,8 +78,16 @@ def draw_grid(axis, grid, given):
         digit = grid[row, column]
         twice = (grid[row] == digit).sum() > 1 or (grid[:, column] == digit).sum() > 1
         weight = "bold" if given[row * side + column] else "normal"
-        axis.text(column + 0.5, row + 0.5, digit, ha="center", va="center", fontsize=16, weight=weight,
-                  color="tab:red" if twice else "k")  # fmt: skip
+        axis.text(
+            column + 0.5,
+            row + 0.5,
+            digit,
+            ha="center",
+            va="center",
+            fontsize=16,
+            weight=weight,
+            color="tab:red" if twice else "k",
+        )
     axis.set(xlim=(0, side), ylim=(side, 0), aspect="equal")
     axis.axis("off")
 

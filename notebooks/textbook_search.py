@@ -85,8 +85,12 @@ for name, solution in found.items():
 figure, axis = plt.subplots(figsize=(9, 5))
 for name, solution in found.items():
     spent = np.sort(solution.iterations[solution.status == js.Status.SOLVED])
-    axis.step([1, *spent, budget], [0, *np.arange(1, len(spent) + 1) / len(puzzles), len(spent) / len(puzzles)],
-              where="post", label=name)  # fmt: skip
+    axis.step(
+        [1, *spent, budget],
+        [0, *np.arange(1, len(spent) + 1) / len(puzzles), len(spent) / len(puzzles)],
+        where="post",
+        label=name,
+    )
 axis.set(xscale="log", xlabel="nodes explored", ylabel="solved", ylim=(0, 1.02))
 axis.legend(fontsize="small")
 plt.show()

@@ -244,8 +244,10 @@ def test_restarts_solve_more(solver, board, givens, rules):
     np.testing.assert_array_equal(often.stats["network_calls"][solved], once.stats["network_calls"][solved])
     assert (often.stats["network_calls"][~solved] > once.stats["network_calls"][~solved]).all()
     assert (often.iterations[~solved] > once.iterations[~solved]).all()
-    assert all(reference.is_solution(board, grid, puzzle) for grid, puzzle in zip(often.grids[more], puzzles[more],
-                                                                                  strict=True))  # fmt: skip
+    assert all(
+        reference.is_solution(board, grid, puzzle)
+        for grid, puzzle in zip(often.grids[more], puzzles[more], strict=True)
+    )
 
 
 @uncertain
@@ -306,8 +308,9 @@ def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
     np.testing.assert_allclose(lone[::2], plain[::2], rtol=1e-6)
     assert not np.isclose(lone[1::2], plain[1::2]).all(axis=(1, 2)).any()
     # what comes back is an opinion on the same cells: the same cells' distributions, rearranged
-    np.testing.assert_allclose(np.sort(lone.ravel()[: 64 * 2].reshape(2, 64)), np.sort(plain[:2].reshape(2, 64)),
-                               rtol=1e-5)  # fmt: skip
+    np.testing.assert_allclose(
+        np.sort(lone.ravel()[: 64 * 2].reshape(2, 64)), np.sort(plain[:2].reshape(2, 64)), rtol=1e-5
+    )
 
 
 def test_partial_grids_are_kept_for_whoever_asks():

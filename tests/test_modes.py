@@ -235,8 +235,10 @@ def on_four_devices(program: str, *arguments: str) -> str:
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, *arguments],
-        capture_output=True, text=True, env={**os.environ, "XLA_FLAGS": flags},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XLA_FLAGS": flags},
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout
 

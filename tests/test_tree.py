@@ -227,8 +227,10 @@ def test_restarts_see_the_puzzle_anew(name):
     puzzles = hard(SIX)
     found = run(name, SIX, puzzles, rules="naked", simulations=1, lanes=32, budget=8, restarts=5)
     solved = found.status == Status.SOLVED
-    assert all(reference.is_solution(SIX, grid, puzzle)
-               for grid, puzzle in zip(found.grids[solved], puzzles[solved], strict=True))  # fmt: skip
+    assert all(
+        reference.is_solution(SIX, grid, puzzle)
+        for grid, puzzle in zip(found.grids[solved], puzzles[solved], strict=True)
+    )
     assert (found.iterations[solved] > 16).any()  # not by the first attempt
     assert (found.iterations[found.status == Status.UNSOLVED] >= 48).all()
 
@@ -257,8 +259,10 @@ def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
     np.testing.assert_array_equal(left[0, 0], [False, True, False, False])
     np.testing.assert_array_equal(left[1, 2], [True, False, False, False])
     np.testing.assert_array_equal(left[1, [0, 1]], logits[1, [0, 1]] > 0)
-    np.testing.assert_array_equal(np.asarray(proven.embeddings.state.refuted)[:, :5],
-                                  [[False, True, True, True, False], [False, False, False, True, False]])  # fmt: skip
+    np.testing.assert_array_equal(
+        np.asarray(proven.embeddings.state.refuted)[:, :5],
+        [[False, True, True, True, False], [False, False, False, True, False]],
+    )
     np.testing.assert_array_equal(proofs.finished(proven), [True, False])
 
 
@@ -266,13 +270,21 @@ def tree_of(logits, parents, taken, node):
     width, nodes, side = logits.shape
     zeros = jnp.zeros((width, nodes, side))
     return mctx.Tree(
-        node_visits=jnp.ones((width, nodes), jnp.int32), raw_values=jnp.zeros((width, nodes)),
-        node_values=jnp.zeros((width, nodes)), parents=jnp.asarray(parents, jnp.int32),
-        action_from_parent=jnp.asarray(taken, jnp.int32), children_index=jnp.full(zeros.shape, -1, jnp.int32),
-        children_prior_logits=jnp.asarray(logits), children_visits=zeros.astype(jnp.int32), children_rewards=zeros,
-        children_discounts=zeros, children_values=zeros, embeddings=node,
-        root_invalid_actions=jnp.zeros((width, side)), extra_data=None,
-    )  # fmt: skip
+        node_visits=jnp.ones((width, nodes), jnp.int32),
+        raw_values=jnp.zeros((width, nodes)),
+        node_values=jnp.zeros((width, nodes)),
+        parents=jnp.asarray(parents, jnp.int32),
+        action_from_parent=jnp.asarray(taken, jnp.int32),
+        children_index=jnp.full(zeros.shape, -1, jnp.int32),
+        children_prior_logits=jnp.asarray(logits),
+        children_visits=zeros.astype(jnp.int32),
+        children_rewards=zeros,
+        children_discounts=zeros,
+        children_values=zeros,
+        embeddings=node,
+        root_invalid_actions=jnp.zeros((width, side)),
+        extra_data=None,
+    )
 
 
 # ---------------------------------------------------------------------- beside mctx alone
@@ -297,15 +309,20 @@ def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
             known = evaluate(params, after, seed)
             one = jnp.ones(4)
             return mctx.RecurrentFnOutput(
-                reward=0 * one, discount=one, prior_logits=known.logits, value=known.value), known.state  # fmt: skip
+                reward=0 * one, discount=one, prior_logits=known.logits, value=known.value
+            ), known.state
 
         with jax.numpy_dtype_promotion("standard"):
             theirs = mctx.gumbel_muzero_policy(
-                params, jax.random.key(0),
-                mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=root.state), expand, 12,
-                max_num_considered_actions=4, gumbel_scale=0.0,
+                params,
+                jax.random.key(0),
+                mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=root.state),
+                expand,
+                12,
+                max_num_considered_actions=4,
+                gumbel_scale=0.0,
                 invalid_actions=(root.logits <= ABSENT / 2).astype(jnp.float32),
-            )  # fmt: skip
+            )
         return ours, theirs
 
     ours, theirs = both(net.params)
@@ -344,8 +361,9 @@ def test_rollouts_tell_what_they_came_to():
     board = FOUR
     evaluate = evaluators.by_rollouts(board, tree.MctsConfig(rules="naked", reward="solved"))
     state = jax.jit(functools.partial(env.init, board=board, rules="naked"))(hard(board, "none"))
-    known = jax.tree.map(np.asarray, jax.jit(lambda state, seed: evaluate((), state, seed))(
-        state, np.arange(SIZE, dtype=np.uint32)))  # fmt: skip
+    known = jax.tree.map(
+        np.asarray, jax.jit(lambda state, seed: evaluate((), state, seed))(state, np.arange(SIZE, dtype=np.uint32))
+    )
     np.testing.assert_array_equal(known.value, known.found.astype(np.float32))
     ends = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state._replace(nodes=known.answer)))
     puzzles = hard(board, "none")
