@@ -1,8 +1,7 @@
-"""Boards: what the houses of a puzzle are.
+"""Boards: the side of a puzzle and its houses.
 
-A board is a description, not a state: its side, how the grid is cut into regions, and any further houses. Every
-other module derives its tables from it, so no size is written anywhere else. Only the standard library and numpy are
-used here, so that reading files and parsing flags need no JAX.
+A board is a description, not a state: its side, its regions, and any extra houses. All other modules derive their
+tables from it, so no size is written anywhere else. No JAX, so that reading files and parsing flags start fast.
 
 Cells are numbered row by row, ``cell = row * side + column``; digits are 1..side in grids and 0..side-1 in tables and
 planes. A candidate is a (digit, row, column), numbered ``digit * cells + cell``.
@@ -42,7 +41,7 @@ class Board:
     Instances are frozen, hashable and compare by value, so they serve as static arguments of ``jax.jit``.
 
     Raises:
-      ValueError: the description makes no sense; the message says which house or region is at fault.
+      ValueError: an invalid description; the message names the house or region.
     """
 
     side: int
@@ -51,7 +50,7 @@ class Board:
     extra: tuple[House, ...] = ()
 
     def __post_init__(self) -> None:
-        # lists and numpy arrays are welcome, but what is kept must hash
+        # lists and numpy arrays are converted, as the fields must hash
         object.__setattr__(self, "side", operator.index(self.side))
         if self.box is not None:
             rows, columns = self.box
@@ -69,15 +68,15 @@ class Board:
         for number, house in enumerate(self.extra):
             _check_house(self.side, house, f"extra house {number}")
 
-    # ------------------------------------------------------------------ makers
+    # ------------------------------------------------------------------ constructors
 
     @classmethod
     def classic(cls, side: int = 9, box: tuple[int, int] | None = None) -> Board:
-        """The ordinary board: rows, columns and boxes.
+        """The classic board: rows, columns and boxes.
 
         Args:
           side: 4, 6 (2x3 boxes), 9, 12 (3x4), 16, 25, or any other composite number.
-          box: (rows, columns) of a box; by default the squarest that fits, never taller than wide.
+          box: (rows, columns) of a box; None for the squarest that fits, never taller than wide.
         """
         return cls(side, box=box if box is not None else _squarest_box(side))
 
@@ -90,7 +89,7 @@ class Board:
 
     @classmethod
     def windoku(cls, side: int = 9) -> Board:
-        """The classic board with windows: boxes set one cell off the corner, one cell apart (Windoku, Hyper Sudoku)."""
+        """The classic board with windows, boxes one cell off the corner and one cell apart (Windoku, Hyper Sudoku)."""
         size = math.isqrt(max(side, 0))
         if size * size != side or size < 3:
             raise ValueError(f"windoku needs square boxes of at least 3x3, which a side of {side} has not")
@@ -125,12 +124,12 @@ class Board:
 
     @classmethod
     def named(cls, name: str | int) -> Board:
-        """The board that a command line means.
+        """The board of a name, as on the command line.
 
         Args:
           name: a side ("16", or the number 16), a box shape ("3x4"), or a variant with an optional side ("diagonal",
-            "diagonal-16", "windoku"), or "jigsaw:" and the regions' labels row by row. Letters may be of either case;
-            labels that differ in it are different ones.
+            "diagonal-16", "windoku"), or "jigsaw:" and the regions' labels row by row. Names are case-insensitive,
+            labels case-sensitive.
         """
         kind, colon, labels = str(name).strip().partition(":")
         text = kind.lower() + colon + labels
@@ -150,7 +149,7 @@ class Board:
 
     @property
     def name(self) -> str | None:
-        """The name by which ``Board.named`` makes this board; None where no name does."""
+        """The name of this board for ``Board.named``; None if it has none."""
         candidates = [str(self.side), "diagonal", "windoku", f"diagonal-{self.side}", f"windoku-{self.side}"]
         if self.box is not None:
             candidates.insert(1, f"{self.box[0]}x{self.box[1]}")
@@ -161,7 +160,7 @@ class Board:
 
     @property
     def is_classic(self) -> bool:
-        """Whether it is the board that ``Board.classic`` makes of its side alone."""
+        """Whether this is the classic board of its side with the default boxes."""
         return _is_named(self, str(self.side))
 
     # ------------------------------------------------------------------ sizes
@@ -207,13 +206,15 @@ class Board:
 
     @functools.cached_property
     def irregular_houses(self) -> tuple[House, ...]:
-        """The houses that are neither rows, columns nor equal boxes, and so are reached through index tables."""
+        """The houses that are not rows, columns or equal boxes; rules reach them through index tables."""
         return (() if self.box is not None else self.region_houses) + self.extra
 
     def __str__(self) -> str:
         shape = f"{self.box[0]}x{self.box[1]} boxes" if self.box else "irregular regions"
-        extra = f" and {len(self.extra)} extra house{'s' * (len(self.extra) > 1)}" if self.extra else ""
-        return f"{self.side}x{self.side} with {shape}{extra}"
+        if not self.extra:
+            return f"{self.side}x{self.side} with {shape}"
+        houses = "1 extra house" if len(self.extra) == 1 else f"{len(self.extra)} extra houses"
+        return f"{self.side}x{self.side} with {shape} and {houses}"
 
 
 # ---------------------------------------------------------------------- the board of an array
@@ -268,7 +269,7 @@ def board_of_planes(shape: Sequence[int], board: Board | None = None) -> Board:
     """The board of planes [side, side, side, W]; None for the classic one of that side.
 
     Raises:
-      ValueError: the shape is another. TypeError: ``board`` is no ``Board``.
+      ValueError: another shape. TypeError: ``board`` is no ``Board``.
     """
     shape = tuple(shape)
     if board is not None:
@@ -283,7 +284,7 @@ def board_of_cubes(shape: Sequence[int], board: Board | None = None) -> Board:
     """The board of candidates [*b, side, cells]; None for the classic one of that side.
 
     Raises:
-      ValueError: the shape is another. TypeError: ``board`` is no ``Board``.
+      ValueError: another shape. TypeError: ``board`` is no ``Board``.
     """
     shape = tuple(shape)
     side = shape[-2] if len(shape) > 1 else 0
@@ -296,15 +297,15 @@ def board_of_cubes(shape: Sequence[int], board: Board | None = None) -> Board:
 
 
 def board_of_words(words: int, board: Board | None = None, cells_per_word: int = 0) -> Board:
-    """The board of packed candidates; None for the classic one whose candidates fill that many words of 32 bits.
+    """The board of packed candidates or grids, from their number of 32-bit words.
 
     Args:
-      words: words of a node, or of a grid.
-      board: the board, or None.
-      cells_per_word: cells of a grid that share a word; 0 for the candidates of a node.
+      words: words of a node, or of a packed grid.
+      board: the board; None for the classic one with that number of words.
+      cells_per_word: cells of a grid that share a word; 0 for nodes.
 
     Raises:
-      ValueError: no classic board, or not this one, has as many. TypeError: ``board`` is no ``Board``.
+      ValueError: the board, or any classic board, has another number of words. TypeError: ``board`` is no ``Board``.
     """
 
     def wanted(board: Board) -> int:
@@ -322,10 +323,10 @@ def board_of_words(words: int, board: Board | None = None, cells_per_word: int =
 
 
 def check_board(board: Board) -> Board:
-    """The board itself.
+    """Returns the board.
 
     Raises:
-      TypeError: it is none, as when the arguments are in another order.
+      TypeError: anything but a board, as when the arguments are in the wrong order.
     """
     if not isinstance(board, Board):
         raise TypeError(f"board must be a Board, not {type(board).__name__}; the data come first and the board second")

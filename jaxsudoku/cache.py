@@ -1,9 +1,9 @@
-"""Compiled programs kept on disk, so that the next process starts quickly.
+"""A persistent cache of the library's compiled programs.
 
-JAX has a persistent compilation cache, which is off unless a program names a folder for it. The library turns it on
-while it compiles programs of its own, in the folder of JAX's settings, else in the user's cache directory, and then
-turns it off again: functions that the caller compiles are treated as JAX's settings say. What is set there, by the
-program or the environment, stays as it is.
+JAX has a persistent compilation cache, which is off until a program sets a folder for it. The library turns it on while
+it compiles its own programs, in the folder of JAX's settings or else in the user's cache directory, then turns it off
+again. So the caller's functions are compiled under the caller's settings, and no setting of the program or the
+environment is changed.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from typing import Any
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
-#: The environment variable that turns the cache off for programs of the library, with the value 0.
+#: The environment variable that turns the cache off for the library's programs if it is 0.
 SWITCH = "JAXSUDOKU_CACHE"
-#: Programs that compile faster than this, in seconds, are not worth a file; JAX's own default is twice as much.
+#: The least compile time of a program that is cached, in seconds; half of JAX's default.
 _SECONDS = 0.5
 
 _FOLDER, _ENABLED = "jax_compilation_cache_dir", "jax_enable_compilation_cache"
 _LEAST = "jax_persistent_cache_min_compile_time_secs"
 _DEFAULT_LEAST = 1.0
-#: What JAX says of every program that it can't write.
+#: JAX's warning for every program that it cannot write.
 _UNWRITTEN = "Error writing persistent compilation cache entry"
 
 _lock = threading.Lock()
 _users = 0
-#: Settings that are changed while somebody compiles: name to (the value before, the library's value).
+#: JAX's settings that are changed at the moment: name to (the value before, the library's value).
 _changed: dict[str, tuple[Any, Any]] = {}
 _warned: set[str] = set()
 
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Programs compiled in this block are read from the persistent cache, or written to it.
+    """A context in which compiled programs are read from the persistent cache or written to it; also a decorator.
 
-    JAX's settings are global, so what other threads compile meanwhile is kept as well. Blocks may be nested, and be
-    entered by several threads at once. As a decorator, it makes a function's body such a block.
+    JAX's settings are global, so programs of other threads are cached meanwhile as well. Contexts may be nested, and
+    entered by several threads at once.
 
     Warns:
-      RuntimeWarning: once, if the user's cache directory can't be used.
+      RuntimeWarning: once, if the user's cache directory cannot be used.
     """
     global _users
     with _lock:
@@ -62,16 +62,17 @@ def kept() -> Iterator[None]:
 
 
 def folder() -> str | None:
-    """The folder that the library's compiled programs are kept in; None if they are not kept."""
+    """The folder of the library's compiled programs; None if they are not cached."""
     if os.environ.get(SWITCH) == "0" or not getattr(jax.config, _ENABLED):
         return None
     return getattr(jax.config, _FOLDER) or _user_folder()
 
 
 def fault(path: str) -> tuple[str, bool]:
-    """What is wrong with a folder as a cache, in words, "" if nothing, and whether it can at least be read.
+    """Checks a folder for the cache, and creates it if it is missing. URLs of buckets are left to JAX.
 
-    The folder is made if it is missing. A URL, of a bucket, is left to JAX.
+    Returns:
+      a message, "" if all is well; and whether the folder can be read.
     """
     if "://" in path:
         return "", True
@@ -85,19 +86,19 @@ def fault(path: str) -> tuple[str, bool]:
 
 
 def silence() -> None:
-    """Keeps JAX from a warning for each program that can't be written, where that has been said once."""
+    """Suppresses JAX's warning for each program that it cannot write, after the library has warned once."""
     warnings.filterwarnings("ignore", message=_UNWRITTEN)
 
 
 def _user_folder() -> str:
     named = os.environ.get("XDG_CACHE_HOME", "")
-    # a relative path is to be ignored, says the XDG base directory specification
+    # the XDG base directory specification says to ignore relative paths
     base = Path(named) if os.path.isabs(named) else Path(os.path.expanduser("~")) / ".cache"
     return str(base / "jaxsudoku")
 
 
 def _turn_on() -> None:
-    """Changes those of JAX's settings that nobody has set."""
+    """Changes the JAX settings that the program and the environment have left at their defaults."""
     path = folder()
     if path is None:
         return
@@ -110,7 +111,7 @@ def _turn_on() -> None:
         if not usable:
             return
         _change(_FOLDER, path)
-        compilation_cache.reset_cache()  # else JAX keeps to the folder that it used first
+        compilation_cache.reset_cache()  # else JAX goes on with the folder that it used first
     if getattr(jax.config, _LEAST) == _DEFAULT_LEAST and _LEAST.upper() not in os.environ:
         _change(_LEAST, _SECONDS)
 
@@ -121,7 +122,7 @@ def _change(name: str, value: Any) -> None:
 
 
 def _restore() -> None:
-    """Takes the changes back, but for settings that somebody else has changed meanwhile."""
+    """Undoes the changes, except for settings that other code has changed meanwhile."""
     for name, (before, ours) in _changed.items():
         if getattr(jax.config, name) == ours:
             jax.config.update(name, before)

@@ -17,24 +17,24 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.suggestions import did_you_mean
 
-#: The most that an integer setting may be, and where counts of grids and nodes stop: kernels count in int32.
+#: The largest integer setting and count of grids or nodes: kernels count in int32.
 MOST = 2**31 - 1
 
-#: The most rounds of the rules in a step: far more than make a difference on any board.
+#: The most rounds of the rules in a step, far more than any board needs.
 MOST_ROUNDS = 1000
 
-#: Lanes of a kernel come in multiples of this: the bits of a word.
+#: The number of lanes of a kernel is a multiple of this, the bits of a word.
 LANES = 32
 
-#: Nodes of a 9x9 board in a step of the exact search on a CPU: their planes fit its cache.
+#: Nodes in a step of the exact search of 9x9 on a CPU, whose planes fit its cache.
 CPU_LANES = 2048
 
-#: How many times fewer lanes the last puzzles of a queue have. A second program is compiled for them.
+#: The factor by which lanes are narrowed for the last puzzles of a queue; these run a second program.
 NARROWER = 8
 
-#: The rules of ``propagation``, each with all that the one before it does.
+#: The rules of ``propagation``; each includes the one before it.
 Rules = Literal["none", "naked", "singles", "locked"]
-#: Those under which a placed digit leaves its houses, without which a complete search could not end.
+#: Those that remove a placed digit from its houses, which a complete search needs.
 SearchRules = Literal["naked", "singles", "locked"]
 RULES: tuple[str, ...] = typing.get_args(Rules)
 SEARCH_RULES: tuple[str, ...] = typing.get_args(SearchRules)
@@ -52,28 +52,28 @@ Natural = Annotated[int, Range(0)]
 Positive = Annotated[int, Range(1)]
 NonNegative = Annotated[float, Range(0)]
 Share = Annotated[float, Range(0, 1)]
-#: How many lanes a kernel has.
+#: The number of lanes of a kernel.
 Words = Annotated[int, Range(1, step=LANES)]
 Rounds = Annotated[int, Range(1, MOST_ROUNDS)]
 
 
 class Config:
-    """What dataclasses of settings derive from: making one fails unless every field has a value of its annotation.
+    """Base of frozen dataclasses of settings; checks every field against its annotation.
 
     An annotation is ``int``, ``float``, ``bool``, ``str``, a ``Literal`` of words, one of these ``Annotated`` with a
-    ``Range``, or a union of these and None. Integers may be Python's, numpy's or JAX's, floats any real numbers, truth
-    values numpy's too; what is kept is Python's, so that equal settings hash and print alike. Fields of other types are
-    left to the dataclass itself, whose ``__post_init__`` calls this one first.
+    ``Range``, or a union of these and None. None means automatic. Values of numpy and JAX are converted to Python's, so
+    that equal settings hash and print alike. A dataclass with fields of other types checks them in a ``__post_init__``
+    of its own, which calls this one first.
 
     Raises:
-      ValueError: a value of another type, or out of its range; the message names the field.
+      ValueError: a value of another type, or out of range; the message names the field.
     """
 
     def __post_init__(self) -> None:
         check_types(self)
 
     def resolve(self, board: Board, platform: str) -> Any:
-        """The settings with a value for what was left to the machine.
+        """The settings with values for all that are automatic.
 
         Args:
           board: the board of the puzzles.
@@ -83,13 +83,13 @@ class Config:
         return self
 
     def summary(self, board: Board) -> str:
-        """What resolved settings come to on a board, in a line for people; empty where there is nothing to say."""
+        """A line about resolved settings on a board, for people; may be empty."""
         del board
         return ""
 
 
 def check_types(config: Any) -> None:
-    """Checks the fields of a frozen dataclass as ``Config`` says."""
+    """Checks the fields of a frozen dataclass as ``Config`` does."""
     for name, check in _checks(config.__class__).items():
         object.__setattr__(config, name, check(name, getattr(config, name)))
 
@@ -105,7 +105,7 @@ def _checks(config: type) -> dict[str, Check]:
 
 
 def _check_of(hint: Any) -> Check | None:
-    """What checks a field of this annotation, and makes Python's value of it; None for annotations of other kinds."""
+    """A function that checks and converts a field of this annotation; None for annotations of other kinds."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         return functools.partial(_choice, parts)
@@ -120,7 +120,7 @@ def _check_of(hint: Any) -> Check | None:
 
 
 def _either(check: Check, words: Check | None, none: bool, name: str, value: Any) -> Any:
-    """A value of the first part of a union, a word if it has any, or None if it may be."""
+    """Checks a value of a union of one type, possibly words, and possibly None."""
     if value is None and none:
         return None
     return (words or check)(name, value) if isinstance(value, str) else check(name, value)
@@ -147,16 +147,16 @@ def _ranged(convert: Check, bounds: Range, name: str, value: Any) -> Any:
 
 
 def whole_number(name: str, value: Any, least: int | None = None, most: int | None = MOST) -> int:
-    """A whole number as a Python int, whatever its type, which may be numpy's or JAX's.
+    """A whole number of any type, numpy's and JAX's too, as a Python int.
 
     Args:
-      name: what it is, for messages.
+      name: its name, for messages.
       value: the number.
-      least: the lowest that it may be.
-      most: the highest.
+      least: the lowest valid number, or None.
+      most: the highest valid number, or None.
 
     Raises:
-      ValueError: it is none, or out of range.
+      ValueError: no whole number, or out of range.
     """
     try:
         if isinstance(value, bool):
@@ -172,7 +172,7 @@ def whole_number(name: str, value: Any, least: int | None = None, most: int | No
 
 
 def real_number(name: str, value: Any) -> float:
-    """A real number as a Python float, whatever its type; ValueError if it is none, or NaN."""
+    """A real number of any type as a Python float; raises ValueError for anything else and for NaN."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value:
         raise ValueError(f"{name} must be a number, not {value!r}")
     try:
@@ -193,7 +193,7 @@ def _word(name: str, value: Any) -> str:
     return str(value)
 
 
-#: What makes a field's value of one of another type, by the field's.
+#: The check and conversion of each type of field.
 _CONVERTED: dict[Any, Check] = {
     int: functools.partial(whole_number, most=None),
     float: real_number,
@@ -203,15 +203,15 @@ _CONVERTED: dict[Any, Check] = {
 
 
 def settings_of(config: type, whose: str, /, **options: Any) -> Any:
-    """Settings with the named options.
+    """An instance of a dataclass of settings.
 
     Args:
-      config: a dataclass, all of whose fields have defaults.
-      whose: whose settings they are, for messages, such as "solver exact".
-      **options: some of its fields.
+      config: the dataclass; all its fields have defaults.
+      whose: the owner of the settings, for messages, such as "solver exact".
+      **options: values of some fields.
 
     Raises:
-      ValueError: an option that there is not, or a value out of its range.
+      ValueError: an unknown option, or a value out of range.
     """
     names = [field.name for field in dataclasses.fields(config)]
     if unknown := sorted(set(options) - set(names)):
@@ -221,24 +221,24 @@ def settings_of(config: type, whose: str, /, **options: Any) -> Any:
 
 
 def fitting_lanes(board: Board, platform: str, *, cpu: int, accelerator: int, least: int = 1, step: int = 1) -> int:
-    """Lanes that suit a machine: as many candidates in all lanes together as so many 9x9 boards have.
+    """The automatic number of lanes, scaled so that all lanes have about as many candidates as on 9x9.
 
     Args:
       board: the board.
       platform: "cpu", "gpu" or "tpu".
-      cpu: lanes of a 9x9 board on a CPU.
-      accelerator: lanes of a 9x9 board elsewhere.
-      least: fewest lanes of any board.
-      step: what the lanes are a multiple of.
+      cpu: lanes on 9x9 on a CPU.
+      accelerator: lanes on 9x9 on other platforms.
+      least: fewest lanes on any board.
+      step: lanes are a multiple of this, unless they are ``least``.
     """
     candidates = (cpu if platform == "cpu" else accelerator) * 9**3
     return max(candidates // board.candidates // step * step, least)
 
 
 def node_lanes(board: Board, platform: str) -> int:
-    """Nodes in a step of the exact search: on a CPU few enough for its cache, on an accelerator enough to fill it.
+    """The automatic number of nodes in a step of the exact search: fits the cache of a CPU, fills an accelerator.
 
-    Wider boards take few lanes on a CPU, so that a lone puzzle's descent stays narrow.
+    On a CPU large boards have few lanes, so that the search of a single puzzle stays narrow.
     """
     if platform == "cpu":
         return CPU_LANES if board.side < 12 else 128

@@ -1,7 +1,7 @@
-"""Grids of digits: are they valid, are they solved. The last judge of every solver.
+"""Checks of grids of digits: valid, solved, number of conflicts. They verify the results of every solver.
 
-Grids are integers[*b, cells], row by row, 0 = empty. These checks share no code with the planes and rules that solvers
-use, so that they can judge them: a house is the set of its digits, a bit each in one 32-bit word.
+Grids are integers[*b, cells], row by row, 0 = empty. The checks share no code with the planes and rules of the solvers:
+the digits of a house are a set, one bit each in a 32-bit word.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def is_valid(grids: AnyArray, board: Board | None = None) -> Array:
       bool[*b].
 
     Raises:
-      ValueError: the shape fits no board, or not this one; no integers.
+      ValueError: a shape that does not fit the board, or a dtype that is not an integer.
     """
     grids, board = _flat(grids, board)
     return (_conflicts(grids, board) == 0) & ((grids >= 0) & (grids <= board.side)).all(axis=-1)
 
 
 def is_solved(grids: AnyArray, board: Board | None = None, givens: AnyArray | None = None) -> Array:
-    """Whether every house holds every digit and, where givens are named, the grid keeps them.
+    """Whether every house holds every digit, and the grid agrees with the givens.
 
     Args:
       grids: integers[*b, cells] or [*b, side, side].
@@ -44,11 +44,11 @@ def is_solved(grids: AnyArray, board: Board | None = None, givens: AnyArray | No
       bool[*b].
 
     Raises:
-      ValueError: the shape fits no board, or not this one; no integers.
+      ValueError: a shape that does not fit the board, or a dtype that is not an integer.
     """
     grids, board = _flat(grids, board)
     full = np.uint32((1 << board.side) - 1)
-    # a value above the side is no digit, so its houses lack one
+    # a value above the side sets no bit, so its houses miss a digit
     whole = (lax.optimization_barrier(_house_digits(board, grids)) == full).all(axis=0)
     if givens is not None:
         givens = _flat(givens, board)[0]
@@ -57,17 +57,17 @@ def is_solved(grids: AnyArray, board: Board | None = None, givens: AnyArray | No
 
 
 def conflicts(grids: AnyArray, board: Board | None = None) -> Array:
-    """How many cells repeat a digit of their house, summed over all houses: 0 where no rule is broken.
+    """The number of repeated digits, summed over all houses: 0 for a valid grid.
 
     Args:
       grids: integers[*b, cells] or [*b, side, side].
       board: the board; None for the classic one of the grids' size.
 
     Returns:
-      int32[*b]; a digit that stands k times in a house counts k - 1.
+      int32[*b]; a digit that occurs k times in a house counts k - 1.
 
     Raises:
-      ValueError: the shape fits no board, or not this one; no integers.
+      ValueError: a shape that does not fit the board, or a dtype that is not an integer.
     """
     return _conflicts(*_flat(grids, board))
 

@@ -22,7 +22,7 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
 
     Raises:
       ValueError: neither integers nor texts; values outside 0..side (uint8 is not checked: such a puzzle is INVALID); a
-        shape that does not fit the board or is ambiguous; or a text that is no puzzle, the first of which is named.
+        shape that does not fit the board or is ambiguous; or a text that is no puzzle; the message names the first.
       TypeError: a traced array, or ``board`` is no ``Board``.
     """
     check_on_host(puzzles, "puzzles", "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge")

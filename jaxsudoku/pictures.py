@@ -1,4 +1,4 @@
-"""Pictures. They need matplotlib, the extra ``plot``, imported when first used; no display is needed."""
+"""Plots, by matplotlib (the extra ``plot``), which is imported when first used; no display is needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 
 import numpy as np
 
-#: Inches of one of the panels that stand beside each other.
+#: Width and height of one panel, in inches.
 PANEL = (4.5, 3.4)
 
 
@@ -21,7 +21,7 @@ def import_figure() -> ModuleType:
 
 
 def formats() -> list[str]:
-    """The suffixes, such as "png", that stand for formats; raises ImportError where matplotlib is missing."""
+    """The suffixes of supported formats, such as "png"; raises ImportError if matplotlib is missing."""
     return sorted(import_figure().Figure().canvas.get_supported_filetypes())
 
 
@@ -31,30 +31,30 @@ def suffix(path: str | os.PathLike[str]) -> str:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> None:
-    """Raises ValueError where a file's suffix tells no format of pictures, ImportError where matplotlib is missing."""
+    """Raises ValueError if a file's suffix is no picture format, ImportError if matplotlib is missing."""
     if suffix(path) not in formats():
         raise ValueError(f"{os.fspath(path)}: no picture: its suffix must be one of .{', .'.join(formats())}")
 
 
 class Course:
-    """How the errors of puzzles fell, step by step: how many puzzles have each error after each step.
+    """Histories of errors, summed up: the number of puzzles with each error after each step.
 
-    Puzzles of any number of histories are added up, so that a picture of millions takes no room.
+    The size does not depend on the number of puzzles.
 
     Attributes:
-      counts: int64[steps, errors], of the puzzles that took a step; one that has come to its end keeps its error.
+      counts: int64[steps, errors], the number of puzzles; a puzzle that is done keeps its error.
     """
 
     def __init__(self) -> None:
         self.counts = np.zeros((0, 1), np.int64)
 
     def add(self, history: np.ndarray) -> None:
-        """Adds the histories of puzzles, int32[n, steps], -1 = no step; those without a step say nothing."""
+        """Adds the histories of puzzles, int32[n, steps], -1 = no step; those without any step are left out."""
         history = history[(history >= 0).any(axis=1)]
         steps = int((history >= 0).sum(axis=1).max(initial=0))
         most = int(history.max(initial=0)) + 1
         before = self.counts.shape
-        # what lies behind the last step of all, or above the greatest error, is new
+        # grown by new steps and greater errors
         grown = np.zeros((max(before[0], steps), max(before[1], most)), np.int64)
         grown[: before[0], : before[1]] = self.counts
         if before[0]:
@@ -70,7 +70,7 @@ class Course:
         return self.counts @ np.arange(self.counts.shape[1]) / self.counts.sum(axis=1)
 
     def quantile(self, share: float) -> np.ndarray:
-        """The least error that at least this share of the puzzles does not exceed, int64[steps]."""
+        """The quantile of the errors after each step, int64[steps]."""
         below = np.cumsum(self.counts, axis=1)
         return np.argmax(below >= share * below[:, -1:], axis=1)
 
@@ -79,7 +79,7 @@ class Course:
         return self.counts[:, 0] / self.counts.sum(axis=1)
 
     def draw(self, path: str | os.PathLike[str]) -> None:
-        """Draws the errors and the share of puzzles solved, step by step, into a file; raises as ``plot_history``."""
+        """Plots the errors and the share of puzzles solved after each step to a file; raises as ``plot_history``."""
         figures = import_figure()
         check_suffix(path)
         steps = np.arange(1, len(self.counts) + 1)
@@ -105,16 +105,16 @@ class Course:
 
 
 def plot_history(history: np.ndarray, path: str | os.PathLike[str]) -> None:
-    """Draws how the errors of puzzles fell, step by step, and how many were solved, into a file.
+    """Plots the errors of puzzles, and the share that is solved, after each step, to a file.
 
     Args:
       history: ``Solution.stats["history"]``, int32[*b, steps], the least error after each step, -1 = no step.
-      path: the file, replaced if it exists; its suffix, such as .png, tells the format.
+      path: the file, replaced if it exists; its suffix, such as .png, selects the format.
 
     Raises:
       ImportError: matplotlib is missing.
-      ValueError: no history, or a suffix that stands for no format.
-      OSError: the file can't be written.
+      ValueError: no history, or a suffix of no supported format.
+      OSError: the file cannot be written.
     """
     if history is None or not np.ndim(history):
         raise ValueError("no history: solve with record=N, the number of steps that it is to have")

@@ -90,7 +90,7 @@ def exactly_one(planes: Sequence[Array]) -> Array:
 
 
 def first_of(planes: Array) -> Array:
-    """For each lane, only the first set plane of ``planes`` uint32[m, ..., W] along the leading axis."""
+    """Keeps only the first set plane of ``planes`` uint32[m, ..., W] along the leading axis, in each lane."""
     seen = jnp.zeros_like(planes[0])
     firsts = []
     for plane in slices(planes, 0):
@@ -112,11 +112,11 @@ def count_planes(planes: Sequence[Array]) -> list[Array]:
         ]
         return functools.reduce(lambda x, y: fence(add(x, y)), sums)
     total: list[Array] = []
-    for seen, plane in enumerate(planes, 1):
+    for number, plane in enumerate(planes, 1):
         carry = plane
         for place, bit in enumerate(total):
             total[place], carry = bit ^ carry, bit & carry
-        if len(total) < seen.bit_length():  # the sum may have grown by a place
+        if len(total) < number.bit_length():  # the sum may have one more digit
             total.append(carry)
     return total
 

@@ -1,8 +1,8 @@
-"""Randomness: threefry keys from any seed or key, and counter-based numbers for inner loops.
+"""Random numbers: threefry keys from any seed or key, and counter-based numbers for inner loops.
 
-All randomness comes from threefry keys, so that results are the same under every ``jax_default_prng_impl`` and
-``jax_enable_x64``, and do not depend on the batch, as those of other implementations do under ``jax.vmap``. Inner loops
-hash counters instead: the i-th number for some purpose is ``mix(seed + APART * i)``.
+All random numbers come from threefry keys. So results are the same under every ``jax_default_prng_impl`` and
+``jax_enable_x64``, and independent of the batch, unlike those of other implementations under ``jax.vmap``. Inner loops
+hash counters instead: the i-th number is ``mix(seed + APART * i)``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-#: Puts counters far apart before they are mixed: 2**32 over the golden ratio, odd and far from any pattern.
+#: Spreads counters before they are mixed: 2**32 over the golden ratio, an odd number.
 APART = np.uint32(0x9E3779B9)
 
 #: The implementation of keys.
 IMPLEMENTATION = "threefry2x32"
 
-#: Implementations of raw keys by their number of words.
+#: Implementations of raw keys, by number of words.
 _RAW = {2: IMPLEMENTATION, 4: "rbg"}
 
 
@@ -31,7 +31,7 @@ def as_key(key: Any) -> jax.Array:
         (threefry) or uint32[4] (rbg).
 
     Raises:
-      ValueError: something else.
+      ValueError: anything else.
     """
     if isinstance(key, int | np.integer) and not isinstance(key, bool):
         seed = int(key)

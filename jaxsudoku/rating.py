@@ -1,11 +1,10 @@
-"""How hard a puzzle is: by how much a search has to branch, and by the rules that solve it alone.
+"""The difficulty of puzzles: branch nodes of complete searches, and the weakest rules that solve a puzzle.
 
-The rating of a puzzle is the mean number of branch nodes of several complete searches, each in a random order of its
-own, after naked and hidden singles. A complete search visits its whole tree: it finds the solution and proves that
-there is no other. A puzzle that singles solve has a rating of 0.
+The rating of a puzzle is the mean number of branch nodes of several complete searches with naked and hidden singles,
+each in its own random order. A complete search visits its whole tree: it finds the solution and proves that there is no
+other. A puzzle that singles solve has a rating of 0.
 
-The randomness of a puzzle's searches comes from the key and from the puzzle itself, so equal puzzles have equal ratings
-wherever they stand.
+The random seeds of the searches come from the key and from the puzzle itself, so equal puzzles have equal ratings.
 """
 
 from __future__ import annotations
@@ -31,18 +30,17 @@ from jaxsudoku.random import APART, mix
 from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.progress import Report, reports
 
-#: Searches of a puzzle whose branch nodes are averaged.
+#: Default number of searches of a puzzle.
 SEARCHES = 8
-#: How hard puzzles are by their ratings, easiest first: those of 0, which singles solve, and then those below 2, below
-#: 10, below 50, and from 50 on. A rating is a mean number of branch nodes, as ``rate`` gives it.
+#: Names for ranges of ratings, easiest first: 0 (singles solve the puzzle), below 2, below 10, below 50, and from 50.
 GRADES = ("easy", "medium", "hard", "very hard", "extreme")
 _BOUNDS = (2.0, 10.0, 50.0)
-#: Nodes of one search after which it is cut off, so that no puzzle takes for ever.
+#: The most nodes of a search; it is cut off then.
 BUDGET = 1 << 16
-#: Ratings of a kernel that are no numbers of branch nodes: of a puzzle without exactly one solution, and where a search
-#: was cut off. Both compare with bounds as NaN and infinity do.
+#: Values that stand for NaN (a puzzle without exactly one solution) and for infinity (a search was cut off) in ratings
+#: of a kernel. Both compare with bounds as NaN and infinity do.
 IMPROPER, CUT_OFF = -1.0, float(np.finfo(np.float32).max)
-#: The rules of the searches. On the rated Kaggle puzzles singles agree with their difficulty best.
+#: The rules of the searches. With singles, ratings agree best with the difficulties of the rated Kaggle puzzles.
 _RULES = "singles"
 
 
@@ -60,14 +58,14 @@ def rate(
 
     Args:
       puzzles: one or several, in any form that ``solve`` takes.
-      board: the board; by default the classic one of the puzzles' size.
+      board: the board; None for the classic one of the puzzles' size.
       key: a JAX key or a seed.
-      searches: searches of each puzzle, whose mean is taken.
+      searches: searches of each puzzle; the rating is their mean.
       batch_size, devices, progress: as in ``solve``.
 
     Returns:
-      float32[*b]; NaN for a puzzle without exactly one solution, infinity where a search was cut off after ``BUDGET``
-      nodes, so that nothing is proven.
+      float32[*b]; NaN for a puzzle without exactly one solution, infinity if a search was cut off after ``BUDGET``
+      nodes.
 
     Raises:
       ValueError: puzzles that do not fit the board, or fewer than one search.
@@ -87,7 +85,7 @@ def weakest_rules(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
 ) -> np.ndarray:
-    """The weakest of ``RULES`` that solves each puzzle without any branching.
+    """The weakest of ``RULES`` that solves each puzzle without branching.
 
     Args:
       puzzles: one or several, in any form that ``solve`` takes.
@@ -112,15 +110,15 @@ def grade(ratings: Any) -> np.ndarray:
 
 
 def grade_range(name: str) -> tuple[float, float | None]:
-    """The lowest and the highest rating of a grade, both included; no highest one of the last grade.
+    """The lowest and the highest rating of a grade, inclusive; the last grade has no highest rating.
 
-    Ratings are means of ``SEARCHES`` whole numbers, as ``rate`` and ``generate`` give them.
+    Ratings are taken as means of ``SEARCHES`` whole numbers, the default of ``rate`` and ``generate``.
 
     Args:
-      name: one of ``GRADES``; dashes stand for spaces.
+      name: one of ``GRADES``, with spaces or dashes.
 
     Raises:
-      ValueError: there is no such grade.
+      ValueError: an unknown grade.
     """
     grades = [word.replace(" ", "-") for word in GRADES]
     wanted = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
@@ -140,18 +138,18 @@ def branch_nodes(
     searches: int = SEARCHES,
     lanes: int = exact.CPU_LANES,
 ) -> Array:
-    """The ratings of puzzles uint8[N, cells] in finite numbers; pure, all but the arrays static.
+    """The ratings of puzzles uint8[N, cells] as finite numbers; pure, all but the arrays static.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
-      seed: uint32[2], the key's randomness.
+      seed: uint32[2], random bits of the key.
       board: the board; None for the classic one of the puzzles' size.
       searches: searches of each puzzle.
       lanes: nodes in a step of the search, a multiple of 32.
 
     Returns:
-      float32[N]; ``IMPROPER`` for a puzzle without exactly one solution, ``CUT_OFF`` where a search was cut off.
-      ``reported`` turns these two into NaN and infinity, which a kernel must not return under ``jax_debug_nans``.
+      float32[N]; ``IMPROPER`` for a puzzle without exactly one solution, ``CUT_OFF`` if a search was cut off. Kernels
+      must not return NaN under ``jax_debug_nans``; ``reported`` converts the two values afterwards.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     puzzles = jnp.asarray(puzzles)
@@ -172,14 +170,14 @@ def branch_nodes(
 
 
 def reported(ratings: np.ndarray) -> np.ndarray:
-    """Ratings float32[*b] as users see them: NaN for ``IMPROPER``, infinity for ``CUT_OFF``."""
+    """Ratings float32[*b] for users: NaN for ``IMPROPER``, infinity for ``CUT_OFF``."""
     ratings = np.asarray(ratings)
     missing = np.where(ratings == np.float32(IMPROPER), np.float32(np.nan), ratings)
     return np.where(ratings == np.float32(CUT_OFF), np.float32(np.inf), missing)
 
 
 def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
-    """A random number uint32[N] for each puzzle, from it and the seed uint32[2] alone."""
+    """A hash uint32[N] of each puzzle and the seed uint32[2]."""
     words = grids_to_words(puzzles, board)
     start = jnp.full(puzzles.shape[0], mix(seed[0]) ^ seed[1], jnp.uint32)
     return lax.fori_loop(0, words.shape[0], lambda row, value: mix(value ^ words[row]) + np.uint32(0x85EBCA6B), start)
@@ -188,13 +186,13 @@ def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
 def solved_by(
     puzzles: AnyArray, board: Board | None = None, rules: str = "locked", *, lanes: int = exact.CPU_LANES
 ) -> Array:
-    """Whether rules alone solve puzzles, which then have one solution; pure, all but the puzzles static.
+    """Whether rules alone solve puzzles, which proves a unique solution; pure, all but the puzzles static.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       board: the board; None for the classic one of the puzzles' size.
       rules: one of ``RULES``.
-      lanes: puzzles that are worked on together, a multiple of 32.
+      lanes: puzzles in a block, a multiple of 32.
 
     Returns:
       bool[N].

@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 def vary_as(source: Array, values: T) -> T:
-    """A pytree of arrays, typed as varying over the mesh axes that ``source`` varies over; the values are unchanged.
+    """Marks a pytree of arrays as varying over the mesh axes over which ``source`` varies; the values are unchanged.
 
     Under ``jax.shard_map`` the carry of a loop must have the type that the loop's body returns. Constants vary over no
-    axis; what is computed from a shard does.
+    axis, values computed from a shard do.
     """
     axes = jax.typeof(source).manual_axis_type.varying
     if not axes:
@@ -30,7 +30,7 @@ def vary_as(source: Array, values: T) -> T:
 
 
 def gathered(array: Array, axes: int) -> Array:
-    """An array whose last ``axes`` axes are whole on each device; the others stay sharded as they are."""
+    """The array, with its last ``axes`` axes unsharded; the others stay sharded as they are."""
     sharding = jax.typeof(array).sharding
     batch = array.ndim - axes
     if not sharding.mesh.explicit_axes or all(axis is None for axis in sharding.spec[batch:]):
@@ -40,15 +40,15 @@ def gathered(array: Array, axes: int) -> Array:
 
 
 def by_shards(function: Callable[..., T], batch: Array, *others: Array | None) -> T:
-    """Calls a function of batches; where they are sharded over explicit mesh axes, on each shard by itself.
+    """Calls a function of batches, on each shard separately if they are sharded over explicit mesh axes.
 
     Args:
       function: maps arrays with leading axis B to a pytree of such arrays, row by row.
       batch: an array with leading axis B.
-      *others: further ones, or None.
+      *others: further such arrays, or None.
 
     Returns:
-      what the function returns, sharded along the leading axis like the first array that is.
+      the function's results, sharded along the leading axis like the first sharded array.
     """
     shardings = [jax.typeof(x).sharding for x in (batch, *others) if x is not None]
     explicit = [sharding for sharding in shardings if sharding.mesh.explicit_axes]

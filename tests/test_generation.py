@@ -14,7 +14,7 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import generation
 from jaxsudoku.board import Board
-from jaxsudoku.generation import reduction
+from jaxsudoku.generation import patterns
 
 FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
 NINE = Board.classic()
@@ -116,11 +116,11 @@ def test_clues_in_a_pattern():
     assert 0 < given.mean() < 0.8
 
 
-@pytest.mark.parametrize("pattern", reduction.PATTERNS)
+@pytest.mark.parametrize("pattern", patterns.PATTERNS)
 @pytest.mark.parametrize("side", [4, 9])
 def test_the_places_of_a_pattern_make_a_partition(pattern, side):
     board = Board.classic(side)
-    orbits = reduction.orbits_of(board, pattern)
+    orbits = patterns.orbits_of(board, pattern)
     places = orbits[orbits < board.cells]
     np.testing.assert_array_equal(np.sort(places), np.arange(board.cells))
     width = {"none": 1, "quarter-turn": 4, "full": 8}.get(pattern, 2)

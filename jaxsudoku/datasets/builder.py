@@ -17,9 +17,9 @@ import jax
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import whole_number
+from jaxsudoku.config import settings_of, whole_number
 from jaxsudoku.files import TEMPORARY, write_file
-from jaxsudoku.generation.puzzles import GenerationError, Generator, Puzzles, wished
+from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
 from jaxsudoku.terminal.progress import Report, reports
 
@@ -92,7 +92,7 @@ def build(
     shard_size = whole_number("shard_size", shard_size, 1)
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
-    config = wished(wishes)
+    config = settings_of(GenerateConfig, "generator", **wishes)
     generator = Generator(seed, board, config, batch_size, devices)
     hashes = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
     plan = Card(

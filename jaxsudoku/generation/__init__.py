@@ -1,8 +1,27 @@
 """Generates puzzles with a unique solution, by clue count, minimality or rating.
 
-``grids`` makes random solved grids, ``reduction`` takes clues away, ``puzzles`` makes as many puzzles as are asked for.
+``config`` has the settings, ``grids`` makes random solved grids, ``reduction`` removes clues, ``attempt`` is the kernel
+that does both for a batch, and ``generator`` repeats attempts until it has the puzzles. Settings load no JAX.
 """
 
-from .puzzles import ATTEMPTS, GenerateConfig, GenerationError, Generator, Puzzles, generate
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .config import ATTEMPTS, GenerateConfig
+
+if TYPE_CHECKING:
+    from .attempt import Puzzles
+    from .generator import GenerationError, Generator, generate
 
 __all__ = ["ATTEMPTS", "GenerateConfig", "GenerationError", "Generator", "Puzzles", "generate"]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = "attempt" if name == "Puzzles" else "generator"
+        return getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -1,8 +1,7 @@
-"""Random solved grids: every lane takes random candidates until its grid is full, and begins anew where it got stuck.
+"""Random solved grids: each lane takes random candidates until its grid is full, and restarts at a contradiction.
 
-No search and no stack: with the rules between the choices few descents fail (one in thirty on 9x9, one in three on
-16x16), so beginning anew is cheaper than keeping what would be needed to go back. A grid depends on its seed alone,
-whatever else is in the batch.
+There is no stack. With rules applied between the choices few descents fail (one in thirty on 9x9, one in three on
+16x16), so restarting is cheaper than backtracking. A grid depends on its seed alone, independent of the batch.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from jaxsudoku.planes import GROUP, any_of, fence, pack_lanes, planes_to_grids, 
 from jaxsudoku.propagation import outcome, sweep
 from jaxsudoku.random import APART, mix
 
-#: Rounds of the rules between two choices, and which rules: the cheapest mix on 9x9.
+#: Rounds of the rules between two choices, and the rules: the fastest combination on 9x9.
 _ROUNDS, _RULES = 3, "singles"
-#: Steps for each candidate of the board after which an empty board counts as one without a solved grid.
+#: Steps for each candidate of the board after which a board counts as one without a solved grid.
 _PATIENCE = 32
-#: A pass ends when all but this part of its lanes are full; the rest begin anew in a block of their own.
+#: A pass ends when all but one in this many of its lanes are full; the rest restart together in new blocks.
 _STRAGGLERS = 16
 
 
 def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
     """Solved grids uint8[N, cells], each from its seed uint32[N, 2]; pure, all but the seeds static.
 
-    Not uniform over all grids: digits and places that come early in the order of ``choose`` are a little likelier,
-    which a random symmetry undoes, and grids that few descents lead to are rarer. A board on which no descent succeeds
-    gives zeros.
+    The distribution is not uniform: early digits and cells in the order of ``choose`` are slightly favoured, which a
+    random symmetry corrects, and grids that few descents lead to are rarer. A board on which no descent succeeds gives
+    zeros.
 
     Args:
       board: the board.
-      seeds: uint32[N, 2]; different ones lead to different grids, as far as there are enough of them.
+      seeds: uint32[N, 2]; different seeds give different grids, as far as there are enough grids.
       lanes: grids that are made together, a multiple of 32.
     """
     size = seeds.shape[0]
@@ -44,7 +43,7 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
 
     def one_pass(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         grids, waiting, left, _ = state
-        last = left <= lanes  # who is left then has a block to the end
+        last = left <= lanes  # the last block runs until all its grids are full
 
         def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             grids, missing = state
@@ -55,7 +54,7 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
             return grids.at[target].set(found, mode="drop"), missing.at[target].set(False, mode="drop")
 
         grids, missing = lax.fori_loop(0, -(-left // lanes), block, (grids, ~grids.any(axis=1)))
-        # who is still waiting comes first, in order
+        # indices of grids that are missing, in order
         place = jnp.where(missing, jnp.cumsum(missing) - 1, everyone.shape[0])
         waiting = jnp.full(everyone.shape, size, jnp.int32).at[place].set(everyone[:size], mode="drop")
         still = missing.sum(dtype=jnp.int32)
@@ -66,7 +65,7 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
 
 
 def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tuple[Array, Array]:
-    """Grids uint8[B, cells] and bool[B], whether they are full, of the lanes wanted bool[B]."""
+    """Grids uint8[B, cells] and whether they are full, bool[B]; undefined for lanes that are not wanted, bool[B]."""
     lanes, side = seeds.shape[0], board.side
     blank = fence(jnp.full((side, side, side, lanes // GROUP), np.uint32(0xFFFFFFFF)))
     unwanted = pack_lanes(~wanted)
@@ -80,11 +79,11 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
         settled = sweep(planes, board, _RULES)
         by_cell = fence(any_of(slices(settled ^ planes, 0)))
         changed = any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
-        dead, solved = fence(outcome(settled, board))
+        contradictory, solved = fence(outcome(settled, board))
         literal = choose(board, settled, random_planes(board, seed)).reshape(3, side, -1)
         cell = fence(literal[1][:, None] & literal[2][None])
-        others = cell[None] & ~literal[0][:, None, None] & fence(~dead & ~solved & ~changed)
-        planes = fence(where(dead, blank, settled & ~others))
+        others = cell[None] & ~literal[0][:, None, None] & fence(~contradictory & ~solved & ~changed)
+        planes = fence(where(contradictory, blank, settled & ~others))
         return planes, number + 1, solved
 
     def going(state: tuple[Array, Array, Array]) -> Array:

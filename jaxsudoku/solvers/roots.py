@@ -1,4 +1,4 @@
-"""Roots of searches: puzzles after the rules, and which of them are still open."""
+"""Root positions of iterative solvers: the puzzles after the rules, and which of them are open."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jaxsudoku.planes import GROUP, fence, grids_to_planes, pad_grids, planes_to
 from jaxsudoku.propagation import invalid_givens, settle
 from jaxsudoku.solution import Status
 
-#: Puzzles in a block of the rules, unless the caller wants more.
-_BLOCK = 2048
+#: Fewest puzzles to which the rules are applied at a time.
+_LANES = 2048
 
 
 class Roots(NamedTuple):
     """N puzzles after the rules.
 
     Attributes:
-      nodes: uint32[words, N] or wider, the candidates left.
+      nodes: uint32[words, N] or wider, the candidates that are left.
       grids: uint8[N, cells], the solution where the rules find it, else zeros.
       status: int8[N]: SOLVED, INVALID, UNSATISFIABLE where the rules refute the puzzle, UNSOLVED where it is open.
-      waiting: int32[N], the indices of open puzzles in their order, then N.
+      waiting: int32[N], the indices of the open puzzles, in order, then N.
     """
 
     nodes: Array
@@ -32,39 +32,39 @@ class Roots(NamedTuple):
     waiting: Array
 
 
-def make_roots(board: Board, puzzles: Array, rules: str, block: int = 0) -> Roots:
+def make_roots(board: Board, puzzles: Array, rules: str, lanes: int = 0) -> Roots:
     """Applies the rules to puzzles until nothing changes.
 
     Args:
       board: the board.
       puzzles: uint8[N, cells], 0 = empty.
       rules: one of ``propagation.RULES``.
-      block: the least number of puzzles in a block of the rules.
+      lanes: puzzles to which the rules are applied at a time, at least 2048.
     """
     size = puzzles.shape[0]
-    block = min(max(_BLOCK, block), size + -size % GROUP)
-    puzzles, active = pad_grids(puzzles, board, block)
-    whole = len(puzzles)
+    lanes = min(max(_LANES, lanes), size + -size % GROUP)
+    puzzles, active = pad_grids(puzzles, board, lanes)
+    padded_size = len(puzzles)
 
-    def apply_rules(number: Array, roots: tuple[Array, ...]) -> tuple[Array, ...]:
-        start = number * block
-        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, block), board)
+    def block(number: Array, roots: tuple[Array, ...]) -> tuple[Array, ...]:
+        start = number * lanes
+        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, lanes), board)
         invalid = unpack_lanes(invalid_givens(givens, board))
-        planes, dead, solved = settle(fence(givens.candidates), board, rules)
-        dead, solved = unpack_lanes(dead), unpack_lanes(solved) & ~invalid
+        planes, contradictory, solved = settle(fence(givens.candidates), board, rules)
+        contradictory, solved = unpack_lanes(contradictory), unpack_lanes(solved) & ~invalid
         known = [jnp.int8(status) for status in (Status.INVALID, Status.UNSATISFIABLE, Status.SOLVED)]
-        status = jnp.select([invalid, dead, solved], known, jnp.int8(Status.UNSOLVED))
+        status = jnp.select([invalid, contradictory, solved], known, jnp.int8(Status.UNSOLVED))
         made = planes_to_nodes(planes, board), jnp.where(solved[:, None], planes_to_grids(planes, board), 0), status
         return tuple(
-            lax.dynamic_update_slice_in_dim(all_of_it, part, start, axis)
-            for all_of_it, part, axis in zip(roots, made, (1, 0, 0), strict=True)
+            lax.dynamic_update_slice_in_dim(whole, part, start, axis)
+            for whole, part, axis in zip(roots, made, (1, 0, 0), strict=True)
         )
 
     nothing = (
-        jnp.zeros((board.words, whole), jnp.uint32),
-        jnp.zeros((whole, board.cells), jnp.uint8),
-        jnp.full(whole, Status.INVALID, jnp.int8),
+        jnp.zeros((board.words, padded_size), jnp.uint32),
+        jnp.zeros((padded_size, board.cells), jnp.uint8),
+        jnp.full(padded_size, Status.INVALID, jnp.int8),
     )
-    nodes, grids, status = lax.fori_loop(0, -(-active // block), apply_rules, nothing)
+    nodes, grids, status = lax.fori_loop(0, -(-active // lanes), block, nothing)
     (waiting,) = jnp.nonzero(status[:size] == Status.UNSOLVED, size=size, fill_value=size)
     return Roots(nodes, grids[:size], status[:size], waiting.astype(jnp.int32))

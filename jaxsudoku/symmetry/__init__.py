@@ -1,7 +1,4 @@
-"""The symmetries of a board: rearrangements of its lines and digits that turn solved grids into solved grids.
-
-Also the canonical form of 9x9 grids, equal exactly for grids that some symmetry turns into one another.
-"""
+"""Symmetries of a board, which map solved grids to solved grids, and canonical forms of 9x9 grids."""
 
 from .group import Symmetry, apply, apply_candidates, compose, identity, invert, order, sample
 from .minlex import canonical, hashes, solution_hashes

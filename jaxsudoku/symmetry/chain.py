@@ -1,11 +1,11 @@
-"""Finding a board's rearrangements: a stabilizer chain on its lines, by backtracking, on the host, once a board.
+"""A stabilizer chain of the rearrangements of a board's lines, found by backtracking, on the host, once a board.
 
-A rearrangement permutes the 2 side lines of a board, rows 0..side-1 and columns side..2 side-1. It takes rows to rows
-and columns to columns, or each to the other, and the set of the board's houses to itself.
+A rearrangement permutes the 2 side lines of a board, rows 0..side-1 and columns side..2 side-1. It maps rows to rows
+and columns to columns, or rows to columns and columns to rows, and the set of the board's houses to itself.
 
-All of them make a group, described by a chain of subgroups (Sims 1970): at level k are those that leave the first k
-lines of a base in place. A representative for each line that the next base line may go to, a transversal, is all there
-is to know of a level: every rearrangement is, in one way, a product of one representative from each.
+Rearrangements form a group. It is described by a chain of subgroups (Sims 1970): those of level k fix the first k lines
+of a base. A level is stored as a transversal, one representative for each image of the next base line. Every
+rearrangement is a product of one representative from each level, in exactly one way.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from jaxsudoku.board import Board
 
 @functools.lru_cache(maxsize=32)
 def transversals(board: Board) -> tuple[np.ndarray, ...]:
-    """The transversals of the chain, first level first; levels at which nothing moves are left out.
+    """The transversals of the chain, first level first, without the trivial ones.
 
     Returns:
-      int32[m, 2 side] each, the identity first: line i goes to line ``representative[i]``. Products are of the form
-      ``first[second[third]]``, the numbers telling levels.
+      int32[m, 2 side] each, the identity first: line i is mapped to line ``representative[i]``. Products have the form
+      ``first[second[third]]``, with one representative of the first, second and third level.
     """
     search = _Search(board)
     generators = [np.arange(2 * board.side, dtype=np.int32)]
@@ -48,7 +48,7 @@ def transversals(board: Board) -> tuple[np.ndarray, ...]:
 
 
 def _orbit(line: int, generators: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
-    """Each line that a line is taken to by products of the generators, with such a product; itself first."""
+    """The orbit of a line under the generators, itself first: for each image a product that maps the line to it."""
     reached = {line: generators[0]}  # the identity
     waiting = [line]
     while waiting:
@@ -62,14 +62,14 @@ def _orbit(line: int, generators: Sequence[np.ndarray]) -> dict[int, np.ndarray]
 
 
 class _Search:
-    """Looks for rearrangements that take some lines to given ones: individualization and refinement (McKay 1981).
+    """Finds rearrangements with given images of some lines, by individualization and refinement (McKay 1981).
 
-    Some lines are given colours of their own. Then each house is told apart by its cells and by how many of them it
-    shares with which house, and each cell by the houses that hold it, until that tells no more. A rearrangement takes
-    lines to lines of the same colour.
+    Some lines get colours of their own. Then the colours of houses are refined by their cells and by the numbers of
+    cells that they share with other houses, and those of cells by their houses, until nothing changes. Rearrangements
+    map lines to lines of the same colour.
 
     Attributes:
-      base: all lines, a row and a column by turns.
+      base: all lines, rows and columns alternating.
     """
 
     def __init__(self, board: Board) -> None:
@@ -83,12 +83,12 @@ class _Search:
         self._shared = mix((members @ members.T).astype(np.uint64))
 
     def extend(self, lines: list[int], images: list[int], orbits: Mapping[int, Sized]) -> np.ndarray | None:
-        """A rearrangement that takes these lines to these images, int32[2 side]; None if there is none.
+        """A rearrangement with these images of these lines, int32[2 side]; None if there is none.
 
         Args:
-          lines: the first of the base, and others that follow from them.
-          images: a line for each.
-          orbits: for each later line of the base, the lines it goes to where all before it stay in place.
+          lines: the first lines of the base, and others that they determine.
+          images: the image of each.
+          orbits: for each later line of the base, its orbit under the rearrangements that fix all lines before it.
         """
         before, after = self.colours(lines), self.colours(images)
         if (np.sort(before) != np.sort(after)).any():
@@ -97,8 +97,8 @@ class _Search:
         line = next((line for line in self.base if alike[line] > 1), None)
         if line is None:
             return self._verified((before[:, None] == after).argmax(axis=1).astype(np.int32))
-        # Rearrangements take ``line`` to as many lines as there are in its orbit, or there are none at all: if any is
-        # among the choices, one is among the first few. In place comes first, so that what is found moves few lines.
+        # Either no choice extends to a rearrangement, or as many do as there are lines in the orbit of ``line``. So one
+        # of the first few does, if any. The line itself is tried first, so that the rearrangement moves few lines.
         choices = sorted(np.flatnonzero(after == before[line]).tolist(), key=line.__ne__)
         for image in choices[: len(choices) - len(orbits[line]) + 1]:
             if (found := self.extend([*lines, line], [*images, image], orbits)) is not None:
@@ -106,9 +106,9 @@ class _Search:
         return None
 
     def colours(self, lines: list[int]) -> np.ndarray:
-        """The colour of each line, uint64[2 side], when each of some lines begins with a colour of its own.
+        """The refined colour of each line, uint64[2 side], if each of some lines starts with a colour of its own.
 
-        Colours are hashes, the same for the same reasons whatever the lines; a clash by chance costs time and no more.
+        Colours are hashes, comparable between calls; a collision costs time, but no correctness.
         """
         colours = (np.arange(len(self._houses)) >= len(self.base)).astype(np.uint64)
         colours[lines] = np.arange(2, 2 + len(lines))
@@ -121,7 +121,7 @@ class _Search:
             colours = mix(refined)
 
     def _verified(self, images: np.ndarray) -> np.ndarray | None:
-        """The permutation int32[2 side] of lines if it is a rearrangement of the board, else None."""
+        """The permutation int32[2 side] of lines if it maps houses to houses, else None."""
         side = self._board.side
         is_column = images >= side
         if (is_column[:side] != is_column[0]).any() or (is_column[side:] == is_column[0]).any():

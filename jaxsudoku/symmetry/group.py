@@ -1,8 +1,8 @@
-"""The symmetry group of a board: its order, uniform samples, and what its elements do to grids and candidates.
+"""The symmetry group of a board: its order, uniform samples, and its action on grids and candidates.
 
 A symmetry relabels the digits and rearranges the lines: a permutation of the rows, one of the columns, and possibly a
-transposition, which together map the set of the board's houses to itself. Which there are is found by
-``jaxsudoku.symmetry.chain``; all that is done with them here is pure, and works under ``jax.jit`` and ``jax.vmap``.
+transposition, which together map the set of the board's houses to itself. ``jaxsudoku.symmetry.chain`` finds the group.
+All functions here are pure, and work under ``jax.jit`` and ``jax.vmap``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LARGEST_TABLE = 4096
 class Symmetry(NamedTuple):
     """Symmetries of a board; a pytree.
 
-    The grid is transposed first where ``transposed`` says so. Then cell (i, j) of the result comes from cell
+    The grid is transposed first where ``transposed`` is set. Then cell (i, j) of the result comes from cell
     (rows[i], columns[j]), and digit d + 1 becomes digits[d] + 1.
 
     Attributes:
@@ -51,25 +51,25 @@ class Symmetry(NamedTuple):
 
 
 def order(board: Board | None = None) -> int:
-    """How many symmetries the board has, relabellings included; None is the classic 9x9 board."""
+    """The number of symmetries of a board, relabellings included; None for the classic 9x9 board."""
     board = _or_nine(board)
     return math.factorial(board.side) * math.prod(map(len, transversals(board)))
 
 
 def identity(board: Board | None = None, shape: int | Sequence[int] = ()) -> Symmetry:
-    """The symmetry that changes nothing, ``shape`` times; None is the classic 9x9 board."""
+    """Identities, with batch axes ``shape``; None for the classic 9x9 board."""
     board, shape = _or_nine(board), _axes(shape)
     lines = jnp.broadcast_to(jnp.arange(board.side, dtype=jnp.int32), (*shape, board.side))
     return Symmetry(jnp.zeros(shape, bool), lines, lines, lines)
 
 
 def sample(key: Array | int, board: Board | None = None, shape: int | Sequence[int] = ()) -> Symmetry:
-    """Draws symmetries, each uniformly from the whole group and independently of the others.
+    """Draws symmetries uniformly and independently from the whole group.
 
     Args:
       key: a JAX key or a seed.
       board: the board (static); None for the classic 9x9 board.
-      shape: how many to draw, a number or one for each batch axis (static).
+      shape: the batch axes, or a number of symmetries (static).
 
     Returns:
       A ``Symmetry`` with batch axes ``shape``.
@@ -85,7 +85,7 @@ def sample(key: Array | int, board: Board | None = None, shape: int | Sequence[i
 
 
 def _axes(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """Batch axes, one if they are named by a number; ValueError if they are no whole numbers."""
+    """Batch axes from a shape or a number; raises ValueError if they are no whole numbers."""
     axes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
     return tuple(whole_number("shape", axis, 0) for axis in axes)
 
@@ -95,7 +95,7 @@ def _or_nine(board: Board | None) -> Board:
 
 
 def invert(symmetry: Symmetry) -> Symmetry:
-    """The symmetries that undo these."""
+    """The inverse symmetries."""
     turned = symmetry.transposed[..., None]
     rows, columns = _inverse(symmetry.rows), _inverse(symmetry.columns)
     return Symmetry(
@@ -107,7 +107,7 @@ def invert(symmetry: Symmetry) -> Symmetry:
 
 
 def compose(first: Symmetry, second: Symmetry) -> Symmetry:
-    """The symmetries that do as ``first`` and then as ``second``; batch axes broadcast.
+    """The symmetries that apply ``first``, then ``second``; batch axes broadcast.
 
     Raises:
       ValueError: they belong to boards of different sides, or their batch axes don't fit.
@@ -124,7 +124,7 @@ def compose(first: Symmetry, second: Symmetry) -> Symmetry:
     )
 
 
-# ---------------------------------------------------------------------- what they do
+# ---------------------------------------------------------------------- the action on grids and candidates
 
 
 def apply(symmetry: Symmetry, grids: AnyArray) -> Array:
@@ -139,7 +139,7 @@ def apply(symmetry: Symmetry, grids: AnyArray) -> Array:
       The same dtype and form.
 
     Raises:
-      ValueError: the grids have not side squared cells, no integers, or batch axes that don't fit.
+      ValueError: grids that are not integers, a wrong number of cells, or batch axes that do not broadcast.
       TypeError: the first argument is no ``Symmetry``.
     """
     side = _side(symmetry)
@@ -161,7 +161,7 @@ def apply(symmetry: Symmetry, grids: AnyArray) -> Array:
 
 
 def apply_candidates(symmetry: Symmetry, values: AnyArray) -> Array:
-    """What is said of candidates (marks, scores, policies), rearranged and relabelled; batch axes broadcast.
+    """Values of candidates (marks, scores, policies), rearranged and relabelled; batch axes broadcast.
 
     Args:
       symmetry: batch axes *b.
@@ -171,7 +171,7 @@ def apply_candidates(symmetry: Symmetry, values: AnyArray) -> Array:
       The same dtype [*b, side, side, side].
 
     Raises:
-      ValueError: the values' last axes are not the side three times, or the batch axes don't fit.
+      ValueError: the last axes are not [side, side, side], or the batch axes do not broadcast.
       TypeError: the first argument is no ``Symmetry``.
     """
     side = _side(symmetry)
@@ -186,7 +186,7 @@ def apply_candidates(symmetry: Symmetry, values: AnyArray) -> Array:
 
 
 def _side(symmetry: Symmetry) -> int:
-    """The side of the symmetries' board; TypeError if they are none."""
+    """The side of the symmetries' board; raises TypeError for anything but a ``Symmetry``."""
     if not isinstance(symmetry, Symmetry):
         raise TypeError(f"the symmetries come first and what they are applied to second, not {type(symmetry).__name__}")
     return symmetry.rows.shape[-1]
@@ -213,20 +213,20 @@ def _take(values: Array, places: Array) -> Array:
             f"batch axes {values.shape[:-1]} and {places.shape[:-1]} don't fit: equal numbers or 1 are wanted"
         ) from error
     values = jnp.broadcast_to(values, (*batch, values.shape[-1]))
-    # fenced, or what reads a value computes its place again each time
+    # without the fences each reader of a value would compute its place again
     places = fence(jnp.broadcast_to(places, (*batch, places.shape[-1])))
     return fence(jnp.take_along_axis(values, places, axis=-1, mode="promise_in_bounds"))
 
 
 def _inverse(permutations: Array) -> Array:
-    """The inverses of permutations int32[*b, n]: comparing all pairs is quicker than sorting or scattering a few."""
+    """The inverses of permutations int32[*b, n], by comparing all pairs, faster than a sort or scatter of so few."""
     places = jnp.arange(permutations.shape[-1], dtype=jnp.int32)
     found = permutations[..., None, :] == places[:, None]
     return jnp.where(found, places, 0).sum(axis=-1, dtype=jnp.int32)
 
 
 def _ranks(values: Array) -> Array:
-    """The place of each value among its row's, int32[*b, n]; of equal values the first comes first."""
+    """The rank of each value in its row, int32[*b, n]; equal values are ranked in order."""
     earlier = np.tri(values.shape[-1], k=-1, dtype=bool)
     this, other = values[..., :, None], values[..., None, :]
     return ((other < this) | ((other == this) & earlier)).sum(axis=-1, dtype=jnp.int32)
@@ -237,7 +237,7 @@ def _ranks(values: Array) -> Array:
 
 @functools.lru_cache(maxsize=32)
 def _tables(board: Board) -> tuple[np.ndarray, ...]:
-    """A few uint8[m, 2 side] of lines; products of one element from each are the rearrangements, each once."""
+    """A few tables uint8[m, 2 side] of lines; the products of one row from each are all rearrangements, each once."""
     tables = [np.arange(2 * board.side, dtype=np.uint8)[None]]
     for transversal in transversals(board):
         if len(tables[-1]) * len(transversal) <= _LARGEST_TABLE:

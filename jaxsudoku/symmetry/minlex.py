@@ -1,13 +1,13 @@
-"""Canonical forms of classic 9x9 grids: equal for two grids exactly if a symmetry takes one to the other.
+"""Canonical forms of classic 9x9 grids: equal for two grids exactly if a symmetry maps one to the other.
 
-The form is the field's minlex form: of all images of a solved grid under relabelling, transposition, and permutations
-of bands, stacks, rows in bands and columns in stacks, the smallest when read row by row. Few images need be made. Once
-some row comes first, relabelled to 123456789, another row of its band is a *pattern*: for each column, the column in
-which the first row holds the same digit. There are 12,096 patterns, and rearranging the columns permutes them. So the
-smallest second row, the few arrangements of columns that reach it and the third row that goes with each are looked up;
-what still ties is compared cell by cell.
+The form is the minlex form: the lexicographic minimum of all images of a solved grid under relabelling, transposition,
+and permutations of bands, stacks, rows in bands and columns in stacks. Only few images are computed. With some row as
+the first, relabelled to 123456789, another row of its band is a *pattern*: for each column, the column in which the
+first row has the same digit. There are 12,096 patterns, which the arrangements of columns permute. So tables give the
+smallest second row, the few arrangements of columns that lead to it, and the third row of each; the remaining images
+are compared cell by cell.
 
-All but solving is numpy on the host, a chunk of grids at a time: beyond its result, memory doesn't grow with the batch.
+All but the solver is numpy on the host, a chunk of grids at a time, so memory does not grow with the batch.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from jaxsudoku.symmetry.chain import mix
 
 _BOARD = Board.classic()
 
-#: Grids worked on at a time. A chunk takes a few megabytes; 400 if all are the most symmetrical grid, which has 648
-#: candidates where another has two.
+#: Grids in a chunk. It takes a few megabytes, or 400 if all are the most symmetrical grid, which has 648 candidates
+#: where others have two.
 _CHUNK = 512
 
-#: What each column weighs in the number that names a pattern, so that numbers are in the order of patterns.
+#: The weight of each column in the code of a pattern; codes sort like patterns.
 _WEIGHTS = 9 ** np.arange(8, -1, -1, dtype=np.int32)
 
 #: The choices of a first and a second row in a band; a choice and the one with the other second row differ in bit 0.
@@ -42,25 +42,23 @@ _FIRST, _SECOND = np.array(list(itertools.permutations(range(3), 2))).T
 
 
 def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[np.uint8]:
-    """Minlex forms of solved grids, and forms of puzzles that follow from those of their solutions.
+    """Minlex forms of solved grids, and canonical forms of puzzles.
 
-    The form of a puzzle is the smallest (an empty cell being 0) of its images under those symmetries that take its
-    solution to that one's minlex form. Two puzzles with one solution each have the same form exactly if they are
-    equivalent. Solved grids and puzzles may be mixed.
+    The form of a puzzle is the smallest of its images (0 for an empty cell) under the symmetries that map its solution
+    to the minlex form. Two puzzles with one solution each have the same form exactly if they are equivalent. A batch
+    may have both solved grids and puzzles.
 
     Args:
       grids: uint8[*b, 81] or [*b, 9, 9], 0 = empty.
-      solutions: of the same shape, the solved grids that complete ``grids``, taken to be the only ones; None to have
-        puzzles solved here.
+      solutions: of the same shape, the solutions of ``grids``, taken to be unique; None to solve the puzzles here.
 
     Returns:
       uint8 of the same shape.
 
     Raises:
       TypeError: traced arrays; this runs on the host.
-      ValueError: another shape or dtype; a full grid or a solution that breaks a rule; a puzzle that disagrees with its
-        solution; without ``solutions``, a puzzle that hasn't exactly one. The message names the first grid with
-        that fault.
+      ValueError: another shape or dtype; a full grid or a solution that is invalid; a puzzle that disagrees with its
+        solution; without ``solutions``, a puzzle without exactly one. The message names the first such grid.
     """
     puzzles, shape = _checked(grids, "grids")
     fault = "is full but not solved" if solutions is None else "has a solution that is not solved"
@@ -76,9 +74,9 @@ def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[n
 
 
 def solution_hashes(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[np.uint64]:
-    """Hashes of the canonical forms of puzzles' solutions: equal where these are equivalent.
+    """Hashes of the canonical forms of puzzles' solutions, equal for equivalent solutions.
 
-    To keep test puzzles out of training data: no two puzzles with different hashes come from equivalent solutions.
+    They keep test puzzles out of training data: puzzles with different hashes have solutions that are not equivalent.
 
     Args:
       grids, solutions: as for ``canonical``.
@@ -94,13 +92,13 @@ def solution_hashes(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDA
 
 
 def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
-    """A hash of each form, the same on every machine and in every version, to tell puzzles that were seen.
+    """A hash of each form, the same on every machine and in every version.
 
     Args:
       forms: uint8[*b, 81] or [*b, 9, 9], as from ``canonical``.
 
     Returns:
-      uint64[*b]; of n different forms two have the same hash with a probability of about n² / 2⁶⁵.
+      uint64[*b]; the probability of a collision among n forms is about n² / 2⁶⁵.
 
     Raises:
       TypeError: traced arrays; this runs on the host.
@@ -114,11 +112,11 @@ def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
     return mixed.reshape(_batch(shape))
 
 
-# ---------------------------------------------------------------------- what comes in
+# ---------------------------------------------------------------------- checks of arguments
 
 
 def _checked(grids: ArrayLike, name: str) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
-    """Grids as uint8[n, 81], and the shape that they came in."""
+    """Grids as uint8[n, 81], and their original shape."""
     check_on_host(grids, name, "Take the forms of arrays outside jax.jit")
     array = np.asarray(grids)
     if array.shape[-1:] != (81,) and array.shape[-2:] != (9, 9):
@@ -136,13 +134,13 @@ def _batch(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _refuse(faulty: NDArray[np.bool_], fault: str, shape: tuple[int, ...], start: int = 0) -> None:
-    """Raises ValueError if a grid is faulty, naming the first by its place in the batch, ``start`` being the first's.
+    """Raises ValueError if a grid is faulty, and names the first by its index in the batch.
 
     Args:
       faulty: bool[n].
-      fault: what is wrong with it, as "has no solution".
+      fault: the end of the message, such as "has no solution".
       shape: shape of the whole batch, with the cells.
-      start: place of the first of these n in the batch.
+      start: flat index of the first of these n grids in the batch.
     """
     if faulty.any():
         batch = _batch(shape)
@@ -157,7 +155,7 @@ def _is_solved(grids: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def _solved(grids: NDArray[np.uint8], shape: tuple[int, ...], solutions: ArrayLike | None) -> NDArray[np.uint8]:
-    """The solutions uint8[n, 81] of a batch of this shape: those that are named, or found here."""
+    """The solutions uint8[n, 81] of a batch of this shape: those given, or else found here."""
     if solutions is not None:
         solved, solved_shape = _checked(solutions, "solutions")
         if solved_shape != shape:
@@ -191,16 +189,16 @@ class _Solutions(PuzzleItems):
 
 
 class _Patterns(NamedTuple):
-    """The 12,096 patterns of a row, numbered in their order, under the 1,296 arrangements of columns.
+    """The 12,096 patterns of a row, numbered in order, under the 1,296 arrangements of columns.
 
     Attributes:
-      codes: int32[12096], ascending: the number that _WEIGHTS make of each.
-      arrangements: int64[1296, 9], the old column in each new one.
-      images: uint16[1296, 12096], what an arrangement makes of a pattern.
-      smallest: uint16[12096], the smallest that any makes of it.
-      counts: int64[12096], how many arrangements do so.
-      starts: int64[12096], the first of them in ``attaining``.
-      attaining: int64[sum of counts], they, pattern after pattern.
+      codes: int32[12096], ascending, the code of each pattern by ``_WEIGHTS``.
+      arrangements: int64[1296, 9], the old column at each new one.
+      images: uint16[1296, 12096], the image of each pattern under each arrangement.
+      smallest: uint16[12096], the smallest image of each pattern.
+      counts: int64[12096], the number of arrangements that attain it.
+      starts: int64[12096], the index of the first of these in ``attaining``.
+      attaining: int64[sum of counts], these arrangements, pattern after pattern.
     """
 
     codes: NDArray[np.int32]
@@ -214,7 +212,7 @@ class _Patterns(NamedTuple):
 
 @functools.cache
 def _patterns() -> _Patterns:
-    """The tables, made once, in 0.3 s."""
+    """The tables, computed once, in 0.3 s."""
     patterns = np.zeros((1, 0), np.int32)
     for column in range(9):
         patterns, other = np.repeat(patterns, 9, axis=0), np.tile(np.arange(9, dtype=np.int32), len(patterns))
@@ -224,7 +222,7 @@ def _patterns() -> _Patterns:
 
     arrangements, images = np.arange(9)[None], np.arange(len(codes), dtype=np.uint16)[None]
     for moves in _moves():
-        # a move s makes s⁻¹ q s of a pattern q
+        # a move s maps a pattern q to s⁻¹ q s
         moved = [np.searchsorted(codes, move.argsort()[patterns[:, move]] @ _WEIGHTS) for move in moves]
         arrangements = arrangements[:, moves].reshape(-1, 9)
         images = np.array(moved, np.uint16)[:, images].swapaxes(0, 1).reshape(len(arrangements), -1)
@@ -248,12 +246,12 @@ def _moves() -> NDArray[np.int64]:
 
 
 class _Candidates(NamedTuple):
-    """Symmetries that may lead to the forms of a chunk's grids, those of a grid standing together.
+    """Candidate symmetries for the forms of a chunk's grids, sorted by grid.
 
     Attributes:
-      grid: int64[n], the grid that each is for, ascending; every grid has one.
-      choice: int64[n], whether transposed, band, and the choice of a first and second row: 2 x 3 x 6.
-      arrangement: int64[n], of the columns.
+      grid: int64[n], the grid of each candidate, ascending; every grid has at least one.
+      choice: int64[n], transposed or not, band, and the choice of a first and second row: 2 x 3 x 6.
+      arrangement: int64[n], the arrangement of the columns.
     """
 
     grid: NDArray[np.int64]
@@ -262,7 +260,7 @@ class _Candidates(NamedTuple):
 
 
 def _forms(puzzles: NDArray[np.uint8], solutions: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The forms of puzzles uint8[n, 81] with these solutions; all is well with both."""
+    """The forms of puzzles uint8[n, 81] with these solutions; both are checked already."""
     candidates = _candidates(solutions)
     cells, labels = _symmetries(candidates, solutions)
     label = np.arange(len(labels))[:, None]
@@ -274,7 +272,7 @@ def _forms(puzzles: NDArray[np.uint8], solutions: NDArray[np.uint8]) -> NDArray[
 
 
 def _candidates(solutions: NDArray[np.uint8]) -> _Candidates:
-    """The symmetries that give solutions uint8[n, 81] the smallest second row and, with it, the smallest third."""
+    """The symmetries of solutions uint8[n, 81] with the smallest second row and, among these, the smallest third."""
     table = _patterns()
     seconds = _band_patterns(solutions)
     rows = table.smallest[seconds]
@@ -289,7 +287,7 @@ def _candidates(solutions: NDArray[np.uint8]) -> _Candidates:
 
 
 def _band_patterns(solutions: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """int64[n, 36]: for each choice the pattern of its second row."""
+    """int64[n, 36]: the pattern of the second row of each choice."""
     grids = solutions.reshape(-1, 9, 9)
     lines = np.stack([grids, grids.swapaxes(1, 2)], axis=1).reshape(-1, 9)
     columns = np.empty(lines.size, np.int32)  # of each digit in each line
@@ -300,11 +298,11 @@ def _band_patterns(solutions: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _symmetries(candidates: _Candidates, solutions: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """What candidates do to their grids.
+    """The action of candidates on their grids.
 
     Returns:
-      cells: int64[n, 81], the cell of ``solutions.ravel()`` that comes to each cell.
-      labels: uint8[n, 10], what each digit becomes; 0 stays 0.
+      cells: int64[n, 81], the index in ``solutions.ravel()`` of each cell's source.
+      labels: uint8[n, 10], the new label of each digit; 0 stays 0.
     """
     grid, choice, arrangement = candidates
     row_step = np.where(choice < 18, 9, 1)[:, None]
@@ -322,7 +320,7 @@ def _symmetries(candidates: _Candidates, solutions: NDArray[np.uint8]) -> tuple[
 
 
 def _smallest(group: NDArray[np.int64], images: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The images uint8[n, 81] that are the smallest of their group int64[n], as indices; groups are 0, 1, 2 ..."""
+    """The indices of the smallest images uint8[n, 81] in each group int64[n]; groups are 0, 1, 2 ..."""
     kept = np.arange(len(images))
     for words in _words(images).T:
         if len(kept) == group[-1] + 1:
@@ -332,15 +330,15 @@ def _smallest(group: NDArray[np.int64], images: NDArray[np.uint8]) -> NDArray[np
 
 
 def _lowest(group: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.bool_]:
-    """bool[n]: whether each of values[n] is the lowest of its group int64[n]; groups are 0, 1, 2 ..."""
+    """bool[n]: whether each of values[n] is the minimum of its group int64[n]; groups are 0, 1, 2 ..."""
     return values == np.minimum.reduceat(values, _firsts(group))[group]
 
 
 def _firsts(group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each group begins."""
+    """The first index of each group."""
     return np.flatnonzero(np.diff(group, prepend=-1))
 
 
 def _words(grids: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """uint64[n, 11]: the cells of grids uint8[n, 81], eight in a word, so that words are in the order of grids."""
+    """uint64[n, 11]: the cells of grids uint8[n, 81], eight to a word; words sort like grids."""
     return np.pad(grids, ((0, 0), (0, 7))).view(">u8").astype(np.uint64)

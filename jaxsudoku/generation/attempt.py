@@ -1,0 +1,183 @@
+"""The kernel of generation: an attempt at each puzzle of a batch.
+
+An attempt makes a random solved grid, applies a random symmetry of its board, removes clues in random order, and rates
+the puzzle. A local search may follow: it restores a few clues, removes clues again, and keeps the puzzle if it is
+better.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku import exact, rating, symmetry
+from jaxsudoku.board import Board
+from jaxsudoku.config import node_lanes
+from jaxsudoku.generation.grids import random_grids
+from jaxsudoku.generation.patterns import orbits_of
+from jaxsudoku.generation.reduction import count_clues, first_ranks, or_invalid, reduce_clues, restore_clues
+
+#: The number of an item that pads a batch.
+PADDING = 0xFFFFFFFF
+#: Nodes in a step of the searches of a ``quick`` kernel.
+_QUICK_LANES = 64
+
+
+class Request(NamedTuple):
+    """Attempts to make, as uint32 each.
+
+    Attributes:
+      number, attempt: the number of the puzzle, and of the attempt at it.
+      fewest, most: the range from which the number of clues is drawn at which removal ends.
+      enough: the number of clues at which the local search for fewer ends.
+      goal: the bits of the float32 rating at which the local search for a higher one ends.
+    """
+
+    number: Any
+    attempt: Any
+    fewest: Any
+    most: Any
+    enough: Any
+    goal: Any
+
+
+class Puzzles(NamedTuple):
+    """Generated puzzles.
+
+    Attributes:
+      puzzles: uint8[N, cells], 0 = empty; each has exactly one solution.
+      solutions: uint8[N, cells].
+      clues: int32[N], number of clues.
+      rating: float32[N], as of ``rate``; in results of the kernel, as of ``rating.branch_nodes``.
+    """
+
+    puzzles: np.ndarray
+    solutions: np.ndarray
+    clues: np.ndarray
+    rating: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Attempt:
+    """A ``batches.Kernel`` from ``Request``s, uint32[B, 6], to ``Puzzles``.
+
+    Attributes:
+      pattern: one of ``PATTERNS``; clues in one orbit are removed together.
+      steps: steps of local search.
+      quick: whether to compile in half the time, for few puzzles; each then takes several times as long.
+      lanes: nodes in a step of the exact search, a multiple of 32.
+    """
+
+    pattern: str
+    steps: int
+    quick: bool = False
+    lanes: int = exact.CPU_LANES
+
+    def resolve(self, board: Board, platform: str) -> Attempt:
+        lanes = node_lanes(board, platform)
+        return dataclasses.replace(self, lanes=min(lanes, _QUICK_LANES) if self.quick else lanes)
+
+    def row(self, board: Board) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((len(Request._fields),), np.uint32)
+
+    def extra_bytes(self, board: Board) -> int:
+        return 0
+
+    @property
+    def compiler_options(self) -> dict[str, str]:
+        """Further options for the compiler; quick kernels run on CPUs alone."""
+        if not self.quick:
+            return {}
+        options = {"xla_backend_optimization_level": "0"}
+        if jax.__version_info__ < (0, 11):  # newer versions have no other emitters
+            options["xla_cpu_use_fusion_emitters"] = "False"
+        return options
+
+    def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
+        request = Request(*rows.T)
+        keys = jax.vmap(functools.partial(_keys, key))(request.number, request.attempt)
+        solutions = random_grids(board, _bits(keys.grid, 2), self.lanes)
+        chosen = jax.vmap(lambda one: symmetry.sample(one, board))(keys.symmetry)
+        solutions = symmetry.apply(chosen, solutions)
+        # batches are padded with rows of the largest number, and a board may have no solved grid
+        wanted = (request.number != np.uint32(PADDING)) & solutions.any(axis=1)
+        solutions = jnp.where(wanted[:, None], solutions, 0)
+        floor = (request.fewest + _bits(keys.clues) % (request.most - request.fewest + 1)).astype(jnp.int32)
+        ranks = _bits(keys.order, len(orbits_of(board, self.pattern)))
+        puzzles = reduce_clues(board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes)
+        seed = jax.random.bits(key, (2,), jnp.uint32)
+        ratings = rating.branch_nodes(or_invalid(puzzles, wanted), seed, board, lanes=self.lanes)
+        if self.steps:
+            puzzles, ratings = self._climb(board, request, solutions, puzzles, ratings, keys.steps, floor, seed)
+        return Puzzles(puzzles, solutions, count_clues(puzzles), ratings)  # type: ignore[arg-type]
+
+    def _climb(
+        self,
+        board: Board,
+        request: Request,
+        solutions: Array,
+        puzzles: Array,
+        ratings: Array,
+        keys: Array,
+        floor: Array,
+        seed: Array,
+    ) -> tuple[Array, Array]:
+        """Local search, first for few enough clues, then for the rating; never accepts a worse puzzle."""
+        enough = request.enough.astype(jnp.int32)
+        goal = lax.bitcast_convert_type(request.goal, jnp.float32)
+        orbits = len(orbits_of(board, self.pattern))
+
+        def is_seeking(puzzles: Array, ratings: Array) -> Array:
+            return solutions.any(axis=1) & ((count_clues(puzzles) > enough) | ~(ratings >= goal))
+
+        def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            number, before, ratings = state
+            excess = jnp.maximum(count_clues(before) - enough, 0)
+            seeking = is_seeking(before, ratings)
+
+            def draw(key: Array) -> Array:
+                return jax.random.bits(jax.random.fold_in(key, number), (2, orbits), jnp.uint32)
+
+            order, back = jnp.moveaxis(jax.vmap(draw)(keys), 1, 0)
+            more, given = restore_clues(board, solutions, before, back, self.pattern)
+            more = jnp.where(seeking[:, None], more, 0)
+            # restored clues are tried last, or they would be the first to go again
+            late = first_ranks(order, given)
+            after = reduce_clues(board, solutions, more, late, floor, pattern=self.pattern, lanes=self.lanes)
+            new_excess = jnp.maximum(count_clues(after) - enough, 0)
+            new_ratings = rating.branch_nodes(or_invalid(after, seeking), seed, board, lanes=self.lanes)
+            as_good = (new_excess == excess) & jnp.where(excess > 0, True, new_ratings >= ratings)
+            better = seeking & ((new_excess < excess) | as_good)
+            kept = jnp.where(better[:, None], after, before)
+            return number + 1, kept, jnp.where(better, new_ratings, ratings)
+
+        return lax.while_loop(
+            lambda state: (state[0] < self.steps) & is_seeking(*state[1:]).any(),
+            step,
+            (jnp.int32(0), puzzles, ratings),
+        )[1:]
+
+
+class _Keys(NamedTuple):
+    """The random keys of an attempt."""
+
+    grid: Array
+    symmetry: Array
+    clues: Array
+    order: Array
+    steps: Array
+
+
+def _keys(key: Array, number: Array, attempt: Array) -> _Keys:
+    return _Keys(*jax.random.split(jax.random.fold_in(jax.random.fold_in(key, number), attempt), len(_Keys._fields)))
+
+
+def _bits(keys: Array, *shape: int) -> Array:
+    """Random bits uint32[N, *shape] of keys [N]."""
+    return jax.vmap(lambda key: jax.random.bits(key, shape, jnp.uint32))(keys)

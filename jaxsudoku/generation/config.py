@@ -1,0 +1,164 @@
+"""Settings of generation, and the numbers of clues that puzzles of a board can have. No JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.config import Config, Natural, Positive, real_number, whole_number
+from jaxsudoku.generation.patterns import Pattern, clue_counts
+
+#: Attempts at each puzzle before generation gives up.
+ATTEMPTS = 200
+#: Default of ``steps`` if ratings have a lower bound.
+_RATING_STEPS = 256
+#: The fewest clues of a puzzle with one solution, where proved: 17 on 9x9 by McGuire, Tugemann and Civario, "There is
+#: no 16-clue Sudoku" (2014), 4 on 4x4 by enumeration of all puzzles.
+_FEWEST_CLUES = {Board.classic(4): 4, Board.classic(9): 17}
+#: The most clues of any known minimal puzzle; not proved to be the maximum.
+_MOST_CLUES = {Board.classic(9): 40}
+
+
+@dataclasses.dataclass(frozen=True)
+class GenerateConfig(Config):
+    """What puzzles to generate, and how long to try.
+
+    Attributes:
+      clues: number of clues, or (fewest, most), each None for no bound; None for as many as a minimal puzzle has. From
+        a range, a number is drawn uniformly for each puzzle. The puzzle then has as many clues, or more if it became
+        minimal before.
+      minimal: whether no clue may be redundant; always so if ``clues`` is None. Under a pattern: no set of clues that
+        the symmetry maps to one another. From 12x12 up a clue counts as needed if no proof within 20,000 nodes shows
+        that it is redundant.
+      rating: (lowest, highest) rating, each None for no bound; or one of ``rating.GRADES``, such as "hard", which is
+        stored as its range.
+      pattern: the symmetry of the cells with clues, one of ``PATTERNS``.
+      steps: steps of local search in each attempt, towards fewer clues or a higher rating; None for 256 if the rating
+        has a lower bound, else 0.
+      attempts: attempts at each puzzle before giving up.
+    """
+
+    clues: int | tuple[int | None, int | None] | None = None
+    minimal: bool = False
+    rating: tuple[float | None, float | None] | str | None = None
+    pattern: Pattern = "none"
+    steps: Natural | None = None
+    attempts: Positive = ATTEMPTS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "clues", _clues(self.clues))
+        object.__setattr__(self, "rating", _rating(self.rating))
+        fewest, most = self.clue_range(1 << 30)
+        if not 0 <= fewest <= most:
+            raise ValueError(f"clues must be a number or a range from few to many, not {self.clues}")
+        low, high = self.rating_range()
+        if not low <= high:
+            raise ValueError(f"rating must be a range from low to high, not {self.rating}")
+        if high < 0:
+            raise ValueError(f"rating must be a range from low to high, not {self.rating}: no rating is below 0")
+        if self.rating is not None and low > np.finfo(np.float32).max:
+            raise ValueError(f"rating must be a float32, not from {low} on")
+        if self.steps and self.rating_range()[0] <= 0 and most == 1 << 30:
+            raise ValueError("steps lead to fewer clues or a higher rating: bound the clues above or the rating below")
+
+    def clue_range(self, cells: int) -> tuple[int, int]:
+        """The fewest and the most clues."""
+        low, high = self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
+        return 0 if low is None else low, cells if high is None else high
+
+    def rating_range(self) -> tuple[float, float]:
+        """The lowest and the highest rating."""
+        low, high = self.rating if isinstance(self.rating, tuple) else (None, None)
+        return (0.0 if low is None else float(low), math.inf if high is None else float(high))
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether clues are removed until all that are left are needed."""
+        return self.minimal or self.clues is None
+
+    @property
+    def local_steps(self) -> int:
+        """Steps of local search."""
+        if self.steps is not None:
+            return self.steps
+        return _RATING_STEPS if self.rating_range()[0] > 0 else 0
+
+    def description(self, cells: int) -> str:
+        """The wanted puzzles in words, for messages."""
+        fewest, most = self.clue_range(cells)
+        low, high = self.rating_range()
+        parts = ["minimal"] if self.exhaustive else []
+        if self.clues is not None:
+            parts.append(f"{fewest} clues" if fewest == most else f"{fewest} to {most} clues")
+        if self.rating is not None:
+            parts.append(f"rating from {low:g}" + (f" to {high:g}" if high < math.inf else ""))
+        if self.pattern != "none":
+            parts.append(f"pattern {self.pattern}")
+        return ", ".join(parts)
+
+
+def _clues(clues: Any) -> int | tuple[int | None, int | None] | None:
+    """A number of clues, or a range of two as a tuple, also from JSON and numpy; raises ValueError if it is neither."""
+    try:
+        if isinstance(clues, list | tuple):
+            fewest, most = (end if end is None else whole_number("clues", end, None, None) for end in clues)
+            return fewest, most
+        return clues if clues is None else whole_number("clues", clues, None, None)
+    except ValueError:
+        raise ValueError(f"clues must be a whole number or a range of two, not {clues!r}") from None
+
+
+def _rating(bounds: Any) -> tuple[float | None, float | None] | None:
+    """A range of ratings as a tuple, from a range or a grade; raises ValueError if it is neither."""
+    if isinstance(bounds, str):
+        from jaxsudoku.rating import grade_range  # loads JAX
+
+        return grade_range(bounds)
+    try:
+        low, high = (None, None) if bounds is None else (end if end is None else real_number("", end) for end in bounds)
+    except (TypeError, ValueError):
+        raise ValueError(f"rating must be a range from low to high, not {bounds!r}") from None
+    return None if bounds is None else (low, high)
+
+
+# ---------------------------------------------------------------------- possible numbers of clues
+
+
+def fewest_clues(board: Board) -> int:
+    """A lower bound on the clues of a puzzle with one solution: the minimum where proved, else the side less one.
+
+    If two digits are missing among the clues, swapping them turns any solution into another; so all but one occur.
+    """
+    return _FEWEST_CLUES.get(board, board.side - 1)
+
+
+def most_minimal_clues(board: Board) -> int:
+    """An upper bound on the clues of known minimal puzzles.
+
+    A clue that completes its row is redundant, so each row of a minimal puzzle has an empty cell.
+    """
+    return _MOST_CLUES.get(board, board.cells - board.side)
+
+
+def check_clues(board: Board, config: GenerateConfig) -> None:
+    """Raises ValueError with the reason if no puzzle of the board can have that number of clues."""
+    fewest, most = config.clue_range(board.cells)
+    if most > board.cells:
+        raise ValueError(f"{most} clues; a board of {board} has {board.cells} cells")
+    wanted = f"{most} clues" if fewest == most else f"{fewest} to {most} clues"
+    least = fewest_clues(board)
+    if most < least:
+        reason = "as is proved" if board in _FEWEST_CLUES else "for two digits without a clue could be swapped"
+        raise ValueError(f"{wanted}: no puzzle of {board} with fewer than {least} has one solution, {reason}")
+    # with a pattern, a clue that completes its row may share an orbit with one that is needed
+    largest = most_minimal_clues(board) if config.exhaustive and config.pattern == "none" else board.cells
+    if fewest > largest:
+        reason = "is known" if board in _MOST_CLUES else "can be: a clue that completes its row is superfluous"
+        raise ValueError(f"{wanted}: no minimal puzzle of {board} with more than {largest} {reason}")
+    if not any(max(fewest, least) <= clues <= most for clues in clue_counts(board, config.pattern)):
+        raise ValueError(f"no {fewest} to {most} clues of a board of {board} make the pattern {config.pattern}")

@@ -1,0 +1,220 @@
+"""Generates any number of puzzles, by repeated attempts until each one satisfies the settings.
+
+A puzzle depends on the key, its number and its attempts alone, independent of the batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+from jax import Array
+
+from jaxsudoku import rating
+from jaxsudoku.batches import Engine, default_batch_size, used_devices
+from jaxsudoku.board import Board, check_board
+from jaxsudoku.config import settings_of, whole_number
+from jaxsudoku.generation.attempt import PADDING, Attempt, Puzzles, Request
+from jaxsudoku.generation.config import GenerateConfig, check_clues
+from jaxsudoku.terminal.progress import Report, reports
+
+#: Attempts in a batch once few 9x9 puzzles are missing, without and with local search, which makes each of them long;
+#: on wider boards there are fewer, as each takes longer.
+_RETRIES, _RETRIES_WITH_STEPS = 1024, 256
+#: The most puzzles whose first attempts take less time than an optimized compilation.
+_FEW = 64
+
+
+class GenerationError(RuntimeError):
+    """Some puzzles were not found within the attempts.
+
+    Attributes:
+      found: the ``Puzzles`` that were found.
+    """
+
+    def __init__(self, message: str, found: Puzzles) -> None:
+        super().__init__(message)
+        self.found = found
+
+
+def generate(
+    key: Array | int,
+    count: int,
+    board: Board | None = None,
+    *,
+    first: int = 0,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+    **options: object,
+) -> Puzzles:
+    """Generates puzzles with exactly one solution each, on all devices and cores.
+
+    Args:
+      key: a JAX key or a seed.
+      count: the number of puzzles.
+      board: the board; None for the classic 9x9 one.
+      first: the number of the first puzzle: ``generate(key, 10, first=5)`` gives the last ten of ``generate(key, 15)``.
+      batch_size: puzzles on a device at a time; None for automatic.
+      devices: the devices; None for all of the default backend.
+      progress: called with the number of puzzles found and ``count``, at the start and after each batch of attempts;
+        True shows a bar on standard error.
+      **options: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``pattern``, ``steps``, ``attempts``.
+
+    Returns:
+      ``Puzzles``, which depend on the key and their numbers alone.
+
+    Raises:
+      ValueError: options out of range, or that no puzzle of the board can satisfy, such as 16 clues on 9x9.
+      GenerationError: too many attempts failed, as for 17 clues on a 9x9 board; it has the puzzles that were found.
+    """
+    count = whole_number("count", count, 0)
+    first = whole_number("first", first, 0, None)
+    board = board or Board.classic()
+    config = settings_of(GenerateConfig, "generator", **options)
+    with reports(progress) as report:
+        generator = Generator(key, board, config, batch_size, devices)
+        return generator.make(first, count, lambda found, _: report(found, count))
+
+
+class Generator:
+    """Makes any range of an endless, numbered sequence of puzzles.
+
+    Args:
+      key: a JAX key or a seed.
+      board: the board.
+      config: the settings.
+      batch_size, devices: as for ``generate``.
+
+    Attributes:
+      stretch: puzzles to make at a time so that no core or device waits; fewer with local search, to show progress.
+
+    Raises:
+      ValueError: settings that no puzzle of the board can satisfy.
+    """
+
+    def __init__(
+        self,
+        key: Array | int,
+        board: Board,
+        config: GenerateConfig,
+        batch_size: int | None = None,
+        devices: Sequence[jax.Device] | None = None,
+    ) -> None:
+        check_clues(check_board(board), config)
+        self.board, self.config = board, config
+        devices = used_devices(devices)
+        if batch_size is None:
+            batch_size = max(default_batch_size(board, devices) // 8, 64 * len(devices))
+        kernel = Attempt(config.pattern, config.local_steps)
+        self._engine = Engine(kernel, board, key, batch_size, devices)
+        few = _FEW * len(self._engine.devices)
+        self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
+        #: Rows of the batches of first attempts, 0 before the first.
+        self._compiled = 0
+        retries = _RETRIES_WITH_STEPS if config.local_steps else _RETRIES
+        self._retries = int(retries * (9 / board.side) ** 6)
+        self.stretch = self._engine.batch_size * self._engine.workers
+        if config.local_steps:
+            self.stretch = max(self.stretch // 64, 1)
+
+    def make(self, first: int, count: int, progress: Report = lambda found, attempts: None) -> Puzzles:
+        """The puzzles numbered from ``first`` on; raises ``GenerationError`` as ``generate`` does.
+
+        Args:
+          first: the number of the first puzzle.
+          count: the number of puzzles.
+          progress: called with the number of puzzles found, and of attempts at each of the others, at the start and
+            after each batch of attempts.
+        """
+        if first < 0 or first + count > PADDING:
+            raise ValueError(f"puzzles are numbered from 0 to {PADDING - 1}, not {first} to {first + count - 1}")
+        shape = (count, self.board.cells)
+        grids, solutions = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+        found = Puzzles(grids, solutions, np.zeros(count, np.int32), np.zeros(count, np.float32))
+        progress(0, 0)
+        everyone = np.arange(count)
+        # most puzzles need one attempt
+        whole = self._engine.batch_size * self._engine.workers
+        parts: list[np.ndarray] = []
+        for start in range(0, count, whole):
+            parts.append(self._try(found, first, everyone[start : start + whole], self._engine_for(count), 0, 1))
+            progress(min(start + whole, count) - sum(map(len, parts)), 1)
+        missing, attempt = np.concatenate([everyone[:0], *parts]), 1
+        while len(missing) and attempt < self.config.attempts:
+            # several attempts in parallel; the first successful one counts
+            parallel = min(max(self._retries // len(missing), 1), self.config.attempts - attempt)
+            missing = self._try(found, first, missing, self._engine, attempt, parallel)
+            attempt += parallel
+            progress(count - len(missing), attempt)
+        if not len(missing):
+            return found
+        kept = np.setdiff1d(np.arange(count), missing)
+        raise GenerationError(
+            f"{len(kept)} of {count} puzzles found: {self.config.attempts} attempts at each of the others failed "
+            f"({self.config.description(self.board.cells)} on {self.board})",
+            Puzzles(*(part[kept] for part in found)),
+        )
+
+    def _engine_for(self, count: int) -> Engine:
+        """The engine of first attempts: the quick one for few puzzles, if these will not need a second attempt."""
+        _, most = self.config.clue_range(self.board.cells)
+        few = self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
+        certain = self.config.rating is None and not self.config.local_steps and most >= self.board.cells // 3
+        return self._quick if few and certain and not self._compiled else self._engine
+
+    def _fewest_rows(self, engine: Engine, attempt: int) -> int:
+        """Rows to pad a batch to, so that any small number of attempts runs one program.
+
+        First attempts at a short last batch run the program of the batches before.
+        """
+        if engine is self._quick:
+            return engine.batch_size
+        return max(min(self._retries, engine.batch_size // 16), 0 if attempt else self._compiled)
+
+    def _try(
+        self, found: Puzzles, first: int, missing: np.ndarray, engine: Engine, attempt: int, parallel: int
+    ) -> np.ndarray:
+        """Makes ``parallel`` attempts at each of the puzzles ``missing``, int[n]; stores successes in ``found``.
+
+        Returns:
+          the puzzles that are still missing.
+        """
+        requests = self._requests(np.tile(first + missing, parallel), attempt, parallel)
+        size = len(requests.number)
+        padding = max(self._fewest_rows(engine, attempt) - size, 0)
+        if engine is self._engine and not attempt:
+            self._compiled = engine.split(size + padding)[0].stop
+        padded = [np.pad(values, (0, padding), constant_values=PADDING) for values in requests]
+        made = Puzzles(*(part[:size] for part in engine.run(np.stack(padded, axis=1))))
+        made = made._replace(rating=rating.reported(made.rating))
+        good = self._satisfies(made).reshape(parallel, -1)
+        winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
+        succeeded = good.any(axis=0)
+        for whole, part in zip(found, made, strict=True):
+            whole[missing[succeeded]] = part[winner[succeeded]]
+        return missing[~succeeded]
+
+    def _requests(self, numbers: np.ndarray, attempt: int, parallel: int) -> Request:
+        """Requests for attempts from ``attempt`` on, one after another, at the puzzles ``numbers``."""
+        fewest, most = self.config.clue_range(self.board.cells)
+        exhaustive = self.config.exhaustive
+        low, _ = self.config.rating_range()
+        request = Request(
+            number=numbers,
+            attempt=attempt + np.arange(parallel).repeat(len(numbers) // parallel),
+            fewest=0 if exhaustive else fewest,
+            most=0 if exhaustive else most,
+            enough=most,
+            goal=np.float32(low).view(np.uint32),
+        )
+        return Request(*(values.astype(np.uint32) for values in np.broadcast_arrays(*request)))
+
+    def _satisfies(self, made: Puzzles) -> np.ndarray:
+        """Whether puzzles have the number of clues and the rating of the settings: bool[n]."""
+        fewest, most = self.config.clue_range(self.board.cells)
+        low, high = self.config.rating_range()
+        proper = made.solutions.any(axis=1) & (made.clues >= fewest) & (made.clues <= most)
+        return proper & (made.rating >= low) & (made.rating <= high)
