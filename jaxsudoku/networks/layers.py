@@ -76,6 +76,14 @@ class Convolution(nnx.Module):
         return jax.nn.relu(self.norm(self.kernel(image)))
 
 
+def linear(
+    inputs: int, outputs: int, dtype: DTypeLike, rngs: nnx.Rngs, scale: float = 1.0, use_bias: bool = True
+) -> nnx.Linear:
+    """A linear layer over the last axis; its weights are normal with variance ``scale / inputs`` before training."""
+    initial = nnx.initializers.variance_scaling(scale, "fan_in", "normal")
+    return nnx.Linear(inputs, outputs, use_bias=use_bias, kernel_init=initial, dtype=dtype, rngs=rngs)
+
+
 def to_logits(inputs: int, outputs: int, dtype: DTypeLike, rngs: nnx.Rngs) -> nnx.Linear:
     """A linear layer over the last axis whose outputs are float32, and near zero before training."""
     initial = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")

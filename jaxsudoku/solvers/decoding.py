@@ -104,7 +104,7 @@ class _Lanes(NamedTuple):
       calls: int32[K], calls of the network, in all attempts.
       filled: int32[K], cells filled in, in all attempts.
       looks: int32[K], calls of the network for the position as it is.
-      carried: what the network carries over from these for each vote, as ``Forward.think`` has it: [votes, ..., K, :].
+      carry: the network's carry for each vote, as of ``Forward.resume``: [votes, ..., K, :].
       solved: bool[K].
       done: bool[K].
     """
@@ -116,7 +116,7 @@ class _Lanes(NamedTuple):
     calls: Array
     filled: Array
     looks: Array
-    carried: Any
+    carry: Any
     solved: Array
     done: Array
 
@@ -149,10 +149,10 @@ def _method(
 ) -> Method[_Lanes]:
     def init(start: Start) -> _Lanes:
         none, no = jnp.zeros(len(start.puzzle), jnp.int32), jnp.zeros(len(start.puzzle), bool)
-        unseen = network.apply.start(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
-        carried = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
+        unseen = network.apply.initialize_carry(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
+        carry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
         nodes = start.nodes.T
-        return _Lanes(start.puzzle, nodes, nodes, none, none, none, none, carried, no, no)
+        return _Lanes(start.puzzle, nodes, nodes, none, none, none, none, carry, no, no)
 
     def step(lanes: _Lanes) -> _Lanes:
         cubes = planes_to_cubes(_planes(board, lanes.nodes), board)
@@ -162,7 +162,7 @@ def _method(
             lanes.puzzle, lanes.filled
         )
         seen = _Seen(cubes[:width], keys, lanes.attempt > 0, lanes.looks)
-        chosen, carried = _choice(board, config, network, choose, seen, lanes.carried)
+        chosen, carry = _choice(board, config, network, choose, seen, lanes.carry)
         padded = jnp.pad(chosen, ((0, len(cubes) - width), (0, 0), (0, 0)))
         kept = cubes & (padded | ~padded.any(axis=1, keepdims=True))
         planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
@@ -175,7 +175,7 @@ def _method(
             calls=lanes.calls + config.votes,
             filled=lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32),
             looks=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1),
-            carried=carried,
+            carry=carry,
             solved=solved,
             done=solved | (dead & ~again),
         )
@@ -186,13 +186,13 @@ def _method(
         return Answer(grids, lanes.solved, refuted, lanes.filled, {"network_calls": lanes.calls})
 
     def select(chosen: Array, one: _Lanes, other: _Lanes) -> _Lanes:
-        # what is carried over counts for nothing at the first look at a position
-        selected = select_first(chosen, one._replace(carried=None), other._replace(carried=None))
-        return selected._replace(carried=other.carried)
+        # the carry is reset at the first evaluation of a position, so it needs no selection
+        selected = select_first(chosen, one._replace(carry=None), other._replace(carry=None))
+        return selected._replace(carry=other.carry)
 
     def gather(places: Array, lanes: _Lanes) -> _Lanes:
-        carried = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carried)
-        return gather_first(places, lanes._replace(carried=None))._replace(carried=carried)
+        carry = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carry)
+        return gather_first(places, lanes._replace(carry=None))._replace(carry=carry)
 
     return Method(init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select, gather=gather)
 
@@ -224,50 +224,50 @@ def _choice(
     network: Network,
     choose: Choose,
     seen: _Seen,
-    carried: Any,
+    carry: Any,
 ) -> tuple[Array, Any]:
-    """What to fill in, bool[K, side, cells], of the candidates that are seen, and what the network carries on.
+    """What to fill in, bool[K, side, cells], of the candidates that are seen, and the network's new carry.
 
-    Nothing is filled in where the network is to think on.
+    Nothing is filled in where the network is to continue its iterations.
     """
     cubes, keys, again, looks = seen
     fresh = looks == 0
     if config.votes == 1 and not config.restarts:
-        alone = jax.tree.map(lambda leaf: leaf[0], carried)
-        probabilities, carried = _probabilities(network, cubes, alone, fresh)
-        carried = jax.tree.map(lambda leaf: leaf[None], carried)
+        alone = jax.tree.map(lambda leaf: leaf[0], carry)
+        probabilities, carry = _probabilities(network, cubes, alone, fresh)
+        carry = jax.tree.map(lambda leaf: leaf[None], carry)
     else:
-        probabilities, carried = _voted(board, network, cubes, keys, config.votes, again, carried, fresh)
+        probabilities, carry = _voted(board, network, cubes, keys, config.votes, again, carry, fresh)
     candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
     scores = jnp.log(probabilities)
     if config.restarts and config.temperature:
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
         scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
-    if config.patience > 1 and jax.tree.leaves(carried):  # else the network would say the same again
+    if config.patience > 1 and jax.tree.leaves(carry):  # without a carry the outputs would be the same again
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
         chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
-    return chosen, carried
+    return chosen, carry
 
 
-def _probabilities(network: Network, cubes: Array, carried: Any, fresh: Array) -> tuple[Array, Any]:
-    """Each cell's distribution over its candidates, float32[K, side, cells], zero for those that are not there.
+def _probabilities(network: Network, cubes: Array, carry: Any, fresh: Array) -> tuple[Array, Any]:
+    """Each cell's distribution over its candidates, float32[K, side, cells], zero for absent ones, and the new carry.
 
     Args:
       network: the network.
       cubes: bool[K, side, cells].
-      carried: what it has come to by earlier looks, and comes to by this one, as it returns.
-      fresh: bool[K], where there were none.
+      carry: the network's carry.
+      fresh: bool[K], the positions whose carry is reset first.
     """
     from jaxsudoku.networks.base import finite_outputs  # which loads flax, as whoever has a network has done
 
-    outputs, carried = network.apply.think(network.params, cubes, carried, fresh)
+    outputs, carry = network.apply.resume(network.params, cubes, carry, fresh)
     policy = finite_outputs(outputs, cubes).policy
-    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carried
+    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carry
 
 
 def _voted(
-    board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carried: Any, fresh: Array
+    board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carry: Any, fresh: Array
 ) -> tuple[Array, Any]:
     """The mean of the ``_probabilities`` under random symmetries, one a vote; a lone vote is as the board is at first.
 
@@ -278,21 +278,21 @@ def _voted(
       keys: K keys.
       votes: how many.
       again: bool[K], whether it is not the first attempt.
-      carried: as of ``_probabilities``, with an axis of votes before.
+      carry: as of ``_probabilities``, with an axis of votes before.
       fresh: bool[K].
     """
     shape = (len(cubes), *(board.side,) * 3)
 
     def vote(total: Array, turn: tuple[Array, Any]) -> tuple[Array, Any]:
-        number, carried = turn
+        number, carry = turn
         drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
         if votes == 1:
             plain = symmetry.identity(board, again.shape)
             drawn = jax.tree.map(lambda x, y: jnp.where(again.reshape(-1, *[1] * (x.ndim - 1)), x, y), drawn, plain)
         seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
-        probabilities, carried = _probabilities(network, seen, carried, fresh)
+        probabilities, carry = _probabilities(network, seen, carry, fresh)
         back = symmetry.apply_candidates(symmetry.invert(drawn), probabilities.reshape(shape))
-        return total + back.reshape(cubes.shape), carried
+        return total + back.reshape(cubes.shape), carry
 
-    total, carried = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carried), length=votes)
-    return total / np.float32(votes), carried
+    total, carry = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carry), length=votes)
+    return total / np.float32(votes), carry
