@@ -226,7 +226,7 @@ def test_files_with_parameters_that_are_not_finite_are_refused(tmp_path, monkeyp
 @pytest.mark.parametrize(("kind", "count"), [("infinite values", 13), ("NaN for some positions", 5)])
 def test_an_evaluation_of_outputs_that_are_not_finite_is_refused(kind, count):
     with pytest.raises(ValueError, match=f"outputs of the network fixed are not finite for {count} of 13"):
-        forward.look(ADVERSARIES[kind], puzzles(), "naked")
+        forward.predict(ADVERSARIES[kind], puzzles(), "naked")
 
 
 def test_labels_that_make_no_sense_are_refused():
