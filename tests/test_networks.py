@@ -276,7 +276,7 @@ def test_house_cnn_looks_along_houses(board):
         ("se_resnet", {"head": 12}, "head must be a multiple of groups"),
         ("house_cnn", {"layers": 2}, "layers must be at least 3"),
         ("house_cnn", {"width": 30}, "width must be a multiple of 4"),
-        ("cell_cnn", {"dtype": "float16"}, "unknown dtype 'float16': choose float32 or bfloat16"),
+        ("cell_cnn", {"dtype": "float16"}, "unknown dtype 'float16': choose one of float32, bfloat16"),
         ("cell_cnn", {"depth": 3}, "the network cell_cnn has no option depth; it has width, features, hidden, dtype"),
         ("cell", {}, "unknown network 'cell'"),
     ],

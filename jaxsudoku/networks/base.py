@@ -191,7 +191,8 @@ class Forward:
 
     def shapes(self) -> Params:
         """The shapes and dtypes of the parameters; makes no arrays."""
-        return jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+        shapes: Params = jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+        return shapes
 
     def _make(self, key: Array) -> NetworkModule:
         return self.module(self.config, self.board, rngs=nnx.Rngs(key))

@@ -24,11 +24,12 @@ from flax import nnx
 from jax import Array, lax
 
 from jaxsudoku.board import Board
+from jaxsudoku.config import Config, Natural, Positive
 from jaxsudoku.planes import fence
 from jaxsudoku.propagation import houses_of_cells
 
 from .base import NetworkModule, Outputs
-from .layers import check_sizes, linear
+from .layers import Dtype, linear
 
 #: Bound on the scores of shares, so that their exponentials stay finite.
 _SCORES = 8.0
@@ -38,7 +39,7 @@ _SUMMED = 1 / 3
 
 
 @dataclasses.dataclass(frozen=True)
-class CubeConfig:
+class CubeConfig(Config):
     """Sizes of a CubeNet.
 
     Attributes:
@@ -51,16 +52,13 @@ class CubeConfig:
       dtype: dtype of the computation, float32 or bfloat16; parameters and the carry are float32.
     """
 
-    width: int = 48
-    hidden: int = 32
-    house: int = 64
-    shares: int = 4
+    width: Positive = 48
+    hidden: Positive = 32
+    house: Positive = 64
+    shares: Natural = 4
     maximum: bool = False
-    iterations: int = 64
-    dtype: str = "float32"
-
-    def __post_init__(self) -> None:
-        check_sizes(self, optional=("shares",))
+    iterations: Positive = 64
+    dtype: Dtype = "float32"
 
 
 class CubeNet(NetworkModule):
@@ -114,7 +112,8 @@ class CubeNet(NetworkModule):
     def iterate(self, candidates: Array, carry: Array, iterations: int) -> Array:
         """The features after further iterations."""
         seen = self._seen(candidates)
-        return lax.fori_loop(0, iterations, lambda _, features: self._step(features, seen), carry)
+        features: Array = lax.fori_loop(0, iterations, lambda _, features: self._step(features, seen), carry)
+        return features
 
     def readout(self, candidates: Array, carry: Array) -> Outputs:
         """The outputs for these features."""
