@@ -191,12 +191,12 @@ def broken(network, **changes):
 
 def test_solvers_refuse_parameters_that_are_none_of_the_network():
     network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
-    size = network.params["keep_bias"].size
+    size = network.params["bias"].size
     cases = {
-        "keep_bias has 1 of 8 values that are not finite": {"keep_bias": jnp.zeros(size).at[3].set(jnp.nan)},
-        "keep_bias has 8 of 8 values that are not finite": {"keep_bias": np.full(size, 1e300)},
-        r"keep_bias is \[1\], not \[8\]": {"keep_bias": jnp.zeros(1)},
-        "keep_bias is int32": {"keep_bias": jnp.zeros(size, jnp.int32)},
+        "bias has 1 of 8 values that are not finite": {"bias": jnp.zeros(size).at[3].set(jnp.nan)},
+        "bias has 8 of 8 values that are not finite": {"bias": np.full(size, 1e300)},
+        r"bias is \[1\], not \[8\]": {"bias": jnp.zeros(1)},
+        "bias is int32": {"bias": jnp.zeros(size, jnp.int32)},
         "more is none of its tensors": {"more": jnp.zeros(1)},
     }
     for cause, changes in cases.items():
@@ -207,26 +207,26 @@ def test_solvers_refuse_parameters_that_are_none_of_the_network():
         ):
             with pytest.raises(ValueError, match=cause):
                 use(broken(network, **changes))
-    networks.check_network(broken(network, keep_bias=jnp.zeros(size, jnp.bfloat16)))
+    networks.check_network(broken(network, bias=jnp.zeros(size, jnp.bfloat16)))
 
 
 def test_files_with_parameters_that_are_not_finite_are_refused(tmp_path, monkeypatch):
     network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
-    wrong = broken(network, embed=network.params["embed"].at[0, :3].set(jnp.inf))
-    with pytest.raises(ValueError, match="embed has 3 of 16 values that are not finite"):
+    wrong = broken(network, embed={"kernel": network.params["embed"]["kernel"].at[0, :3].set(jnp.inf)})
+    with pytest.raises(ValueError, match="embed.kernel has 3 of 16 values that are not finite"):
         js.save_network(wrong, tmp_path / "net")
     assert not list(tmp_path.iterdir())
     with monkeypatch.context() as patch:
         patch.setattr(weights, "_not_finite", lambda tensors: "")
         path = js.save_network(wrong, tmp_path / "net")
-    with pytest.raises(networks.NetworkFileError, match=r"net.safetensors: embed has 3 of 16 values"):
+    with pytest.raises(networks.NetworkFileError, match=r"net.safetensors: embed.kernel has 3 of 16 values"):
         js.load_network(path)
 
 
 @pytest.mark.parametrize(("kind", "count"), [("infinite values", 13), ("NaN for some positions", 5)])
 def test_an_evaluation_of_outputs_that_are_not_finite_is_refused(kind, count):
     with pytest.raises(ValueError, match=f"outputs of the network fixed are not finite for {count} of 13"):
-        forward.look(ADVERSARIES[kind], puzzles(), "naked")
+        forward.predict(ADVERSARIES[kind], puzzles(), "naked")
 
 
 def test_labels_that_make_no_sense_are_refused():

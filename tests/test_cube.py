@@ -98,58 +98,58 @@ def test_further_houses_matter():
 def test_iterations_are_chosen_at_call_time():
     network = cube(NINE)
     seen = some_candidates(NINE, 2, 0)
-    trace, _ = jax.jit(network.apply.trace)(network.params, seen)
-    assert trace.policy.shape == (4, 2, 9, 81) and trace.value.shape == (4, 2)
+    unrolled, _ = jax.jit(network.apply.unroll)(network.params, seen)
+    assert unrolled.policy.shape == (4, 2, 9, 81) and unrolled.value.shape == (4, 2)
     for iterations in (1, 3):
         config = dataclasses.replace(network.config, iterations=iterations)
         fewer = dataclasses.replace(network, apply=dataclasses.replace(network.apply, config=config))
-        np.testing.assert_allclose(fewer(seen).policy, trace.policy[iterations - 1], atol=1e-5, rtol=0)
+        np.testing.assert_allclose(fewer(seen).policy, unrolled.policy[iterations - 1], atol=1e-5, rtol=0)
 
 
-def test_thinking_on_is_doing_more_iterations():
+def test_resuming_is_doing_more_iterations():
     apply, params, seen = cube(NINE).apply, cube(NINE).params, some_candidates(NINE, 2, 0)
-    think = jax.jit(apply.think)
-    trace = jax.jit(dataclasses.replace(apply, config=dataclasses.replace(apply.config, iterations=8)).trace)
-    expected, _ = trace(params, seen)
-    first, carried = think(params, seen, apply.start(params, seen), np.array([True, True]))
-    second, carried = think(params, seen, carried, np.array([False, True]))
+    resume = jax.jit(apply.resume)
+    unrolled = jax.jit(dataclasses.replace(apply, config=dataclasses.replace(apply.config, iterations=8)).unroll)
+    expected, _ = unrolled(params, seen)
+    first, carry = resume(params, seen, apply.initialize_carry(params, seen), np.array([True, True]))
+    second, carry = resume(params, seen, carry, np.array([False, True]))
     np.testing.assert_allclose(first.policy, expected.policy[3], atol=1e-4, rtol=0)
     np.testing.assert_allclose(second.policy[0], expected.policy[7, 0], atol=1e-4, rtol=0)
     np.testing.assert_allclose(second.policy[1], expected.policy[3, 1], atol=1e-4, rtol=0)
 
 
-def test_a_trace_goes_on_where_another_ended():
+def test_unrolling_continues_from_a_carry():
     apply = cube(NINE).apply
     params, seen = cube(NINE).params, some_candidates(NINE, 2, 0)
     longer = dataclasses.replace(apply, config=dataclasses.replace(apply.config, iterations=8))
     fresh = np.array([False, True])
 
     @jax.jit
-    def traced(params, carried):
+    def traced(params, carry):
         def loss(params):
-            outputs, after = apply.trace(params, seen, carried, fresh)
+            outputs, after = apply.unroll(params, seen, carry, fresh)
             return jax.numpy.where(seen, outputs.policy, 0).mean() + outputs.value.mean(), (outputs, after)
 
         return jax.grad(loss, has_aux=True)(params)
 
-    whole, end = jax.jit(longer.trace)(params, seen)
-    _, carried = jax.jit(apply.trace)(params, seen)
-    gradient, (outputs, after) = traced(params, carried)
+    whole, end = jax.jit(longer.unroll)(params, seen)
+    _, carry = jax.jit(apply.unroll)(params, seen)
+    gradient, (outputs, after) = traced(params, carry)
     np.testing.assert_allclose(outputs.policy[:, 0], whole.policy[4:, 0], atol=1e-4, rtol=0)
     np.testing.assert_allclose(outputs.policy[:, 1], whole.policy[:4, 1], atol=1e-4, rtol=0)
     np.testing.assert_allclose(after[..., 0, :], end[..., 0, :], atol=1e-4, rtol=0)
-    assert np.any(gradient["embed"]) and np.any(gradient["update"])
+    assert np.any(gradient["embed"]["kernel"]) and np.any(gradient["update"]["kernel"])
 
 
-def test_nothing_is_learned_from_what_is_carried():
+def test_no_gradient_flows_through_the_carry():
     apply = cube(NINE).apply
     params, seen = cube(NINE).params, some_candidates(NINE, 2, 0)
 
     @jax.jit
     @jax.grad
     def by_what_came_before(before):
-        _, carried = apply.trace(before, seen)
-        return jax.numpy.where(seen, apply.trace(params, seen, carried, np.zeros(2, bool))[0].policy, 0).mean()
+        _, carry = apply.unroll(before, seen)
+        return jax.numpy.where(seen, apply.unroll(params, seen, carry, np.zeros(2, bool))[0].policy, 0).mean()
 
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(by_what_came_before(params)))
 

@@ -63,15 +63,15 @@ class SlowConfig:
 class Slow(Table):
     """Believes the opposite of its table at first, nothing after two looks, and ever more of it from then on."""
 
-    def start(self, candidates):
+    def initialize_carry(self, candidates):
         return jnp.zeros((len(candidates), 1))
 
-    def advance(self, candidates, carried, iterations):
-        return carried + iterations
+    def iterate(self, candidates, carry, iterations):
+        return carry + iterations
 
-    def conclude(self, candidates, carried):
+    def readout(self, candidates, carry):
         outputs = self(candidates)
-        return outputs._replace(policy=outputs.policy * (carried[:, :, None] - 2))
+        return outputs._replace(policy=outputs.policy * (carry[:, :, None] - 2))
 
 
 def slow():
@@ -273,14 +273,15 @@ def test_votes_are_counted_as_calls():
 
 def look(network, cubes):
     """The probabilities at a first look."""
-    started = network.apply.start(network.params, cubes)
-    return decoding._probabilities(network, cubes, started, jnp.ones(len(cubes), bool))[0]
+    carry = network.apply.initialize_carry(network.params, cubes)
+    return decoding._probabilities(network, cubes, carry, jnp.ones(len(cubes), bool))[0]
 
 
 def voted(network, cubes, keys, votes, again):
     """The mean of votes at a first look."""
-    started = jax.tree.map(lambda leaf: jnp.stack([leaf] * votes), network.apply.start(network.params, cubes))
-    return decoding._voted(FOUR, network, cubes, keys, votes, again, started, jnp.ones(len(cubes), bool))[0]
+    carry = network.apply.initialize_carry(network.params, cubes)
+    carry = jax.tree.map(lambda leaf: jnp.stack([leaf] * votes), carry)
+    return decoding._voted(FOUR, network, cubes, keys, votes, again, carry, jnp.ones(len(cubes), bool))[0]
 
 
 def test_votes_of_an_equivariant_network_change_nothing():
@@ -338,7 +339,7 @@ def test_lanes_take_all_that_they_hold_along():
     puzzles = jnp.asarray(reference.unique(FOUR, 8))
     nodes = make_roots(FOUR, puzzles, "none").nodes[:, :8]
     state = jax.jit(method.step)(method.init(Start(puzzles, nodes, jnp.zeros(8, jnp.uint32), jnp.arange(8))))
-    assert all(leaf.shape[0] == 2 and leaf.shape[-2] == 8 for leaf in jax.tree.leaves(state.carried))
+    assert all(leaf.shape[0] == 2 and leaf.shape[-2] == 8 for leaf in jax.tree.leaves(state.carry))
     places = jnp.array([6, 1, 3])
     few, all_of_them = method.step(method.gather(places, state)), method.step(state)
     for one, other in zip(jax.tree.leaves(few), jax.tree.leaves(method.gather(places, all_of_them)), strict=True):

@@ -19,7 +19,7 @@ import jaxsudoku as js
 from jaxsudoku import networks
 from jaxsudoku.board import Board
 from jaxsudoku.cli import main
-from jaxsudoku.evaluation import Report, calibration, evaluate, forward, groups, plot, run
+from jaxsudoku.evaluation import EvaluateConfig, Report, calibration, evaluate, forward, plot, run, scores
 from jaxsudoku.io import grid_column
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.solution import Solution, Status
@@ -64,7 +64,7 @@ def oracle(solutions, board=FOUR, **config):
 def stepwise(network, puzzles, rules, *_):
     """What ``run.solve_iteratively`` promises, as told by the number of clues."""
     clues = np.count_nonzero(puzzles, axis=1)
-    return run.Filled(clues > 9, np.full(len(puzzles), 3, np.int32), clues.astype(np.int32))
+    return scores.Decoded(clues > 9, np.full(len(puzzles), 3, np.int32), clues.astype(np.int32))
 
 
 class Puzzles(NamedTuple):
@@ -150,8 +150,8 @@ def test_scores_are_what_they_are_called(harder, report):
             assert score.iterative == pytest.approx((clues[rows] > 9).mean())
             assert score.fillings == 3
             assert score.network_calls == pytest.approx(clues[rows].mean())
-        for scores in level.splits.values():
-            assert sum(score.puzzles for score in scores.values()) == level.total.puzzles == 100
+        for by_group in level.splits.values():
+            assert sum(score.puzzles for score in by_group.values()) == level.total.puzzles == 100
     totals = [level.total for level in report.levels.values()]
     assert 0 == totals[0].rules_alone < totals[1].rules_alone < 1
     assert totals[0].boards < totals[1].boards
@@ -181,8 +181,8 @@ def test_results_depend_on_the_key_alone(harder, report):
 
 def test_chunks_are_put_together_in_order(puzzles):
     network, told = oracle(puzzles.solutions[:50], trust=9), []
-    whole = forward.look(network, puzzles.puzzles, "none")
-    parts = forward.look(network, puzzles.puzzles, "none", 20, told.append)
+    whole = forward.predict(network, puzzles.puzzles, "none")
+    parts = forward.predict(network, puzzles.puzzles, "none", 20, told.append)
     assert told == [32, 64, 96, 100]
     for part, all_at_once in zip(parts, whole, strict=True):
         np.testing.assert_array_equal(part, all_at_once)
@@ -261,6 +261,7 @@ def test_bad_arguments(puzzles):
         ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
         ({"positions": 1.5}, "positions must be a whole number, not 1.5"),
         ({"batch_size": "8"}, "batch_size must be a whole number, not '8'"),
+        ({"iterative": "no"}, "iterative must be True or False, not 'no'"),
         ({"progress": 3}, "progress must be True or a function to be called, not 3"),
         ({"solutions": grids[:5]}, "solutions of shape (5, 16), for puzzles of shape (100, 16)"),
         ({"rating": np.zeros(5)}, "rating of shape (5,), for puzzles of shape (100, 16)"),
@@ -271,6 +272,16 @@ def test_bad_arguments(puzzles):
         assert str(caught.value).startswith(cause)
     with pytest.raises(ValueError, match="must be \\[N, 16\\]"):
         evaluate(network, grids[0])
+
+
+def test_settings_as_a_config_and_as_options(puzzles):
+    network, config = oracle(puzzles.solutions), EvaluateConfig(rules=("none",), iterative=False, positions=50)
+    found = evaluate(network, puzzles.puzzles, None, config)
+    assert found == evaluate(network, puzzles.puzzles, rules=["none", "none"], iterative=False, positions=50)
+    fewer = evaluate(network, puzzles.puzzles, None, config, positions=0)
+    assert fewer.levels["none"] == dataclasses.replace(found.levels["none"], calibration=None)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'rule'"):
+        evaluate(network, puzzles.puzzles, rule=["none"])
 
 
 # ---------------------------------------------------------------------- groups
@@ -284,25 +295,25 @@ def test_clues_few_and_many():
     grids = np.zeros((24, 81), np.uint8)
     for row in range(24):
         grids[row, : 17 + row % 12] = 1
-    few = groups.by_clues(grids[[0, 3, 3, 12]])
+    few = scores.by_clues(grids[[0, 3, 3, 12]])
     assert members(few) == {"17": [0, 3], "20": [1, 2]}
-    many = groups.by_clues(grids)
+    many = scores.by_clues(grids)
     assert many.names == ("17-18", "19-20", "21-22", "23-24", "25-26", "27-28")
     assert members(many)["21-22"] == [4, 5, 16, 17]
 
 
 def test_grades_and_quantiles():
     ratings = np.array([0, 1.5, 60, np.nan, np.inf, 0])
-    assert members(groups.by_grade(ratings)) == {"easy": [0, 5], "medium": [1], "extreme": [2, 4], "unrated": [3]}
-    few = groups.by_quantiles(np.array([2.5, np.nan, 1, 2.5]))
+    assert members(scores.by_grade(ratings)) == {"easy": [0, 5], "medium": [1], "extreme": [2, 4], "unrated": [3]}
+    few = scores.by_quantiles(np.array([2.5, np.nan, 1, 2.5]))
     assert members(few) == {"1": [2], "2.5": [0, 3], "unrated": [1]}
-    many = groups.by_quantiles(np.random.default_rng(0).permutation(100) / 4)
+    many = scores.by_quantiles(np.random.default_rng(0).permutation(100) / 4)
     assert many.names == ("0-4.75", "5-9.75", "10-14.75", "15-19.75", "20-24.75")
     assert np.bincount(many.group).tolist() == [20] * 5
-    skewed = groups.by_quantiles(np.array([0.0] * 70 + [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] * 3))
+    skewed = scores.by_quantiles(np.array([0.0] * 70 + [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] * 3))
     assert skewed.names[0] == "0"
     assert np.bincount(skewed.group)[0] == 70
-    assert groups.by_quantiles(np.full(2, np.nan)).names == ("unrated",)
+    assert scores.by_quantiles(np.full(2, np.nan)).names == ("unrated",)
 
 
 def test_ratings_given_are_used(puzzles):
@@ -310,7 +321,7 @@ def test_ratings_given_are_used(puzzles):
     rating, difficulty = np.arange(100) % 3 * 8, np.arange(100) // 50
     options = {"rules": ["none"], "iterative": False, "positions": 0}
     found = evaluate(network, puzzles.puzzles, rating=rating, difficulty=difficulty, **options).levels["none"]
-    sizes = {by: {name: score.puzzles for name, score in scores.items()} for by, scores in found.splits.items()}
+    sizes = {by: {name: score.puzzles for name, score in by_group.items()} for by, by_group in found.splits.items()}
     assert sizes["rating"] == {"easy": 34, "hard": 33, "very hard": 33}
     assert sizes["difficulty"] == {"0": 50, "1": 50}
     assert list(evaluate(network, puzzles.puzzles, difficulty=difficulty, **options).levels["none"].splits) == [

@@ -90,15 +90,15 @@ def test_outputs_are_what_they_should_be(name, board):
 
 
 @every_network
-def test_the_last_of_a_trace_is_the_answer(name):
+def test_the_last_unrolled_output_is_the_answer(name):
     network = tiny(name)
     seen, _ = candidates(FOUR, 4)
-    trace, _ = compiled(network.apply.trace)(network.params, seen)
+    unrolled, _ = compiled(network.apply.unroll)(network.params, seen)
     outputs = compiled(network.apply)(network.params, seen)
-    assert trace.policy.shape[1:] == outputs.policy.shape and trace.value.shape[1:] == outputs.value.shape
-    np.testing.assert_allclose(trace.policy[-1], outputs.policy, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(trace.value[-1], outputs.value, rtol=1e-4, atol=1e-5)
-    assert (np.asarray(trace.policy)[:, ~seen] == ABSENT).all()
+    assert unrolled.policy.shape[1:] == outputs.policy.shape and unrolled.value.shape[1:] == outputs.value.shape
+    np.testing.assert_allclose(unrolled.policy[-1], outputs.policy, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(unrolled.value[-1], outputs.value, rtol=1e-4, atol=1e-5)
+    assert (np.asarray(unrolled.policy)[:, ~seen] == ABSENT).all()
 
 
 @every_network
@@ -276,7 +276,7 @@ def test_house_cnn_looks_along_houses(board):
         ("se_resnet", {"head": 12}, "head must be a multiple of groups"),
         ("house_cnn", {"layers": 2}, "layers must be at least 3"),
         ("house_cnn", {"width": 30}, "width must be a multiple of 4"),
-        ("cell_cnn", {"dtype": "float16"}, "unknown dtype 'float16': choose float32 or bfloat16"),
+        ("cell_cnn", {"dtype": "float16"}, "unknown dtype 'float16': choose one of float32, bfloat16"),
         ("cell_cnn", {"depth": 3}, "the network cell_cnn has no option depth; it has width, features, hidden, dtype"),
         ("cell", {}, "unknown network 'cell'"),
     ],

@@ -12,7 +12,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku.cli.progress import share_read
-from jaxsudoku.evaluation.run import positions_of
+from jaxsudoku.evaluation import EvaluateConfig
 from jaxsudoku.terminal import progress
 from jaxsudoku.terminal.progress import Meter, Screen, bar, reports
 
@@ -133,7 +133,8 @@ def test_the_share_of_a_file_that_is_read(tmp_path):
 
 
 def test_positions_follow_the_number_of_puzzles():
-    assert [positions_of(count) for count in (0, 100, 1000, 50_000)] == [0, 1000, 10_000, 10_000]
+    assert [EvaluateConfig().positions_for(count) for count in (0, 100, 1000, 50_000)] == [0, 1000, 10_000, 10_000]
+    assert EvaluateConfig(positions=7).positions_for(100) == 7
 
 
 def test_a_short_stretch_runs_the_same_program():

@@ -23,7 +23,7 @@ class Held(NamedTuple):
 
     Attributes:
       positions: the positions.
-      carried: what the network has come to in each, as ``Forward.trace`` carries it on.
+      carried: what the network has come to in each, as ``Forward.unroll`` carries it on.
       left: int32[B], how many more steps each is thought about; 0 if it makes way.
     """
 
@@ -39,7 +39,7 @@ def none_held(forward: Forward, params: Params, size: int) -> Held:
     def cubes() -> Array:  # each its own, as the state's arrays are given away at every step
         return jnp.zeros((size, board.side, board.cells), bool)
 
-    shapes = jax.eval_shape(lambda *given: batch_first(forward.start(*given)), params, cubes())
+    shapes = jax.eval_shape(lambda *given: batch_first(forward.initialize_carry(*given)), params, cubes())
     carried = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     positions = Positions(cubes(), cubes(), jnp.zeros(size, bool), jnp.zeros(size, bool))
     return Held(positions, carried, jnp.zeros(size, jnp.int32))

@@ -86,7 +86,7 @@ def objective(
     Returns:
       the loss, float32 scalar, and what is ``Told``.
     """
-    outputs, carried = forward.trace(params, positions.candidates, batch_inside(carried), fresh)
+    outputs, carried = forward.unroll(params, positions.candidates, batch_inside(carried), fresh)
     steps = outputs.value.shape[0]
     weight = jnp.linspace(1.0, 1.0 + ramp, steps)
     weight /= weight.sum()

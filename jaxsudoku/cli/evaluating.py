@@ -9,7 +9,7 @@ import functools
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, read_grid_column
 from jaxsudoku.terminal.failure import as_usage, described
 from jaxsudoku.terminal.stop import Signals
+
+if TYPE_CHECKING:
+    from jaxsudoku.evaluation import EvaluateConfig
 
 from .clash import clashing, describe_unsolved, unsolved
 from .files import check_output, check_printed, named, put
@@ -47,7 +50,12 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         from jaxsudoku import evaluation, networks
 
         with as_usage():
-            rules = evaluation.checked_rules(args.rules or evaluation.DEFAULT_RULES)
+            config = evaluation.EvaluateConfig(
+                rules=args.rules or evaluation.EvaluateConfig.rules,
+                iterative=args.iterative,
+                positions=args.positions,
+                batch_size=args.batch_size,
+            )
             if args.plot:
                 pictures.check_suffix(args.plot)
             overrides = {name: getattr(args, name) for name in _OVERRIDES if getattr(args, name) is not None}
@@ -56,20 +64,17 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         table = _read(args, puzzles, bad)
         bad.finish()
     if not args.quiet and len(table.puzzles):
-        screen.say(_ahead(len(table.puzzles), len(rules), args))
+        screen.say(_ahead(len(table.puzzles), config))
     clock = time.perf_counter()
     try:
         report = evaluation.evaluate(
             network,
             table.puzzles,
             args.board,
+            config,
             solutions=table.solutions,
             **table.hardness,
-            rules=rules,
-            iterative=args.iterative,
-            positions=args.positions,
             key=args.seed,
-            batch_size=args.batch_size,
             progress=functools.partial(evaluation.run.show, screen),
         )
     except ValueError as error:
@@ -103,16 +108,15 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     return 1 if table.failure is not None or bad.count else 0
 
 
-def _ahead(puzzles: int, rules: int, args: argparse.Namespace) -> str:
+def _ahead(puzzles: int, config: EvaluateConfig) -> str:
     """What there is to do, and what of it takes long, in a line."""
-    from jaxsudoku.evaluation.run import positions_of
-
-    positions = positions_of(puzzles) if args.positions is None else args.positions
-    filling = "; the puzzles are also filled cell by cell, which takes longest (--no-iterative leaves it out)"
-    return (
-        f"forward passes for {counted(puzzles)} and {positions:,} positions (--positions) under {rules} sets of rules"
-        f"{filling * args.iterative}"
+    line = (
+        f"forward passes for {counted(puzzles)} and {config.positions_for(puzzles):,} positions (--positions) under "
+        f"{len(config.rules)} sets of rules"
     )
+    if config.iterative:
+        line += "; the puzzles are also filled cell by cell, which takes longest (--no-iterative leaves it out)"
+    return line
 
 
 # ---------------------------------------------------------------------- the table

@@ -1,4 +1,4 @@
-"""Whether the value can be believed: what it says of positions that have a solution, and of others that have none."""
+"""Calibration of the value, on positions that have a solution and on others that have none."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
 
-from .forward import look
+from .forward import predict
 from .report import Bin, Calibration
 
 #: Bins of the reliability table, of equal width.
 BINS = 10
-#: Positions that are made together, which bounds the memory that it takes.
-_TOGETHER = 4096
+#: Positions that are made at a time, which bounds the memory.
+_CHUNK = 4096
 
 
 class Positions(NamedTuple):
-    """Puzzles filled in part.
+    """Partly filled puzzles.
 
     Attributes:
       grids: uint8[P, cells], 0 = empty; no house holds a digit twice.
@@ -34,30 +34,27 @@ class Positions(NamedTuple):
 def make_positions(
     board: Board, puzzles: np.ndarray, solutions: np.ndarray, count: int, rng: np.random.Generator
 ) -> Positions:
-    """Positions of puzzles that have one solution each, some of their cells filled and at least one open.
+    """Makes positions from puzzles with one solution each: some open cells are filled, at least one stays open.
 
-    The number of cells filled is log-uniform, as after many of them the rules settle the rest. Half of the positions,
-    by chance, get right digits alone. The others get a wrong digit as well, one that no house of its cell holds, in an
-    open cell; they have no solution, as that of the puzzle is the only one. Every puzzle serves about as often as any
-    other.
+    The number of filled cells is log-uniform, as after many of them the rules settle the rest. All digits are right in
+    half of the positions, drawn at random. The others also get a wrong digit in an open cell, one that no house of the
+    cell holds; they have no solution, as the puzzle has only one. All puzzles are used about equally often.
 
     Args:
       board: the board.
-      puzzles: uint8[N, cells], 0 = empty; what rules fix beyond the givens may be filled in.
+      puzzles: uint8[N, cells], 0 = empty; cells that rules fix beyond the givens may be filled.
       solutions: uint8[N, cells].
-      count: how many to make; they are fewer where no wrong digit fits, none where no puzzle has an open cell.
-      rng: numpy's randomness.
+      count: number of positions; fewer are made if no wrong digit fits, none if no puzzle has an open cell.
+      rng: a numpy generator.
     """
     usable = np.flatnonzero((puzzles == 0).any(axis=1))
     rounds = -(-count // max(1, len(usable)))
     chosen = np.concatenate([rng.permutation(usable) for _ in range(rounds)], dtype=np.int64)[:count]
-    starts = range(0, len(chosen), _TOGETHER)
-    made = [
-        _fill(board, puzzles[rows], solutions[rows], rng)
-        for rows in (chosen[start : start + _TOGETHER] for start in starts)
-    ]
-    nothing = Positions(np.zeros((0, board.cells), np.uint8), np.zeros(0, bool))
-    return Positions(*map(np.concatenate, zip(nothing, *made, strict=True)))
+    parts = [Positions(np.zeros((0, board.cells), np.uint8), np.zeros(0, bool))]
+    for start in range(0, len(chosen), _CHUNK):
+        rows = chosen[start : start + _CHUNK]
+        parts.append(_fill(board, puzzles[rows], solutions[rows], rng))
+    return Positions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def calibrate(
@@ -65,40 +62,40 @@ def calibrate(
     positions: Positions,
     rules: str,
     batch_size: int | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], object] = lambda done: None,
 ) -> Calibration:
-    """What the value says of those positions that rules neither refute nor solve; arguments as in ``forward.look``."""
+    """Measures the value on the positions that rules neither refute nor solve; arguments as in ``forward.predict``."""
     if not len(positions.grids):
         return measure(np.zeros(0), np.zeros(0, bool))
-    seen = look(network, positions.grids, rules, batch_size, progress)
-    asked = ~(seen.refuted | seen.solved)
-    return measure(seen.value[asked], positions.alive[asked], int(seen.refuted.sum()), int(seen.solved.sum()))
+    found = predict(network, positions.grids, rules, batch_size, progress)
+    is_open = ~(found.refuted | found.solved)
+    return measure(found.value[is_open], positions.alive[is_open], int(found.refuted.sum()), int(found.solved.sum()))
 
 
 def measure(log_odds: np.ndarray, alive: np.ndarray, refuted: int = 0, solved: int = 0) -> Calibration:
-    """How well log-odds float[P] foretell what is alive, bool[P]; the other counts are put into the result."""
+    """How well log-odds float[P] predict ``alive`` bool[P]; ``refuted`` and ``solved`` are copied to the result."""
     if not len(alive):
         return Calibration(0, refuted, solved, None, None, None, None, ())
     log_odds = np.asarray(log_odds, np.float64)
-    # of the chance of the outcome, by its own log-odds: no logarithm of a rounded 0
+    # from the log-odds, as the logarithm of a probability may be that of a rounded 0
     log_loss = np.logaddexp(0, np.where(alive, -log_odds, log_odds))
-    chance = np.exp(-np.logaddexp(0, -log_odds))
+    probability = np.exp(-np.logaddexp(0, -log_odds))
     return Calibration(
         positions=len(alive),
         refuted=refuted,
         solved=solved,
         alive=float(alive.mean()),
-        brier=float(np.square(chance - alive).mean()),
+        brier=float(np.square(probability - alive).mean()),
         log_loss=float(log_loss.mean()),
         auc=area_under_curve(log_odds, alive),
-        bins=_bins(chance, alive),
+        bins=_bins(probability, alive),
     )
 
 
 def area_under_curve(scores: np.ndarray, positive: np.ndarray) -> float | None:
-    """The area under the ROC curve of scores float[P] for positive bool[P], from ranks; None without one of the kinds.
+    """The area under the ROC curve of scores float[P] for positive bool[P]; None if one of the classes is empty.
 
-    It is the statistic of Mann and Whitney over the number of pairs; equal scores share the mean of their ranks.
+    It is the Mann-Whitney statistic over the number of pairs; equal scores share the mean of their ranks.
     """
     positives = int(np.count_nonzero(positive))
     pairs = positives * (len(positive) - positives)
@@ -109,14 +106,14 @@ def area_under_curve(scores: np.ndarray, positive: np.ndarray) -> float | None:
     return float((ranks[positive].sum() - positives * (positives + 1) / 2) / pairs)
 
 
-def _bins(chance: np.ndarray, alive: np.ndarray) -> tuple[Bin, ...]:
-    number = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
+def _bins(probability: np.ndarray, alive: np.ndarray) -> tuple[Bin, ...]:
+    number = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
     return tuple(
         Bin(
             lower=at / BINS,
             upper=(at + 1) / BINS,
             positions=int(np.count_nonzero(number == at)),
-            predicted=float(chance[number == at].mean()),
+            predicted=float(probability[number == at].mean()),
             observed=float(alive[number == at].mean()),
         )
         for at in np.unique(number).tolist()
@@ -124,7 +121,7 @@ def _bins(chance: np.ndarray, alive: np.ndarray) -> tuple[Bin, ...]:
 
 
 def _fill(board: Board, puzzles: np.ndarray, solutions: np.ndarray, rng: np.random.Generator) -> Positions:
-    """A position of each puzzle."""
+    """One position of each puzzle."""
     count = len(puzzles)
     rows = np.arange(count)
     empty = puzzles == 0
@@ -136,17 +133,17 @@ def _fill(board: Board, puzzles: np.ndarray, solutions: np.ndarray, rng: np.rand
 
     fits = _fitting(board, grids)
     fits[rows[:, None], np.arange(board.cells), solutions.astype(np.int64) - 1] = False
-    chance = np.where(fits, rng.random(fits.shape, np.float32), np.float32(-1)).reshape(count, -1)
-    cell, digit = np.divmod(chance.argmax(axis=1), board.side)
+    priority = np.where(fits, rng.random(fits.shape, np.float32), np.float32(-1)).reshape(count, -1)
+    cell, digit = np.divmod(priority.argmax(axis=1), board.side)  # a random wrong candidate
     alive = rng.random(count) < 0.5
-    spoilt = np.flatnonzero(~alive)
-    grids[spoilt, cell[spoilt]] = digit[spoilt] + 1
-    kept = alive | (chance.max(axis=1) >= 0)
+    wrong = np.flatnonzero(~alive)
+    grids[wrong, cell[wrong]] = digit[wrong] + 1
+    kept = alive | (priority.max(axis=1) >= 0)
     return Positions(grids[kept], alive[kept])
 
 
 def _fitting(board: Board, grids: np.ndarray) -> np.ndarray:
-    """Digits that would repeat none in a house: bool[n, cells, side], in open cells alone."""
+    """The digits of open cells that no house of the cell holds: bool[n, cells, side]."""
     held = grids[:, :, None] == np.arange(1, board.side + 1)
     fits = np.repeat((grids == 0)[:, :, None], board.side, axis=2)
     for house in map(list, board.houses):

@@ -1,4 +1,4 @@
-"""Forward passes over any number of positions, in padded chunks of one size."""
+"""Predictions of rules and network for any number of positions, in padded chunks of one size."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
 from jaxsudoku.propagation import duplicated_givens, outcome, propagate
 
-#: Candidates in a chunk by default, which bounds what the features of a network take.
+#: Candidates in a chunk by default, which bounds the memory of a network's features.
 _CANDIDATES = {"cpu": 1 << 18, "gpu": 1 << 21, "tpu": 1 << 21}
 
 
-class Seen(NamedTuple):
-    """What the rules and a network make of positions.
+class Predictions(NamedTuple):
+    """What the rules deduce of N positions, and the network's outputs for the rest.
 
     Attributes:
       fixed: uint8[N, cells], the digits that the rules fix, 0 for an open cell.
       digits: uint8[N, cells], the same with each open cell filled by its likeliest digit.
       value: float32[N], the log-odds that the position has a solution.
-      refuted: bool[N], whether the rules show that it has none.
+      refuted: bool[N], whether the rules prove that it has none.
       solved: bool[N], whether the rules solve it.
       finite: bool[N], whether the network's outputs are finite, or the rules refute or solve the position.
     """
@@ -40,64 +40,64 @@ class Seen(NamedTuple):
     finite: Any
 
 
-def look(
+def predict(
     network: Network,
     grids: np.ndarray,
     rules: str,
     batch_size: int | None = None,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Seen:
-    """Applies rules to grids uint8[N, cells], N at least 1, and asks the network about what they leave.
+    progress: Callable[[int], object] = lambda done: None,
+) -> Predictions:
+    """Applies rules to grids, and the network to what they leave.
 
     Args:
       network: the network.
-      grids: uint8[N, cells], 0 = empty.
+      grids: uint8[N, cells], 0 = empty, N at least 1.
       rules: one of ``propagation.RULES``.
-      batch_size: grids in a forward pass, rounded up to a multiple of 32; None suits the machine.
-      progress: told after each chunk how many grids are done.
+      batch_size: grids in a forward pass, rounded up to a multiple of 32; None for automatic.
+      progress: called after each chunk with the number of grids done.
 
     Raises:
       ValueError: the network's outputs are not finite for some of the positions that the rules leave open.
     """
     size = chunk_size(network, len(grids), batch_size)
-    see = _compiled(jax.default_backend())
+    predict_chunk = _compiled(jax.default_backend())
     parts = []
     for start in range(0, len(grids), size):
         part = grids[start : start + size]
         padded = np.pad(part, ((0, size - len(part)), (0, 0)))
-        seen = see(network.apply, rules, network.params, padded)
-        parts.append(Seen(*(np.asarray(array)[: len(part)] for array in seen)))
+        found = predict_chunk(network.apply, rules, network.params, padded)
+        parts.append(Predictions(*(np.asarray(array)[: len(part)] for array in found)))
         progress(start + len(part))
         if wrong := int(np.count_nonzero(~parts[-1].finite)):
             raise ValueError(
                 f"outputs of the network {network.name} are not finite for {wrong} of {len(part)} positions"
             )
-    return Seen(*map(np.concatenate, zip(*parts, strict=True)))
+    return Predictions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def chunk_size(network: Network, count: int, batch_size: int | None) -> int:
-    """Grids in a forward pass where ``count`` are to be seen: a multiple of 32, and no more than it takes."""
+    """Grids in a forward pass for ``count`` in all: a multiple of 32, and no more than needed."""
     platform = jax.default_backend()
     most = batch_size or _CANDIDATES.get(platform, _CANDIDATES["cpu"]) // network.board.candidates
     return -(-max(1, min(most, count)) // GROUP) * GROUP
 
 
 @functools.lru_cache(maxsize=4)
-def _compiled(platform: str) -> Callable[[Forward, str, Params, np.ndarray], Seen]:
-    return jax.jit(_see, static_argnums=(0, 1), compiler_options=compiler_options(platform))
+def _compiled(platform: str) -> Callable[[Forward, str, Params, np.ndarray], Predictions]:
+    return jax.jit(_predict, static_argnums=(0, 1), compiler_options=compiler_options(platform))
 
 
-def _see(apply: Forward, rules: str, params: Params, grids: Array) -> Seen:
+def _predict(apply: Forward, rules: str, params: Params, grids: Array) -> Predictions:
     board = apply.board
     givens = grids_to_planes(grids, board)
     planes = propagate(fence(givens.candidates), board, rules)
     dead, solved = outcome(planes, board)
     refuted = dead | duplicated_givens(givens.digits, board) | givens.foreign
-    candidates = planes_to_cubes(planes, board)
+    candidates = planes_to_cubes(planes, board)  # [B, side, cells]
     outputs = apply(params, candidates)
-    fixed = cubes_to_grids(candidates)
+    fixed = cubes_to_grids(candidates)  # [B, cells]
     likeliest = jnp.argmax(outputs.policy, axis=-2).astype(jnp.uint8) + 1
     digits = jnp.where(fixed > 0, fixed, likeliest)
     finite = (jnp.isfinite(outputs.policy) | ~candidates).all(axis=(1, 2)) & jnp.isfinite(outputs.value)
     refuted, solved = unpack_lanes(refuted), unpack_lanes(solved & ~refuted)
-    return Seen(fixed, digits, outputs.value, refuted, solved, finite | refuted | solved)
+    return Predictions(fixed, digits, outputs.value, refuted, solved, finite | refuted | solved)

@@ -1,4 +1,4 @@
-"""Reports as pictures."""
+"""Plots of reports."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .report import Calibration, Report, Score
 
 
 def plot(report: Report, path: str | os.PathLike[str]) -> None:
-    """Draws a report into a file: the share of boards solved by group of puzzles, and how well the value is calibrated.
+    """Draws a report into a file: the share of boards solved by group of puzzles, and the calibration of the value.
 
     Args:
-      report: what ``evaluate`` gave.
-      path: the file, replaced if it exists; its suffix, such as .png, tells the format.
+      report: the result of ``evaluate``.
+      path: the file, replaced if it exists; its suffix, such as .png, selects the format.
 
     Raises:
       ImportError: matplotlib is missing.
-      ValueError: a suffix that stands for no format.
+      ValueError: an unknown suffix.
       OSError: the file can't be written.
     """
     figures = import_figure()

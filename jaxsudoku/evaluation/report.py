@@ -1,30 +1,28 @@
-"""What an evaluation finds, as nested records: kept as JSON, printed as tables."""
+"""Results of an evaluation, as nested records: written as JSON, printed as tables."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxsudoku.files import parse_json
 
-from . import tables
-
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """How a network does on a group of puzzles. Shares are from 0 to 1; None is what there is nothing to tell of.
+    """Scores of a network on a group of puzzles. Shares are from 0 to 1; None stands for what was not measured.
 
     Attributes:
-      puzzles: how many there are, one or more.
+      puzzles: number of puzzles, one or more.
       open_cells: mean number of cells that the rules leave open.
       rules_alone: share of the puzzles that the rules solve, which count as right everywhere.
-      cells: share of all open cells in which the likeliest digit is right, filling them all at once.
-      boards: share of the puzzles in which all of them are.
-      iterative: share of the puzzles solved by filling one cell after another, the surest first.
-      fillings: mean number of cells filled that way.
-      network_calls: mean number of calls of the network that this takes a puzzle.
+      cells: share of all open cells whose likeliest digit is right; None without open cells.
+      boards: share of the puzzles whose open cells are all right.
+      iterative: share of the puzzles solved by iterative decoding, cell by cell, the surest first.
+      fillings: mean number of cells that this fills.
+      network_calls: mean number of calls of the network that this takes.
     """
 
     puzzles: int
@@ -43,7 +41,7 @@ class Bin:
 
     Attributes:
       lower, upper: the range.
-      positions: how many there are, one or more.
+      positions: number of positions, one or more.
       predicted: mean predicted probability.
       observed: share that has a solution.
     """
@@ -57,18 +55,18 @@ class Bin:
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """How well the value tells positions that have a solution from those that have none.
+    """How well the value separates positions that have a solution from those that have none.
 
     Attributes:
-      positions: how many were looked at: those that the rules neither refute nor solve.
-      refuted: how many more the rules refute.
-      solved: how many more the rules solve.
-      alive: share of the positions looked at that has a solution; None without positions.
-      brier: mean squared difference of probability and outcome; None without positions.
-      log_loss: mean negative logarithm of the probability given to the outcome; None without positions.
-      auc: chance that of two positions, one with and one without a solution, the former has the higher value (a tie
-        counts half); None unless there are both.
-      bins: the reliability table; bins without positions are left out.
+      positions: number of positions that the rules neither refute nor solve; the network evaluated these.
+      refuted: number of further positions that the rules refute.
+      solved: number of further positions that the rules solve.
+      alive: share of the positions that have a solution; None without positions.
+      brier: Brier score, the mean squared difference of probability and outcome; None without positions.
+      log_loss: mean negative logarithm of the probability of the outcome; None without positions.
+      auc: area under the ROC curve: the probability that a position with a solution has a higher value than one
+        without, a tie counting half; None unless there are both.
+      bins: the reliability table, without empty bins.
     """
 
     positions: int
@@ -83,12 +81,12 @@ class Calibration:
 
 @dataclasses.dataclass(frozen=True)
 class Level:
-    """What was measured where the network sees what some rules leave of a position.
+    """Measurements of a network that sees positions after some rules.
 
     Attributes:
-      total: on all puzzles.
-      splits: on groups of them, by what splits them (clues, rating, difficulty) and by the group's name, in order.
-      calibration: of the value; None where no positions were asked for.
+      total: scores on all puzzles.
+      splits: scores on groups of them, by split (clues, rating, difficulty) and by the group's name, in order.
+      calibration: calibration of the value; None if it was measured on no positions.
     """
 
     total: Score
@@ -98,17 +96,17 @@ class Level:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An evaluation; ``str()`` gives tables for people.
+    """Results of an evaluation; ``str()`` formats them as tables.
 
     Attributes:
       network: the architecture's name.
       config: its sizes.
-      parameters: how many numbers it has learned.
+      parameters: number of parameters.
       board: the board's name.
-      puzzles: how many were evaluated, each with exactly one solution.
-      left_out: how many others there were, by what is wrong with them.
-      levels: what was measured, by the rules.
-      about: whatever else is to be kept with it, as JSON has it.
+      puzzles: number of puzzles evaluated, each with exactly one solution.
+      left_out: number of other puzzles, by the reason.
+      levels: the measurements, by the rules.
+      about: further facts, as JSON has them.
     """
 
     network: str
@@ -129,7 +127,7 @@ class Report:
         """The report that ``to_json`` wrote.
 
         Raises:
-          ValueError: the text is none.
+          ValueError: the text is no report.
         """
         try:
             fields = parse_json(text.encode())
@@ -139,7 +137,7 @@ class Report:
             raise ValueError(f"no report of an evaluation ({error})") from error
 
     def __str__(self) -> str:
-        return tables.of_report(self)
+        return _tables(self)
 
 
 def _level(total: Any, splits: Any, calibration: Any) -> Level:
@@ -147,3 +145,76 @@ def _level(total: Any, splits: Any, calibration: Any) -> Level:
     if calibration is not None:
         calibration = Calibration(**{**calibration, "bins": tuple(Bin(**each) for each in calibration["bins"])})
     return Level(Score(**total), groups, calibration)
+
+
+# ---------------------------------------------------------------------- text
+
+_HEADINGS = ("", "puzzles", "open cells", "rules alone", "cells", "boards", "iterative", "fillings", "calls")
+_BIN_HEADINGS = ("predicted", "positions", "mean", "with a solution")
+
+#: Stands for a missing number.
+_NOTHING = "-"
+
+
+def _tables(report: Report) -> str:
+    """A report as text, two tables for each of the rules."""
+    left_out = ", ".join(f"{count:,} {why}" for why, count in report.left_out.items() if count)
+    lines = [
+        f"{report.network}, {report.parameters:,} parameters: {report.puzzles:,} puzzles on {report.board}"
+        + (f"; left out: {left_out}" if left_out else "")
+    ]
+    for rules, level in report.levels.items():
+        lines += ["", f"rules: {rules}", *_aligned([_HEADINGS, *_score_rows(level)])]
+        if level.calibration is not None:
+            lines += ["", *_calibration_lines(rules, level.calibration)]
+    return "\n".join(lines)
+
+
+def _score_rows(level: Level) -> Iterator[Sequence[str]]:
+    yield _score_row("all", level.total)
+    for by, groups in level.splits.items():
+        for name, score in groups.items():
+            yield _score_row(f"{by} {name}", score)
+
+
+def _score_row(name: str, score: Score) -> Sequence[str]:
+    return (
+        name,
+        f"{score.puzzles:,}",
+        _number(score.open_cells),
+        _share(score.rules_alone),
+        _share(score.cells),
+        _share(score.boards),
+        _share(score.iterative),
+        _number(score.fillings),
+        _number(score.network_calls),
+    )
+
+
+def _calibration_lines(rules: str, found: Calibration) -> Iterator[str]:
+    apart = f"{found.refuted:,} refuted and {found.solved:,} solved by the rules are left out"
+    yield f"value, rules: {rules}; {found.positions:,} positions, {_share(found.alive)} with a solution ({apart})"
+    if found.positions:
+        ranked = _NOTHING if found.auc is None else f"{found.auc:.4f}"
+        yield f"Brier score {found.brier:.4f}, log loss {found.log_loss:.4f}, area under the curve {ranked}"
+        rows = [
+            (f"{b.lower:.1f} to {b.upper:.1f}", f"{b.positions:,}", _share(b.predicted), _share(b.observed))
+            for b in found.bins
+        ]
+        yield from _aligned([_BIN_HEADINGS, *rows])
+
+
+def _share(value: float | None) -> str:
+    return _NOTHING if value is None else f"{value:.2%}"
+
+
+def _number(value: float | None) -> str:
+    return _NOTHING if value is None else f"{value:.1f}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table as indented lines: the first column flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        numbers = (f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True))
+        yield "  ".join([f"  {first:<{widths[0]}}", *numbers])

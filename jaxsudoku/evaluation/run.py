@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -16,11 +16,10 @@ import numpy as np
 from jaxsudoku import cache, solvers
 from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
-from jaxsudoku.config import whole_number
+from jaxsudoku.config import RULES, Config, Natural, Positive
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.networks import Network, as_network, check_network
 from jaxsudoku.planes import GROUP
-from jaxsudoku.propagation import RULES
 from jaxsudoku.random import as_key
 from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
@@ -29,19 +28,58 @@ from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.progress import Screen, bar, called
 
 from .calibration import calibrate, make_positions
-from .forward import Seen, look
-from .groups import Split, by_clues, by_grade, by_quantiles
-from .report import Level, Report, Score
+from .forward import predict
+from .report import Level, Report
+from .scores import Decoded, Scorer, by_clues, by_grade, by_quantiles
 
-#: The rules that are evaluated by default: the network on its own, and after all that can be deduced.
-DEFAULT_RULES = ("none", "locked")
-#: Positions that are made of each puzzle by default, and the most in all: looking at them takes most of the time.
+#: Positions for each puzzle by default, and the most in all: evaluating them takes most of the time.
 _POSITIONS_EACH, _MOST_POSITIONS = 10, 10_000
 #: Rows that an error names.
 _NAMED = 5
 
-#: Told of progress: what is being done, how much of it is done, and how much there is.
-Progress = Callable[[str, int, int], None]
+#: A caller's report of progress: the stage, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateConfig(Config):
+    """Settings of an evaluation.
+
+    Attributes:
+      rules: rule levels of ``propagation.RULES``, applied before the network sees a position; each is evaluated.
+      iterative: whether to solve the puzzles by iterative decoding, too. This takes as many forward passes of a puzzle
+        as it has cells to fill.
+      positions: number of positions on which the value is calibrated, made of the puzzles that the rules leave open; 0
+        for none, None for ten a puzzle, at most 10,000.
+      batch_size: positions in a forward pass, rounded up to a multiple of 32; None for automatic. Results depend on it
+        only through the rounding of sums.
+    """
+
+    rules: tuple[str, ...] = ("none", "locked")
+    iterative: bool = True
+    positions: Natural | None = None
+    batch_size: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "rules", _checked_rules(self.rules))
+
+    def positions_for(self, puzzles: int) -> int:
+        """The number of positions for a number of puzzles."""
+        return min(_POSITIONS_EACH * puzzles, _MOST_POSITIONS) if self.positions is None else self.positions
+
+
+def _checked_rules(rules: Any) -> tuple[str, ...]:
+    """The rules without repetitions; raises ValueError unless they are names in ``RULES``."""
+    if isinstance(rules, str):
+        raise ValueError(f"rules must be a sequence of names, such as ({rules!r},), not the text {rules!r}")
+    choice = f"choose among {', '.join(RULES)}"
+    if not rules:
+        raise ValueError(f"no rules are named: {choice}")
+    names = tuple(dict.fromkeys(rules))
+    if unknown := [name for name in names if name not in RULES]:
+        raise ValueError(f"unknown rules {', '.join(map(repr, unknown))}: {choice}{did_you_mean(unknown[0], RULES)}")
+    return names
 
 
 @cache.kept()
@@ -49,62 +87,43 @@ def evaluate(
     network: Network | str | os.PathLike[str],
     puzzles: Any,
     board: Board | None = None,
+    config: EvaluateConfig | None = None,
     *,
     solutions: Any = None,
     rating: Any = None,
     difficulty: Any = None,
-    rules: Sequence[str] = DEFAULT_RULES,
-    iterative: bool = True,
-    positions: int | None = None,
     key: jax.Array | int = 0,
-    batch_size: int | None = None,
     progress: Progress | bool | None = None,
+    **options: Any,
 ) -> Report:
-    """Measures how often a network is right on puzzles, and whether its value can be believed.
+    """Measures how often a network is right on puzzles, and how well its value is calibrated.
 
-    Puzzles without exactly one solution are left out; the report tells how many, and why.
+    Puzzles without exactly one solution are left out; the report counts them by the reason.
 
     Args:
       network: the network, or the name or path of one's weights.
       puzzles: uint8[N, cells] (or any integers), 0 = empty.
       board: the board; by default the network's.
-      solutions: uint8[N, cells], zeros where a solution isn't known; those that are known are compared with what the
-        exact solver finds.
-      rating: float[N], ratings as ``jaxsudoku.rate`` gives them, NaN for unknown ones; the report has a split by their
-        grades. Without ``difficulty`` the default is to rate the puzzles here.
-      difficulty: float[N], anyone else's measure, NaN for unknown; the report has a split by its quantiles.
-      rules: the rules, names in ``propagation.RULES``, applied before the network sees a position; each is evaluated.
-      iterative: whether to solve the puzzles by filling one cell after another, too, which takes as many forward passes
-        of a puzzle as there are cells to fill.
-      positions: how many positions to make for the calibration of the value, of the puzzles that the rules leave open;
-        0 for none, None for ten a puzzle, at most 10,000.
-      key: a JAX key or a seed, for whatever is random.
-      batch_size: positions in a forward pass, rounded up to a multiple of 32; None suits the machine. Results depend on
-        it only as far as sums are rounded.
-      progress: called with what is being done, how much of it is done, and how much there is; True shows a bar on the
-        standard error.
+      config: the settings, by default ``EvaluateConfig()``.
+      solutions: uint8[N, cells], zeros where a solution is unknown; the others are compared with the exact solver's.
+      rating: float[N], ratings as of ``jaxsudoku.rate``, NaN for unknown ones; the report has a split by their grades.
+        By default puzzles without ``difficulty`` are rated here.
+      difficulty: float[N], any other measure, NaN for unknown; the report has a split by its quantiles.
+      key: a JAX key or a seed.
+      progress: called with the stage, how much of it is done, and how much there is; True shows a bar on the standard
+        error.
+      **options: fields of ``EvaluateConfig`` in place of those of ``config``, e.g. ``rules=("none",)``.
 
     Returns:
       The ``Report``.
 
     Raises:
       ValueError: arrays that fit neither each other nor the board, negative or infinite ratings, a network for another
-        board, or whose parameters or outputs are not finite, unknown rules, a solution that does not solve its puzzle,
-        or no puzzle with exactly one solution.
-      TypeError: a network that is no ``Network``, name or path, as when the puzzles come first.
+        board, or whose parameters or outputs are not finite, a setting out of its range, a solution that does not solve
+        its puzzle, or no puzzle with exactly one solution.
+      TypeError: a network that is no ``Network``, name or path, as when the puzzles come first; an unknown option.
     """
-    if progress is True:
-        with screened() as told:
-            return evaluate(
-                network, puzzles, board, solutions=solutions, rating=rating, difficulty=difficulty, rules=rules,
-                iterative=iterative, positions=positions, key=key, batch_size=batch_size, progress=told,
-            )  # fmt: skip
-    progress = called(progress or (lambda what, done, count: None))
-    rules = checked_rules(rules)
-    if positions is not None:
-        positions = whole_number("positions", positions, 0)
-    if batch_size is not None:
-        batch_size = whole_number("batch_size", batch_size, 1)
+    config = dataclasses.replace(config or EvaluateConfig(), **options)
     network = as_network(network, board)
     grids, board = as_puzzles(puzzles, board or network.board)
     if board != network.board:
@@ -113,89 +132,131 @@ def evaluate(
     if grids.ndim != 2:
         raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")
     given = None if solutions is None else as_puzzles(solutions, board)[0]
-    hardness = {"rating": rating, "difficulty": difficulty}
-    hardness = {by: np.asarray(values, np.float64) for by, values in hardness.items() if values is not None}
-    for name, array in {"solutions": given, **hardness}.items():
-        if array is not None and array.shape != (grids.shape if name == "solutions" else grids.shape[:1]):
-            raise ValueError(f"{name} of shape {array.shape}, for puzzles of shape {grids.shape}")
-    for name, values in hardness.items():
+    if given is not None:
+        _check_shape("solutions", given, grids, grids.shape)
+    measures = {
+        name: np.asarray(values, np.float64)
+        for name, values in (("rating", rating), ("difficulty", difficulty))
+        if values is not None
+    }
+    for name, values in measures.items():
+        _check_shape(name, values, grids, grids.shape[:1])
         if (np.isinf(values) | (values < (0 if name == "rating" else -np.inf))).any():
             raise ValueError(f"{name} holds infinite or negative values; NaN stands for an unknown one")
 
-    progress("solving", 0, len(grids))
-    truth = find_solutions(board, grids, given)
-    if not truth.kept.any():
-        raise ValueError(f"none of {len(grids)} puzzles has exactly one solution: there is nothing to evaluate")
-    grids = grids[truth.kept]
-    positions = positions_of(len(grids)) if positions is None else positions
-    hardness = {by: values[truth.kept] for by, values in hardness.items()}
-    if not hardness:
-        progress("rating", 0, len(grids))
-        hardness["rating"] = rate(grids, board, key=key)
-    grouped = {"rating": by_grade, "difficulty": by_quantiles}
-    splits = {"clues": by_clues(grids), **{by: grouped[by](values) for by, values in hardness.items()}}
+    with _reports(progress) as report:
+        report("solving", 0, len(grids))
+        truth = find_solutions(board, grids, given)
+        if not truth.kept.any():
+            raise ValueError(f"none of {len(grids)} puzzles has exactly one solution: there is nothing to evaluate")
+        grids = grids[truth.kept]
+        measures = {name: values[truth.kept] for name, values in measures.items()}
+        if not measures:
+            report("rating", 0, len(grids))
+            measures["rating"] = rate(grids, board, key=key)
+        levels = _Levels(network, grids, truth.solutions, measures, config, key, report)
+        return Report(
+            network=network.name,
+            config=json.loads(json.dumps(dataclasses.asdict(network.config))),
+            parameters=network.size,
+            board=str(board),
+            puzzles=len(grids),
+            left_out=truth.left_out,
+            levels={rules: levels.evaluate(rules) for rules in config.rules},
+        )
 
-    levels = {}
-    for name in rules:
-        what = f"rules: {name}"
-        seen = look(network, grids, name, batch_size, _stage(progress, what, len(grids)))
-        filled = None
-        if iterative:
-            progress(f"{what}, cell by cell", 0, len(grids))
-            filled = solve_iteratively(network, grids, name, key, batch_size)
+
+def _check_shape(name: str, array: np.ndarray, puzzles: np.ndarray, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"{name} of shape {array.shape}, for puzzles of shape {puzzles.shape}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Levels:
+    """Evaluates a network after different rules.
+
+    Attributes:
+      network: the network.
+      puzzles: uint8[N, cells], each with exactly one solution.
+      solutions: uint8[N, cells].
+      measures: float64[N] by name: rating, difficulty.
+      config: the settings.
+      key: a JAX key or a seed.
+      report: the report of progress.
+    """
+
+    network: Network
+    puzzles: np.ndarray
+    solutions: np.ndarray
+    measures: dict[str, np.ndarray]
+    config: EvaluateConfig
+    key: jax.Array | int
+    report: Progress
+
+    def evaluate(self, rules: str) -> Level:
+        """The network's scores, and the calibration of its value, after these rules."""
+        network, batch_size, count = self.network, self.config.batch_size, len(self.puzzles)
+        stage = f"rules: {rules}"
+        predictions = predict(network, self.puzzles, rules, batch_size, self._stage(stage, count))
+        decoded = None
+        if self.config.iterative:
+            self.report(f"{stage}, cell by cell", 0, count)
+            decoded = solve_iteratively(network, self.puzzles, rules, self.key, batch_size)
         calibration = None
-        if positions:
-            made = make_positions(board, seen.fixed, truth.solutions, positions, _generator(key))
-            stage = _stage(progress, f"{what}, value", len(made.grids))
-            calibration = calibrate(network, made, name, batch_size, stage)
-        scores = _Scores(seen, truth.solutions, filled)
-        groups = {by: scores.of_groups(split) for by, split in splits.items()}
-        levels[name] = Level(scores.of(np.arange(len(grids))), groups, calibration)
-    return Report(
-        network=network.name,
-        config=json.loads(json.dumps(dataclasses.asdict(network.config))),
-        parameters=network.size,
-        board=str(board),
-        puzzles=len(grids),
-        left_out=truth.left_out,
-        levels=levels,
-    )
+        if wanted := self.config.positions_for(count):
+            random = _generator(self.key)
+            positions = make_positions(network.board, predictions.fixed, self.solutions, wanted, random)
+            report = self._stage(f"{stage}, value", len(positions.grids))
+            calibration = calibrate(network, positions, rules, batch_size, report)
+        scorer = Scorer(predictions, self.solutions, decoded)
+        splits = {"clues": by_clues(self.puzzles)}
+        for name, values in self.measures.items():
+            splits[name] = by_grade(values) if name == "rating" else by_quantiles(values)
+        by_group = {name: scorer.by_group(split) for name, split in splits.items()}
+        return Level(scorer.score(np.arange(count)), by_group, calibration)
+
+    def _stage(self, stage: str, count: int) -> Callable[[int], object]:
+        return lambda done: self.report(stage, done, count)
 
 
-def positions_of(puzzles: int) -> int:
-    """How many positions the value is judged on by default, for so many puzzles."""
-    return min(_POSITIONS_EACH * puzzles, _MOST_POSITIONS)
+def _generator(key: jax.Array | int) -> np.random.Generator:
+    """A numpy generator from a JAX key or a seed."""
+    return np.random.default_rng(np.asarray(jax.random.key_data(as_key(key))))
+
+
+# ---------------------------------------------------------------------- progress
 
 
 @contextlib.contextmanager
-def screened() -> Iterator[Progress]:
-    """Progress as a bar on the standard error."""
-    screen = Screen(bar=True)
-    try:
-        yield functools.partial(show, screen)
-    finally:
-        screen.clear()
+def _reports(progress: Progress | bool | None) -> Iterator[Progress]:
+    """The report for an argument ``progress``: the caller's own, a bar if it is True, else none."""
+    if progress is True:
+        screen = Screen(bar=True)
+        try:
+            yield functools.partial(show, screen)
+        finally:
+            screen.clear()
+    elif progress:
+        yield called(progress)
+    else:
+        yield lambda stage, done, count: None
 
 
-def show(screen: Screen, what: str, done: int, count: int) -> None:
-    """Shows how far a stage of the evaluation is."""
-    screen.show(f"{bar(done / count if count else 1.0)} {what}: {done:,} of {count:,}", now=not done)
+def show(screen: Screen, stage: str, done: int, count: int) -> None:
+    """Shows the progress of a stage."""
+    screen.show(f"{bar(done / count if count else 1.0)} {stage}: {done:,} of {count:,}", now=not done)
 
 
-def _stage(progress: Progress, what: str, count: int) -> Callable[[int], None]:
-    return lambda done: progress(what, done, count)
-
-
-# ---------------------------------------------------------------------- solutions
+# ---------------------------------------------------------------------- solvers
 
 
 class Truth(NamedTuple):
-    """What there is to evaluate on.
+    """Solutions of the puzzles that have exactly one.
 
     Attributes:
       kept: bool[N], the puzzles with exactly one solution.
-      solutions: uint8[kept, cells], theirs.
-      left_out: how many others there are, by what is wrong with them.
+      solutions: uint8[kept, cells].
+      left_out: the number of other puzzles, by the reason.
     """
 
     kept: np.ndarray
@@ -204,15 +265,15 @@ class Truth(NamedTuple):
 
 
 def find_solutions(board: Board, puzzles: np.ndarray, given: np.ndarray | None = None) -> Truth:
-    """Solves puzzles uint8[N, cells] and sets those aside that have exactly one solution.
+    """Solves puzzles uint8[N, cells] and keeps those with exactly one solution.
 
     Args:
       board: the board.
       puzzles: the puzzles.
-      given: uint8[N, cells], solutions to compare with, zeros where none is known; or None.
+      given: uint8[N, cells], solutions to compare with, zeros for unknown ones; or None.
 
     Raises:
-      ValueError: what is given does not solve a puzzle that has one solution; the message names some rows.
+      ValueError: a given solution is not that of its puzzle; the message names some rows.
     """
     kernel = driver.PuzzleKernel(_solve_and_count, "exact", solvers.ExactConfig())
     solution, counts = Engine(kernel, board).run(puzzles)
@@ -220,8 +281,10 @@ def find_solutions(board: Board, puzzles: np.ndarray, given: np.ndarray | None =
     if given is not None:
         known = kept & given.any(axis=1)
         if wrong := np.flatnonzero(known & (given != solution.grids).any(axis=1)).tolist():
-            named = ", ".join(map(str, wrong[:_NAMED])) + ", ..." * (len(wrong) > _NAMED)
-            raise ValueError(f"{len(wrong)} of {len(puzzles)} solutions do not solve their puzzles: rows {named}")
+            named = [*map(str, wrong[:_NAMED]), *(["..."] if len(wrong) > _NAMED else [])]
+            raise ValueError(
+                f"{len(wrong)} of {len(puzzles)} solutions do not solve their puzzles: rows {', '.join(named)}"
+            )
     left_out = {
         "with clashing givens": int(np.count_nonzero(solution.status == Status.INVALID)),
         "without a solution": int(np.count_nonzero(solution.status == Status.UNSATISFIABLE)),
@@ -236,86 +299,14 @@ def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: s
     return judged, found.counts
 
 
-# ---------------------------------------------------------------------- scores
-
-
-class Filled(NamedTuple):
-    """What filling one cell after another came to.
-
-    Attributes:
-      solved: bool[N], whether the puzzle was solved.
-      fillings: int32[N], how many cells were filled.
-      network_calls: int32[N], how often the network was asked.
-    """
-
-    solved: np.ndarray
-    fillings: np.ndarray
-    network_calls: np.ndarray
-
-
 def solve_iteratively(
     network: Network, puzzles: np.ndarray, rules: str, key: jax.Array | int = 0, batch_size: int | None = None
-) -> Filled:
-    """Solves puzzles uint8[N, cells] by filling in the surest cell, applying the rules, and so on."""
+) -> Decoded:
+    """Solves puzzles uint8[N, cells] by iterative decoding with a network."""
     options: dict[str, Any] = {"solver": "iterative", "network": network, "rules": rules}
     if batch_size is not None:
         options["lanes"] = -(-batch_size // GROUP) * GROUP
     solution: Any = driver.solve(puzzles, network.board, key=key, **options)
-    # a puzzle that needs no filling counts one iteration, and no call
+    # a puzzle that the rules solve counts one iteration, and no call
     calls = solution.stats["network_calls"]
-    return Filled(solution.status == Status.SOLVED, np.where(calls > 0, solution.iterations, 0), calls)
-
-
-class _Scores:
-    """What a network made of each puzzle, and the scores of any of them."""
-
-    def __init__(self, seen: Seen, solutions: np.ndarray, filled: Filled | None) -> None:
-        is_open = seen.fixed == 0
-        right = seen.digits == solutions
-        self._open = is_open.sum(axis=1)
-        self._right = (is_open & right).sum(axis=1)
-        self._whole = right.all(axis=1)
-        self._by_rules = seen.solved
-        self._filled = filled
-
-    def of(self, rows: np.ndarray) -> Score:
-        """The score of the puzzles in these rows, at least one."""
-        cells = int(self._open[rows].sum())
-        steps = {} if self._filled is None else {
-            "iterative": float(self._filled.solved[rows].mean()),
-            "fillings": float(self._filled.fillings[rows].mean()),
-            "network_calls": float(self._filled.network_calls[rows].mean()),
-        }  # fmt: skip
-        return Score(
-            puzzles=len(rows),
-            open_cells=float(self._open[rows].mean()),
-            rules_alone=float(self._by_rules[rows].mean()),
-            cells=float(self._right[rows].sum() / cells) if cells else None,
-            boards=float(self._whole[rows].mean()),
-            **steps,
-        )
-
-    def of_groups(self, split: Split) -> Mapping[str, Score]:
-        """The score of each group."""
-        return {name: self.of(np.flatnonzero(split.group == number)) for number, name in enumerate(split.names)}
-
-
-# ---------------------------------------------------------------------- arguments
-
-
-def checked_rules(rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules without repetitions; raises ValueError if they are not names in ``propagation.RULES``."""
-    if isinstance(rules, str):
-        raise ValueError(f"rules must be a sequence of names, such as ({rules!r},), not the text {rules!r}")
-    choice = f"choose among {', '.join(RULES)}"
-    if not rules:
-        raise ValueError(f"no rules are named: {choice}")
-    names = tuple(dict.fromkeys(rules))
-    if unknown := [name for name in names if name not in RULES]:
-        raise ValueError(f"unknown rules {', '.join(map(repr, unknown))}: {choice}{did_you_mean(unknown[0], RULES)}")
-    return names
-
-
-def _generator(key: jax.Array | int) -> np.random.Generator:
-    """Numpy's randomness from a JAX key or a seed."""
-    return np.random.default_rng(np.asarray(jax.random.key_data(as_key(key))))
+    return Decoded(solution.status == Status.SOLVED, np.where(calls > 0, solution.iterations, 0), calls)

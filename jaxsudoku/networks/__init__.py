@@ -1,7 +1,12 @@
-"""Networks that see the board: one architecture a file, one registry, one seam ``(apply, params)``.
+"""Neural networks for boards, each as a pure function of its parameters.
 
-Every one maps candidates bool[B, side, cells] to ``Outputs``: policy logits [B, side, cells] and a value logit [B], the
-log-odds that the position still has a solution.
+Every network maps candidates bool[B, side, cells] to ``Outputs``: policy logits [B, side, cells] and a value logit [B],
+the log-odds that the position still has a solution.
+
+To add an architecture, write one file beside ``cell_cnn.py``, the shortest example: a dataclass of sizes, which is a
+``config.Config``, and a subclass of ``NetworkModule``. Add one ``Architecture`` to the registry, and small
+sizes to ``TINY`` in ``tests/reference.py``, with which ``tests/test_networks.py`` tests all architectures. Solvers, the
+command line, files and training then find it by name.
 """
 
 from .base import ABSENT, Forward, Network, NetworkModule, Outputs, Params

@@ -1,6 +1,7 @@
-"""A transformer whose cells attend to the cells of their own houses: within rows, then columns, then regions, repeated.
+"""Axial: a transformer whose cells attend to the cells of their row, their column and their region in turn.
 
-Attention along one kind of house at a time as in Ho et al. 2019, "Axial Attention in Multidimensional Transformers".
+Attention along one kind of house at a time, after Ho et al. 2019, "Axial Attention in Multidimensional
+Transformers".
 """
 
 from __future__ import annotations
@@ -16,44 +17,44 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.config import Config, Positive
 
 from .base import NetworkModule, Outputs
-from .layers import PolicyHead, ValueHead, check_divides, check_sizes
+from .layers import Dtype, PolicyHead, ValueHead, check_divides
 
 #: Kinds of houses: rows, columns, regions.
 _KINDS = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class AxialConfig:
+class AxialConfig(Config):
     """Sizes of the network.
 
     Attributes:
-      rounds: how often rows, columns and regions take turns, a layer each.
+      rounds: number of rounds, each with one layer for rows, one for columns and one for regions.
       width: features of a cell.
-      heads: heads of attention; divides ``width``.
-      expansion: how many times wider the hidden layer of a cell's own step is.
+      heads: attention heads; divides ``width``.
+      expansion: width of the perceptron's hidden layer, in multiples of ``width``.
       hidden: width of the value head.
-      dtype: what it computes in, float32 or bfloat16.
+      dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    rounds: int = 4
-    width: int = 192
-    heads: int = 3
-    expansion: int = 4
-    hidden: int = 192
-    dtype: str = "float32"
+    rounds: Positive = 4
+    width: Positive = 192
+    heads: Positive = 3
+    expansion: Positive = 4
+    hidden: Positive = 192
+    dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:
-        check_sizes(self)
+        super().__post_init__()
         check_divides(self, "heads", "width")
 
 
 class Axial(NetworkModule):
-    """Cells as tokens that attend to their row, their column and their region in turn.
+    """The network, for boxes and irregular regions alike.
 
-    Regions are boxes or irregular ones alike. Extra houses have no layers of their own: what they demand is to be
-    learned from the cells' places.
+    Extra houses have no layers of their own; the network learns them from the cells' positions.
     """
 
     def __init__(self, config: AxialConfig, board: Board, *, rngs: nnx.Rngs) -> None:
@@ -69,10 +70,12 @@ class Axial(NetworkModule):
     def __call__(self, candidates: Array) -> Outputs:
         batch, side, cells = candidates.shape
         orders = house_orders(self.board)
-        # place k of an order belongs to house k // side, so this is the number of each cell's house of each kind
+        # index k of an order belongs to house k // side, so this is the number of each cell's house of each kind
         numbers = np.argsort(orders, axis=1) // side
         places = self.places[...][np.arange(_KINDS)[:, None], numbers].sum(axis=0)
-        x = self.embed(candidates.transpose(0, 2, 1).astype(self.dtype)) + places.astype(self.dtype)
+        x = self.embed(candidates.transpose(0, 2, 1).astype(self.dtype)) + places.astype(
+            self.dtype
+        )  # [B, cells, width]
         reading = order = np.arange(cells)
         for layer, following in zip(self.layers, itertools.cycle(orders), strict=False):
             houses = _reordered(x, order, following).reshape(batch, side, side, -1)
@@ -87,17 +90,17 @@ def house_orders(board: Board) -> np.ndarray:
 
 
 def _reordered(x: Array, before: np.ndarray, after: np.ndarray) -> Array:
-    """Cells [B, cells, width] that lie in one order, put into another one."""
+    """Cells [B, cells, width] moved from one order to another."""
     moves = np.argsort(before)[after]
     return x.at[:, moves].get(unique_indices=True, mode="promise_in_bounds")
 
 
 class Layer(nnx.Module):
-    """Attention within houses, then each cell's own step; both are added to what came in, which they see normalised."""
+    """A pre-norm transformer layer: attention within houses, then a perceptron for each cell, both residual."""
 
     def __init__(self, config: AxialConfig, rngs: nnx.Rngs) -> None:
         width, wide = config.width, config.width * config.expansion
-        # as many sums as there are, each so much smaller at first, keep the features' scale
+        # small initial residual branches keep the scale of the features, however many layers there are
         out = nnx.initializers.variance_scaling(0.5 / (config.rounds * _KINDS), "fan_in", "normal")
         linear = functools.partial(nnx.Linear, dtype=config.dtype, rngs=rngs)
         norm = functools.partial(nnx.RMSNorm, width, dtype=config.dtype, rngs=rngs)

@@ -1,8 +1,8 @@
-"""The seam between networks and what uses them: observations in, policy and value out, as pure functions.
+"""The interface of networks: candidates in, policy and value out, as pure functions of the parameters.
 
-An observation is a cube of candidates, bool[B, side, cells]: the digit of a filled cell alone, and of an open cell
-every digit that is still possible. Givens alone and what a rule level left over are therefore the same kind of input;
-with givens alone an open cell has all its digits, and the network has to know the rules itself.
+An observation is a cube of candidates, bool[B, side, cells]: of a filled cell its digit alone, of an open cell every
+digit that is still possible. So the input may be givens alone, whose open cells have all digits, or what a rule level
+leaves over.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.export
 import jax.numpy as jnp
@@ -23,23 +24,23 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
 
-#: Logit of a candidate that is not there: far below any other, and far from overflowing when logits are added.
+#: Logit of an absent candidate: far below any other, and far from overflow when logits are added.
 ABSENT = -1e9
 
 #: Bound on the logits that solvers compute with. Sums of a few such logits, noise and values stay far above ``ABSENT``
 #: and far from overflow, and a ratio of e^1e6 is beyond any use.
 LARGEST = 1e6
 
-#: Parameters of a network: a tree of nested dicts of arrays.
+#: Parameters of a network: nested dicts of arrays.
 Params = dict[Any, Any]
 
 
 class Outputs(NamedTuple):
-    """What a network thinks of a batch of positions; a pytree.
+    """Policy and value of a batch of positions; a pytree.
 
     Attributes:
-      policy: float32[*s, B, side, cells], logits: their softmax over the digits is a cell's distribution. Candidates
-        that are not there have ``ABSENT``.
+      policy: float32[*s, B, side, cells], logits: their softmax over the digits is a cell's distribution. Absent
+        candidates have ``ABSENT``.
       value: float32[*s, B], the log-odds that the position has a solution.
     """
 
@@ -51,7 +52,7 @@ jax.export.register_namedtuple_serialization(Outputs, serialized_name="jaxsudoku
 
 
 def masked_logits(logits: Array, present: Array) -> Array:
-    """Logits that are ``ABSENT`` exactly where nothing is present, whatever they were: NaN becomes 0, others are cut.
+    """Finite logits: ``ABSENT`` for absent candidates only; of the others NaN becomes 0, and large ones are clipped.
 
     Args:
       logits: floats of any dtype and shape.
@@ -67,60 +68,64 @@ def masked_logits(logits: Array, present: Array) -> Array:
 def finite_outputs(outputs: Outputs, candidates: Array) -> Outputs:
     """The outputs of a network as solvers use them: finite and bounded, whatever the network computed.
 
-    Where a position has a logit that is not finite, all its logits become 0, a uniform policy; a value that is not
-    finite becomes 0, a probability of one half. Every solver that calls a network reads its outputs through this.
+    If any logit of a position is not finite, all its logits become 0, a uniform policy. A value that is not finite
+    becomes 0, a probability of one half. Every solver that calls a network reads its outputs through this function.
 
     Args:
       outputs: ``Outputs``, floats of any dtype.
-      candidates: bool[B, side, cells], what the network saw.
+      candidates: bool[B, side, cells], the network's input.
 
     Returns:
-      ``Outputs``, float32: policy [B, side, cells] as ``masked_logits`` gives it, value [B] within ``LARGEST``.
+      ``Outputs``, float32: policy [B, side, cells] as of ``masked_logits``, value [B] within ``LARGEST``.
     """
+    chex.assert_equal_shape([outputs.policy, candidates])
     policy, value = outputs.policy.astype(jnp.float32), outputs.value.astype(jnp.float32)
-    sound = (jnp.isfinite(policy) | ~candidates).all(axis=(1, 2), keepdims=True)
+    sound = (jnp.isfinite(policy) | ~candidates).all(axis=(1, 2), keepdims=True)  # [B, 1, 1]
     value = jnp.clip(jnp.where(jnp.isfinite(value), value, 0.0), -LARGEST, LARGEST)
     return Outputs(masked_logits(jnp.where(sound, policy, 0.0), candidates), value)
 
 
 class NetworkModule(nnx.Module):
-    """What an architecture derives from: an NNX module."""
+    """The base class of architectures: an NNX module that keeps nothing but parameters.
+
+    An architecture without iterations defines ``__init__`` and ``__call__`` only. One with iterations has a field
+    ``iterations`` in its config and a carry: a pytree whose leaves have the batch on the last axis but one.
+    """
 
     def __init__(self, config: Any, board: Board, *, rngs: nnx.Rngs) -> None:
         raise NotImplementedError
 
     def __call__(self, candidates: Array) -> Outputs:
-        """The outputs for bool[B, side, cells]; logits of any dtype, also of candidates that are not there."""
+        """The outputs for bool[B, side, cells]; floats of any dtype, whose logits of absent candidates are ignored."""
         raise NotImplementedError
 
-    def trace(self, candidates: Array, carried: Any) -> tuple[Outputs, Any]:
-        """The outputs after each iteration, leading axis first, and what is carried on after the last.
-
-        Of a network without iterations, the one output.
-        """
-        return jax.tree.map(lambda output: output[None], self(candidates)), carried
-
-    def start(self, candidates: Array) -> Any:
-        """What a network with iterations carries on, before the first; None of another one.
-
-        The batch is on the last axis but one of every leaf.
-        """
+    def initialize_carry(self, candidates: Array) -> Any:
+        """The carry before the first iteration; None for a network without iterations."""
         del candidates
 
-    def advance(self, candidates: Array, carried: Any, iterations: int) -> Any:
-        """What is carried on after so many more iterations."""
+    def iterate(self, candidates: Array, carry: Any, iterations: int) -> Any:
+        """The carry after further iterations."""
         del candidates, iterations
-        return carried
+        return carry
 
-    def conclude(self, candidates: Array, carried: Any) -> Outputs:
-        """The outputs at what is carried on."""
-        del carried
+    def readout(self, candidates: Array, carry: Any) -> Outputs:
+        """The outputs for a carry."""
+        del carry
         return self(candidates)
+
+    def unroll(self, candidates: Array, carry: Any) -> tuple[Outputs, Any]:
+        """The outputs after each of the configured iterations, on a leading axis, and the last carry.
+
+        Without iterations the leading axis has length 1.
+        """
+        return jax.tree.map(lambda output: output[None], self(candidates)), carry
 
 
 @dataclasses.dataclass(frozen=True)
 class Forward:
     """A network as a pure function of its parameters; hashable and compared by value, so it may be static in a jit.
+
+    All methods that take candidates take bool[B, side, cells] and raise ValueError for another dtype or shape.
 
     Attributes:
       module: the NNX class.
@@ -133,78 +138,67 @@ class Forward:
     board: Board
 
     def __call__(self, params: Params, candidates: Array) -> Outputs:
-        """Policy and value.
+        """Policy float32[B, side, cells] and value float32[B]."""
+        module = self._bind(params, candidates)
+        return self._masked(module(candidates), candidates)
+
+    def initialize_carry(self, params: Params, candidates: Array) -> Any:
+        """The carry for ``resume`` and ``unroll`` before the first iteration; None without iterations."""
+        return self._bind(params, candidates).initialize_carry(candidates)
+
+    def resume(self, params: Params, candidates: Array, carry: Any, fresh: Array) -> tuple[Outputs, Any]:
+        """Continues the configured number of iterations from a carry; without iterations, the same as a call.
 
         Args:
           params: the parameters.
           candidates: bool[B, side, cells].
+          carry: the carry of these positions, as ``initialize_carry`` or an earlier call returned it.
+          fresh: bool[B], the positions whose carry is reset first.
 
         Returns:
-          ``Outputs``, float32: policy [B, side, cells], value [B].
-
-        Raises:
-          ValueError: candidates of another dtype, or of another board's shape, as in all methods that take them.
+          ``Outputs`` as of a call, and the new carry.
         """
-        self._check(candidates)
-        return self._finished(nnx.merge(_structure(self), params)(candidates), candidates)
+        module = self._bind(params, candidates)
+        carry = _reset(module, candidates, carry, fresh)
+        carry = module.iterate(candidates, carry, getattr(self.config, "iterations", 0))
+        return self._masked(module.readout(candidates, carry), candidates), carry
 
-    def trace(
-        self, params: Params, candidates: Array, carried: Any = None, fresh: Array | None = None
+    def unroll(
+        self, params: Params, candidates: Array, carry: Any = None, fresh: Array | None = None
     ) -> tuple[Outputs, Any]:
-        """The outputs after every iteration, for deep supervision, and what is to be carried on.
+        """The outputs after every iteration, for deep supervision, and the last carry.
 
         Args:
           params: the parameters.
           candidates: bool[B, side, cells].
-          carried: what is to be carried on of these positions, as ``start`` or an earlier call gave it; None if all
-            are fresh. No gradient goes through it but to the embedding, so iterations that were done cost nothing.
-          fresh: bool[B], the positions that are looked at for the first time, whatever is carried; None for all.
+          carry: as in ``resume``. No gradient flows through it except to the embedding, so earlier iterations cost
+            nothing.
+          fresh: bool[B], the positions whose carry is reset first; None for all.
 
         Returns:
-          ``Outputs``: policy [T, B, side, cells], value [T, B], T being the configured iterations, or 1; and what is to
-          be carried on.
+          ``Outputs``: policy float32[T, B, side, cells] and value float32[T, B], where T is the configured number of
+          iterations, or 1; and the new carry.
         """
-        self._check(candidates)
-        module = nnx.merge(_structure(self), params)
-        carried = _begun(module, candidates, carried, fresh)
-        outputs, carried = module.trace(candidates, jax.lax.stop_gradient(carried))
-        return self._finished(outputs, candidates), carried
-
-    def start(self, params: Params, candidates: Array) -> Any:
-        """What ``think`` carries on, before a network has looked at candidates bool[B, side, cells]."""
-        self._check(candidates)
-        return nnx.merge(_structure(self), params).start(candidates)
-
-    def think(self, params: Params, candidates: Array, carried: Any, fresh: Array) -> tuple[Outputs, Any]:
-        """Policy and value after the configured iterations more; of a network without iterations, again the same.
-
-        Args:
-          params: the parameters.
-          candidates: bool[B, side, cells].
-          carried: what ``start`` gave, or the last ``think`` on these positions.
-          fresh: bool[B], the positions that are looked at for the first time, whatever is carried.
-
-        Returns:
-          ``Outputs`` as of a call, and what is to be carried on.
-        """
-        self._check(candidates)
-        module = nnx.merge(_structure(self), params)
-        carried = _begun(module, candidates, carried, fresh)
-        carried = module.advance(candidates, carried, getattr(self.config, "iterations", 0))
-        return self._finished(module.conclude(candidates, carried), candidates), carried
+        module = self._bind(params, candidates)
+        carry = _reset(module, candidates, carry, fresh)
+        outputs, carry = module.unroll(candidates, jax.lax.stop_gradient(carry))
+        return self._masked(outputs, candidates), carry
 
     def init(self, key: Array) -> Params:
         """Random parameters, float32."""
-        return nnx.to_pure_dict(nnx.state(self._make(key), nnx.Param))
+        params: Params = nnx.to_pure_dict(nnx.state(self._make(key), nnx.Param))
+        return params
 
     def shapes(self) -> Params:
-        """The shapes and dtypes of the parameters, told without making any."""
-        return jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+        """The shapes and dtypes of the parameters; makes no arrays."""
+        shapes: Params = jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+        return shapes
 
     def _make(self, key: Array) -> NetworkModule:
         return self.module(self.config, self.board, rngs=nnx.Rngs(key))
 
-    def _check(self, candidates: Array) -> None:
+    def _bind(self, params: Params, candidates: Array) -> NetworkModule:
+        """The module with these parameters, after a check of its input."""
         side, cells = self.board.side, self.board.cells
         shape, dtype = candidates.shape, candidates.dtype
         if len(shape) != 3 or shape[1:] != (side, cells) or dtype != jnp.bool_:
@@ -212,8 +206,15 @@ class Forward:
                 f"candidates {dtype}{list(shape)}; a network for a board of {self.board} takes "
                 f"bool[B, {side}, {cells}], which planes.grids_to_cubes makes of puzzles"
             )
+        module: NetworkModule = nnx.merge(_structure(self), params)
+        return module
 
-    def _finished(self, outputs: Outputs, candidates: Array) -> Outputs:
+    def _masked(self, outputs: Outputs, candidates: Array) -> Outputs:
+        """The outputs of a module as float32, with ``ABSENT`` for absent candidates."""
+        batch = outputs.value.shape[:-1]  # T for unrolled outputs
+        chex.assert_shape(outputs.policy, (*batch, *candidates.shape))
+        chex.assert_shape(outputs.value, (*batch, len(candidates)))
+        chex.assert_type(outputs, float)
         policy = jnp.where(candidates, outputs.policy.astype(jnp.float32), ABSENT)
         return Outputs(policy, outputs.value.astype(jnp.float32))
 
@@ -228,23 +229,25 @@ def _structure(forward: Forward) -> Any:
     return structure
 
 
-def _begun(module: NetworkModule, candidates: Array, carried: Any, fresh: Array | None) -> Any:
-    """What is carried on, but of fresh positions, of all if ``fresh`` is None, what there is before the first."""
-    started = module.start(candidates)
+def _reset(module: NetworkModule, candidates: Array, carry: Any, fresh: Array | None) -> Any:
+    """The carry, reset where ``fresh``, everywhere if that is None."""
+    initial = module.initialize_carry(candidates)
     if fresh is None:
-        return started
-    return jax.tree.map(lambda new, old: jnp.where(fresh[:, None], new, old), started, carried)
+        return initial
+    chex.assert_shape(fresh, candidates.shape[:1])
+    chex.assert_trees_all_equal_shapes_and_dtypes(initial, carry)
+    return jax.tree.map(lambda new, old: jnp.where(fresh[:, None], new, old), initial, carry)
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["name", "apply"])
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A network with its parameters; a pytree of them, so it may be an argument of a jitted function.
+    """A network with its parameters; a pytree of these, so it may be an argument of a jitted function.
 
     Attributes:
       name: the architecture's name in ``networks.NETWORKS``.
       apply: the pure function (params, candidates bool[B, side, cells]) -> ``Outputs``.
-      params: its parameters.
+      params: the parameters.
     """
 
     name: str
@@ -274,7 +277,7 @@ class Network:
 
 @functools.cache
 def _compiled() -> Callable[[Forward, Params, AnyArray], Outputs]:
-    """A forward pass, compiled; made on first use, as the options ask for the backend."""
+    """A compiled forward pass; made on first use, as its options depend on the backend."""
 
     def call(apply: Forward, params: Params, candidates: Array) -> Outputs:
         return apply(params, candidates)

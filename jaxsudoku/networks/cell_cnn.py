@@ -1,8 +1,7 @@
-"""The small convolutional network often taught for Sudoku: three convolutions, and one dense layer over the board.
+"""CellCnn, the small network often taught for Sudoku: three convolutions, and one dense layer over the board.
 
-The convolutions see a cell's neighbours alone; all that is known of houses has to be learned by the dense layer, which
-connects every cell with every other. Its size grows with the sixth power of the side: 7.6 million parameters in all on
-9x9, 134 million on 16x16.
+The convolutions see a cell's neighbours only. The dense layer connects every cell with every other, and has to learn
+the houses. Its size grows with the sixth power of the side: 7.6 million parameters in all on 9x9, 134 million on 16x16.
 """
 
 from __future__ import annotations
@@ -13,33 +12,31 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.config import Config, Positive
 
 from .base import NetworkModule, Outputs
-from .layers import Convolution, ValueHead, as_image, check_sizes, to_logits
+from .layers import Convolution, Dtype, ValueHead, as_image, to_logits
 
 
 @dataclasses.dataclass(frozen=True)
-class CellCnnConfig:
+class CellCnnConfig(Config):
     """Sizes of the network.
 
     Attributes:
       width: channels of the two 3x3 convolutions.
-      features: channels of the 1x1 convolution, which the dense layer reads.
+      features: channels of the 1x1 convolution, the input of the dense layer.
       hidden: width of the value head.
-      dtype: what it computes in, float32 or bfloat16.
+      dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    width: int = 64
-    features: int = 128
-    hidden: int = 64
-    dtype: str = "float32"
-
-    def __post_init__(self) -> None:
-        check_sizes(self)
+    width: Positive = 64
+    features: Positive = 128
+    hidden: Positive = 64
+    dtype: Dtype = "float32"
 
 
 class CellCnn(NetworkModule):
-    """Three normalised convolutions, and a dense layer from all cells to all candidates; for boards of any kind."""
+    """The network, for any board."""
 
     def __init__(self, config: CellCnnConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         self.dtype = config.dtype
@@ -50,5 +47,5 @@ class CellCnn(NetworkModule):
         self.value = ValueHead(config.features, config.hidden, config.dtype, rngs)
 
     def __call__(self, candidates: Array) -> Outputs:
-        x = self.third(self.second(self.first(as_image(candidates, self.dtype))))
+        x = self.third(self.second(self.first(as_image(candidates, self.dtype))))  # [B, row, column, features]
         return Outputs(self.policy(x.reshape(x.shape[0], -1)).reshape(candidates.shape), self.value(x))

@@ -1,13 +1,13 @@
-"""A convolutional network whose first layer looks along the houses: columns, rows, boxes and the whole board.
+"""HouseCnn, a convolutional network whose first layer has kernels as large as a column, a row, a box and the board.
 
-The four kernels of the first layer are as large as a house, or as the board, and wrap around within it: whichever cell
-is at the centre, each sees all members of its house once.
+These kernels wrap around within the house, or the board: at every cell a kernel covers all members of its house once.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -15,46 +15,39 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.config import Config, Positive, Range
 
 from .base import NetworkModule, Outputs
-from .layers import Convolution, PolicyHead, ValueHead, as_image, check_sizes, convolution
+from .layers import Convolution, Dtype, PolicyHead, ValueHead, as_image, convolution
 
-#: Kernels side by side in the first layer.
+#: Kernels of the first layer, each with its share of the channels.
 KERNELS = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class HouseCnnConfig:
+class HouseCnnConfig(Config):
     """Sizes of the network.
 
     Attributes:
-      layers: convolutions in all, at least 3: the one along houses, 3x3 ones, and a last 1x1 one to the policy.
-      width: channels of every layer; a quarter of them from each kernel of the first one, so a multiple of 4.
+      layers: number of convolutions, at least 3: the first along houses, then 3x3 ones, the last 1x1 to the policy.
+      width: channels of every layer; a quarter of them from each kernel of the first layer, so a multiple of 4.
       hidden: width of the value head.
-      dtype: what it computes in, float32 or bfloat16.
+      dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    layers: int = 8
-    width: int = 128
-    hidden: int = 64
-    dtype: str = "float32"
-
-    def __post_init__(self) -> None:
-        check_sizes(self)
-        if self.layers < 3:
-            raise ValueError(
-                f"layers must be at least 3 (along houses, with the skip, to the policy), not {self.layers}"
-            )
-        if self.width % KERNELS:
-            raise ValueError(f"width must be a multiple of {KERNELS}, the kernels side by side, not {self.width}")
+    layers: Annotated[int, Range(3)] = 8
+    width: Annotated[int, Range(KERNELS, step=KERNELS)] = 128
+    hidden: Positive = 64
+    dtype: Dtype = "float32"
 
 
 class HouseCnn(NetworkModule):
-    """A layer along houses, 3x3 convolutions, the last of them with the input beside it, and 1x1 to the policy.
+    """The network, for boards with boxes. The last 3x3 convolution also sees the input.
+
+    Extra houses have no kernel of their own; the other layers learn them.
 
     Raises:
-      ValueError: a board with irregular regions, along which no kernel fits. Extra houses have no kernel of their own:
-        what they demand has to be learned by the other layers.
+      ValueError: a board with irregular regions, which no kernel fits.
     """
 
     def __init__(self, config: HouseCnnConfig, board: Board, *, rngs: nnx.Rngs) -> None:
@@ -65,7 +58,7 @@ class HouseCnn(NetworkModule):
         self.along_houses = AlongHouses(config, board.side, board.box, rngs)
         self.between = nnx.List(layer(config.width) for _ in range(config.layers - 3))
         self.with_input = layer(config.width + board.side)
-        self.policy = PolicyHead(config.width, board.side, config.dtype, rngs)  # which is a 1x1 convolution
+        self.policy = PolicyHead(config.width, board.side, config.dtype, rngs)  # a 1x1 convolution
         self.value = ValueHead(config.width, config.hidden, config.dtype, rngs)
 
     def __call__(self, candidates: Array) -> Outputs:
@@ -78,7 +71,7 @@ class HouseCnn(NetworkModule):
 
 
 class AlongHouses(nnx.Module):
-    """Kernels of n x 1, 1 x n, a box and n x n, side by side, each of which wraps around within its house."""
+    """Convolutions with kernels of n x 1, 1 x n, a box and n x n, which wrap around within the house or the board."""
 
     def __init__(self, config: HouseCnnConfig, side: int, box: tuple[int, int], rngs: nnx.Rngs) -> None:
         def kernel(shape: tuple[int, int]) -> nnx.Conv:
@@ -95,10 +88,10 @@ class AlongHouses(nnx.Module):
         return jax.nn.relu(self.norm(jnp.concatenate(seen, axis=-1)))
 
     def _within_boxes(self, image: Array) -> Array:
-        """The box's kernel on each box as an image of its own."""
+        """The kernel of boxes, applied to each box as an image of its own."""
         batch, side, _, digits = image.shape
         height, width = self.box_shape
         bands = image.reshape(batch, side // height, height, side // width, width, digits)
-        boxes = bands.transpose(0, 1, 3, 2, 4, 5)
+        boxes = bands.transpose(0, 1, 3, 2, 4, 5)  # [B, band, stack, height, width, digit]
         features = self.box(boxes.reshape(-1, height, width, digits)).reshape(*boxes.shape[:-1], -1)
         return features.transpose(0, 1, 3, 2, 4, 5).reshape(batch, side, side, -1)

@@ -1,4 +1,4 @@
-"""Every architecture by name."""
+"""The registry: every architecture by name."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .base import Forward, Network, NetworkModule
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-    """An architecture as the registry knows it.
+    """An entry of the registry.
 
     Attributes:
-      name: what users call it.
+      name: the name that users give.
       summary: one line for the help text.
-      module: its NNX class, made as ``module(config, board, rngs=rngs)``.
+      module: the NNX class, constructed as ``module(config, board, rngs=rngs)``.
       config: frozen dataclass of its sizes, each with a default.
-      adjustable: fields of the config that may be others than those a network was trained with.
+      adjustable: fields of the config that may differ from those that a network was trained with.
       any_board: whether the same parameters serve every board.
-      equivariant: whether a symmetry of the board applied to the input comes out of the policy again, exactly.
+      equivariant: whether the policy is exactly equivariant under the symmetries of the board.
     """
 
     name: str
@@ -39,30 +39,48 @@ class Architecture:
     equivariant: bool = False
 
 
+_ARCHITECTURES = (
+    Architecture(
+        "cube",
+        "one feature vector a candidate, equivariant under all symmetries; any board",
+        cube.CubeNet,
+        cube.CubeConfig,
+        adjustable=("iterations", "dtype"),
+        any_board=True,
+        equivariant=True,
+    ),
+    Architecture(
+        "axial", "a transformer: attention within rows, columns and regions in turn", axial.Axial, axial.AxialConfig
+    ),
+    Architecture(
+        "se_resnet",
+        "a residual network of 3x3 convolutions with squeeze and excitation",
+        se_resnet.SeResNet,
+        se_resnet.SeResNetConfig,
+    ),
+    Architecture(
+        "house_cnn",
+        "convolutions, the first as large as houses; boards with boxes",
+        house_cnn.HouseCnn,
+        house_cnn.HouseCnnConfig,
+    ),
+    Architecture(
+        "cell_cnn",
+        "three small convolutions and one dense layer; the teaching example",
+        cell_cnn.CellCnn,
+        cell_cnn.CellCnnConfig,
+    ),
+)
+
 #: Every architecture, by name.
-NETWORKS: dict[str, Architecture] = {
-    architecture.name: architecture
-    for architecture in (
-        Architecture("cube", "one feature vector a candidate, equivariant under all symmetries; any board",
-                     cube.CubeNet, cube.CubeConfig, adjustable=("iterations", "dtype"), any_board=True,
-                     equivariant=True),
-        Architecture("axial", "a transformer: attention within rows, columns and regions in turn", axial.Axial,
-                     axial.AxialConfig),
-        Architecture("se_resnet", "a residual network of 3x3 convolutions with squeeze and excitation",
-                     se_resnet.SeResNet, se_resnet.SeResNetConfig),
-        Architecture("house_cnn", "convolutions, the first as large as houses; boards with boxes", house_cnn.HouseCnn,
-                     house_cnn.HouseCnnConfig),
-        Architecture("cell_cnn", "three small convolutions and one dense layer; the teaching example",
-                     cell_cnn.CellCnn, cell_cnn.CellCnnConfig),
-    )
-}  # fmt: skip
+NETWORKS: dict[str, Architecture] = {architecture.name: architecture for architecture in _ARCHITECTURES}
 
 
 def get(name: str) -> Architecture:
     """The architecture of that name.
 
     Raises:
-      ValueError: there is none; the message lists those there are.
+      ValueError: an unknown name; the message lists the names.
     """
     if name not in NETWORKS:
         raise ValueError(f"unknown network {name!r}: choose one of {', '.join(NETWORKS)}{did_you_mean(name, NETWORKS)}")
@@ -73,8 +91,8 @@ def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward
     """An architecture for a board (the classic 9x9 by default), as a pure function of parameters.
 
     Raises:
-      ValueError: an unknown architecture or size. A board that the architecture can't see is refused when parameters
-        are made, or their shapes asked for.
+      ValueError: an unknown architecture or size. A board that the architecture does not support is refused when
+        parameters or their shapes are made.
     """
     architecture = get(name)
     config = settings_of(architecture.config, f"network {name}", **sizes)
@@ -82,10 +100,10 @@ def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward
 
 
 def for_board(network: Network, board: Board) -> Network:
-    """The same network for a board: its parameters are those of any board, or it is for this one already.
+    """The same network for another board.
 
     Raises:
-      ValueError: it is for another board, and its architecture sees but the board that it was made for.
+      ValueError: the boards differ, and the parameters of the architecture serve one board only.
     """
     if network.board == board:
         return network
@@ -104,7 +122,7 @@ def make_network(name: str, board: Board | None = None, key: jax.Array | int = 0
       **sizes: fields of the architecture's config, e.g. ``width=64``.
 
     Raises:
-      ValueError: as in ``make_forward``, and for a board that the architecture can't see.
+      ValueError: as in ``make_forward``, and for a board that the architecture does not support.
     """
     forward = make_forward(name, board, **sizes)
     return Network(name, forward, forward.init(as_key(key)))

@@ -1,7 +1,7 @@
-"""A squeeze-and-excitation residual network: 3x3 convolutions in residual blocks, each steered by the whole board.
+"""SeResNet, a residual network of 3x3 convolutions with squeeze and excitation.
 
-Blocks as in Hu et al. 2018, "Squeeze-and-Excitation Networks", with a shift beside the gate. The network consists of
-convolutions alone; where a cell lies, and so which houses it is in, it knows from a learned vector a cell.
+Blocks as in Hu et al. 2018, "Squeeze-and-Excitation Networks", with a shift beside the gate. A learned vector for each
+cell tells the convolutions where the cell lies, and so which houses it is in.
 """
 
 from __future__ import annotations
@@ -14,39 +14,40 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.config import Config, Positive
 
 from .base import NetworkModule, Outputs
-from .layers import PolicyHead, ValueHead, as_image, check_divides, check_sizes, convolution
+from .layers import Dtype, PolicyHead, ValueHead, as_image, check_divides, convolution
 
 
 @dataclasses.dataclass(frozen=True)
-class SeResNetConfig:
+class SeResNetConfig(Config):
     """Sizes of the network.
 
     Attributes:
       blocks: residual blocks, of two convolutions each.
       width: channels of the blocks.
-      reduction: how many times narrower the board is squeezed; divides ``width``.
+      reduction: factor by which squeezing narrows the channels; divides ``width``.
       head: channels of the policy head's convolution, and width of the value head.
       groups: groups of channels that are normalised together; divides ``width`` and ``head``.
-      dtype: what it computes in, float32 or bfloat16.
+      dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    blocks: int = 10
-    width: int = 128
-    reduction: int = 2
-    head: int = 256
-    groups: int = 8
-    dtype: str = "float32"
+    blocks: Positive = 10
+    width: Positive = 128
+    reduction: Positive = 2
+    head: Positive = 256
+    groups: Positive = 8
+    dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:
-        check_sizes(self)
+        super().__post_init__()
         check_divides(self, "reduction", "width")
         check_divides(self, "groups", "width", "head")
 
 
 class SeResNet(NetworkModule):
-    """A convolution, residual blocks, and two heads; for any board, whose houses it learns cell by cell."""
+    """The network, for any board."""
 
     def __init__(self, config: SeResNetConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         self.dtype = config.dtype
@@ -67,7 +68,7 @@ class SeResNet(NetworkModule):
 
 
 class Block(nnx.Module):
-    """Two convolutions, gated and shifted by what the board looks like as a whole, added to what came in."""
+    """A residual block: two convolutions, then a gate and a shift that depend on the whole board."""
 
     def __init__(self, config: SeResNetConfig, rngs: nnx.Rngs) -> None:
         self.first = NormedConvolution(config.width, config.width, config, rngs)
@@ -79,7 +80,7 @@ class Block(nnx.Module):
 
 
 class Excitation(nnx.Module):
-    """The mean of each channel over the board, squeezed, to a gate and a shift of each channel."""
+    """A gate and a shift of each channel, from the means of all channels over the board."""
 
     def __init__(self, config: SeResNetConfig, rngs: nnx.Rngs) -> None:
         squeezed = config.width // config.reduction
@@ -94,7 +95,7 @@ class Excitation(nnx.Module):
 
 
 class NormedConvolution(nnx.Module):
-    """A 3x3 convolution and the normalisation of its channels in groups."""
+    """A 3x3 convolution and a group normalisation."""
 
     def __init__(self, inputs: int, outputs: int, config: SeResNetConfig, rngs: nnx.Rngs, scale: float = 1.0) -> None:
         self.convolution = convolution(inputs, outputs, (3, 3), config.dtype, rngs)
@@ -103,4 +104,5 @@ class NormedConvolution(nnx.Module):
         )
 
     def __call__(self, x: Array) -> Array:
-        return self.norm(self.convolution(x))
+        normed: Array = self.norm(self.convolution(x))
+        return normed

@@ -1,7 +1,7 @@
-"""Networks on the disk: parameters in a safetensors file, and a card in JSON beside it that tells what they are.
+"""Files of networks: parameters as safetensors, and beside them a card in JSON that describes the network.
 
-The card has the architecture with its sizes, the board, the checksum of the parameters, and whatever else is known,
-such as data, seed, device, time and metrics. Nothing is loaded that is not exactly what its card says.
+The card has the architecture with its sizes, the board, the checksum of the parameters, and further facts such as data,
+seed, device, time and metrics. Loading refuses parameters that differ from their card.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ from jaxsudoku.suggestions import did_you_mean
 from . import registry
 from .base import Forward, Network, Params
 
-#: Version of the layout of both files: since 2 a card has a checksum of its own. The first is read as well.
+#: Version of the layout of both files. Since version 2 a card has a checksum of its own; version 1 is still read.
 FORMAT = 2
 
 _WEIGHTS, _CARD = ".safetensors", ".json"
 
+#: Most causes that a message lists.
+_MOST = 3
+
 
 class NetworkFileError(ValueError):
-    """A file holds no whole network, or another one than its card tells; the message names the file and the reason."""
+    """A file that is no network, or not the one on its card; the message names the file and the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """What is known of a network in a file.
+    """The description of a network in a file.
 
     Attributes:
       architecture: its name in ``NETWORKS``.
@@ -51,7 +54,7 @@ class Card:
       parameters: number of parameters.
       sha256: checksum of the file of parameters, in hexadecimal.
       jaxsudoku: version of the library that wrote it.
-      facts: what was said when it was saved.
+      facts: the facts given to ``save_network``.
     """
 
     architecture: str
@@ -63,7 +66,7 @@ class Card:
     facts: Mapping[str, Any]
 
     def encode(self) -> bytes:
-        """The card as JSON; raises ValueError if the facts can't be written so."""
+        """The card as JSON; raises ValueError if the facts are not JSON."""
         fields = dataclasses.asdict(self)
         fields["board"] = {"name": str(self.board), **fields["board"]}
         try:
@@ -100,19 +103,19 @@ class Card:
 def save_network(network: Network, path: str | os.PathLike[str], /, **facts: Any) -> Path:
     """Writes a network to PATH.safetensors, and its card to PATH.json.
 
-    Each file is there as a whole or as it was before. Should only the first be written, the old card does not fit it,
-    and loading says so.
+    Each file is replaced as a whole or not at all. If only the first is written, the old card does not fit it, and
+    loading fails.
 
     Args:
       network: the network.
-      path: where to, with or without the ending of either file.
-      **facts: what else is worth knowing, such as data, seed, device, time, metrics; anything that JSON can hold.
+      path: the path, with or without the suffix of either file.
+      **facts: further facts for the card, such as data, seed, device, time and metrics; anything that JSON can hold.
 
     Returns:
       The path of the parameters.
 
     Raises:
-      ValueError: facts that are no JSON, a network that is not of its architecture, or parameters that are not finite.
+      ValueError: facts that are not JSON, a network that is not of its architecture, or parameters that are not finite.
     """
     path = Path(path)
     weights, card = _beside(path.parent, path.name)
@@ -141,16 +144,15 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
     """Loads a network that ships with the package, or that ``save_network`` wrote.
 
     Args:
-      network: the name of a shipped one (see ``shipped``), or a path with or without the ending of either file.
-      board: the board to use it on; by default that on its card. Only architectures for any board take another one.
-      **overrides: fields of the config that need not be those of the training, e.g. ``dtype="bfloat16"``; which they
-        are, the architecture's ``adjustable`` tells.
+      network: the name of a shipped network (see ``shipped``), or a path with or without the suffix of either file.
+      board: the board to use it on, by default that on its card. Only architectures for any board take another one.
+      **overrides: fields of the config that the architecture lists as ``adjustable``, e.g. ``dtype="bfloat16"``.
 
     Raises:
-      NetworkFileError: a file is missing, truncated or altered, its card is missing, malformed or of a newer format, it
-        tells of an architecture, a size or a board that do not fit the parameters, some of these are not finite, or the
-        network is for another board.
-      ValueError: a field that is not to be overridden, or a value that it can't have.
+      NetworkFileError: a file is missing, truncated or altered; its card is missing, malformed or of a newer format, or
+        its architecture, sizes or board do not fit the parameters; some of these are not finite; or the network is for
+        another board.
+      ValueError: a field that is not adjustable, or a value out of its range.
     """
     weights, path = _files(network)
     card = read_card(network)
@@ -169,7 +171,7 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
 
 
 def as_network(network: Network | str | os.PathLike[str], board: Board | None = None) -> Network:
-    """The network that an argument names: itself, or what ``load_network`` gives of a name or path.
+    """A network as it is, or loaded from a name or path.
 
     Raises:
       NetworkFileError: as in ``load_network``.
@@ -178,17 +180,14 @@ def as_network(network: Network | str | os.PathLike[str], board: Board | None = 
     if isinstance(network, str | os.PathLike):
         return load_network(network, board)
     if not isinstance(network, Network):
-        raise TypeError(f"network must be a networks.Network, a name or a path, not {_shown(network)}")
+        short = isinstance(network, int | float | None)
+        shown = repr(network) if short else f"a value of type {type(network).__name__}"
+        raise TypeError(f"network must be a networks.Network, a name or a path, not {shown}")
     return network
 
 
-def _shown(value: Any) -> str:
-    """A value in a message: itself if it is short, else its type."""
-    return repr(value) if isinstance(value, int | float | None) else f"a value of type {type(value).__name__}"
-
-
 def read_card(network: str | os.PathLike[str], /) -> Card:
-    """The card alone of what ``load_network`` would load; raises ``NetworkFileError`` as it does."""
+    """The card of a network for ``load_network``; raises ``NetworkFileError`` as it does."""
     weights, card = _files(network)
     if not weights.is_file():
         hint = did_you_mean(os.fspath(network), shipped())
@@ -199,16 +198,15 @@ def read_card(network: str | os.PathLike[str], /) -> Card:
 
 
 def check_network(network: Network) -> None:
-    """Checks parameters that were made by hand, or changed: ``load_network`` and ``make_network`` give sound ones.
+    """Checks parameters that were made or changed by hand; those of ``load_network`` and ``make_network`` are valid.
 
     Raises:
-      ValueError: an array is missing, of another shape than the architecture has, no floats, or holds values that are
-        not finite; the message names the arrays and how many such values there are.
+      ValueError: an array is missing, of another shape than the architecture has, not of floats, or holds values that
+        are not finite; the message names the arrays and the number of such values.
     """
     names, _ = _named(network.params)
     shapes = _shapes(network.apply)
-    wrong = [f"{name} is missing" for name in shapes if name not in names]
-    wrong += [f"{name} is none of its tensors" for name in names if name not in shapes]
+    wrong = _unmatched(shapes, names)
     for name in (name for name in names if name in shapes):
         shape, kind = np.shape(names[name]), jnp.result_type(names[name])
         if shape != shapes[name]:
@@ -221,7 +219,7 @@ def check_network(network: Network) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _shapes(forward: Forward) -> dict[str, tuple[int, ...]]:
-    """The shapes of the parameters by dotted names; kept, as networks are checked at every call of a solver."""
+    """The shapes of the parameters by dotted names; cached, as every call of a solver checks its network."""
     return {name: leaf.shape for name, leaf in _named(forward.shapes())[0].items()}
 
 
@@ -248,7 +246,7 @@ def _files(network: str | os.PathLike[str]) -> tuple[Traversable, Traversable]:
 
 
 def _beside(folder: Path, name: str) -> tuple[Path, Path]:
-    """The two files in a folder of which one has this name, perhaps without its ending."""
+    """The files of parameters and of the card, from the name of either with or without its suffix."""
     stem = name.removesuffix(_CARD) if name.endswith(_CARD) else name.removesuffix(_WEIGHTS)
     if not stem:
         raise ValueError(f"{str(folder / name)!r} names no file")
@@ -259,7 +257,7 @@ def _beside(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 def _described(card: Card, path: Traversable) -> tuple[Forward, Params]:
-    """The network of a card and the shapes of its parameters; refused if there is none like that."""
+    """The network of a card and the shapes of its parameters; raises ``NetworkFileError`` if they don't fit."""
     try:
         architecture = registry.get(card.architecture)
         names = {field.name for field in dataclasses.fields(architecture.config)}
@@ -279,7 +277,7 @@ def _described(card: Card, path: Traversable) -> tuple[Forward, Params]:
 
 
 def _read(path: Traversable, card: Card, shapes: Params) -> Params:
-    """The parameters of a file, which have the checksum on the card, and these shapes."""
+    """The parameters of a file; raises ``NetworkFileError`` unless they have the card's checksum and these shapes."""
     data = path.read_bytes()
     if (found := hashlib.sha256(data).hexdigest()) != card.sha256:
         raise NetworkFileError(f"{path}: truncated or altered; its sha256 is {found}, on its card {card.sha256}")
@@ -292,7 +290,8 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
     if wrong := _not_finite(tensors):
         raise NetworkFileError(f"{path}: {wrong}")
     names, structure = _named(shapes)
-    return jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
+    params: Params = jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
+    return params
 
 
 def _named(params: Params) -> tuple[dict[str, Any], Any]:
@@ -301,50 +300,50 @@ def _named(params: Params) -> tuple[dict[str, Any], Any]:
     return {".".join(str(getattr(step, "key", step)) for step in path): leaf for path, leaf in leaves}, structure
 
 
-def _type_of(leaf: Any) -> str:
-    return f"{leaf.dtype}{list(leaf.shape)}"
+def _unmatched(wanted: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """The names that only one of two mappings has, in words."""
+    missing = [f"{name} is missing" for name in wanted if name not in given]
+    return missing + [f"{name} is none of its tensors" for name in given if name not in wanted]
 
 
 def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
-    """How tensors by name differ from what is wanted, in words; empty if they do not."""
+    """The differences of named tensors from shapes and dtypes, in words; empty if there are none."""
+
+    def kind(leaf: Any) -> str:
+        return f"{leaf.dtype}{list(leaf.shape)}"
+
     wanted, _ = _named(shapes)
-    told = [f"{name} is missing" for name in wanted if name not in tensors]
-    told += [f"{name} is none of its tensors" for name in tensors if name not in wanted]
-    told += [
-        f"{name} is {_type_of(tensors[name])}, not {_type_of(leaf)}"
-        for name, leaf in wanted.items()
-        if name in tensors and _type_of(tensors[name]) != _type_of(leaf)
-    ]
-    return _listed(told)
+    wrong = _unmatched(wanted, tensors)
+    for name, leaf in wanted.items():
+        if name in tensors and kind(tensors[name]) != kind(leaf):
+            wrong.append(f"{name} is {kind(tensors[name])}, not {kind(leaf)}")
+    return _listed(wrong)
 
 
 def _not_finite(tensors: Mapping[str, Any]) -> str:
-    """Which tensors hold values that are no finite float32, in words; empty if there is none."""
-    told = []
+    """The tensors that hold values that are no finite float32, in words; empty if there are none."""
+    wrong = []
     for name, tensor in tensors.items():
         with np.errstate(over="ignore"):
             values = np.asarray(tensor).astype(np.float32)
         if bad := values.size - int(np.count_nonzero(np.isfinite(values))):
-            told.append(f"{name} has {bad:,} of {values.size:,} values that are not finite")
-    return _listed(told)
+            wrong.append(f"{name} has {bad:,} of {values.size:,} values that are not finite")
+    return _listed(wrong)
 
 
 def _listed(causes: list[str]) -> str:
-    """The first causes, and how many more there are."""
-    return "; ".join(causes[:_MOST]) + f"; and {len(causes) - _MOST} more" * (len(causes) > _MOST)
-
-
-#: Most causes that a message lists.
-_MOST = 3
+    """The first causes, and the number of the others."""
+    others = [f"and {len(causes) - _MOST} more"] if len(causes) > _MOST else []
+    return "; ".join(causes[:_MOST] + others)
 
 
 def _hashable(value: Any) -> Any:
-    """A value of a config as it was before JSON made lists of its tuples."""
+    """A value of a config, with tuples in place of JSON's lists."""
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy and JAX as JSON has them."""
+    """A number or array of numpy or JAX as JSON."""
     if isinstance(value, np.generic | np.ndarray | jax.Array):
         return value.tolist()
     raise TypeError(f"{value!r} of type {type(value).__name__}")

@@ -106,7 +106,7 @@ class _Lanes(NamedTuple):
       calls: int32[K], calls of the network in all attempts.
       filled: int32[K], cells filled in, in all attempts.
       looks: int32[K], calls of the network on the current position.
-      carried: the carry of a recurrent network for each vote, [votes, ..., K, :].
+      carry: the carry of a recurrent network for each vote, [votes, ..., K, :].
       solved: bool[K].
       done: bool[K].
     """
@@ -118,7 +118,7 @@ class _Lanes(NamedTuple):
     calls: Array
     filled: Array
     looks: Array
-    carried: Any
+    carry: Any
     solved: Array
     done: Array
 
@@ -151,10 +151,10 @@ def _method(
 ) -> Method[_Lanes]:
     def init(start: Start) -> _Lanes:
         none, no = jnp.zeros(len(start.puzzle), jnp.int32), jnp.zeros(len(start.puzzle), bool)
-        unseen = network.apply.start(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
-        carried = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
+        unseen = network.apply.initialize_carry(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
+        carry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
         nodes = start.nodes.T
-        return _Lanes(start.puzzle, nodes, nodes, none, none, none, none, carried, no, no)
+        return _Lanes(start.puzzle, nodes, nodes, none, none, none, none, carry, no, no)
 
     def step(lanes: _Lanes) -> _Lanes:
         cubes = planes_to_cubes(_planes(board, lanes.nodes), board)
@@ -164,7 +164,7 @@ def _method(
             lanes.puzzle, lanes.filled
         )
         seen = _Seen(cubes[:width], keys, lanes.attempt > 0, lanes.looks)
-        chosen, carried = _choice(board, config, network, choose, seen, lanes.carried)
+        chosen, carry = _choice(board, config, network, choose, seen, lanes.carry)
         padded = jnp.pad(chosen, ((0, len(cubes) - width), (0, 0), (0, 0)))
         kept = cubes & (padded | ~padded.any(axis=1, keepdims=True))
         planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
@@ -177,7 +177,7 @@ def _method(
             calls=lanes.calls + config.votes,
             filled=lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32),
             looks=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1),
-            carried=carried,
+            carry=carry,
             solved=solved,
             done=solved | (dead & ~again),
         )
@@ -188,11 +188,11 @@ def _method(
         return Answer(grids, lanes.solved, refuted, lanes.filled, {"network_calls": lanes.calls})
 
     def gather(places: Array, lanes: _Lanes) -> _Lanes:
-        carried = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carried)
-        return gather_first(places, lanes._replace(carried=None))._replace(carried=carried)
+        carry = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carry)
+        return gather_first(places, lanes._replace(carry=None))._replace(carry=carry)
 
     # the carry needs no reset here: the network resets it at the first call on a position
-    select_lanes = select_but("carried")
+    select_lanes = select_but("carry")
     return Method(
         init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select_lanes, gather=gather
     )
@@ -225,7 +225,7 @@ def _choice(
     network: Network,
     choose: Choose,
     seen: _Seen,
-    carried: Any,
+    carry: Any,
 ) -> tuple[Array, Any]:
     """The candidates to fill in, bool[K, side, cells], and the network's carry.
 
@@ -234,41 +234,41 @@ def _choice(
     cubes, keys, again, looks = seen
     fresh = looks == 0
     if config.votes == 1 and not config.restarts:
-        alone = jax.tree.map(lambda leaf: leaf[0], carried)
-        probabilities, carried = _probabilities(network, cubes, alone, fresh)
-        carried = jax.tree.map(lambda leaf: leaf[None], carried)
+        alone = jax.tree.map(lambda leaf: leaf[0], carry)
+        probabilities, carry = _probabilities(network, cubes, alone, fresh)
+        carry = jax.tree.map(lambda leaf: leaf[None], carry)
     else:
-        probabilities, carried = _voted(board, network, cubes, keys, config.votes, again, carried, fresh)
+        probabilities, carry = _voted(board, network, cubes, keys, config.votes, again, carry, fresh)
     candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
     scores = jnp.log(probabilities)
     if config.restarts and config.temperature:
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
         scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
-    if config.patience > 1 and jax.tree.leaves(carried):  # only a recurrent network gives new outputs
+    if config.patience > 1 and jax.tree.leaves(carry):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
         chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
-    return chosen, carried
+    return chosen, carry
 
 
-def _probabilities(network: Network, cubes: Array, carried: Any, fresh: Array) -> tuple[Array, Any]:
+def _probabilities(network: Network, cubes: Array, carry: Any, fresh: Array) -> tuple[Array, Any]:
     """Each cell's distribution over its candidates, float32[K, side, cells], zero elsewhere.
 
     Args:
       network: the network.
       cubes: bool[K, side, cells].
-      carried: its carry from earlier calls; the new one is returned.
+      carry: its carry from earlier calls; the new one is returned.
       fresh: bool[K], where this is the first call on the position.
     """
     from jaxsudoku.networks.base import finite_outputs  # loads flax, which a network has loaded already
 
-    outputs, carried = network.apply.think(network.params, cubes, carried, fresh)
+    outputs, carry = network.apply.resume(network.params, cubes, carry, fresh)
     policy = finite_outputs(outputs, cubes).policy
-    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carried
+    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carry
 
 
 def _voted(
-    board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carried: Any, fresh: Array
+    board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carry: Any, fresh: Array
 ) -> tuple[Array, Any]:
     """The mean of ``_probabilities`` under random symmetries, one for each vote.
 
@@ -281,21 +281,21 @@ def _voted(
       keys: K keys.
       votes: the number of votes.
       again: bool[K], whether this is a later attempt.
-      carried: as of ``_probabilities``, with a leading axis of votes.
+      carry: as of ``_probabilities``, with a leading axis of votes.
       fresh: bool[K].
     """
     shape = (len(cubes), *(board.side,) * 3)
 
     def vote(total: Array, turn: tuple[Array, Any]) -> tuple[Array, Any]:
-        number, carried = turn
+        number, carry = turn
         drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
         if votes == 1:
             plain = symmetry.identity(board, again.shape)
             drawn = select(again, drawn, plain)
         seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
-        probabilities, carried = _probabilities(network, seen, carried, fresh)
+        probabilities, carry = _probabilities(network, seen, carry, fresh)
         back = symmetry.apply_candidates(symmetry.invert(drawn), probabilities.reshape(shape))
-        return total + back.reshape(cubes.shape), carried
+        return total + back.reshape(cubes.shape), carry
 
-    total, carried = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carried), length=votes)
-    return total / np.float32(votes), carried
+    total, carry = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carry), length=votes)
+    return total / np.float32(votes), carry
