@@ -74,20 +74,35 @@ def measure(game: Any, player: str, options: dict[str, Any], trees: int) -> dict
         raise RuntimeError(f"{player} does not find every code of {game}")
     times = np.bincount(taken)
     return {
-        "opening": mastermind.code_text(game, int(grown[0].guesses[0])), "mean": float(taken.mean()),
-        "total": int(taken.sum()), "max": int(taken.max()), "seconds": seconds, "peak_mib": peak,
+        "opening": mastermind.code_text(game, int(grown[0].guesses[0])),
+        "mean": float(taken.mean()),
+        "total": int(taken.sum()),
+        "max": int(taken.max()),
+        "seconds": seconds,
+        "peak_mib": peak,
         "histogram": {number: int(count) for number, count in enumerate(times) if count},
-    }  # fmt: skip
+    }
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     settings = " ".join(f"{name}={value}" for name, value in row["options"].items())
-    return report.aligned([
-        row["game"], row["player"], settings, str(row["trees"]), row["opening"], f"{row['mean']:.4f}",
-        f"{row['total']:,}", str(row["max"]), f"{row['seconds']:,.1f}", f"{row['peak_mib']:,.0f}",
-        " ".join(f"{number}: {count:,}" for number, count in row["histogram"].items()),
-    ], COLUMNS)  # fmt: skip
+    return report.aligned(
+        [
+            row["game"],
+            row["player"],
+            settings,
+            str(row["trees"]),
+            row["opening"],
+            f"{row['mean']:.4f}",
+            f"{row['total']:,}",
+            str(row["max"]),
+            f"{row['seconds']:,.1f}",
+            f"{row['peak_mib']:,.0f}",
+            " ".join(f"{number}: {count:,}" for number, count in row["histogram"].items()),
+        ],
+        COLUMNS,
+    )
 
 
 def main() -> int:

@@ -44,6 +44,7 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 WITHOUT_JAX = (
     *("arrays", "board", "config", "files", "locks", "io", "drawing", "pictures", "shipped", "solution", "suggestions"),
     *("terminal", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
+    *("mastermind.config", "mastermind.players", "mastermind.rules"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Players of Mastermind and their trees: what they guess is checked against plain Python, and known averages."""
+"""Players of Mastermind and their trees, checked against plain Python and known averages."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def test_tree_search_finds_good_guesses():
     assert mm.build(game, "mcts", simulations=400, width=16).attempts.sum() <= best + 1
 
 
-def test_a_search_trusts_few_games_little():
+def test_the_secure_child_and_its_confidence_radius():
     guesses = np.array([[7, 3, 5, -1], [7, 3, 5, 8]], np.int32)
     visits = np.array([[50, 2, 40, 0], [1, 1, 0, 0]], np.int32)
     means = np.array([[3.0, 2.5, 2.9, 0.0], [3.0, 2.5, 0.0, 0.0]], np.float32)
@@ -432,8 +432,10 @@ def test_a_report_in_numbers_and_words(tmp_path):
         mm.plot([found, mm.evaluate(mm.Game(2, 2), "minimax")], tmp_path / "games.png")
     same = [found, mm.evaluate(SMALL, "minimax")]
     assert report._labels([*same, other]) == [
-        "minimax\nconsistent=True, openings=1", "minimax\nconsistent=False, openings=1", "random"
-    ]  # fmt: skip
+        "minimax\nconsistent=True, openings=1",
+        "minimax\nconsistent=False, openings=1",
+        "random",
+    ]
 
 
 # ---------------------------------------------------------------------- one game

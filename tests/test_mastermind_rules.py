@@ -1,4 +1,4 @@
-"""The rules of Mastermind, positions, what guesses make of them, and which codes are alike, against plain Python."""
+"""The rules of Mastermind, positions, partitions, scores and equivalent codes, against plain Python."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_scores_are_what_plain_counting_gives(name):
 
 
 @pytest.mark.parametrize("name", ["squares", "parts"])
-def test_scores_of_positions_side_by_side(name):
+def test_scores_of_positions_in_batches(name):
     """An accelerator takes many positions at a time; what it gives is the same."""
     game, cost = Game(3, 4), COSTS[name]
     positions = _some_positions(game, 3, 20)
@@ -259,7 +259,7 @@ def test_scores_of_positions_side_by_side(name):
     np.testing.assert_array_equal(scores.min(axis=1), alone[1][chosen])
 
 
-def test_up_to_where_parts_alone_count():
+def test_sizes_up_to_which_costs_are_linear():
     evens = [COSTS[name].linear_to for name in ("squares", "largest", "parts", "a line", "a line with a bend")]
     assert evens == [2, 0, 256, 256, 15]
     assert COSTS["a line"].line == (2, -1)
@@ -277,8 +277,8 @@ def test_feedbacks_that_fill_more_than_a_word():
 # ---------------------------------------------------------------------- symmetry
 
 
-def _alike(game: Game, guesses: tuple[int, ...]) -> list[int]:
-    """For each code the first that it is like, by trying all exchanges."""
+def _equivalent(game: Game, guesses: tuple[int, ...]) -> list[int]:
+    """The first code that is equivalent to each code, by trying all permutations."""
     every = reference.codes(game)
     numbers = {code: number for number, code in enumerate(every)}
     least = list(range(len(every)))
@@ -291,9 +291,9 @@ def _alike(game: Game, guesses: tuple[int, ...]) -> list[int]:
 
 
 @pytest.mark.parametrize("game", [Game(2, 3), Game(3, 3), Game(2, 4, repeats=False), Game(1, 3)], ids=str)
-def test_codes_alike_are_those_that_some_exchange_joins(game):
+def test_equivalent_codes_are_those_that_some_permutation_joins(game):
     for guesses in [(), (0,), (1,), (game.size - 1,), (0, 1), (1, 2), (0, 1, 2)]:
-        assert canonical(game, guesses).tolist() == _alike(game, guesses)
+        assert canonical(game, guesses).tolist() == _equivalent(game, guesses)
 
 
 def test_first_guesses_of_the_classic_game():

@@ -65,7 +65,8 @@ def feedback_table(game: Game) -> Array:
     Raises:
       GameError: it takes more than half of the memory.
     """
-    return _table(game, game.codes)
+    table: Array = _table(game, game.codes)
+    return table
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -76,7 +77,8 @@ def _table(game: Game, codes: Array) -> Array:
     def row(guess: Array) -> Array:
         return _feedback(game, guess, secrets, _colour_counts(game, guess), counts)
 
-    return lax.map(row, codes, batch_size=max(min(_BLOCK // game.size, game.size), 1))
+    rows: Array = lax.map(row, codes, batch_size=max(min(_BLOCK // game.size, game.size), 1))
+    return rows
 
 
 # ---------------------------------------------------------------------- sets of codes as bits

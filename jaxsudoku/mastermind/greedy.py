@@ -23,13 +23,12 @@ _MOST = 1 << 30
 
 def random(game: Game, config: RandomConfig, progress: Progress) -> Policy:
     """A random code that may be the secret."""
-    del game, config, progress
 
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        del history
         share = np.asarray(jax.random.uniform(key, (len(positions),)), np.float64)
         places = np.minimum((share * positions.sizes).astype(np.int64), positions.sizes - 1)
-        return positions.codes[positions.bounds[:-1] + places]
+        guesses: np.ndarray = positions.codes[positions.bounds[:-1] + places]
+        return guesses
 
     return policy
 
@@ -44,7 +43,8 @@ def largest_part(sizes: np.ndarray) -> np.ndarray:
 
 def pairs(sizes: np.ndarray) -> np.ndarray:
     """The pairs of codes that stay together; their sum determines the expected size (Irving 1979)."""
-    return sizes * (sizes - 1) // 2
+    cost: np.ndarray = sizes * (sizes - 1) // 2
+    return cost
 
 
 def lost_information(sizes: np.ndarray) -> np.ndarray:
@@ -61,12 +61,14 @@ def lost_information(sizes: np.ndarray) -> np.ndarray:
             while power < len(sizes):
                 logs[power::power] += round(math.log2(prime) * scale)
                 power *= prime
-    return sizes * logs
+    cost: np.ndarray = sizes * logs
+    return cost
 
 
 def missing_parts(sizes: np.ndarray) -> np.ndarray:
     """-1 for each part (Kooi 2005, Yet another Mastermind strategy)."""
-    return -np.minimum(sizes, 1)
+    cost: np.ndarray = -np.minimum(sizes, 1)
+    return cost
 
 
 #: The cost of a part for each greedy player, from its size.
@@ -107,12 +109,10 @@ def _costs(game: Game, name: str) -> np.ndarray:
 
 def _greedy(name: str, game: Game, config: GreedyConfig, progress: Progress) -> Policy:
     """The guess with the lowest score, by the cost of that name."""
-    del progress
     score, most = scorer(game), exact_size(game, name)
     exact, coarse = part_cost(game, name), part_cost(game, name, coarse=True)
 
     def best(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        del history, key
         guesses = np.zeros(len(positions), np.int32)
         large = positions.sizes > most
         for chosen, cost in ((large, coarse), (~large, exact)):

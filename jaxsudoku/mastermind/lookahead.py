@@ -44,11 +44,9 @@ def estimate(game: Game) -> PartCost:
 
 def lookahead(game: Game, config: LookaheadConfig, progress: Progress) -> Policy:
     """The guess with the lowest expected number of guesses, some plies ahead."""
-    del progress
     search = _Lookahead(game, config.width)
 
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        del key
         return search.best(positions, history, config.plies)[0]
 
     return policy
@@ -63,15 +61,9 @@ class _Lookahead:
         self._unit = self._estimate.bonus
 
     def best(self, positions: Positions, history: np.ndarray | None, plies: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best guess for each position of more than two codes, and the total from there.
+        """The best guess int32[n] for each position of more than two codes, and its total int64[n], in units.
 
-        Args:
-          positions: n positions.
-          history: int32[n, made], the guesses so far; None where no symmetry is left.
-          plies: guesses to look ahead.
-
-        Returns:
-          (guesses int32[n], totals int64[n] in units of the estimate).
+        ``history``, int32[n, made], is None where no symmetry is left.
         """
         sizes = positions.sizes
         if plies == 1:

@@ -28,7 +28,6 @@ _DEPTH = 24
 
 def mcts(game: Game, config: MctsConfig, progress: Progress) -> Policy:
     """The secure child after a search."""
-    del progress
     width = min(config.width or game.size, game.size)
     tree_bytes = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
     return searching_policy(game, config, width, tree_bytes, _search)
@@ -62,7 +61,6 @@ class _Games(NamedTuple):
       made: int32[B], the number of guesses.
       rest: float32[B], the guesses to come; -1 where only a rollout can tell.
       descending: bool[B], still in the tree.
-      new: bool[B], arrived at a position that has no node yet.
       feedback: int32[B], the last one.
     """
 
@@ -72,8 +70,12 @@ class _Games(NamedTuple):
     made: Array
     rest: Array
     descending: Array
-    new: Array
     feedback: Array
+
+    @property
+    def new(self) -> Array:
+        """Whether a game has left the tree at a position that gets a node, bool[B]."""
+        return (self.rest < 0) & (self.made < self.path.shape[1])
 
 
 def _search(simulator: Simulator, config: MctsConfig, roots: Roots, key: Array) -> Array:
@@ -134,22 +136,20 @@ def _descended(simulator: Simulator, config: MctsConfig, trees: _Trees, possible
         child = trees.children[every, games.node, place, feedback]
         ended, rest = simulator.ending(feedback, possible.sum(-1, dtype=jnp.int32))
         path = games.path.at[every, games.made].set(jnp.stack([games.node, place], axis=-1))
-        inside = ~ended & (games.made + 1 < path.shape[1])
+        descending = ~ended & (child >= 0) & (games.made + 1 < path.shape[1])
         after = _Games(
-            node=jnp.where(inside & (child >= 0), child, games.node),
+            node=jnp.where(descending, child, games.node),
             possible=possible,
             path=path,
             made=games.made + 1,
             rest=jnp.where(ended, rest, -1.0),
-            descending=inside & (child >= 0),
-            new=inside & (child < 0),
+            descending=descending,
             feedback=feedback,
         )
         return where(games.descending, after, games)
 
-    zeros, true = jnp.zeros(lanes, jnp.int32), jnp.ones(lanes, bool)
-    path = jnp.zeros((lanes, min(_DEPTH, nodes), 2), jnp.int32)
-    games = _Games(zeros, possible, path, zeros, jnp.zeros(lanes, jnp.float32), true, ~true, zeros)
+    zeros, path = jnp.zeros(lanes, jnp.int32), jnp.zeros((lanes, min(_DEPTH, nodes), 2), jnp.int32)
+    games = _Games(zeros, possible, path, zeros, jnp.zeros(lanes, jnp.float32), jnp.ones(lanes, bool), zeros)
     return lax.while_loop(lambda games: games.descending.any(), step, games)
 
 

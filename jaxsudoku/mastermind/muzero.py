@@ -27,35 +27,22 @@ _IMPOSSIBLE = np.finfo(np.float32).min
 
 def stochastic_muzero(game: Game, config: StochasticMuZeroConfig, progress: Progress) -> Policy:
     """The secure child after a search."""
-    del progress
     width = min(config.width, game.size)
     # mctx stores seven numbers for each action, guesses and feedbacks, and the embedding and statistics of each node
     tree_bytes = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
     return searching_policy(game, config, width, tree_bytes, _search)
 
 
-class _State(NamedTuple):
-    """Positions as embeddings of mctx.
+class _Embedding(NamedTuple):
+    """Positions, or afterstates, in the trees of mctx.
 
     Attributes:
       possible: uint32[B, words], the codes that may be the secret, as bits.
-      guesses: int32[B, width], the candidate guesses, -1 = none.
+      guesses: int32[B, width], the candidate guesses, -1 = none; of an afterstate int32[B], the guess.
     """
 
     possible: Array
     guesses: Array
-
-
-class _Afterstate(NamedTuple):
-    """Positions after a guess.
-
-    Attributes:
-      possible: uint32[B, words], the codes that may be the secret, as bits.
-      guess: int32[B].
-    """
-
-    possible: Array
-    guess: Array
 
 
 class _Model:
@@ -65,8 +52,8 @@ class _Model:
         self._simulator, self._width = simulator, width
 
     def decision(
-        self, params: None, key: Array, place: Array, state: _State
-    ) -> tuple[mctx.DecisionRecurrentFnOutput, _Afterstate]:
+        self, params: None, key: Array, place: Array, state: _Embedding
+    ) -> tuple[mctx.DecisionRecurrentFnOutput, _Embedding]:
         """Makes guesses: the probability of each feedback, and a rollout."""
         # mctx calls this at chance nodes too, and drops the result
         place = jnp.clip(place, 0, self._width - 1)
@@ -81,15 +68,15 @@ class _Model:
         feedback = jnp.take_along_axis(rows, secrets[:, None], axis=1)
         value = -1 - self._rest(key, possible & (rows == feedback), secrets, feedback[:, 0])
         output = mctx.DecisionRecurrentFnOutput(chance_logits=logits, afterstate_value=value)
-        return output, _Afterstate(state.possible, guess)
+        return output, _Embedding(state.possible, guess)
 
     def chance(
-        self, params: None, key: Array, feedback: Array, after: _Afterstate
-    ) -> tuple[mctx.ChanceRecurrentFnOutput, _State]:
+        self, params: None, key: Array, feedback: Array, after: _Embedding
+    ) -> tuple[mctx.ChanceRecurrentFnOutput, _Embedding]:
         """Gives feedback: the codes that may be the secret then, and a rollout."""
         game = self._simulator.game
         feedback = jnp.clip(feedback, 0, game.feedbacks - 1)
-        rows = self._simulator.table[after.guess]
+        rows = self._simulator.table[after.guesses]
         possible = unpack(game, after.possible) & (rows == feedback[:, None].astype(jnp.uint8))
         sizes = possible.sum(-1, dtype=jnp.int32)
         rest = self._rest(key, possible, _drawn(key, possible), feedback)
@@ -101,7 +88,7 @@ class _Model:
             reward=jnp.where(ended, -1 - rest, -1.0),
             discount=jnp.where(ended, 0.0, 1.0),
         )
-        return output, _State(pack(possible), guesses)
+        return output, _Embedding(pack(possible), guesses)
 
     def _rest(self, key: Array, possible: Array, secrets: Array, feedback: Array) -> Array:
         """The guesses to come, float32[B]: the mean where at most two codes are left, else those of a rollout."""
@@ -138,9 +125,8 @@ def _search(simulator: Simulator, config: StochasticMuZeroConfig, roots: Roots, 
     root_key, search_key = jax.random.split(key)
     secrets = _drawn(root_key, possible)
     rest = simulator.rollout(possible, secrets, _seeds(root_key, secrets), jnp.ones(lanes, bool))
-    root = mctx.RootFnOutput(
-        prior_logits=prior_logits(roots.guesses), value=-rest, embedding=_State(pack(possible), roots.guesses)
-    )
+    embedding = _Embedding(pack(possible), roots.guesses)
+    root = mctx.RootFnOutput(prior_logits=prior_logits(roots.guesses), value=-rest, embedding=embedding)
     with jax.numpy_dtype_promotion("standard"):
         output: Any = mctx.stochastic_muzero_policy(
             None,

@@ -50,7 +50,6 @@ def optimal(game: Game, config: OptimalConfig, progress: Progress) -> Policy:
     search = Search(game, config.positions, progress)
 
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        del key
         return search.solve(positions, history)[0]
 
     return policy
@@ -121,7 +120,8 @@ class Search:
         """
         numbers = self._insert(positions)
         with _nested_calls(_CALLS * int(positions.sizes.max(initial=0))):
-            self._prove(numbers.tolist(), [math.inf] * len(numbers), [tuple(made) for made in history.tolist()])
+            goals = zip(numbers.tolist(), history.tolist(), strict=True)
+            self._prove((number, math.inf, tuple(made)) for number, made in goals)
         return self._guess[numbers], self._bound[numbers]
 
     # ------------------------------------------------------------------ the positions reached
@@ -166,12 +166,14 @@ class Search:
 
     # ------------------------------------------------------------------ proofs
 
-    def _prove(
-        self, numbers: Iterable[int], limits: Iterable[float], histories: Iterable[tuple[int, ...] | None]
-    ) -> None:
-        """Works on positions until each is proven, or its bound reaches its limit."""
+    def _prove(self, goals: Iterable[tuple[int, float, tuple[int, ...] | None]]) -> None:
+        """Works on positions until each is proven, or its bound reaches its limit.
+
+        Args:
+          goals: the number, the limit, and the guesses so far, as long as they leave a symmetry.
+        """
         wanted: dict[int, _Open] = {}
-        for number, limit, history in zip(numbers, limits, histories, strict=True):
+        for number, limit, history in goals:
             if not self._proven[number] and self._bound[number] < limit:
                 other = wanted.get(number)
                 if other is None or other.limit < limit:
@@ -219,8 +221,7 @@ class Search:
         owner, guesses = np.array(pairs).T
         found = self._scorer.partition(positions.take(owner), guesses)
         sizes = found.parts.sizes
-        small = np.bincount(found.owner, found.small_totals, len(pairs)).astype(np.int64)
-        fixed = positions.sizes[owner] + small
+        fixed = positions.sizes[owner] + np.bincount(found.owner, found.small_totals, len(pairs)).astype(np.int64)
         (large,) = np.nonzero(sizes > 2)
         parts = self._insert(found.parts.take(large))
         cuts = np.searchsorted(found.owner[large], np.arange(len(pairs) + 1))
@@ -228,8 +229,8 @@ class Search:
         useless[found.owner] = sizes == positions.sizes[owner[found.owner]]  # the position stays whole
         for pair, (index, guess) in enumerate(pairs):
             if not useless[pair]:
-                mine = parts[cuts[pair] : cuts[pair + 1]]
-                self._update(opened[index], _Candidate(0, guess, int(fixed[pair]), mine))
+                candidate = _Candidate(0, guess, int(fixed[pair]), parts[cuts[pair] : cuts[pair + 1]])
+                self._update(opened[index], candidate)
 
     def _update(self, node: _Open, candidate: _Candidate) -> None:
         """Takes a guess as the best one so far if its parts are proven; queues it if it may become that."""
@@ -243,9 +244,7 @@ class Search:
 
     def _solve_parts(self, pairs: list[tuple[_Open, _Candidate]]) -> None:
         """Solves the parts of one guess of each position, up to the totals with which the guess would lose."""
-        numbers: list[int] = []
-        limits: list[float] = []
-        histories: list[tuple[int, ...] | None] = []
+        goals: list[tuple[int, float, tuple[int, ...] | None]] = []
         for node, candidate in pairs:
             bounds = self._bound[candidate.parts]
             slack = node.ceiling - candidate.fixed - int(bounds.sum())  # what the parts may take beyond their bounds
@@ -253,10 +252,9 @@ class Search:
                 history = None
                 if node.history is not None and len(node.history) < SYMMETRIC_GUESSES:
                     history = (*node.history, candidate.guess)
-                numbers += candidate.parts.tolist()
-                limits += (bounds + slack).tolist()
-                histories += [history] * len(bounds)
-        self._prove(numbers, limits, histories)
+                limits = (bounds + slack).tolist()
+                goals += [(part, limit, history) for part, limit in zip(candidate.parts.tolist(), limits, strict=True)]
+        self._prove(goals)
         for node, candidate in pairs:
             self._update(node, candidate)
 

@@ -71,15 +71,9 @@ class Simulator:
         return empty.at[np.arange(lanes)[:, None], places].set(True, mode="drop")
 
     def candidates(self, possible: Array, wanted: Array, width: int) -> Array:
-        """As the function ``candidates``, on the device and with equivalent guesses.
+        """As the function ``candidates``, on the device and with equivalent guesses: int32[B, width], -1 = none.
 
-        Args:
-          possible: bool[B, size], the positions.
-          wanted: bool[B], the positions that need candidates; the others get none.
-          width: guesses of a position.
-
-        Returns:
-          int32[B, width], -1 = none.
+        Of the positions bool[B, size], those that are not ``wanted``, bool[B], get no candidates.
         """
 
         def of_position(position: tuple[Array, Array]) -> Array:
@@ -92,21 +86,17 @@ class Simulator:
                 scores, guesses = lax.top_k(2 * parts + possible.astype(jnp.int32), width)
                 return jnp.where(scores > 2, guesses, -1).astype(jnp.int32)  # with two parts or more
 
-            return lax.cond(wanted, ranked, lambda: jnp.full(width, -1, jnp.int32))
+            guesses: Array = lax.cond(wanted, ranked, lambda: jnp.full(width, -1, jnp.int32))
+            return guesses
 
-        return map_positions(of_position, (possible, wanted), np.int32(len(possible)), self.batch)
+        guesses: Array = map_positions(of_position, (possible, wanted), np.int32(len(possible)), self.batch)
+        return guesses
 
     def rollout(self, possible: Array, secrets: Array, seeds: Array, playing: Array) -> Array:
-        """Plays games to the end with random codes that may be the secret.
+        """Plays games to the end with random codes that may be the secret: the number of guesses float32[B].
 
-        Args:
-          possible: bool[B, size], the positions.
-          secrets: int32[B], numbers of codes.
-          seeds: uint32[B].
-          playing: bool[B], the games to play; the others take no guess.
-
-        Returns:
-          float32[B], the number of guesses.
+        The positions are bool[B, size], ``secrets`` int32[B], ``seeds`` uint32[B]. Games that are not ``playing``,
+        bool[B], take no guess.
         """
         lanes = np.arange(len(secrets))
 
@@ -123,14 +113,11 @@ class Simulator:
         return lax.while_loop(lambda state: state[1].any(), guess, state)[2].astype(jnp.float32)
 
     def ending(self, feedback: Array, sizes: Array) -> tuple[Array, Array]:
-        """The end of games whose secret is found, or in which at most two codes are left.
-
-        Args:
-          feedback: int[B], the last feedback.
-          sizes: int32[B], the number of codes that it leaves.
+        """The end of games, from the last feedback int[B] and the number of codes int32[B] that it leaves.
 
         Returns:
-          (whether it is such a game bool[B]; if so, the mean number of guesses to come float32[B]).
+          (whether the secret is found or at most two codes are left bool[B]; the mean number of guesses to come then
+          float32[B]).
         """
         won = feedback == self.game.win
         rest = jnp.where(won, 0.0, jnp.where(sizes == 1, 1.0, 1.5)).astype(jnp.float32)
@@ -199,13 +186,9 @@ def candidates(score: Scorer, positions: Positions, history: np.ndarray, width: 
 
 
 def confidence(visits: AnyArray) -> Array:
-    """The confidence radius of UCB1 (Auer et al. 2002) without its scale: sqrt(log total / visits).
+    """The confidence radius of UCB1 (Auer et al. 2002) without its scale, float32[B, width]: sqrt(log total / visits).
 
-    Args:
-      visits: int32[B, width], the games of each guess; none counts as one.
-
-    Returns:
-      float32[B, width].
+    ``visits``, int32[B, width], are the games of each guess; none counts as one.
     """
     total = jnp.maximum(visits.sum(-1, keepdims=True), 1)
     return jnp.sqrt(jnp.log(total.astype(jnp.float32)) / jnp.maximum(visits, 1).astype(jnp.float32))

@@ -102,7 +102,7 @@ class Scorer:
 
         Args:
           positions: n positions.
-          cost: the cost of parts.
+          cost: what a score adds up.
           consistent: consider only guesses that may be the secret.
 
         Returns:
@@ -126,14 +126,9 @@ class Scorer:
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The inequivalent guesses of each position, the lowest score first.
 
-        Args:
-          positions: n positions.
-          cost: the cost of parts.
-          histories: the guesses so far, as ``inequivalent_guesses`` takes them.
-          below: for each position, leave out guesses whose score is not below this.
-
-        Yields:
-          (the index of a position, its guesses int64[k], their scores int32[k]), not in the order of positions.
+        Yields (the index of a position, its guesses int64[k], their scores int32[k]), not in the order of positions.
+        ``histories`` are the guesses so far, as for ``inequivalent_guesses``. Scores that are not ``below`` a limit for
+        each position are left out.
         """
         for indices, scores in self.scores(positions, cost):
             for index, row in zip(indices.tolist(), scores, strict=True):
@@ -205,9 +200,8 @@ def part_sizes(table: Array, feedbacks: int, codes: Array, size: Array) -> Array
         within = first + np.arange(_UNROLLED, dtype=np.int32) < size
         rows = _fenced(jnp.where(within[:, None], rows, np.uint8(255)))  # which is no feedback
         # a few bytes are added up before they are widened
-        return counts + functools.reduce(operator.add, [(row == numbers).astype(jnp.uint8) for row in rows]).astype(
-            dtype
-        )
+        more: Array = functools.reduce(operator.add, [(row == numbers).astype(jnp.uint8) for row in rows])
+        return counts + more.astype(dtype)
 
     counts = jnp.zeros((feedbacks, table.shape[1]), dtype)
     return _fenced(lax.fori_loop(0, -(-size // _UNROLLED), count, counts))
@@ -215,8 +209,7 @@ def part_sizes(table: Array, feedbacks: int, codes: Array, size: Array) -> Array
 
 def part_numbers(table: Array, feedbacks: int, codes: Array, size: Array) -> Array:
     """The number of parts of a position for every guess, uint8[guesses]; arguments as those of ``part_sizes``."""
-    dtype = jnp.uint16 if feedbacks <= 16 else jnp.uint32
-    bits = jnp.iinfo(dtype).bits
+    bits, dtype = (16, jnp.uint16) if feedbacks <= 16 else (32, jnp.uint32)
     codes = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, codes[0])
     number = jnp.zeros(table.shape[1], jnp.uint8)
     for start in range(0, feedbacks, bits):
@@ -256,7 +249,7 @@ def _compiled(by_number: bool, best: bool, consistent: bool, feedbacks: int, lar
         if not best:
             return scores
         if consistent:
-            scores = jnp.where(member, scores, jnp.iinfo(jnp.int32).max)
+            scores = jnp.where(member, scores, np.iinfo(np.int32).max)
         guess = jnp.argmin(scores).astype(jnp.int32)
         return guess, scores[guess]
 
