@@ -62,11 +62,10 @@ class Player:
     @functools.cached_property
     def make(self) -> Callable[[Game, Any, Progress], Policy]:
         """The function."""
-        module, _, function = self.function.partition(":")
-        made: Callable[[Game, Any, Progress], Policy] = getattr(
-            importlib.import_module(f".{module}", __package__), function
-        )
-        return made
+        name, _, function = self.function.partition(":")
+        module = importlib.import_module(f".{name}", __package__)
+        make: Callable[[Game, Any, Progress], Policy] = getattr(module, function)
+        return make
 
 
 #: Every player, by name.
@@ -75,19 +74,19 @@ PLAYERS: dict[str, Player] = {
     for player in (
         Player("random", "random codes that may be the secret", "greedy:random", RandomConfig, random=True),
         Player("minimax", "the smallest largest part (Knuth)", "greedy:minimax", GreedyConfig),
-        Player("expected-size", "the smallest part on average", "greedy:expected_size", GreedyConfig),
-        Player("entropy", "the most information", "greedy:entropy", EntropyConfig),
-        Player("most-parts", "the most different feedbacks", "greedy:most_parts", GreedyConfig),
-        Player("mcts", "Monte-Carlo tree search with random games", "mcts:mcts", MctsConfig, random=True),
+        Player("expected-size", "the smallest parts on average (Irving)", "greedy:expected_size", GreedyConfig),
+        Player("entropy", "the most information (Neuwirth)", "greedy:entropy", EntropyConfig),
+        Player("most-parts", "the most parts (Kooi)", "greedy:most_parts", GreedyConfig),
+        Player("mcts", "Monte-Carlo tree search by UCT, with random rollouts", "mcts:mcts", MctsConfig, random=True),
         Player(
             "stochastic-muzero",
-            "the same by mctx, by PUCT",
+            "Stochastic MuZero's search in mctx, with random rollouts",
             "muzero:stochastic_muzero",
             StochasticMuZeroConfig,
             random=True,
         ),
-        Player("lookahead", "some plies ahead into the best few guesses", "lookahead:lookahead", LookaheadConfig),
-        Player("optimal", "no strategy takes fewer guesses in the mean; proven", "optimal:optimal", OptimalConfig),
+        Player("lookahead", "the lowest estimate after several guesses", "lookahead:lookahead", LookaheadConfig),
+        Player("optimal", "the lowest mean of any strategy, proven", "optimal:optimal", OptimalConfig),
     )
 }
 

@@ -125,10 +125,12 @@ def evaluate(
     progress: Progress = lambda text: None,
     **options: Any,
 ) -> Report:
-    """Plays all secrets of a game against a player. Arguments and errors are those of ``build``, and
+    """Plays all secrets of a game against a player.
+
+    The other arguments, and the errors, are those of ``build``.
 
     Args:
-      trees: the number of strategies to grow, together, and to play; for players that are random.
+      trees: the number of strategies to grow and to play, for players that are random.
     """
     return evaluate_trees(game, player, players.make_config(player, **options), key, trees, progress)[0]
 
