@@ -66,7 +66,7 @@ def measure(game: Any, player: str, options: dict[str, Any], trees: int) -> dict
     machine.forget_peak()
     start = time.perf_counter()
     config = players.make_config(player, **options)
-    _, grown = report.evaluated(game, player, config, 0, trees, lambda text: None)
+    _, grown = report.evaluate_trees(game, player, config, 0, trees, lambda text: None)
     seconds = time.perf_counter() - start
     peak = machine.peak_mib()
     taken = np.concatenate([attempts(tree) for tree in grown])

@@ -131,21 +131,15 @@ class Engine:
           batches: the batches.
           first: the number of the first batch; randomness comes from the key and a batch's number.
         """
-        pool = _threads(self.workers)
-        flying: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
-        padded = 0
-        try:
+
+        def jobs() -> Iterator[tuple[int, np.ndarray, int]]:
+            padded = 0
             for number, batch in enumerate(batches, first):
                 if len(batch) > padded:  # a short last batch uses the program of those before it
                     padded = self._padded(len(batch))
-                flying.append(pool.submit(self._run, number, batch, padded))
-                if len(flying) > self.workers:
-                    yield flying.popleft().result()
-            while flying:
-                yield flying.popleft().result()
-        finally:
-            for future in flying:
-                future.cancel()
+                yield number, batch, padded
+
+        return in_order(lambda job: self._run(*job), jobs(), self.workers)
 
     def run(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
         """Runs the kernel on all items and returns the results of all batches concatenated, as numpy arrays.
@@ -206,6 +200,25 @@ class Engine:
 
 def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
     whole[part] = result
+
+
+def in_order(function: Callable[[Any], Any], items: Iterable[Any], workers: int) -> Iterator[Any]:
+    """Yields the function of each item, in order, while threads work on a few items ahead.
+
+    When the caller stops early, calls that have begun are not waited for.
+    """
+    pool = _threads(workers)
+    calls: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
+    try:
+        for item in items:
+            calls.append(pool.submit(function, item))
+            if len(calls) > workers:
+                yield calls.popleft().result()
+        while calls:
+            yield calls.popleft().result()
+    finally:
+        for call in calls:
+            call.cancel()
 
 
 #: Fewest items in a batch when an input is split among threads.

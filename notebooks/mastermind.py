@@ -135,9 +135,9 @@ plt.show()
 # `lookahead` uses for positions that it does not search.
 
 # %%
-plt.semilogx(best.codes, best.left, ".", alpha=0.4, label="positions of the best tree")
+plt.semilogx(best.codes, best.remaining, ".", alpha=0.4, label="positions of the best tree")
 sizes = np.arange(1, game.size + 1)
-plt.semilogx(sizes, estimate(game).of_size[1:] / estimate(game).bonus / sizes, label="estimate")
+plt.semilogx(sizes, estimate(game).by_size[1:] / estimate(game).bonus / sizes, label="estimate")
 plt.xlabel("codes that are possible")
 plt.ylabel("guesses in the mean")
 plt.legend()

@@ -45,6 +45,7 @@ WITHOUT_JAX = (
     *("arrays", "board", "config", "files", "locks", "io", "drawing", "pictures", "shipped", "solution", "suggestions"),
     *("terminal", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",
+    *("mastermind.config", "mastermind.players", "mastermind.rules"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Players of Mastermind and their trees: what they guess is checked against plain Python, and known averages."""
+"""Players of Mastermind and their trees, checked against plain Python and known averages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import jaxsudoku.mastermind as mm
 from jaxsudoku.mastermind import greedy, players, report, rollouts
 from jaxsudoku.mastermind.greedy import lost_information
 from jaxsudoku.mastermind.lookahead import estimate
-from jaxsudoku.mastermind.optimal import Search, fewest
+from jaxsudoku.mastermind.optimal import Search, least_totals
 from jaxsudoku.mastermind.positions import Positions
 
 SMALL = mm.Game(2, 3)
@@ -230,17 +230,17 @@ def test_a_ply_is_a_greedy_guess_by_the_estimate():
 
     def score(code):
         left = reference.parts(code, tuple(every))
-        return sum(worth.of_size[len(part)] for heard, part in left.items() if heard != (2, 0))
+        return sum(worth.by_size[len(part)] for heard, part in left.items() if heard != (2, 0))
 
     assert every[guess] == min(every, key=score)
 
 
 def test_the_bound_by_feedbacks_alone():
-    takes = fewest(mm.Game(4, 6))
+    takes = least_totals(mm.Game(4, 6))
     # one code by the first guess, 13 by the second, the others by the third
     assert takes[[0, 1, 2, 14, 15, 183]].tolist() == [0, 1, 3, 27, 30, 1 + 2 * 13 + 3 * 169]
     for game in OPTIMA:
-        assert fewest(game)[-1] <= reference.fewest_guesses(game)
+        assert least_totals(game)[-1] <= reference.fewest_guesses(game)
 
 
 def test_positions_are_solved_beside_each_other():
@@ -273,14 +273,14 @@ def test_tree_search_finds_good_guesses():
     assert mm.build(game, "mcts", simulations=400, width=16).attempts.sum() <= best + 1
 
 
-def test_a_search_trusts_few_games_little():
+def test_the_secure_child_and_its_confidence_radius():
     guesses = np.array([[7, 3, 5, -1], [7, 3, 5, 8]], np.int32)
     visits = np.array([[50, 2, 40, 0], [1, 1, 0, 0]], np.int32)
     means = np.array([[3.0, 2.5, 2.9, 0.0], [3.0, 2.5, 0.0, 0.0]], np.float32)
-    assert rollouts.safest(guesses, visits, means, 1.0).tolist() == [5, 3]
-    assert rollouts.safest(guesses, visits, means, 0.0).tolist() == [3, 3]
+    assert rollouts.secure_child(guesses, visits, means, 1.0).tolist() == [5, 3]
+    assert rollouts.secure_child(guesses, visits, means, 0.0).tolist() == [3, 3]
     intervals = np.sqrt(np.log([[92], [2]]) / np.maximum(visits, 1))
-    np.testing.assert_allclose(rollouts.doubts(visits), intervals, rtol=1e-6)
+    np.testing.assert_allclose(rollouts.confidence(visits), intervals, rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -299,8 +299,8 @@ def test_a_search_beyond_memory_says_how_many_bytes(player):
 def test_sizes_beyond_what_an_int32_holds():
     game = mm.Game(6, 6)  # 46,656 codes, whose pairs are more than that
     assert greedy.exact_size(game, "expected-size") == 46341
-    assert greedy.worth(game, "expected-size").of_size[:6].tolist() == [0, 0, 2, 6, 12, 20]
-    coarse = greedy.coarse_worth(game, "expected-size").of_size
+    assert greedy.part_cost(game, "expected-size").by_size[:6].tolist() == [0, 0, 2, 6, 12, 20]
+    coarse = greedy.part_cost(game, "expected-size", coarse=True).by_size
     assert 0 < coarse[-1] < 2**31 - 1
     assert greedy.exact_size(mm.Game(4, 6), "expected-size") == 1296
 
@@ -312,11 +312,11 @@ def small_tree() -> mm.Tree:
     return mm.build(SMALL, "optimal")
 
 
-def test_a_guess_that_tells_nothing_ends_the_growing():
+def test_a_guess_without_information_ends_the_growth():
     def stubborn(positions, history, key):
         return np.zeros(len(positions), np.int32)
 
-    with pytest.raises(mm.TreeError, match="the player guesses 11, which tells nothing there"):
+    with pytest.raises(mm.TreeError, match="the player guesses 11, which gives no information there"):
         mm.grow(mm.Game(2, 4), stubborn)
 
 
@@ -432,8 +432,10 @@ def test_a_report_in_numbers_and_words(tmp_path):
         mm.plot([found, mm.evaluate(mm.Game(2, 2), "minimax")], tmp_path / "games.png")
     same = [found, mm.evaluate(SMALL, "minimax")]
     assert report._labels([*same, other]) == [
-        "minimax\nconsistent=True, openings=1", "minimax\nconsistent=False, openings=1", "random"
-    ]  # fmt: skip
+        "minimax\nconsistent=True, openings=1",
+        "minimax\nconsistent=False, openings=1",
+        "random",
+    ]
 
 
 # ---------------------------------------------------------------------- one game
@@ -449,9 +451,9 @@ def test_a_code_breaker_finds_every_code(by):
         maker, breaker = mm.CodeMaker(SMALL, secret), mm.CodeBreaker(SMALL, player)
         while not breaker.over:
             guess = breaker.guess()
-            breaker.hear(guess, maker.answer(guess))
+            breaker.update(guess, maker.answer(guess))
             assert secret in breaker.possible
-        assert maker.asked == len(breaker.answers) <= 5
+        assert maker.guesses == len(breaker.answers) <= 5
         assert maker.fits(secret)
         assert breaker.possible.tolist() == maker.possible.tolist() == [secret]
 
@@ -460,25 +462,25 @@ def test_answers_that_no_code_fits_are_told_and_taken_back():
     game = mm.Game(3, 4)
     breaker = mm.CodeBreaker(game, players.get("random").make(game, players.make_config("random"), lambda text: None))
     code, heard = (lambda text: mm.parse_code(game, text)), (lambda text: mm.parse_feedback(game, text))
-    breaker.hear(code("111"), heard("1 0"))
-    breaker.hear(code("222"), heard("2 0"))
+    breaker.update(code("111"), heard("1 0"))
+    breaker.update(code("222"), heard("2 0"))
     left = breaker.possible.tolist()
     with pytest.raises(
         mm.InconsistentError, match="no code fits 1 0 to 111, 2 0 to 222, 1 0 to 333; one of these must"
     ):
-        breaker.hear(code("333"), heard("1 0"))
+        breaker.update(code("333"), heard("1 0"))
     assert breaker.possible.tolist() == left  # nothing is lost
     breaker.undo()
     assert len(breaker.answers) == 1
-    breaker.hear(code("333"), heard("1 0"))
+    breaker.update(code("333"), heard("1 0"))
     assert len(breaker.possible) == 6 * 2
     tree = mm.build(game, "random")
     with pytest.raises(mm.InconsistentError, match="no code fits 0 3 to 111$"):
-        mm.CodeBreaker(game, tree).hear(code("111"), heard("0 3"))
+        mm.CodeBreaker(game, tree).update(code("111"), heard("0 3"))
     with pytest.raises(mm.CodeError, match=r"a feedback is a number from 0 to \d+, not \(0, 3\)"):
-        mm.CodeBreaker(game, tree).hear(code("111"), (0, 3))
+        mm.CodeBreaker(game, tree).update(code("111"), (0, 3))
     with pytest.raises(mm.CodeError, match=rf"a code is a number from 0 to {game.size - 1}, not {game.size}"):
-        mm.CodeBreaker(game, tree).hear(game.size, 0)
+        mm.CodeBreaker(game, tree).update(game.size, 0)
     with pytest.raises(IndexError):
         mm.CodeBreaker(game, tree).undo()
     with pytest.raises(ValueError, match="the tree is for 2 pegs, 3 colours, where the game is 3 pegs, 4 colours"):
@@ -489,7 +491,7 @@ def test_a_tree_that_has_no_guess_for_a_game():
     tree = small_tree()
     cut = mm.Tree(SMALL, tree.guesses[:1], tree.parents[:1], tree.feedbacks[:1])
     breaker = mm.CodeBreaker(SMALL, cut)
-    breaker.hear(breaker.guess(), mm.parse_feedback(SMALL, "0 0"))
+    breaker.update(breaker.guess(), mm.parse_feedback(SMALL, "0 0"))
     with pytest.raises(mm.TreeError, match="the tree has no guess after 0 0 to 12"):
         breaker.guess()
 

@@ -1,4 +1,4 @@
-"""The rules of Mastermind, positions, what guesses make of them, and which codes are alike, against plain Python."""
+"""The rules of Mastermind, positions, partitions, scores and equivalent codes, against plain Python."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import mastermind_reference as reference
 import numpy as np
 import pytest
 
-from jaxsudoku.mastermind import rules
-from jaxsudoku.mastermind.positions import Positions, distinct, split
+from jaxsudoku.mastermind import feedbacks, rules
+from jaxsudoku.mastermind.positions import Positions, PositionTable, canonical, inequivalent_guesses, partition
 from jaxsudoku.mastermind.rules import CodeError, Game, GameError
-from jaxsudoku.mastermind.scoring import Scorer, Worth, scorer
-from jaxsudoku.mastermind.symmetry import canonical, first_of_kind
+from jaxsudoku.mastermind.scoring import PartCost, Scorer, scorer
 
 GAMES = [Game(1, 1), Game(1, 5), Game(2, 3), Game(3, 4), Game(4, 4), Game(3, 5, repeats=False), Game(5, 2)]
 games = pytest.mark.parametrize("game", GAMES, ids=str)
@@ -31,7 +30,7 @@ def test_codes_are_all_there_in_order(game):
 
 @games
 def test_the_table_is_the_feedback_of_all_pairs(game):
-    table = np.asarray(rules.feedback_table(game))
+    table = np.asarray(feedbacks.feedback_table(game))
     assert table.dtype == np.uint8
     expected = [
         [game.pairs.index(reference.feedback(guess, secret)) for secret in reference.codes(game)]
@@ -47,7 +46,7 @@ def test_feedback_of_any_codes(data):
     pegs = st.lists(st.integers(0, 5), min_size=4, max_size=4)
     pairs = data.draw(st.lists(st.tuples(pegs, pegs), min_size=8, max_size=8))
     guesses, secrets = np.array(pairs, np.uint8).swapaxes(0, 1)
-    heard = np.asarray(rules.feedback(game, guesses, secrets)).tolist()
+    heard = np.asarray(feedbacks.feedback(game, guesses, secrets)).tolist()
     assert [game.pairs[number] for number in heard] == [
         reference.feedback(tuple(guess), tuple(secret)) for guess, secret in pairs
     ]
@@ -64,11 +63,11 @@ def test_feedbacks_are_numbered_and_the_last_one_wins(game):
 @hypothesis.settings(max_examples=20)
 def test_sets_as_bits_come_back(chosen):
     game = Game(3, 4)
-    bits = rules.pack(np.array([chosen, [not each for each in chosen]]))
-    assert bits.shape == (2, rules.words(game))
+    bits = feedbacks.pack(np.array([chosen, [not each for each in chosen]]))
+    assert bits.shape == (2, feedbacks.words(game))
     assert bits.dtype == np.uint32
-    np.testing.assert_array_equal(rules.unpack(game, bits)[0], chosen)
-    np.testing.assert_array_equal(rules.unpack(game, bits)[1], ~np.array(chosen))
+    np.testing.assert_array_equal(feedbacks.unpack(game, bits)[0], chosen)
+    np.testing.assert_array_equal(feedbacks.unpack(game, bits)[1], ~np.array(chosen))
 
 
 def test_consistent_codes_are_those_that_would_have_said_so():
@@ -76,7 +75,7 @@ def test_consistent_codes_are_those_that_would_have_said_so():
     every = reference.codes(game)
     guesses = np.arange(27)
     heard = np.arange(27, dtype=np.uint8) % game.feedbacks
-    found = rules.unpack(game, rules.consistent(rules.feedback_table(game), guesses, heard))
+    found = feedbacks.unpack(game, feedbacks.consistent(feedbacks.feedback_table(game), guesses, heard))
     expected = [
         [reference.feedback(every[guess], secret) == game.pairs[number] for secret in every]
         for guess, number in zip(guesses, heard, strict=True)
@@ -156,7 +155,7 @@ def test_an_impossible_game(game, cause):
 
 def test_a_game_beyond_memory_says_how_many_bytes():
     with pytest.raises(GameError, match="a table of feedbacks takes|table of feedbacks takes 1,000,000,000,000,000,0"):
-        rules.feedback_table(Game(9, 10))
+        feedbacks.feedback_table(Game(9, 10))
 
 
 # ---------------------------------------------------------------------- positions
@@ -182,7 +181,7 @@ def test_positions_are_kept_and_taken():
 def test_split_by_feedback(game):
     positions = _some_positions(game, 1, 6)
     guesses = np.random.default_rng(2).integers(game.size, size=6)
-    found = split(np.asarray(rules.feedback_table(game)), game.feedbacks, positions, guesses)
+    found = partition(np.asarray(feedbacks.feedback_table(game)), game.feedbacks, positions, guesses)
     every = reference.codes(game)
     expected = []
     for owner, (codes, guess) in enumerate(zip(positions, guesses, strict=True)):
@@ -195,87 +194,91 @@ def test_split_by_feedback(game):
 
 def test_distinct_positions():
     positions = Positions.of([np.array(each) for each in ([1, 2], [3], [1, 2], [1], [3])])
-    firsts, kinds = distinct(positions)
-    assert firsts.tolist() == [0, 1, 3]
-    assert kinds.tolist() == [0, 1, 0, 2, 1]
+    table = PositionTable(Game(2, 3))
+    numbers, new = table.add(positions)
+    assert new.tolist() == [0, 1, 3]
+    assert numbers.tolist() == [0, 1, 0, 2, 1]
+    numbers, new = table.add(Positions.of([np.array([4, 5]), np.array([3])]))
+    assert (numbers.tolist(), new.tolist(), len(table)) == ([3, 1], [0], 4)
+    assert [codes.tolist() for codes in table.take([3, 0])] == [[4, 5], [1, 2]]
 
 
 # ---------------------------------------------------------------------- scores
 
 SIZES = np.arange(257)
-WORTHS = {
-    "squares": Worth((SIZES**2).astype(np.int32), 1),
-    "largest": Worth((2 * SIZES).astype(np.int32), 1, largest=True),
-    "parts": Worth(-2 * np.minimum(SIZES, 1).astype(np.int32), 1),
-    "a line": Worth(np.maximum(2 * SIZES - 1, 0).astype(np.int32), 7),
-    "a line with a bend": Worth(np.maximum(2 * SIZES - 1, SIZES * SIZES // 8).astype(np.int32), 1),
+COSTS = {
+    "squares": PartCost((SIZES**2).astype(np.int32), 1),
+    "largest": PartCost((2 * SIZES).astype(np.int32), 1, largest=True),
+    "parts": PartCost(-2 * np.minimum(SIZES, 1).astype(np.int32), 1),
+    "a line": PartCost(np.maximum(2 * SIZES - 1, 0).astype(np.int32), 7),
+    "a line with a bend": PartCost(np.maximum(2 * SIZES - 1, SIZES * SIZES // 8).astype(np.int32), 1),
 }
 
 
-@pytest.mark.parametrize("name", WORTHS)
+@pytest.mark.parametrize("name", COSTS)
 def test_scores_are_what_plain_counting_gives(name):
-    game, worth = Game(4, 4), WORTHS[name]
+    game, cost = Game(4, 4), COSTS[name]
     # sizes on both sides of every width
     rng = np.random.default_rng(0)
     sizes = [1, 2, 3, 5, 8, 9, 64, 65, 100, 248, 249, 256]
     positions = Positions.of(np.sort(rng.choice(256, size, replace=False)) for size in sizes)
-    table = np.asarray(rules.feedback_table(game))
+    table = np.asarray(feedbacks.feedback_table(game))
     expected = np.zeros((len(sizes), 256), np.int64)
     for row, codes in zip(expected, positions, strict=True):
         counts = (table[:, codes, None] == np.arange(game.feedbacks)).sum(axis=1)
-        worths = worth.of_size[counts]
-        row[:] = worths.max(axis=1) if worth.largest else worths.sum(axis=1)
-        row[codes] -= worth.bonus
+        costs = cost.by_size[counts]
+        row[:] = costs.max(axis=1) if cost.largest else costs.sum(axis=1)
+        row[codes] -= cost.bonus
     score = scorer(game)
     seen = np.zeros(len(sizes), bool)
-    for chosen, scores in score.scores(positions, worth):
+    for chosen, scores in score.scores(positions, cost):
         np.testing.assert_array_equal(scores, expected[chosen])
         seen[chosen] = True
     assert seen.all()
-    guesses, scores = score.best(positions, worth)
+    guesses, scores = score.best(positions, cost)
     np.testing.assert_array_equal(guesses, expected.argmin(axis=1))
     np.testing.assert_array_equal(scores, expected.min(axis=1))
-    guesses, scores = score.best(positions, worth, consistent=True)
+    guesses, scores = score.best(positions, cost, consistent=True)
     for codes, row, guess, least in zip(positions, expected, guesses, scores, strict=True):
         assert guess == codes[row[codes].argmin()]
         assert least == row[guess]
 
 
 @pytest.mark.parametrize("name", ["squares", "parts"])
-def test_scores_of_positions_side_by_side(name):
+def test_scores_of_positions_in_batches(name):
     """An accelerator takes many positions at a time; what it gives is the same."""
-    game, worth = Game(3, 4), WORTHS[name]
+    game, cost = Game(3, 4), COSTS[name]
     positions = _some_positions(game, 3, 20)
     score = Scorer(game)
-    alone = score.best(positions, worth)
+    alone = score.best(positions, cost)
     score.platform = "gpu"  # as far as the way of working goes
-    together = score.best(positions, worth)
+    together = score.best(positions, cost)
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
-    ((chosen, scores),) = score.scores(positions, worth)
+    ((chosen, scores),) = score.scores(positions, cost)
     np.testing.assert_array_equal(scores.min(axis=1), alone[1][chosen])
 
 
-def test_up_to_where_parts_alone_count():
-    evens = [WORTHS[name].even for name in ("squares", "largest", "parts", "a line", "a line with a bend")]
+def test_sizes_up_to_which_costs_are_linear():
+    evens = [COSTS[name].linear_to for name in ("squares", "largest", "parts", "a line", "a line with a bend")]
     assert evens == [2, 0, 256, 256, 15]
-    assert WORTHS["a line"].line == (2, -1)
-    assert WORTHS["parts"].line == (0, -2)
+    assert COSTS["a line"].line == (2, -1)
+    assert COSTS["parts"].line == (0, -2)
 
 
 def test_feedbacks_that_fill_more_than_a_word():
     game = Game(7, 2)  # 35 feedbacks
-    worth = Worth(-np.minimum(np.arange(129), 1).astype(np.int32), 0)
-    ((_, scores),) = scorer(game).scores(Positions.of([np.arange(128)]), worth)
-    table = np.asarray(rules.feedback_table(game))
+    cost = PartCost(-np.minimum(np.arange(129), 1).astype(np.int32), 0)
+    ((_, scores),) = scorer(game).scores(Positions.of([np.arange(128)]), cost)
+    table = np.asarray(feedbacks.feedback_table(game))
     assert (-scores[0]).tolist() == [len(set(row)) for row in table.tolist()]
 
 
 # ---------------------------------------------------------------------- symmetry
 
 
-def _alike(game: Game, guesses: tuple[int, ...]) -> list[int]:
-    """For each code the first that it is like, by trying all exchanges."""
+def _equivalent(game: Game, guesses: tuple[int, ...]) -> list[int]:
+    """The first code that is equivalent to each code, by trying all permutations."""
     every = reference.codes(game)
     numbers = {code: number for number, code in enumerate(every)}
     least = list(range(len(every)))
@@ -288,12 +291,12 @@ def _alike(game: Game, guesses: tuple[int, ...]) -> list[int]:
 
 
 @pytest.mark.parametrize("game", [Game(2, 3), Game(3, 3), Game(2, 4, repeats=False), Game(1, 3)], ids=str)
-def test_codes_alike_are_those_that_some_exchange_joins(game):
+def test_equivalent_codes_are_those_that_some_permutation_joins(game):
     for guesses in [(), (0,), (1,), (game.size - 1,), (0, 1), (1, 2), (0, 1, 2)]:
-        assert canonical(game, guesses).tolist() == _alike(game, guesses)
+        assert canonical(game, guesses).tolist() == _equivalent(game, guesses)
 
 
 def test_first_guesses_of_the_classic_game():
     game = Game(4, 6)
-    texts = [rules.code_text(game, code) for code in first_of_kind(game, ()).tolist()]
+    texts = [rules.code_text(game, code) for code in inequivalent_guesses(game, ()).tolist()]
     assert texts == ["1111", "1112", "1122", "1123", "1234"]

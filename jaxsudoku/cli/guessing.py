@@ -81,7 +81,7 @@ def _you_hold(args: argparse.Namespace, tree: Tree | None) -> int:
                 if line == "undo":
                     breaker.undo()
                 else:
-                    breaker.hear(guess, mastermind.parse_feedback(game, line))
+                    breaker.update(guess, mastermind.parse_feedback(game, line))
                 break
             except IndexError:
                 print("there is no answer to take back")
@@ -119,7 +119,7 @@ def _you_guess(args: argparse.Namespace) -> int:
             print(error)
             continue
         if heard == game.win:
-            print(f"found in {maker.asked} guess{'es' * (maker.asked != 1)}")
+            print(f"found in {maker.guesses} guess{'es' * (maker.guesses != 1)}")
             return 0
         print(f"{mastermind.feedback_text(game, heard)}  ({len(maker.possible):,} possible)")
     return 1

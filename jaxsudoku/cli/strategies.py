@@ -37,7 +37,7 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
 
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind.players import get
-    from jaxsudoku.mastermind.report import evaluated
+    from jaxsudoku.mastermind.report import evaluate_trees
     from jaxsudoku.mastermind.rules import check_size
 
     with as_usage():
@@ -52,7 +52,7 @@ def evaluate(args: argparse.Namespace, signals: Signals, began: float) -> int:
         clock = time.perf_counter()
         copies = args.trees if get(name).random else 1
         try:
-            report, trees = evaluated(args.game, name, config, args.seed, copies, told)
+            report, trees = evaluate_trees(args.game, name, config, args.seed, copies, told)
         except mastermind.SearchLimitError as error:
             screen.say(f"jaxsudoku: error: {name}: {error}")
             continue

@@ -1,8 +1,14 @@
-"""Mastermind: strategies that find a secret code in as few guesses as can be, all secrets of a game played at once.
+"""Mastermind: strategies that find a secret code in as few guesses as possible, for all secrets of a game at once.
 
-``build`` grows a player's whole strategy as a tree, ``evaluate`` plays all secrets against it; ``PLAYERS`` lists the
-players, from random codes to the proven optimum.
+``build`` grows the whole strategy of a player as a tree; ``evaluate`` plays all secrets against it. ``PLAYERS`` lists
+the players, from random codes to the proven optimum; ``players`` says how to add one. Games, players and their settings
+load no JAX; other names are imported on first use.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from .config import (
     EntropyConfig,
@@ -13,65 +19,48 @@ from .config import (
     RandomConfig,
     StochasticMuZeroConfig,
 )
-from .drawing import draw_tree
-from .optimal import SearchLimitError
-from .players import PLAYERS, PlayerKind
+from .players import PLAYERS, Player, Policy
 from .positions import Positions
-from .report import Report, build, evaluate, plot, table
 from .rules import (
     CodeError,
     Game,
     GameError,
     code_text,
-    consistent,
-    feedback,
-    feedback_table,
     feedback_text,
     index_of,
     parse_code,
     parse_feedback,
 )
-from .session import CodeBreaker, CodeMaker, InconsistentError
-from .storage import load_tree, save_tree
-from .trees import Player, Tree, TreeError, grow, replay
 
-__all__ = [
-    "PLAYERS",
-    "CodeBreaker",
-    "CodeError",
-    "CodeMaker",
-    "EntropyConfig",
-    "Game",
-    "GameError",
-    "GreedyConfig",
-    "InconsistentError",
-    "LookaheadConfig",
-    "MctsConfig",
-    "OptimalConfig",
-    "Player",
-    "PlayerKind",
-    "Positions",
-    "RandomConfig",
-    "Report",
-    "SearchLimitError",
-    "StochasticMuZeroConfig",
-    "Tree",
-    "TreeError",
-    "build",
-    "code_text",
-    "consistent",
-    "draw_tree",
-    "evaluate",
-    "feedback",
-    "feedback_table",
-    "feedback_text",
-    "grow",
-    "index_of",
-    "load_tree",
-    "parse_code",
-    "parse_feedback",
-    "plot",
-    "replay",
-    "save_tree",
-    "table",
-]
+if TYPE_CHECKING:
+    from .feedbacks import consistent, feedback, feedback_table
+    from .formats import draw_tree, load_tree, save_tree
+    from .optimal import SearchLimitError
+    from .report import Report, build, evaluate, plot, table
+    from .session import CodeBreaker, CodeMaker, InconsistentError
+    from .trees import Tree, TreeError, grow, replay
+
+__all__ = ["PLAYERS", "Player", "Policy", "Positions"]
+__all__ += ["EntropyConfig", "GreedyConfig", "LookaheadConfig", "MctsConfig", "OptimalConfig", "RandomConfig"]
+__all__ += ["StochasticMuZeroConfig"]
+__all__ += ["CodeError", "Game", "GameError", "code_text", "feedback_text", "index_of", "parse_code", "parse_feedback"]
+__all__ += ["consistent", "feedback", "feedback_table"]
+__all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "load_tree", "replay", "save_tree"]
+__all__ += ["CodeBreaker", "CodeMaker", "InconsistentError", "Report", "build", "evaluate", "plot", "table"]
+
+_LAZY = {
+    "feedbacks": ("consistent", "feedback", "feedback_table"),
+    "formats": ("draw_tree", "load_tree", "save_tree"),
+    "optimal": ("SearchLimitError",),
+    "report": ("Report", "build", "evaluate", "plot", "table"),
+    "session": ("CodeBreaker", "CodeMaker", "InconsistentError"),
+    "trees": ("Tree", "TreeError", "grow", "replay"),
+}
+
+if not TYPE_CHECKING:  # a type checker that sees __getattr__ takes any name for a public one
+
+    def __getattr__(name: str) -> Any:
+        for module, names in _LAZY.items():
+            if name in names:
+                return getattr(importlib.import_module(f".{module}", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

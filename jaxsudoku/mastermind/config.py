@@ -1,4 +1,4 @@
-"""Settings of the players."""
+"""Settings of the players. No JAX."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class GreedyConfig(Config):
     """Settings of players that look one guess ahead.
 
     Attributes:
-      consistent: guess nothing but codes that may be the secret.
-      openings: first guesses, of those that differ by more than names, that are played out to the end; the one with the
-        fewest guesses in the mean is kept. With 1 it is the one that pleases best, as everywhere else.
+      consistent: guess only codes that may be the secret.
+      openings: inequivalent first guesses that are played to the end; the one with the lowest mean is kept. With 1, the
+        first guess is the one with the best score, as all others are.
     """
 
     consistent: bool = False
@@ -28,12 +28,9 @@ class GreedyConfig(Config):
 
 @dataclasses.dataclass(frozen=True)
 class EntropyConfig(GreedyConfig):
-    """Settings of ``entropy``.
+    """Settings of ``entropy``; as ``GreedyConfig``, but for the default of ``openings``.
 
-    Attributes:
-      openings: first guesses, of those that differ by more than names, that are played out to the end; the one with the
-        fewest guesses in the mean is kept. With 1 it is the one of most entropy, which in the classic game, four
-        colours, begins less well than the next one.
+    The opening of highest entropy in the classic game, 1234, leads to a higher mean than the second best.
     """
 
     openings: Positive = 2
@@ -44,8 +41,8 @@ class LookaheadConfig(Config):
     """Settings of ``lookahead``.
 
     Attributes:
-      plies: guesses that are looked ahead; what the last of them leaves is estimated.
-      width: guesses that are looked into at each ply but the last, the best by that estimate.
+      plies: guesses to look ahead; the parts that the last one leaves are estimated.
+      width: guesses that are searched at each ply but the last, the best by the estimate.
     """
 
     plies: Positive = 2
@@ -57,8 +54,8 @@ class OptimalConfig(Config):
     """Settings of ``optimal``.
 
     Attributes:
-      positions: positions known at which the search ends with an error, so that a game too large ends at all; None for
-        no limit. Each takes about 300 bytes.
+      positions: positions in memory at which the search ends with an error; None for no limit. Each takes about 300
+        bytes.
     """
 
     positions: Positive | None = None
@@ -70,9 +67,8 @@ class MctsConfig(Config):
 
     Attributes:
       simulations: games that a search plays for each guess.
-      width: guesses that a position has in the tree: those that part it most, of as good ones those that may be the
-        secret; None for all.
-      exploration: how much a guess gains, in guesses, by having been tried little.
+      width: guesses of a node: those with the most parts, consistent codes first among equals; None for all.
+      exploration: scale of the confidence bound, in guesses.
     """
 
     simulations: Positive = 4000
@@ -85,10 +81,9 @@ class StochasticMuZeroConfig(Config):
     """Settings of ``stochastic-muzero``.
 
     Attributes:
-      simulations: nodes that a search adds to its tree, guesses and feedbacks.
-      width: guesses that a position has in the tree: those that part it most, of as good ones those that may be the
-        secret.
-      exploration: how much a guess gains by having been tried little (pb_c_init of the PUCT formula).
+      simulations: nodes that a search adds to its tree, for guesses and for feedbacks.
+      width: guesses of a node: those with the most parts, consistent codes first among equals.
+      exploration: weight of the prior (pb_c_init of the PUCT formula).
     """
 
     simulations: Positive = 512

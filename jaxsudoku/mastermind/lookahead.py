@@ -1,8 +1,8 @@
-"""A player that looks further ahead: every feedback to the best few guesses, and what follows on it.
+"""A player that looks several guesses ahead: every feedback to the best few guesses, and the guesses that follow.
 
-What a position takes is its size, one guess for each of its codes, and what the parts take that a guess leaves. At the
-last ply the parts are estimated by their sizes; before it, only the guesses that are best by that estimate are looked
-into.
+The total of a position is its size, one guess for each of its codes, and the totals of the parts that a guess leaves.
+At the last ply totals are estimated from the sizes of the parts; before it, only the guesses that are best by that
+estimate are searched.
 """
 
 from __future__ import annotations
@@ -13,105 +13,93 @@ import numpy as np
 from jax import Array
 
 from .config import LookaheadConfig
-from .positions import Positions, distinct
+from .players import Policy, Progress
+from .positions import SYMMETRIC_GUESSES, Positions, PositionTable
 from .rules import Game
-from .scoring import Worth, scorer
-from .symmetry import SYMMETRIC, first_of_kind
-from .trees import Player
+from .scoring import PartCost, scorer
 
-#: Of the feedbacks that there are, a guess in the middle of a game gets about this share.
-_USED = 0.55
+#: In the middle of a game a guess gets about this share of all feedbacks.
+_OCCURRING = 0.55
 
-#: Estimates for the whole game stay below this, in units of a fraction of a guess.
+#: The estimate of the whole game stays below this, in its units.
 _MOST = 1 << 29
 
 #: Codes of positions that are split together.
 _CODES = 1 << 22
 
 
-def estimate(game: Game) -> Worth:
-    """How many guesses positions take by their sizes, all codes together, in units of a fraction of a guess.
+def estimate(game: Game) -> PartCost:
+    """The total number of guesses of positions by their size, in units of a fraction of a guess.
 
-    A guess parts n codes in about as many parts as half of the feedbacks, down to a few codes, which are told apart by
-    one. The unit is the worth of a lone code.
+    A guess splits n codes into about as many parts as half of the feedbacks, until few codes are left, which one guess
+    separates. The bonus is one guess.
     """
     sizes = np.arange(game.size + 1)
-    plies = np.log2(np.maximum(sizes, 1)) / math.log2(max(_USED * game.feedbacks, 2))
+    plies = np.log2(np.maximum(sizes, 1)) / math.log2(max(_OCCURRING * game.feedbacks, 2))
     guesses = np.where(sizes > 0, np.maximum(2 * sizes - 1, sizes * (1 + plies)), 0)
     unit = max(min(256, int(_MOST / guesses[-1])), 1)
-    of_size = np.rint(guesses * unit).astype(np.int32)
-    return Worth(of_size, int(of_size[1]))
+    by_size = np.rint(guesses * unit).astype(np.int32)
+    return PartCost(by_size, int(by_size[1]))
 
 
-def lookahead_player(game: Game, config: LookaheadConfig) -> Player:
-    """The guess after which the fewest guesses are to be expected, some plies ahead."""
-    look = _Lookahead(game, config.width)
+def lookahead(game: Game, config: LookaheadConfig, progress: Progress) -> Policy:
+    """The guess with the lowest expected number of guesses, some plies ahead."""
+    search = _Lookahead(game, config.width)
 
-    def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        del key
-        return look.choose(positions, history, config.plies)[0]
+    def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+        return search.best(positions, history, config.plies)[0]
 
-    return choose
+    return policy
 
 
 class _Lookahead:
-    """Looks ahead in a game, into so many guesses at each ply but the last."""
+    """Searches ``width`` guesses at each ply but the last."""
 
     def __init__(self, game: Game, width: int) -> None:
         self._game, self._width = game, width
         self._scorer, self._estimate = scorer(game), estimate(game)
         self._unit = self._estimate.bonus
 
-    def choose(self, positions: Positions, history: np.ndarray | None, plies: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best guess for each position of more than two codes, and the guesses that it takes from there.
+    def best(self, positions: Positions, history: np.ndarray | None, plies: int) -> tuple[np.ndarray, np.ndarray]:
+        """The best guess int32[n] for each position of more than two codes, and its total int64[n], in units.
 
-        Args:
-          positions: n positions.
-          history: int32[n, made], the guesses before; None where that is no matter.
-          plies: guesses to look ahead.
-
-        Returns:
-          (guesses int32[n], int64[n] in units of the estimate).
+        ``history``, int32[n, made], is None where no symmetry is left.
         """
         sizes = positions.sizes
         if plies == 1:
             guesses, scores = self._scorer.best(positions, self._estimate)
             return guesses, scores + sizes * self._unit
-        owner, tried = self._promising(positions, history)
+        owner, guesses = self._candidates(positions, history)
         totals = sizes[owner] * self._unit
-        heavy = np.cumsum(sizes[owner]) // _CODES
-        for some in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(heavy)) + 1):
-            before = None
-            if history is not None and history.shape[1] < SYMMETRIC:
-                before = np.concatenate([history[owner[some]], tried[some, None]], axis=1)
-            totals[some] += self._left(positions.take(owner[some]), tried[some], before, plies)
+        block = np.cumsum(sizes[owner]) // _CODES
+        for pairs in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(block)) + 1):
+            after = None
+            if history is not None and history.shape[1] < SYMMETRIC_GUESSES:
+                after = np.concatenate([history[owner[pairs]], guesses[pairs, None]], axis=1)
+            totals[pairs] += self._part_totals(positions.take(owner[pairs]), guesses[pairs], after, plies)
         order = np.lexsort((totals, owner))
         first = order[np.searchsorted(owner[order], np.arange(len(positions)))]
-        return tried[first], totals[first]
+        return guesses[first], totals[first]
 
-    def _promising(self, positions: Positions, history: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of a position and a guess worth looking into: (owner int64[pairs], guesses int32[pairs])."""
-        owners, guesses = [], []
-        for chosen, scores in self._scorer.scores(positions, self._estimate):
-            for number, row in zip(chosen.tolist(), scores, strict=True):
-                before = None if history is None else tuple(history[number].tolist())
-                kinds = first_of_kind(self._game, before)
-                found = kinds[np.argsort(row[kinds], kind="stable")[: self._width]]
-                owners.append(np.full(len(found), number))
-                guesses.append(found)
-        owner = np.concatenate(owners)
-        order = np.argsort(owner, kind="stable")
-        return owner[order], np.concatenate(guesses)[order].astype(np.int32)
+    def _candidates(self, positions: Positions, history: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of a position and a guess to search, sorted by position: (owner int64[pairs], guesses int32[pairs])."""
+        made = [None] * len(positions) if history is None else [tuple(guesses) for guesses in history.tolist()]
+        ranked = sorted(self._scorer.ranked(positions, self._estimate, made), key=lambda each: each[0])
+        guesses = [found[: self._width] for _, found, _ in ranked]
+        owner = np.repeat([index for index, _, _ in ranked], [len(found) for found in guesses])
+        return owner, np.concatenate(guesses).astype(np.int32)
 
-    def _left(self, positions: Positions, guesses: np.ndarray, history: np.ndarray | None, plies: int) -> np.ndarray:
-        """What the parts that guesses leave take, int64[n]."""
-        parts = self._scorer.split(positions, guesses)
-        sizes = parts.parts.sizes
-        takes = np.select([parts.feedback == self._game.win, sizes <= 2], [0, (2 * sizes - 1) * self._unit])
+    def _part_totals(
+        self, positions: Positions, guesses: np.ndarray, history: np.ndarray | None, plies: int
+    ) -> np.ndarray:
+        """The totals of the parts that guesses leave, summed up for each position, int64[n]."""
+        found = self._scorer.partition(positions, guesses)
+        sizes = found.parts.sizes
+        totals = found.small_totals * self._unit
         (large,) = np.nonzero(sizes > 2)
         if len(large):
-            first, which = distinct(parts.parts.take(large))
-            before = None if history is None else history[parts.owner[large[first]]]
-            _, totals = self.choose(parts.parts.take(large[first]), before, plies - 1)
-            takes[large] = totals[which]
-        return np.bincount(parts.owner, takes, len(positions)).astype(np.int64)
+            parts = found.parts.take(large)
+            numbers, first = PositionTable(self._game).add(parts)
+            made = None if history is None else history[found.owner[large[first]]]
+            totals[large] = self.best(parts.take(first), made, plies - 1)[1][numbers]
+        return np.bincount(found.owner, totals, len(positions)).astype(np.int64)

@@ -1,14 +1,13 @@
-"""A player by Monte-Carlo tree search: guess nodes and feedback nodes, random games at the leaves.
+"""A player by Monte-Carlo tree search: nodes for guesses and for feedbacks, rollouts from new nodes.
 
-A simulation draws a secret of the position and plays against it: down the tree the guess with the best confidence bound
-(UCT, Kocsis and Szepesvari 2006, of the fewest guesses here) and the feedback that the secret gives, so that feedbacks
-come as often as they are likely; from a new position on random codes that may be the secret. What the game took goes up
-to all guesses on its way. Many positions are searched together, each in a tree of its own.
+A simulation draws a secret of the position and plays against it. In the tree it selects the guess by UCT (Kocsis and
+Szepesvari 2006), here for the lowest number of guesses, and follows the feedback of the secret, so that feedbacks occur
+as often as they are likely; a new position is played to the end by random codes that may be the secret. The number of
+guesses is backed up to all guesses on the path. Many positions are searched together, each in a tree of its own.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 import jax
@@ -16,24 +15,33 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from .config import MctsConfig
-from .rollouts import as_sets, dividing, doubts, ending, random_game, safest, search_player
-from .rules import Game
-from .trees import Player
+from jaxsudoku.env import where
 
-#: Guesses of a game after which the tree goes no deeper.
+from .config import MctsConfig
+from .players import Policy, Progress
+from .rollouts import Roots, Simulator, confidence, searching_policy, secure_child
+from .rules import Game
+
+#: The most guesses of a path in the tree.
 _DEPTH = 24
 
 
-class Forest(NamedTuple):
-    """The trees of B positions with room for M guess nodes, of which each has K guesses.
+def mcts(game: Game, config: MctsConfig, progress: Progress) -> Policy:
+    """The secure child after a search."""
+    width = min(config.width or game.size, game.size)
+    tree_bytes = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
+    return searching_policy(game, config, width, tree_bytes, _search)
+
+
+class _Trees(NamedTuple):
+    """The trees of B positions, with room for M nodes of K guesses each.
 
     Attributes:
       guesses: int32[B, M, K], numbers of codes, -1 = none.
       visits: int32[B, M, K], simulations that made the guess.
-      totals: float32[B, M, K], guesses that these took from there, together.
-      children: int32[B, M, K, feedbacks], the node after a feedback, -1 = none yet.
-      nodes: int32[B], so far.
+      totals: float32[B, M, K], the sum of the guesses that these took from there.
+      children: int32[B, M, K, feedbacks], the node after each feedback, -1 = none yet.
+      nodes: int32[B], the number of nodes.
     """
 
     guesses: Array
@@ -43,28 +51,17 @@ class Forest(NamedTuple):
     nodes: Array
 
 
-def mcts_player(game: Game, config: MctsConfig) -> Player:
-    """The guess that a search finds safest."""
-    width = min(config.width or game.size, game.size)
-    tree = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
-    return search_player(game, config, width, tree, _search)
-
-
-# ---------------------------------------------------------------------- on the device
-
-
-class _Game(NamedTuple):
-    """Where B games are, that are played down the trees.
+class _Games(NamedTuple):
+    """B games on their way down the trees.
 
     Attributes:
       node: int32[B].
       possible: bool[B, size], the codes that may be the secret.
-      path: int32[B, depth, 2], the nodes and the places of guesses.
-      made: int32[B], guesses so far.
-      rest: float32[B], guesses to come, as far as that is known.
-      on: bool[B], still going down.
-      new: bool[B], come to a position that has no node yet.
-      heard: int32[B], the last feedback.
+      path: int32[B, depth, 2], the node and the place in it of each guess.
+      made: int32[B], the number of guesses.
+      rest: float32[B], the guesses to come; -1 where only a rollout can tell.
+      descending: bool[B], still in the tree.
+      feedback: int32[B], the last one.
     """
 
     node: Array
@@ -72,95 +69,111 @@ class _Game(NamedTuple):
     path: Array
     made: Array
     rest: Array
-    on: Array
-    new: Array
-    heard: Array
+    descending: Array
+    feedback: Array
+
+    @property
+    def new(self) -> Array:
+        """Whether a game has left the tree at a position that gets a node, bool[B]."""
+        return (self.rest < 0) & (self.made < self.path.shape[1])
 
 
-def _search(
-    game: Game,
-    config: MctsConfig,
-    together: int,
-    table: Array,
-    codes: Array,
-    sizes: Array,
-    first: Array,
-    key: Array,
-) -> Array:
-    """The guesses for positions, as ``rollouts.Search`` has it."""
-    lanes, room = codes.shape
-    width = first.shape[1]
-    nodes = config.simulations + 1
-    every = np.arange(lanes)
-    forest = Forest(
-        jnp.full((lanes, nodes, width), -1, jnp.int32).at[:, 0].set(first),
-        jnp.zeros((lanes, nodes, width), jnp.int32),
-        jnp.zeros((lanes, nodes, width), jnp.float32),
-        jnp.full((lanes, nodes, width, game.feedbacks), -1, jnp.int32),
-        jnp.ones(lanes, jnp.int32),
+def _search(simulator: Simulator, config: MctsConfig, roots: Roots, key: Array) -> Array:
+    """The guesses for positions; a ``rollouts.Search``."""
+    lanes, width = roots.guesses.shape
+    possible = simulator.masks(roots)
+
+    def simulate(number: Array, trees: _Trees) -> _Trees:
+        bits = jax.random.bits(jax.random.fold_in(key, number), (2, lanes), jnp.uint32)
+        drawn = (bits[0] % roots.sizes.astype(jnp.uint32)).astype(jnp.int32)
+        secrets = roots.codes[np.arange(lanes), drawn]
+        games = _descended(simulator, config, trees, possible, secrets)
+        unknown = games.rest < 0
+        rollout = simulator.rollout(games.possible, secrets, bits[1], unknown)
+        total = games.made.astype(jnp.float32) + jnp.where(unknown, rollout, games.rest)
+        guesses = simulator.candidates(games.possible, games.new, width)
+        return _backed_up(_expanded(trees, games, guesses), games, total)
+
+    trees = _new_trees(simulator.game, roots.guesses, config.simulations + 1)
+    trees = lax.fori_loop(0, config.simulations, simulate, trees)
+    visits, totals = trees.visits[:, 0], trees.totals[:, 0]
+    return secure_child(roots.guesses, visits, _means(visits, totals), config.exploration)
+
+
+def _new_trees(game: Game, guesses: Array, nodes: int) -> _Trees:
+    """Trees of the roots alone, with their guesses int32[B, K]."""
+    lanes, width = guesses.shape
+    return _Trees(
+        guesses=jnp.full((lanes, nodes, width), -1, jnp.int32).at[:, 0].set(guesses),
+        visits=jnp.zeros((lanes, nodes, width), jnp.int32),
+        totals=jnp.zeros((lanes, nodes, width), jnp.float32),
+        children=jnp.full((lanes, nodes, width, game.feedbacks), -1, jnp.int32),
+        nodes=jnp.ones(lanes, jnp.int32),
     )
-    possible = as_sets(game, codes, sizes)
 
-    def means(visits: Array, totals: Array) -> Array:
-        """The mean of each guess of [B, width]."""
-        return totals / jnp.maximum(visits, 1).astype(jnp.float32)
 
-    def select(visits: Array, totals: Array, guesses: Array) -> Array:
-        """The place of the guess to make, of [B, width]: of untried ones the first, else by the confidence bound."""
-        bound = jnp.where(visits > 0, means(visits, totals) - config.exploration * doubts(visits), -jnp.inf)
-        return jnp.argmin(jnp.where(guesses < 0, jnp.inf, bound), axis=-1).astype(jnp.int32)
+def _means(visits: Array, totals: Array) -> Array:
+    return totals / jnp.maximum(visits, 1).astype(jnp.float32)
 
-    def down(forest: Forest, secrets: Array, at: _Game) -> _Game:
-        place = select(*(tree[every, at.node] for tree in (forest.visits, forest.totals, forest.guesses)))
-        rows = table[forest.guesses[every, at.node, place]]
-        heard = rows[every, secrets]
-        possible = at.possible & (rows == heard[:, None])
-        size = possible.sum(-1, dtype=jnp.int32)
-        heard = heard.astype(jnp.int32)
-        child = forest.children[every, at.node, place, heard]
-        known, rest = ending(game, heard, size)
-        path = at.path.at[every, at.made].set(jnp.stack([at.node, place], axis=-1))
-        deep = at.made + 1 >= path.shape[1]
-        after = _Game(
-            node=jnp.where(known | (child < 0) | deep, at.node, child),
+
+def _selected(config: MctsConfig, visits: Array, totals: Array, guesses: Array) -> Array:
+    """The place int32[B] of the guess to make, of [B, K]: the first unvisited one, else by the confidence bound."""
+    bound = jnp.where(visits > 0, _means(visits, totals) - config.exploration * confidence(visits), -jnp.inf)
+    return jnp.argmin(jnp.where(guesses < 0, jnp.inf, bound), axis=-1).astype(jnp.int32)
+
+
+def _descended(simulator: Simulator, config: MctsConfig, trees: _Trees, possible: Array, secrets: Array) -> _Games:
+    """Games played from the roots until they end or leave the tree."""
+    lanes, nodes = trees.guesses.shape[:2]
+    every = np.arange(lanes)
+
+    def step(games: _Games) -> _Games:
+        place = _selected(config, *(tree[every, games.node] for tree in (trees.visits, trees.totals, trees.guesses)))
+        rows = simulator.table[trees.guesses[every, games.node, place]]
+        feedback = rows[every, secrets]
+        possible = games.possible & (rows == feedback[:, None])
+        feedback = feedback.astype(jnp.int32)
+        child = trees.children[every, games.node, place, feedback]
+        ended, rest = simulator.ending(feedback, possible.sum(-1, dtype=jnp.int32))
+        path = games.path.at[every, games.made].set(jnp.stack([games.node, place], axis=-1))
+        descending = ~ended & (child >= 0) & (games.made + 1 < path.shape[1])
+        after = _Games(
+            node=jnp.where(descending, child, games.node),
             possible=possible,
             path=path,
-            made=at.made + 1,
-            rest=jnp.where(known, rest, -1.0),
-            on=~known & (child >= 0) & ~deep,
-            new=~known & (child < 0) & ~deep,
-            heard=heard,
+            made=games.made + 1,
+            rest=jnp.where(ended, rest, -1.0),
+            descending=descending,
+            feedback=feedback,
         )
-        return jax.tree.map(lambda new, old: jnp.where(at.on.reshape(-1, *[1] * (new.ndim - 1)), new, old), after, at)
+        return where(games.descending, after, games)
 
-    def simulate(number: Array, forest: Forest) -> Forest:
-        bits = jax.random.bits(jax.random.fold_in(key, number), (2, lanes), jnp.uint32)
-        secrets = codes[every, (bits[0] % sizes.astype(jnp.uint32)).astype(jnp.int32)]
-        nothing, yes = jnp.zeros(lanes, jnp.int32), jnp.ones(lanes, bool)
-        path = jnp.zeros((lanes, min(_DEPTH, nodes), 2), jnp.int32)
-        at = _Game(nothing, possible, path, nothing, jnp.zeros(lanes, jnp.float32), yes, ~yes, nothing)
-        at = lax.while_loop(lambda at: at.on.any(), functools.partial(down, forest, secrets), at)
-        open_ = at.rest < 0
-        total = at.made.astype(jnp.float32) + jnp.where(
-            open_, random_game(game, table, at.possible, secrets, bits[1], open_), at.rest
-        )
-        # the new node
-        where = jnp.where(at.new, forest.nodes, nodes)
-        last = at.path[every, at.made - 1]
-        guesses = dividing(game, table, at.possible, at.new, room, width, together)
-        children = forest.children.at[every, jnp.where(at.new, last[:, 0], nodes), last[:, 1], at.heard]
-        # what the game took, from each of its guesses on
-        depth = np.arange(path.shape[1], dtype=np.int32)
-        passed = jnp.where(depth < at.made[:, None], at.path[..., 0], nodes)
-        place = every[:, None], passed, at.path[..., 1]
-        return Forest(
-            forest.guesses.at[every, where].set(guesses, mode="drop"),
-            forest.visits.at[place].add(1, mode="drop"),
-            forest.totals.at[place].add(total[:, None] - depth.astype(np.float32), mode="drop"),
-            children.set(forest.nodes, mode="drop"),
-            forest.nodes + at.new.astype(jnp.int32),
-        )
+    zeros, path = jnp.zeros(lanes, jnp.int32), jnp.zeros((lanes, min(_DEPTH, nodes), 2), jnp.int32)
+    games = _Games(zeros, possible, path, zeros, jnp.zeros(lanes, jnp.float32), jnp.ones(lanes, bool), zeros)
+    return lax.while_loop(lambda games: games.descending.any(), step, games)
 
-    forest = lax.fori_loop(0, config.simulations, simulate, forest)
-    visits, totals = forest.visits[:, 0], forest.totals[:, 0]
-    return safest(first, visits, means(visits, totals), config.exploration)
+
+def _expanded(trees: _Trees, games: _Games, guesses: Array) -> _Trees:
+    """The trees with a node, of guesses int32[B, K], for each game that arrived at a new position."""
+    lanes, nodes = trees.guesses.shape[:2]
+    every = np.arange(lanes)
+    number = jnp.where(games.new, trees.nodes, nodes)  # out of bounds where there is no new node
+    last = games.path[every, games.made - 1]
+    parent = jnp.where(games.new, last[:, 0], nodes)
+    return trees._replace(
+        guesses=trees.guesses.at[every, number].set(guesses, mode="drop"),
+        children=trees.children.at[every, parent, last[:, 1], games.feedback].set(trees.nodes, mode="drop"),
+        nodes=trees.nodes + games.new.astype(jnp.int32),
+    )
+
+
+def _backed_up(trees: _Trees, games: _Games, total: Array) -> _Trees:
+    """The trees with the total guesses float32[B] of games added to every guess on their paths."""
+    lanes, nodes = trees.guesses.shape[:2]
+    depth = np.arange(games.path.shape[1], dtype=np.int32)
+    node = jnp.where(depth < games.made[:, None], games.path[..., 0], nodes)  # out of bounds beyond the path
+    place = np.arange(lanes)[:, None], node, games.path[..., 1]
+    return trees._replace(
+        visits=trees.visits.at[place].add(1, mode="drop"),
+        totals=trees.totals.at[place].add(total[:, None] - depth.astype(np.float32), mode="drop"),
+    )

@@ -1,9 +1,8 @@
-"""A player by Stochastic MuZero's search (Antonoglou et al. 2022), as mctx has it, with the rules for its model.
+"""A player by Stochastic MuZero's search (Antonoglou et al. 2022) in mctx, with the rules of the game as its model.
 
-A guess leads to an afterstate, whose chance outcomes are the feedbacks, as likely as there are codes that would give
-them; an outcome leads to the next position. A guess costs one; where at most two codes are left the rest of the game is
-known. What a position is worth beyond that is what a random game from it takes, and a guess is the likelier beforehand
-the more it parts a position.
+A guess leads to an afterstate; its chance outcomes are the feedbacks, as likely as the number of codes that give them;
+an outcome leads to the next position. A guess costs 1, and where at most two codes are left the rest of the game is
+known. The value of any other position is that of a rollout; guesses with more parts have a higher prior.
 """
 
 from __future__ import annotations
@@ -17,138 +16,129 @@ import numpy as np
 from jax import Array
 
 from .config import StochasticMuZeroConfig
-from .rollouts import as_sets, dividing, ending, random_game, safest, search_player
-from .rules import Game, pack, unpack, words
-from .trees import Player
+from .feedbacks import pack, unpack, words
+from .players import Policy, Progress
+from .rollouts import Roots, Simulator, searching_policy, secure_child
+from .rules import Game
 
-#: The logit of what can't be.
-_ABSENT = np.finfo(np.float32).min
+#: The logit of what is impossible.
+_IMPOSSIBLE = np.finfo(np.float32).min
 
 
-def stochastic_muzero_player(game: Game, config: StochasticMuZeroConfig) -> Player:
-    """The guess that a search finds safest."""
+def stochastic_muzero(game: Game, config: StochasticMuZeroConfig, progress: Progress) -> Policy:
+    """The secure child after a search."""
     width = min(config.width, game.size)
-    # mctx keeps seven numbers for each move, guesses and feedbacks, and what stands at each node
-    tree = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
-    return search_player(game, config, width, tree, _search)
+    # mctx stores seven numbers for each action, guesses and feedbacks, and the embedding and statistics of each node
+    tree_bytes = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
+    return searching_policy(game, config, width, tree_bytes, _search)
 
 
-class _State(NamedTuple):
-    """Positions, as mctx's tree keeps them.
+class _Embedding(NamedTuple):
+    """Positions, or afterstates, in the trees of mctx.
 
     Attributes:
       possible: uint32[B, words], the codes that may be the secret, as bits.
-      guesses: int32[B, width], to choose from, -1 = none.
+      guesses: int32[B, width], the candidate guesses, -1 = none; of an afterstate int32[B], the guess.
     """
 
     possible: Array
     guesses: Array
 
 
-class _Afterstate(NamedTuple):
-    """Positions after a guess.
-
-    Attributes:
-      possible: uint32[B, words], the codes that may be the secret, as bits.
-      guess: int32[B].
-    """
-
-    possible: Array
-    guess: Array
-
-
 class _Model:
-    """The rules as a model; its parameters are the table of feedbacks."""
+    """The recurrent functions of mctx; their parameters are not used."""
 
-    def __init__(self, game: Game, width: int, room: int, together: int) -> None:
-        self._game, self._width, self._room, self._together = game, width, room, together
+    def __init__(self, simulator: Simulator, width: int) -> None:
+        self._simulator, self._width = simulator, width
 
-    def guess(
-        self, table: Array, key: Array, place: Array, state: _State
-    ) -> tuple[mctx.DecisionRecurrentFnOutput, _Afterstate]:
-        """Makes guesses: how likely each feedback is, and a random game with it."""
-        # mctx asks for chance nodes too, and throws away what it hears
+    def decision(
+        self, params: None, key: Array, place: Array, state: _Embedding
+    ) -> tuple[mctx.DecisionRecurrentFnOutput, _Embedding]:
+        """Makes guesses: the probability of each feedback, and a rollout."""
+        # mctx calls this at chance nodes too, and drops the result
         place = jnp.clip(place, 0, self._width - 1)
         guess = jnp.maximum(jnp.take_along_axis(state.guesses, place[:, None], axis=1)[:, 0], 0)
-        possible = unpack(self._game, state.possible)
-        rows = table[guess]
-        numbers = np.arange(self._game.feedbacks, dtype=np.uint8)
+        game = self._simulator.game
+        possible = unpack(game, state.possible)
+        rows = self._simulator.table[guess]
+        numbers = np.arange(game.feedbacks, dtype=np.uint8)
         counts = ((rows[:, None] == numbers[:, None]) & possible[:, None]).sum(-1, dtype=jnp.int32)
-        logits = jnp.where(counts > 0, jnp.log(counts.astype(jnp.float32)), _ABSENT)
-        secret = _drawn(key, possible)
-        heard = jnp.take_along_axis(rows, secret[:, None], axis=1)
-        value = -1 - self._rest(table, key, possible & (rows == heard), secret, heard[:, 0])
+        logits = jnp.where(counts > 0, jnp.log(counts.astype(jnp.float32)), _IMPOSSIBLE)
+        secrets = _drawn(key, possible)
+        feedback = jnp.take_along_axis(rows, secrets[:, None], axis=1)
+        value = -1 - self._rest(key, possible & (rows == feedback), secrets, feedback[:, 0])
         output = mctx.DecisionRecurrentFnOutput(chance_logits=logits, afterstate_value=value)
-        return output, _Afterstate(state.possible, guess)
+        return output, _Embedding(state.possible, guess)
 
-    def hear(
-        self, table: Array, key: Array, heard: Array, after: _Afterstate
-    ) -> tuple[mctx.ChanceRecurrentFnOutput, _State]:
-        """Hears feedbacks: what is still possible then, and a random game from there."""
-        heard = jnp.clip(heard, 0, self._game.feedbacks - 1)
-        possible = unpack(self._game, after.possible) & (table[after.guess] == heard[:, None].astype(jnp.uint8))
+    def chance(
+        self, params: None, key: Array, feedback: Array, after: _Embedding
+    ) -> tuple[mctx.ChanceRecurrentFnOutput, _Embedding]:
+        """Gives feedback: the codes that may be the secret then, and a rollout."""
+        game = self._simulator.game
+        feedback = jnp.clip(feedback, 0, game.feedbacks - 1)
+        rows = self._simulator.table[after.guesses]
+        possible = unpack(game, after.possible) & (rows == feedback[:, None].astype(jnp.uint8))
         sizes = possible.sum(-1, dtype=jnp.int32)
-        rest = self._rest(table, key, possible, _drawn(key, possible), heard)
-        known, _ = ending(self._game, heard, sizes)
-        guesses = dividing(self._game, table, possible, ~known & (sizes > 0), self._room, self._width, self._together)
+        rest = self._rest(key, possible, _drawn(key, possible), feedback)
+        ended, _ = self._simulator.ending(feedback, sizes)
+        guesses = self._simulator.candidates(possible, ~ended & (sizes > 0), self._width)
         output = mctx.ChanceRecurrentFnOutput(
-            action_logits=self.logits(guesses),
-            value=jnp.where(known, 0.0, -rest),
-            reward=jnp.where(known, -1 - rest, -1.0),
-            discount=jnp.where(known, 0.0, 1.0),
+            action_logits=prior_logits(guesses),
+            value=jnp.where(ended, 0.0, -rest),
+            reward=jnp.where(ended, -1 - rest, -1.0),
+            discount=jnp.where(ended, 0.0, 1.0),
         )
-        return output, _State(pack(possible), guesses)
+        return output, _Embedding(pack(possible), guesses)
 
-    def logits(self, guesses: Array) -> Array:
-        """Of guesses int32[B, width] the k-th is 1/k times as likely as the first; without any, of places."""
-        there = (guesses >= 0) | (guesses < 0).all(-1, keepdims=True)
-        ranks = np.arange(1, guesses.shape[-1] + 1, dtype=np.float32)
-        return jnp.where(there, -np.log(ranks), _ABSENT).astype(jnp.float32)
+    def _rest(self, key: Array, possible: Array, secrets: Array, feedback: Array) -> Array:
+        """The guesses to come, float32[B]: the mean where at most two codes are left, else those of a rollout."""
+        ended, rest = self._simulator.ending(feedback, possible.sum(-1, dtype=jnp.int32))
+        return jnp.where(ended, rest, self._simulator.rollout(possible, secrets, _seeds(key, secrets), ~ended))
 
-    def _rest(self, table: Array, key: Array, possible: Array, secrets: Array, heard: Array) -> Array:
-        """Guesses float32[B] that follow: in the mean where no more than two codes are left, else in a random game."""
-        sizes = possible.sum(-1, dtype=jnp.int32)
-        known, rest = ending(self._game, heard, sizes)
-        seeds = jax.random.bits(jax.random.fold_in(key, 1), secrets.shape, jnp.uint32)
-        return jnp.where(known, rest, random_game(self._game, table, possible, secrets, seeds, ~known))
+
+def prior_logits(guesses: Array) -> Array:
+    """The logits float32[B, width] of guesses int32[B, width]: the k-th has 1/k of the first's probability.
+
+    Where there are no guesses, all places have logits.
+    """
+    present = (guesses >= 0) | (guesses < 0).all(-1, keepdims=True)
+    ranks = np.arange(1, guesses.shape[-1] + 1, dtype=np.float32)
+    return jnp.where(present, -np.log(ranks), _IMPOSSIBLE).astype(jnp.float32)
 
 
 def _drawn(key: Array, possible: Array) -> Array:
-    """A random code int32[B] of each set bool[B, size]; of an empty one any."""
+    """A random code int32[B] of each set bool[B, size]; any code of an empty one."""
     bits = jax.random.bits(key, possible.shape, jnp.uint32) | np.uint32(1)
     return jnp.argmax(jnp.where(possible, bits, np.uint32(0)), axis=-1).astype(jnp.int32)
 
 
-def _search(
-    game: Game,
-    config: StochasticMuZeroConfig,
-    together: int,
-    table: Array,
-    codes: Array,
-    sizes: Array,
-    first: Array,
-    key: Array,
-) -> Array:
-    """The guesses for positions, as ``rollouts.Search`` has it."""
-    model = _Model(game, first.shape[1], codes.shape[1], together)
-    possible = as_sets(game, codes, sizes)
-    of_root, of_search = jax.random.split(key)
-    secrets = _drawn(of_root, possible)
-    seeds = jax.random.bits(jax.random.fold_in(of_root, 1), secrets.shape, jnp.uint32)
-    played = random_game(game, table, possible, secrets, seeds, jnp.ones(len(codes), bool))
-    root = mctx.RootFnOutput(prior_logits=model.logits(first), value=-played, embedding=_State(pack(possible), first))
+def _seeds(key: Array, secrets: Array) -> Array:
+    """Seeds uint32[B] of rollouts."""
+    return jax.random.bits(jax.random.fold_in(key, 1), secrets.shape, jnp.uint32)
+
+
+def _search(simulator: Simulator, config: StochasticMuZeroConfig, roots: Roots, key: Array) -> Array:
+    """The guesses for positions; a ``rollouts.Search``."""
+    lanes, width = roots.guesses.shape
+    model = _Model(simulator, width)
+    possible = simulator.masks(roots)
+    root_key, search_key = jax.random.split(key)
+    secrets = _drawn(root_key, possible)
+    rest = simulator.rollout(possible, secrets, _seeds(root_key, secrets), jnp.ones(lanes, bool))
+    embedding = _Embedding(pack(possible), roots.guesses)
+    root = mctx.RootFnOutput(prior_logits=prior_logits(roots.guesses), value=-rest, embedding=embedding)
     with jax.numpy_dtype_promotion("standard"):
-        found: Any = mctx.stochastic_muzero_policy(
-            table,
-            of_search,
+        output: Any = mctx.stochastic_muzero_policy(
+            None,
+            search_key,
             root,
-            model.guess,
-            model.hear,
+            model.decision,
+            model.chance,
             num_simulations=config.simulations,
-            invalid_actions=first < 0,
+            invalid_actions=roots.guesses < 0,
             dirichlet_fraction=0.0,
             pb_c_init=config.exploration,
         )
-    root = found.search_tree.summary()
-    guesses = slice(first.shape[1])  # of all moves; the rest are feedbacks
-    return safest(first, root.visit_counts[:, guesses], -root.qvalues[:, guesses], 1.0)
+    summary = output.search_tree.summary()
+    # the first actions are guesses, the others feedbacks
+    return secure_child(roots.guesses, summary.visit_counts[:, :width], -summary.qvalues[:, :width], 1.0)

@@ -1,50 +1,77 @@
-"""The player whose mean no other can beat: branch and bound over whole strategies, to the end.
+"""A player with the lowest mean that any strategy has: branch and bound over whole strategies.
 
-What a position takes is its size, one guess for each of its codes, and what the parts take that the best guess leaves.
-The search knows for every position a bound below, and for some what it is, proven. A position's guesses wait in a queue
-by their bounds. The best is looked at: first its parts get bounds of their own; later, if it is still the best, they
-are solved, under the limit beyond which that guess would lose. When what the queue holds is no better than what was
-found, the position is proven. All positions that are open at a depth go on together, so that the device scores
-thousands at once; equal positions are known once, however they are come to; and of guesses that exchanging pegs and
-colours makes of each other, one is tried (symmetry.py).
+The total of a position is its size, one guess for each of its codes, and the totals of the parts that its best guess
+leaves. For every position the search keeps a lower bound of the total, and whether that is proven to be exact. The
+guesses of a position wait in a priority queue by their bounds. The first one is examined: at first its parts get bounds
+of their own; later, if it is first again, its parts are solved, up to the limit beyond which the guess would lose. When
+no guess in the queue has a lower bound than the best total found, the position is proven.
+
+All open positions of a depth advance together, so that the device scores thousands at once. Equal positions are stored
+once, whatever guesses led to them, and only one of several equivalent guesses is tried (``inequivalent_guesses``).
 """
 
 from __future__ import annotations
 
 import contextlib
 import heapq
-import itertools
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from jax import Array
 
 from .config import OptimalConfig
-from .positions import Positions
+from .players import Policy, Progress
+from .positions import SYMMETRIC_GUESSES, Positions, PositionTable
 from .rules import Game
-from .scoring import Worth, scorer
-from .symmetry import SYMMETRIC, first_of_kind
-from .trees import Player
+from .scoring import PartCost, scorer
 
 #: Guesses of a position whose parts get bounds in one round.
 _WIDTH = 12
 
-#: Positions that are open together, and that are first looked at together.
-_OPEN, _LOOKED = 2048, 8192
+#: Positions that are open together, and new positions that are bounded together.
+_OPEN, _NEW = 2048, 8192
 
-#: Up to this size a guess's bound is by the number of its parts at most, which is quick; beyond by their sizes.
+#: Up to this size at most the bounds of guesses use the number of parts, which is fast; beyond it, their sizes.
 _SMALL = 28
 
-#: Calls within each other for a guess of a game, and for all of them.
+#: Nested calls for each guess of a game, and the most for a whole game.
 _CALLS, _MOST_CALLS = 4, 10_000
 
 
+class SearchLimitError(RuntimeError):
+    """The search reached its limit of positions without a proof."""
+
+
+def optimal(game: Game, config: OptimalConfig, progress: Progress) -> Policy:
+    """A guess that is proven to lead to the lowest mean."""
+    search = Search(game, config.positions, progress)
+
+    def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+        return search.solve(positions, history)[0]
+
+    return policy
+
+
+def least_totals(game: Game) -> np.ndarray:
+    """A lower bound of the total of positions by their size, int64[size + 1], from the number of feedbacks alone.
+
+    The first guess finds one code; each later guess finds one after each feedback but the winning one.
+    """
+    guesses = np.zeros(game.size + 1, np.int64)  # of the n-th code
+    found, guess, branches = 0, 1, 1
+    while found < game.size:
+        end = min(found + branches, game.size)
+        guesses[found + 1 : end + 1] = guess
+        found, guess, branches = end, guess + 1, branches * (game.feedbacks - 1)
+    return np.cumsum(guesses)
+
+
 @contextlib.contextmanager
-def _room_for_calls(more: int) -> Iterator[None]:
-    """Lets calls be nested so much deeper: with few feedbacks a game may take as many guesses as there are codes."""
+def _nested_calls(more: int) -> Iterator[None]:
+    """Raises the recursion limit: with few feedbacks a game may take as many guesses as there are codes."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(before + min(more, _MOST_CALLS))
     try:
@@ -53,244 +80,201 @@ def _room_for_calls(more: int) -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-class SearchLimitError(RuntimeError):
-    """The search knows as many positions as it may, and has no proof."""
-
-
-def optimal_player(game: Game, config: OptimalConfig, progress: Callable[[str], None] = lambda text: None) -> Player:
-    """A guess after which no strategy takes fewer guesses in the mean."""
-    search = Search(game, config.positions or 0, progress)
-
-    def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        del key
-        return search.solve(positions, history)[0]
-
-    return choose
-
-
-def fewest(game: Game) -> np.ndarray:
-    """The guesses that so many codes take at least, all together, int64[size + 1], by counting feedbacks alone.
-
-    One code is found by the first guess, and one by each that follows on one of the other feedbacks.
-    """
-    takes = np.zeros(game.size + 1, np.int64)
-    found, guess, here = 0, 1, 1
-    while found < game.size:
-        end = min(found + here, game.size)
-        takes[found + 1 : end + 1] = guess
-        found, guess, here = end, guess + 1, here * (game.feedbacks - 1)
-    return np.cumsum(takes)
-
-
 class Search:
-    """Solves positions of a game, and remembers all that it has seen.
+    """Solves positions of a game, and keeps all positions that it has reached.
 
-    Attributes:
-      known: how many positions it has seen.
+    Args:
+      game: the game.
+      limit: the most positions to keep; None for no limit.
+      progress: called with a text now and then.
     """
 
-    def __init__(self, game: Game, most: int = 0, progress: Callable[[str], None] = lambda text: None) -> None:
-        self._game, self._most, self._progress = game, most, progress
+    def __init__(self, game: Game, limit: int | None = None, progress: Progress = lambda text: None) -> None:
+        self._game, self._limit, self._progress = game, limit, progress
         self._scorer = scorer(game)
-        by_size, by_parts = fewest(game), np.maximum(2 * np.arange(game.size + 1) - 1, 0)
-        # one that is found by this very guess takes no further one
-        self._by_size, self._by_parts = (Worth(worth.astype(np.int32), 1) for worth in (by_size, by_parts))
-        # by the number of parts a bound is as good where parts are no larger than there are feedbacks
-        self._small = min(_SMALL, 2 * self._by_size.even)
-        self._numbers: dict[bytes, int] = {}
-        self._codes: list[bytes] = []
-        self._dtype = np.uint16 if game.size <= 1 << 16 else np.uint32
+        by_size, by_number = least_totals(game), np.maximum(2 * np.arange(game.size + 1) - 1, 0)
+        # a code that the guess itself finds takes no further guess: the bonus
+        self._by_size, self._by_number = (PartCost(total.astype(np.int32), 1) for total in (by_size, by_number))
+        # the number of parts gives as good a bound where no part has more codes than there are feedbacks
+        self._small = min(_SMALL, 2 * self._by_size.linear_to)
+        # all positions reached; by their numbers, in arrays with room for more: the bound of the total, whether it is
+        # exact, and the guess that it is for
+        self._table = PositionTable(game)
         self._bound = np.zeros(0, np.int64)
         self._proven = np.zeros(0, bool)
         self._guess = np.zeros(0, np.int32)
 
-    @property
-    def known(self) -> int:
-        return len(self._codes)
-
     def solve(self, positions: Positions, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best guess for each position of more than two codes, and the guesses that it takes from there.
+        """The best guess for each position of more than two codes, and the total from there.
 
         Args:
           positions: n positions.
-          history: int32[n, made], the guesses before, whose feedbacks left these positions and nothing else: by them it
-            knows which pegs and colours may be exchanged.
+          history: int32[n, made], the guesses so far; the positions follow from the feedback to these and nothing else,
+            as they determine which guesses are equivalent.
 
         Returns:
-          (guesses int32[n], int64[n] for all codes together).
+          (guesses int32[n], totals int64[n], for all codes of a position together).
 
         Raises:
-          SearchLimitError: more positions would have to be known than the limit allows.
+          SearchLimitError: the search needs more positions than its limit.
         """
-        numbers = self._look(positions)
-        with _room_for_calls(_CALLS * int(positions.sizes.max(initial=0))):
-            self._prove(numbers, [math.inf] * len(numbers), [tuple(made) for made in history.tolist()])
+        numbers = self._insert(positions)
+        with _nested_calls(_CALLS * int(positions.sizes.max(initial=0))):
+            goals = zip(numbers.tolist(), history.tolist(), strict=True)
+            self._prove((number, math.inf, tuple(made)) for number, made in goals)
         return self._guess[numbers], self._bound[numbers]
 
-    # ------------------------------------------------------------------ what is known
+    # ------------------------------------------------------------------ the positions reached
 
-    def _look(self, positions: Positions) -> np.ndarray:
-        """The numbers int64[n] of positions of more than two codes; those not seen before get a first bound.
-
-        Where a guess that has the least bound leaves no part of more than two codes, its bound is what it takes.
-        """
-        data = positions.codes.astype(self._dtype).tobytes()
-        bounds = (np.dtype(self._dtype).itemsize * positions.bounds).tolist()
-        numbers, new = np.empty(len(positions), np.int64), []
-        for index, (start, end) in enumerate(itertools.pairwise(bounds)):
-            codes = data[start:end]
-            number = self._numbers.get(codes)
-            if number is None:
-                number = self._numbers[codes] = len(self._codes)
-                self._codes.append(codes)
-                new.append(index)
-            numbers[index] = number
-        if self._most and self.known > self._most:
-            raise SearchLimitError(f"{self._game}: more than {self._most:,} positions; no proof of the best guess yet")
-        self._make_room()
-        for start in range(0, len(new), _LOOKED):
-            some = np.array(new[start : start + _LOOKED])
-            here, looked = numbers[some], positions.take(some)
-            small = looked.sizes <= self._small
-            for chosen, worth in ((small, self._by_parts), (~small, self._by_size)):
-                (which,) = np.nonzero(chosen)
-                guesses, scores = self._scorer.best(looked.take(which), worth)
-                self._guess[here[which]] = guesses
-                self._bound[here[which]] = scores + looked.sizes[which]
-            parts = self._scorer.split(looked, self._guess[here])
-            largest = np.zeros(len(some), np.int64)
-            np.maximum.at(largest, parts.owner, parts.parts.sizes)
-            self._proven[here] = largest <= 2
-            self._progress(f"{self.known:,} positions")
-        return numbers
-
-    def _make_room(self) -> None:
-        more = max(self.known, 2 * len(self._bound)) - len(self._bound)
-        if self.known > len(self._bound):
+    def _insert(self, positions: Positions) -> np.ndarray:
+        """The numbers int64[n] of positions of more than two codes; new ones are stored with a first bound."""
+        numbers, new = self._table.add(positions)
+        size, room = len(self._table), len(self._bound)
+        if self._limit is not None and size > self._limit:
+            raise SearchLimitError(f"{self._game}: more than {self._limit:,} positions; no proof of the best guess yet")
+        if size > room:
+            more = max(size - room, room)
             self._bound, self._proven, self._guess = (
                 np.concatenate([array, np.zeros(more, array.dtype)])
                 for array in (self._bound, self._proven, self._guess)
             )
+        for start in range(0, len(new), _NEW):
+            indices = new[start : start + _NEW]
+            self._bound_new(numbers[indices], positions.take(indices))
+        return numbers
 
-    def _positions(self, numbers: Iterable[int]) -> Positions:
-        return Positions.of(np.frombuffer(self._codes[number], self._dtype) for number in numbers)
+    def _bound_new(self, numbers: np.ndarray, positions: Positions) -> None:
+        """Sets the first bounds of positions: the lowest of any guess.
+
+        Where that guess leaves no part of more than two codes, the bound is exact.
+        """
+        for indices, cost in self._costs(positions):
+            guesses, scores = self._scorer.best(positions.take(indices), cost)
+            self._guess[numbers[indices]] = guesses
+            self._bound[numbers[indices]] = scores + positions.sizes[indices]
+        found = self._scorer.partition(positions, self._guess[numbers])
+        largest = np.zeros(len(positions), np.int64)
+        np.maximum.at(largest, found.owner, found.parts.sizes)
+        self._proven[numbers] = largest <= 2
+        self._progress(f"{len(self._table):,} positions")
+
+    def _costs(self, positions: Positions) -> Iterator[tuple[np.ndarray, PartCost]]:
+        """The indices of the positions that are bounded by the number of their parts, and by their sizes."""
+        small = positions.sizes <= self._small
+        yield np.flatnonzero(small), self._by_number
+        yield np.flatnonzero(~small), self._by_size
 
     # ------------------------------------------------------------------ proofs
 
-    def _prove(self, numbers: np.ndarray, limits: list[float], histories: list[tuple[int, ...] | None]) -> None:
-        """Works on positions until each is proven, or takes at least its limit."""
+    def _prove(self, goals: Iterable[tuple[int, float, tuple[int, ...] | None]]) -> None:
+        """Works on positions until each is proven, or its bound reaches its limit.
+
+        Args:
+          goals: the number, the limit, and the guesses so far, as long as they leave a symmetry.
+        """
         wanted: dict[int, _Open] = {}
-        for number, limit, history in zip(numbers.tolist(), limits, histories, strict=True):
+        for number, limit, history in goals:
             if not self._proven[number] and self._bound[number] < limit:
-                seen = wanted.get(number)
-                if seen is None or seen.limit < limit:
+                other = wanted.get(number)
+                if other is None or other.limit < limit:
                     wanted[number] = _Open(number, limit, history)
-        everything = list(wanted.values())
-        for start in range(0, len(everything), _OPEN):
-            self._close(everything[start : start + _OPEN])
+        opened = list(wanted.values())
+        for start in range(0, len(opened), _OPEN):
+            self._close(opened[start : start + _OPEN])
 
     def _close(self, opened: list[_Open]) -> None:
-        """Works on open positions, all in rounds, until none is open."""
-        positions = self._positions(each.number for each in opened)
+        """Works on open positions in rounds, until none is open."""
+        positions = self._table.take(node.number for node in opened)
         self._queue_guesses(opened, positions)
-        live = list(range(len(opened)))
-        while live:
-            bounded, solved = [], []
+        remaining = list(range(len(opened)))
+        while remaining:
+            to_bound: list[tuple[int, int]] = []
+            to_solve: list[tuple[_Open, _Candidate]] = []
             still = []
-            for index in live:
-                each = opened[index]
-                if each.least >= each.ceiling:
-                    self._conclude(each)
+            for index in remaining:
+                node = opened[index]
+                if node.least >= node.ceiling:
+                    self._conclude(node)
                     continue
                 still.append(index)
-                if each.waiting and each.waiting[0].bound <= each.untried:
-                    solved.append((each, heapq.heappop(each.waiting)))
+                if node.bounded and node.bounded[0].bound <= node.least_unbounded:
+                    to_solve.append((node, heapq.heappop(node.bounded)))
                 else:
-                    bounded += [(index, guess) for guess in each.take(_WIDTH)]
-            live = still
-            if bounded:
-                self._bound_parts(opened, positions, bounded)
-            if solved:
-                self._solve_parts(solved)
+                    to_bound += [(index, guess) for guess in node.take(_WIDTH)]
+            remaining = still
+            if to_bound:
+                self._bound_parts(opened, positions, to_bound)
+            if to_solve:
+                self._solve_parts(to_solve)
 
     def _queue_guesses(self, opened: list[_Open], positions: Positions) -> None:
-        """Fills the queues of positions with all guesses, by bounds from their parts' numbers or sizes."""
-        small = positions.sizes <= self._small
-        for chosen, worth in ((small, self._by_parts), (~small, self._by_size)):
-            (which,) = np.nonzero(chosen)
-            for some, scores in self._scorer.scores(positions.take(which), worth):
-                for index, row in zip(which[some].tolist(), scores, strict=True):
-                    each = opened[index]
-                    bounds = row + np.int64(positions.sizes[index])
-                    guesses = first_of_kind(self._game, each.history)
-                    guesses = guesses[bounds[guesses] < each.limit]
-                    order = np.argsort(bounds[guesses], kind="stable")
-                    each.guesses, each.bounds = guesses[order], bounds[guesses[order]]
+        """Fills the queues of positions with the guesses that may stay below the limit, by their first bounds."""
+        for chosen, cost in self._costs(positions):
+            nodes, sizes = [opened[index] for index in chosen.tolist()], positions.sizes[chosen]
+            below = [node.limit - size for node, size in zip(nodes, sizes.tolist(), strict=True)]
+            histories = [node.history for node in nodes]
+            for index, guesses, scores in self._scorer.ranked(positions.take(chosen), cost, histories, below):
+                nodes[index].guesses, nodes[index].bounds = guesses, scores + sizes[index]
 
     def _bound_parts(self, opened: list[_Open], positions: Positions, pairs: list[tuple[int, int]]) -> None:
-        """Bounds guesses by what is known of their parts: solves them at once, or puts them back into the queue."""
-        owner, guesses = (np.array(column) for column in zip(*pairs, strict=True))
-        parts = self._scorer.split(positions.take(owner), guesses)
-        sizes = parts.parts.sizes
-        small = np.where(parts.feedback == self._game.win, 0, 2 * sizes - 1) * (sizes <= 2)
-        fixed = positions.sizes[owner] + np.bincount(parts.owner, small, len(pairs)).astype(np.int64)
+        """Bounds (position, guess) pairs by the bounds of their parts; each guess is solved or queued again."""
+        owner, guesses = np.array(pairs).T
+        found = self._scorer.partition(positions.take(owner), guesses)
+        sizes = found.parts.sizes
+        fixed = positions.sizes[owner] + np.bincount(found.owner, found.small_totals, len(pairs)).astype(np.int64)
         (large,) = np.nonzero(sizes > 2)
-        numbers = self._look(parts.parts.take(large))
-        cuts = np.searchsorted(parts.owner[large], np.arange(len(pairs) + 1))
+        parts = self._insert(found.parts.take(large))
+        cuts = np.searchsorted(found.owner[large], np.arange(len(pairs) + 1))
         useless = np.zeros(len(pairs), bool)
-        useless[parts.owner] = sizes == positions.sizes[owner[parts.owner]]  # which leave the position whole
+        useless[found.owner] = sizes == positions.sizes[owner[found.owner]]  # the position stays whole
         for pair, (index, guess) in enumerate(pairs):
-            if useless[pair]:
-                continue
-            mine = numbers[cuts[pair] : cuts[pair + 1]]
-            self._judge(opened[index], _Waiting(0, guess, int(fixed[pair]), mine))
+            if not useless[pair]:
+                candidate = _Candidate(0, guess, int(fixed[pair]), parts[cuts[pair] : cuts[pair + 1]])
+                self._update(opened[index], candidate)
 
-    def _judge(self, each: _Open, tried: _Waiting) -> None:
-        """Takes a guess as the best one so far if all of it is proven, or lets it wait if it may become that."""
-        bound = tried.fixed + int(self._bound[tried.parts].sum())
-        if bound >= each.ceiling:
+    def _update(self, node: _Open, candidate: _Candidate) -> None:
+        """Takes a guess as the best one so far if its parts are proven; queues it if it may become that."""
+        bound = candidate.fixed + int(self._bound[candidate.parts].sum())
+        if bound >= node.ceiling:
             return
-        if self._proven[tried.parts].all():
-            each.best, each.guess = bound, tried.guess
+        if self._proven[candidate.parts].all():
+            node.best, node.guess = bound, candidate.guess
         else:
-            heapq.heappush(each.waiting, _Waiting(bound, *tried[1:]))
+            heapq.heappush(node.bounded, candidate._replace(bound=bound))
 
-    def _solve_parts(self, solved: list[tuple[_Open, _Waiting]]) -> None:
-        """Solves the parts of one guess for each of some positions, as far as it takes to know whether it is best."""
-        numbers: list[int] = []
-        limits: list[float] = []
-        histories: list[tuple[int, ...] | None] = []
-        for each, tried in solved:
-            bounds = self._bound[tried.parts]
-            room = each.ceiling - tried.fixed - int(bounds.sum())  # what the parts may take beyond their bounds
-            if room > 0:
-                before = None
-                if each.history is not None and len(each.history) < SYMMETRIC:
-                    before = (*each.history, tried.guess)
-                numbers += tried.parts.tolist()
-                limits += (bounds + room).tolist()
-                histories += [before] * len(bounds)
-        self._prove(np.array(numbers, np.int64), limits, histories)
-        for each, tried in solved:
-            self._judge(each, tried)
+    def _solve_parts(self, pairs: list[tuple[_Open, _Candidate]]) -> None:
+        """Solves the parts of one guess of each position, up to the totals with which the guess would lose."""
+        goals: list[tuple[int, float, tuple[int, ...] | None]] = []
+        for node, candidate in pairs:
+            bounds = self._bound[candidate.parts]
+            slack = node.ceiling - candidate.fixed - int(bounds.sum())  # what the parts may take beyond their bounds
+            if slack > 0:
+                history = None
+                if node.history is not None and len(node.history) < SYMMETRIC_GUESSES:
+                    history = (*node.history, candidate.guess)
+                limits = (bounds + slack).tolist()
+                goals += [(part, limit, history) for part, limit in zip(candidate.parts.tolist(), limits, strict=True)]
+        self._prove(goals)
+        for node, candidate in pairs:
+            self._update(node, candidate)
 
-    def _conclude(self, each: _Open) -> None:
-        """Nothing in the queue is better than what was found, or than the limit."""
-        if each.best < each.limit:
-            self._bound[each.number], self._guess[each.number] = each.best, each.guess
-            self._proven[each.number] = True
+    def _conclude(self, node: _Open) -> None:
+        """Stores the result of a position whose queue has nothing better than its best guess or its limit."""
+        if node.best < node.limit:
+            self._bound[node.number], self._guess[node.number] = node.best, node.guess
+            self._proven[node.number] = True
         else:
-            self._bound[each.number] = max(self._bound[each.number], each.limit)
+            self._bound[node.number] = max(self._bound[node.number], node.limit)
 
 
-class _Waiting(NamedTuple):
-    """A guess whose parts have bounds, in the order of a queue.
+class _Candidate(NamedTuple):
+    """A guess whose parts have bounds, ordered by its own.
 
     Attributes:
-      bound: what it takes at least, for all codes of the position together.
+      bound: of the total of the position with this guess.
       guess: the number of a code.
-      fixed: of that, what is no part's of more than two codes.
-      parts: numbers of those parts, int64[n].
+      fixed: the total without the parts of more than two codes.
+      parts: the numbers of these parts, int64[n].
     """
 
     bound: int
@@ -300,44 +284,44 @@ class _Waiting(NamedTuple):
 
 
 class _Open:
-    """A position that is worked on.
+    """A position that the search works on.
 
     Attributes:
       number: of the position.
-      limit: what it takes is of no interest from here on.
-      history: the guesses before, where these leave a choice of symmetries.
-      best: the fewest guesses that were proven to do, and ``guess``, the first of them.
-      guesses: those whose parts are still to be looked at, from ``next`` on, by their ``bounds``.
-      waiting: a heap of those whose parts have bounds.
+      limit: the search may stop once the total is proven to be at least this.
+      history: the guesses so far, as long as they leave a symmetry.
+      best: the lowest total that is proven for a guess, and ``guess``, the first such guess.
+      guesses: the guesses by their first ``bounds``, of which those from ``next`` on are still to be examined.
+      bounded: a heap of those whose parts have bounds.
     """
 
-    __slots__ = ("best", "bounds", "guess", "guesses", "history", "limit", "next", "number", "waiting")
+    __slots__ = ("best", "bounded", "bounds", "guess", "guesses", "history", "limit", "next", "number")
 
     def __init__(self, number: int, limit: float, history: tuple[int, ...] | None) -> None:
         self.number, self.limit, self.history = number, limit, history
         self.best, self.guess, self.next = math.inf, -1, 0
         self.guesses = self.bounds = np.zeros(0, np.int64)
-        self.waiting: list[_Waiting] = []
+        self.bounded: list[_Candidate] = []
 
     @property
     def ceiling(self) -> float:
-        """What a guess must stay below to be of interest."""
+        """The total that a guess must stay below."""
         return min(self.best, self.limit)
 
     @property
-    def untried(self) -> float:
-        """The least bound of the guesses whose parts are still to be looked at."""
+    def least_unbounded(self) -> float:
+        """The lowest bound of the guesses that are still to be examined."""
         return self.bounds[self.next] if self.next < len(self.bounds) else math.inf
 
     @property
     def least(self) -> float:
-        """The least bound in the queue."""
-        return min(self.untried, self.waiting[0].bound if self.waiting else math.inf)
+        """The lowest bound in the queue."""
+        return min(self.least_unbounded, self.bounded[0].bound if self.bounded else math.inf)
 
-    def take(self, width: int) -> list[int]:
-        """The next few guesses whose parts are to be looked at, as far as they are of interest."""
-        end = min(self.next + width, len(self.guesses))
+    def take(self, count: int) -> list[int]:
+        """The next few guesses to examine, those below the ceiling."""
+        end = min(self.next + count, len(self.guesses))
         end = self.next + int(np.searchsorted(self.bounds[self.next : end], self.ceiling))
-        taken = self.guesses[self.next : end].tolist()
+        taken: list[int] = self.guesses[self.next : end].tolist()
         self.next = end
         return taken

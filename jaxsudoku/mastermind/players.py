@@ -1,10 +1,19 @@
-"""Every player by name."""
+"""The registry of players: every player by name. No JAX is loaded until one plays.
+
+A player is a function ``(game, config, progress) -> Policy`` that prepares a game. To add one, write it in a file of
+its own and name it in ``PLAYERS``, with the dataclass of its settings; new settings are a dataclass in ``config``. The
+command line, ``build``, ``evaluate`` and the tests take it from there.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+import functools
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from jaxsudoku.config import settings_of
 from jaxsudoku.suggestions import did_you_mean
@@ -18,55 +27,72 @@ from .config import (
     RandomConfig,
     StochasticMuZeroConfig,
 )
-from .greedy import greedy_player, random_player
-from .lookahead import lookahead_player
-from .mcts import mcts_player
-from .muzero import stochastic_muzero_player
-from .optimal import optimal_player
+from .positions import Positions
 from .rules import Game
-from .trees import Player
+
+if TYPE_CHECKING:
+    import jax
+
+#: Chooses a guess for each of n positions of more than two codes: (positions, the guesses so far int32[n, made], the
+#: same number for all, a JAX key) to the numbers of codes int[n].
+Policy = Callable[[Positions, np.ndarray, "jax.Array"], np.ndarray]
+
+#: Receives a text that says how far a long search is.
+Progress = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class PlayerKind:
-    """A kind of player.
+class Player:
+    """A player as the registry knows it.
 
     Attributes:
-      config: the dataclass of its settings.
-      make: (game, settings, progress) to a player; progress is told in words how far a long search is.
-      summary: what it does, in a line.
+      name: what users call it.
+      summary: one line for the help text.
+      function: where the player is, "module:function" below ``jaxsudoku.mastermind``.
+      config: frozen dataclass of its settings.
       random: whether its guesses depend on the key.
     """
 
-    config: type
-    make: Callable[[Game, Any, Callable[[str], None]], Player]
+    name: str
     summary: str
+    function: str
+    config: type
     random: bool = False
 
+    @functools.cached_property
+    def make(self) -> Callable[[Game, Any, Progress], Policy]:
+        """The function."""
+        name, _, function = self.function.partition(":")
+        module = importlib.import_module(f".{name}", __package__)
+        make: Callable[[Game, Any, Progress], Policy] = getattr(module, function)
+        return make
 
-def _quiet(make: Callable[[Game, Any], Player]) -> Callable[[Game, Any, Callable[[str], None]], Player]:
-    """The maker of a player that does not tell how far it is."""
-    return lambda game, config, progress: make(game, config)
 
-
-#: All players by name.
-PLAYERS: Mapping[str, PlayerKind] = {
-    "random": PlayerKind(RandomConfig, _quiet(random_player), "random codes that may be the secret", random=True),
-    "minimax": PlayerKind(GreedyConfig, _quiet(greedy_player("minimax")), "the smallest largest part (Knuth)"),
-    "expected-size": PlayerKind(GreedyConfig, _quiet(greedy_player("expected-size")), "the smallest part on average"),
-    "entropy": PlayerKind(EntropyConfig, _quiet(greedy_player("entropy")), "the most information"),
-    "most-parts": PlayerKind(GreedyConfig, _quiet(greedy_player("most-parts")), "the most different feedbacks"),
-    "mcts": PlayerKind(MctsConfig, _quiet(mcts_player), "Monte-Carlo tree search with random games", random=True),
-    "stochastic-muzero": PlayerKind(
-        StochasticMuZeroConfig, _quiet(stochastic_muzero_player), "the same by mctx, by PUCT", random=True
-    ),
-    "lookahead": PlayerKind(LookaheadConfig, _quiet(lookahead_player), "some plies ahead into the best few guesses"),
-    "optimal": PlayerKind(OptimalConfig, optimal_player, "no strategy takes fewer guesses in the mean; proven"),
+#: Every player, by name.
+PLAYERS: dict[str, Player] = {
+    player.name: player
+    for player in (
+        Player("random", "random codes that may be the secret", "greedy:random", RandomConfig, random=True),
+        Player("minimax", "the smallest largest part (Knuth)", "greedy:minimax", GreedyConfig),
+        Player("expected-size", "the smallest parts on average (Irving)", "greedy:expected_size", GreedyConfig),
+        Player("entropy", "the most information (Neuwirth)", "greedy:entropy", EntropyConfig),
+        Player("most-parts", "the most parts (Kooi)", "greedy:most_parts", GreedyConfig),
+        Player("mcts", "Monte-Carlo tree search by UCT, with random rollouts", "mcts:mcts", MctsConfig, random=True),
+        Player(
+            "stochastic-muzero",
+            "Stochastic MuZero's search in mctx, with random rollouts",
+            "muzero:stochastic_muzero",
+            StochasticMuZeroConfig,
+            random=True,
+        ),
+        Player("lookahead", "the lowest estimate after several guesses", "lookahead:lookahead", LookaheadConfig),
+        Player("optimal", "the lowest mean of any strategy, proven", "optimal:optimal", OptimalConfig),
+    )
 }
 
 
-def get(name: str) -> PlayerKind:
-    """The kind of player of a name; raises ValueError that lists them if there is none."""
+def get(name: str) -> Player:
+    """The player of that name; raises ValueError that lists the names if there is none."""
     if name not in PLAYERS:
         raise ValueError(f"unknown player {name!r}: choose one of {', '.join(PLAYERS)}{did_you_mean(name, PLAYERS)}")
     return PLAYERS[name]

@@ -1,12 +1,22 @@
-"""Positions: sets of codes that are still possible, many at once, in rows of different length."""
+"""Positions, sets of codes that may be the secret: many at once, their partition by guesses, and equivalent guesses."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+
+from .rules import Game, index_of
+
+#: With more permutations of the pegs than this, pegs are not permuted in the search for equivalent codes.
+_MOST_PERMUTATIONS = 720
+
+#: After more guesses than this hardly any symmetry is left, and no equivalent codes are looked for.
+SYMMETRIC_GUESSES = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,7 +24,7 @@ class Positions:
     """Sets of codes, one after another.
 
     Attributes:
-      codes: int32[total], numbers of codes, of each position in rising order.
+      codes: int32[total], numbers of codes, ascending within a position.
       bounds: int64[n + 1], position i holds ``codes[bounds[i] : bounds[i + 1]]``, which is never empty.
     """
 
@@ -23,7 +33,7 @@ class Positions:
 
     @classmethod
     def of(cls, sets: Iterable[np.ndarray]) -> Positions:
-        """Positions from arrays of codes in rising order."""
+        """Positions from arrays of ascending codes."""
         listed = [np.asarray(codes, np.int32) for codes in sets]
         bounds = np.cumsum([0, *map(len, listed)], dtype=np.int64)
         return cls(np.concatenate([np.zeros(0, np.int32), *listed]), bounds)
@@ -40,67 +50,159 @@ class Positions:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many codes each position holds, int64[n]."""
+        """The number of codes of each position, int64[n]."""
         return np.diff(self.bounds)
 
-    def take(self, chosen: np.ndarray) -> Positions:
-        """Some of the positions, by their numbers; any may come more than once."""
-        sizes = self.sizes[chosen]
+    def take(self, indices: np.ndarray) -> Positions:
+        """The positions at some indices, which may repeat."""
+        sizes = self.sizes[indices]
         bounds = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.repeat(self.bounds[:-1][chosen] - bounds[:-1], sizes) + np.arange(bounds[-1])
+        places = np.repeat(self.bounds[:-1][indices] - bounds[:-1], sizes) + np.arange(bounds[-1])
         return Positions(self.codes[places], bounds)
 
     def padded(self, width: int) -> np.ndarray:
-        """The positions as rows int32[n, width], filled up with the code 0; none is larger than that."""
+        """The positions as rows int32[n, width], padded with code 0; none may be larger."""
         rows = np.zeros((len(self), width), np.int32)
         owner = np.repeat(np.arange(len(self)), self.sizes)
         rows[owner, np.arange(len(self.codes)) - self.bounds[owner]] = self.codes
         return rows
 
 
+class PositionTable:
+    """Distinct positions of a game, numbered in the order in which they are added."""
+
+    def __init__(self, game: Game) -> None:
+        self._dtype = np.dtype(np.uint16 if game.size <= 1 << 16 else np.uint32)
+        self._numbers: dict[bytes, int] = {}
+        self._codes: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def add(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+        """(the numbers of positions int64[n], the indices int64[m] of those that were not in the table before)."""
+        data = positions.codes.astype(self._dtype).tobytes()
+        bounds = (self._dtype.itemsize * positions.bounds).tolist()
+        numbers, new = np.empty(len(positions), np.int64), []
+        for index, (start, end) in enumerate(itertools.pairwise(bounds)):
+            codes = data[start:end]
+            number = self._numbers.get(codes)
+            if number is None:
+                number = self._numbers[codes] = len(self._codes)
+                self._codes.append(codes)
+                new.append(index)
+            numbers[index] = number
+        return numbers, np.array(new, np.int64)
+
+    def take(self, numbers: Iterable[int]) -> Positions:
+        """The positions with some numbers."""
+        return Positions.of(np.frombuffer(self._codes[number], self._dtype) for number in numbers)
+
+
+# ---------------------------------------------------------------------- partition by a guess
+
+
 @dataclasses.dataclass(frozen=True)
-class Split:
-    """What guesses make of positions: a position for every feedback that some code of theirs would give.
+class Partition:
+    """The parts into which guesses split positions, one for each feedback that occurs.
 
     Attributes:
-      parts: the positions, in the order of those they come from, then of feedbacks.
-      owner: int64[parts], the number of the position that a part comes from.
+      parts: the parts, sorted by the position that they come from, then by feedback.
+      owner: int64[parts], the index of that position.
       feedback: int64[parts], the feedback.
+      won: bool[parts], whether it ends the game.
     """
 
     parts: Positions
     owner: np.ndarray
     feedback: np.ndarray
+    won: np.ndarray
+
+    @property
+    def small_totals(self) -> np.ndarray:
+        """The guesses that parts of at most two codes take, all codes together, int64[parts]; 0 for larger parts."""
+        sizes = self.parts.sizes
+        return np.where(self.won | (sizes > 2), 0, 2 * sizes - 1)
 
 
-def split(table: np.ndarray, feedbacks: int, positions: Positions, guesses: np.ndarray) -> Split:
-    """Splits every position by the feedback to a guess.
+def partition(table: np.ndarray, feedbacks: int, positions: Positions, guesses: np.ndarray) -> Partition:
+    """Splits every position by the feedback to its guess.
 
     Args:
       table: uint8[size, size], the feedback of every guess with every secret.
-      feedbacks: how many feedbacks there are.
+      feedbacks: the number of feedbacks of the game.
       positions: n positions.
       guesses: int[n], numbers of codes.
     """
     owner = np.repeat(np.arange(len(positions)), positions.sizes)
     keys = owner * feedbacks + table[np.asarray(guesses)[owner], positions.codes]
-    order = np.argsort(keys, kind="stable")  # codes stay in rising order
+    order = np.argsort(keys, kind="stable")  # codes stay ascending
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))
     bounds = np.concatenate([starts, [len(keys)]])
-    which = keys[starts]
-    return Split(Positions(positions.codes[order], bounds), which // feedbacks, which % feedbacks)
+    owner, feedback = np.divmod(keys[starts], feedbacks)
+    return Partition(Positions(positions.codes[order], bounds), owner, feedback, feedback == feedbacks - 1)
 
 
-def distinct(positions: Positions) -> tuple[np.ndarray, np.ndarray]:
-    """Which positions differ: (the first of each kind int64[kinds], for each position its kind int64[n])."""
-    numbers: dict[bytes, int] = {}
-    data, bounds = positions.codes.tobytes(), (positions.codes.itemsize * positions.bounds).tolist()
-    kinds = np.empty(len(positions), np.int64)
-    firsts: list[int] = []
-    for index, (start, end) in enumerate(itertools.pairwise(bounds)):
-        kind = numbers.setdefault(data[start:end], len(firsts))
-        if kind == len(firsts):
-            firsts.append(index)
-        kinds[index] = kind
-    return np.array(firsts, np.int64), kinds
+# ---------------------------------------------------------------------- equivalent guesses
+
+
+def inequivalent_guesses(game: Game, history: tuple[int, ...] | None) -> np.ndarray:
+    """The first code of each class of equivalent codes, int64[n].
+
+    Args:
+      game: the game.
+      history: the guesses so far. With more than ``SYMMETRIC_GUESSES``, or None (not known), the result is all codes.
+    """
+    if history is None or len(history) > SYMMETRIC_GUESSES:
+        return np.arange(game.size)
+    return np.flatnonzero(canonical(game, history) == np.arange(game.size))
+
+
+@functools.lru_cache(maxsize=512)
+def canonical(game: Game, history: tuple[int, ...]) -> np.ndarray:
+    """The first code that is equivalent to each code, int64[size].
+
+    Two codes are equivalent if some permutation of pegs and colours maps one to the other, and every guess so far to
+    itself. It then maps the codes that are consistent with the feedback so far to each other, so either code is as good
+    a guess as the other.
+
+    Args:
+      game: the game.
+      history: the guesses so far.
+    """
+    first = np.arange(game.size)
+    guesses = game.codes[list(history)]
+    permutations = itertools.permutations(range(game.pegs))
+    for pegs in permutations if math.factorial(game.pegs) <= _MOST_PERMUTATIONS else [tuple(range(game.pegs))]:
+        colours = _restoring_colours(guesses[:, pegs], guesses, game.colours)
+        if colours is not None:
+            first = np.minimum(first, index_of(game, _recoloured(game.codes[:, pegs], colours)))
+    return first
+
+
+def _restoring_colours(moved: np.ndarray, guesses: np.ndarray, colours: int) -> np.ndarray | None:
+    """The map of colours that turns moved guesses back, int64[colours], -1 = free; None if there is none."""
+    target = np.full(colours, -1)
+    for before, after in zip(moved.ravel().tolist(), guesses.ravel().tolist(), strict=True):
+        if target[before] not in (-1, after):
+            return None
+        target[before] = after
+    fixed = target[target >= 0]
+    return target if len(np.unique(fixed)) == len(fixed) else None
+
+
+def _recoloured(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Codes uint8[n, pegs] with colours mapped to ``target``; free ones get unused colours in order of appearance."""
+    unused = np.setdiff1d(np.arange(len(target)), target)
+    targets = np.repeat(target[None], len(codes), axis=0)
+    used = np.zeros(len(codes), np.int64)  # of the unused colours
+    rows = np.arange(len(codes))
+    result = np.empty_like(codes)
+    for peg in range(codes.shape[1]):
+        colour = codes[:, peg]
+        new = targets[rows, colour] < 0
+        targets[rows[new], colour[new]] = unused[used[new]]
+        used += new
+        result[:, peg] = targets[rows, colour]
+    return result

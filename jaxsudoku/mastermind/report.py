@@ -1,4 +1,4 @@
-"""How good players are, over all secrets: numbers, a table, a picture."""
+"""Evaluation of players over all secrets: figures, a table, a plot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,26 +19,27 @@ from jaxsudoku.pictures import PANEL, check_suffix, import_figure
 from jaxsudoku.terminal.progress import called
 
 from . import players
+from .players import Progress
 from .rules import Game, code_text
 from .trees import Tree, grow
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a player takes to find the secrets of a game, every secret as often as any other.
+    """The guesses that a player takes to find the secrets of a game, all equally likely.
 
     Attributes:
       player: its name.
-      settings: as they were.
+      settings: its settings.
       pegs, colours, repeats: the game.
-      codes: how many secrets there are.
-      trees: strategies that were grown, each played against all of them.
-      opening: the first guess, of the first tree.
-      total: guesses of all these games.
-      mean: guesses that a game takes.
-      max: guesses that a game takes at most.
-      histogram: games by the guesses they take.
-      seconds: growing and replaying, compilation included.
+      codes: the number of secrets.
+      trees: the number of strategies, each played against all secrets.
+      opening: the first guess of the first tree.
+      total: the guesses of all games.
+      mean: the mean number of guesses of a game.
+      max: the largest number of guesses of a game.
+      histogram: the number of games by their guesses.
+      seconds: for growth and replay, compilation included.
       about: anything else, such as the device.
     """
 
@@ -59,10 +60,10 @@ class Report:
 
     @classmethod
     def of(cls, trees: Sequence[Tree], player: str, settings: Any = None, seconds: float = 0.0) -> Report:
-        """The report on strategies of a game, which are replayed.
+        """The report on strategies of a game, from replaying them.
 
         Raises:
-          TreeError: one does not find every code.
+          TreeError: some tree does not find every code.
         """
         game = trees[0].game
         histogram: collections.Counter[int] = collections.Counter()
@@ -86,7 +87,7 @@ class Report:
         )
 
     def to_json(self) -> str:
-        """The report as a JSON object in one line, the fields under their names."""
+        """The report as a JSON object in one line."""
         return json.dumps(dataclasses.asdict(self), allow_nan=False)
 
     def __str__(self) -> str:
@@ -97,20 +98,20 @@ def build(
     game: Game,
     player: str = "entropy",
     key: Array | int = 0,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Progress = lambda text: None,
     **options: Any,
 ) -> Tree:
-    """A player's whole strategy.
+    """The whole strategy of a player.
 
     Args:
       game: the game.
       player: a name in ``PLAYERS``.
       key: a JAX key or a seed, for players that are random.
-      progress: told in words how far it is.
+      progress: called with a text now and then.
       **options: fields of the player's config.
 
     Raises:
-      ValueError: no such player, option or value; as GameError, a game whose table of feedbacks takes too much memory.
+      ValueError: no such player, option or value; as GameError, a game whose feedback table takes too much memory.
     """
     config = players.make_config(player, **options)
     return _grown(game, player, config, key, 1, called(progress))[0]
@@ -121,29 +122,23 @@ def evaluate(
     player: str = "entropy",
     key: Array | int = 0,
     trees: int = 1,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Progress = lambda text: None,
     **options: Any,
 ) -> Report:
     """Plays all secrets of a game against a player.
 
+    The other arguments, and the errors, are those of ``build``.
+
     Args:
-      game: the game.
-      player: a name in ``PLAYERS``.
-      key: a JAX key or a seed, for players that are random.
-      trees: strategies to grow, all together, and to play; more than one makes sense for players that are random.
-      progress: told in words how far it is.
-      **options: fields of the player's config.
-
-    Raises:
-      ValueError: no such player, option or value; as GameError, a game whose table of feedbacks takes too much memory.
+      trees: the number of strategies to grow and to play, for players that are random.
     """
-    return evaluated(game, player, players.make_config(player, **options), key, trees, progress)[0]
+    return evaluate_trees(game, player, players.make_config(player, **options), key, trees, progress)[0]
 
 
-def evaluated(
-    game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Callable[[str], None]
+def evaluate_trees(
+    game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Progress
 ) -> tuple[Report, list[Tree]]:
-    """As ``evaluate``, with the settings as they are and the strategies besides."""
+    """As ``evaluate``, with the settings in a config; the result has the strategies too."""
     trees = whole_number("trees", trees, 1)
     called(progress)
     clock = time.perf_counter()
@@ -153,26 +148,21 @@ def evaluated(
 
 
 @cache.kept()
-def _grown(
-    game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Callable[[str], None]
-) -> list[Tree]:
-    choose = players.get(player).make(game, config, progress)
-    return grow(game, choose, key, trees, player, progress)
+def _grown(game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Progress) -> list[Tree]:
+    return grow(game, players.get(player).make(game, config, progress), key, trees, player, progress)
 
 
-# ---------------------------------------------------------------------- to look at
+# ---------------------------------------------------------------------- presentation
 
 
 def table(reports: Sequence[Report]) -> str:
-    """Reports as a table, a player a line."""
-    most = max((report.max for report in reports), default=0)
-    heads = ["player", "opening", "mean", "max", "total", *map(str, range(1, most + 1)), "seconds"]
-    rows = [heads]
+    """Reports as a table with a line for each player."""
+    numbers = range(1, max((report.max for report in reports), default=0) + 1)
+    rows = [["player", "opening", "mean", "max", "total", *map(str, numbers), "seconds"]]
     for report in reports:
-        numbers = [f"{report.histogram.get(number, 0):,}" for number in range(1, most + 1)]
-        mean = f"{report.mean:.4f}"
-        total = f"{report.total:,}"
-        rows.append([report.player, report.opening, mean, str(report.max), total, *numbers, f"{report.seconds:.1f}"])
+        games = [f"{report.histogram.get(number, 0):,}" for number in numbers]
+        figures = [f"{report.mean:.4f}", str(report.max), f"{report.total:,}", *games, f"{report.seconds:.1f}"]
+        rows.append([report.player, report.opening, *figures])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for first, *others in rows:
@@ -182,15 +172,15 @@ def table(reports: Sequence[Report]) -> str:
 
 
 def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
-    """Draws how many guesses games take, by player, into a file.
+    """Plots the distribution and the mean of the guesses of each player into a file.
 
     Args:
       reports: of players of one game.
-      path: the file, replaced if it exists; its suffix, such as .png, tells the format.
+      path: the file, replaced if it exists; its suffix, such as .png, determines the format.
 
     Raises:
       ImportError: matplotlib is missing.
-      ValueError: no reports, or of several games, or a suffix that stands for no format.
+      ValueError: no reports, reports of several games, or an unknown suffix.
       OSError: the file can't be written.
     """
     games = {Game(report.pegs, report.colours, report.repeats) for report in reports}
@@ -223,7 +213,10 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
 
 
 def _labels(reports: Sequence[Report]) -> list[str]:
-    """The players' names, with their settings where a name comes more than once."""
+    """The players' names, with their settings where a name occurs more than once."""
     names = [report.player for report in reports]
-    told = [", ".join(f"{name}={value}" for name, value in report.settings.items()) for report in reports]
-    return [f"{name}\n{rest}" if names.count(name) > 1 else name for name, rest in zip(names, told, strict=True)]
+    labels = []
+    for name, report in zip(names, reports, strict=True):
+        settings = ", ".join(f"{field}={value}" for field, value in report.settings.items())
+        labels.append(f"{name}\n{settings}" if names.count(name) > 1 else name)
+    return labels

@@ -1,53 +1,141 @@
-"""What tree searches share: the guesses worth trying, random games to the end, and the choice after the search."""
+"""What tree searches share: positions searched together, candidate guesses, rollouts, and the choice after a search."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.random import APART, mix
 
-from .greedy import worth
+from .greedy import part_cost
+from .players import Policy
 from .positions import Positions
 from .rules import Game, check_memory
-from .scoring import Scorer, each, part_numbers, scorer
-from .symmetry import first_of_kind
-from .trees import Player
+from .scoring import Scorer, map_positions, part_numbers, scorer
 
-#: Positions that are searched together, and how large they are, as far as compiled shapes go.
+#: Compiled numbers of positions that are searched together.
 LANES = (1, 16, 64)
+
+#: Compiled sizes of positions, besides the size of the game.
 _ROOMS = (64,)
 
-#: Bytes that the trees of positions that are searched together may take.
+#: Bytes of the trees of all positions that are searched together.
 _TREES = 1 << 30
 
-#: A search on the device: a game, a player's settings, how many positions are looked at together; the feedbacks
-#: uint8[size, size], positions int32[B, room], of which the first ``sizes`` int32[B] codes count, the guesses to choose
-#: from int32[B, width], -1 = none, and a key; to the guesses int32[B].
-Search = Callable[[Game, Any, int, Array, Array, Array, Array, Array], Array]
+
+class Roots(NamedTuple):
+    """Positions to search, B of them.
+
+    Attributes:
+      codes: int32[B, most], the codes that may be the secret, in the first ``sizes`` places.
+      sizes: int32[B].
+      guesses: int32[B, width], the candidate guesses, -1 = none.
+    """
+
+    codes: Array
+    sizes: Array
+    guesses: Array
 
 
-@functools.lru_cache(maxsize=64)
-def _compiled(search: Search, game: Game, config: Any, platform: str) -> Callable[..., Array]:
-    together = 1 if platform == "cpu" else LANES[-1]
-    return jax.jit(functools.partial(search, game, config, together), compiler_options=compiler_options(platform))
+@dataclasses.dataclass(frozen=True)
+class Simulator:
+    """The game on the device; positions are masks of the codes that may be the secret.
+
+    Attributes:
+      game: the game.
+      table: uint8[size, size], the feedback table.
+      most: the largest number of codes of a position.
+      batch: positions whose candidate guesses are found together.
+    """
+
+    game: Game
+    table: Array
+    most: int
+    batch: int
+
+    def masks(self, roots: Roots) -> Array:
+        """The positions as bool[B, size]."""
+        lanes, most = roots.codes.shape
+        within = np.arange(most, dtype=np.int32) < roots.sizes[:, None]
+        places = jnp.where(within, roots.codes, np.int32(self.game.size))
+        empty = jnp.zeros((lanes, self.game.size), bool)
+        return empty.at[np.arange(lanes)[:, None], places].set(True, mode="drop")
+
+    def candidates(self, possible: Array, wanted: Array, width: int) -> Array:
+        """As the function ``candidates``, on the device and with equivalent guesses: int32[B, width], -1 = none.
+
+        Of the positions bool[B, size], those that are not ``wanted``, bool[B], get no candidates.
+        """
+
+        def of_position(position: tuple[Array, Array]) -> Array:
+            possible, wanted = position
+
+            def ranked() -> Array:
+                (codes,) = jnp.nonzero(possible, size=-(-self.most // 8) * 8, fill_value=0)
+                size = possible.sum(dtype=jnp.int32)
+                parts = part_numbers(self.table, self.game.feedbacks, codes.astype(jnp.int32), size).astype(jnp.int32)
+                scores, guesses = lax.top_k(2 * parts + possible.astype(jnp.int32), width)
+                return jnp.where(scores > 2, guesses, -1).astype(jnp.int32)  # with two parts or more
+
+            guesses: Array = lax.cond(wanted, ranked, lambda: jnp.full(width, -1, jnp.int32))
+            return guesses
+
+        guesses: Array = map_positions(of_position, (possible, wanted), np.int32(len(possible)), self.batch)
+        return guesses
+
+    def rollout(self, possible: Array, secrets: Array, seeds: Array, playing: Array) -> Array:
+        """Plays games to the end with random codes that may be the secret: the number of guesses float32[B].
+
+        The positions are bool[B, size], ``secrets`` int32[B], ``seeds`` uint32[B]. Games that are not ``playing``,
+        bool[B], take no guess.
+        """
+        lanes = np.arange(len(secrets))
+
+        def guess(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+            possible, playing, made, seeds = state
+            seeds = mix(seeds + APART)
+            drawn = mix(seeds[:, None] + np.arange(self.game.size, dtype=np.uint32) * APART) | np.uint32(1)
+            rows = self.table[jnp.argmax(jnp.where(possible, drawn, np.uint32(0)), axis=-1)]
+            feedback = rows[lanes, secrets]
+            possible = possible & (rows == feedback[:, None])
+            return possible, playing & (feedback != self.game.win), made + playing.astype(jnp.int32), seeds
+
+        state = possible, playing, jnp.zeros(len(secrets), jnp.int32), seeds
+        return lax.while_loop(lambda state: state[1].any(), guess, state)[2].astype(jnp.float32)
+
+    def ending(self, feedback: Array, sizes: Array) -> tuple[Array, Array]:
+        """The end of games, from the last feedback int[B] and the number of codes int32[B] that it leaves.
+
+        Returns:
+          (whether the secret is found or at most two codes are left bool[B]; the mean number of guesses to come then
+          float32[B]).
+        """
+        won = feedback == self.game.win
+        rest = jnp.where(won, 0.0, jnp.where(sizes == 1, 1.0, 1.5)).astype(jnp.float32)
+        return won | (sizes <= 2), rest
 
 
-def search_player(game: Game, config: Any, width: int, tree_bytes: int, search: Search) -> Player:
-    """A player that searches many positions together.
+#: A search on the device: (simulator, the player's settings, roots, a JAX key) to the guesses int32[B].
+Search = Callable[[Simulator, Any, Roots, Array], Array]
+
+
+def searching_policy(game: Game, config: Any, width: int, tree_bytes: int, search: Search) -> Policy:
+    """The policy of a search for many positions together.
 
     Args:
       game: the game.
       config: the search's settings, hashable.
-      width: guesses to choose from.
-      tree_bytes: what a position's tree takes.
+      width: candidate guesses of a position.
+      tree_bytes: the size of a position's tree.
       search: the search.
 
     Raises:
@@ -57,152 +145,66 @@ def search_player(game: Game, config: Any, width: int, tree_bytes: int, search: 
     together = max(lanes for lanes in LANES if lanes == 1 or lanes * tree_bytes <= _TREES)
     score = scorer(game)
 
-    def choose(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+    def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         guesses = np.zeros(len(positions), np.int32)
-        order = np.argsort(positions.sizes, kind="stable")  # what is searched together takes about as long
+        order = np.argsort(positions.sizes, kind="stable")  # searches of similar size take about as long
         for number, start in enumerate(range(0, len(order), together)):
-            some = order[start : start + together]
-            lanes = next(lanes for lanes in LANES if lanes >= len(some))
-            rows = np.resize(some, lanes)  # lanes that are left over search again
-            looked = positions.take(rows)
-            room = next((room for room in _ROOMS if room >= looked.sizes.max()), game.size)
-            found = _compiled(search, game, config, score.platform)(
-                score.table,
-                looked.padded(room),
-                looked.sizes.astype(np.int32),
-                promising(score, looked, history[rows], width),
-                jax.random.fold_in(key, number),
-            )
-            guesses[some] = np.asarray(found)[: len(some)]
+            indices = order[start : start + together]
+            lanes = next(lanes for lanes in LANES if lanes >= len(indices))
+            rows = np.resize(indices, lanes)  # spare lanes repeat positions
+            chosen = positions.take(rows)
+            room = next((room for room in _ROOMS if room >= chosen.sizes.max()), game.size)
+            arrays = chosen.padded(room), chosen.sizes.astype(np.int32), candidates(score, chosen, history[rows], width)
+            roots = Roots(*map(jnp.asarray, arrays))
+            run = _compiled(search, game, config, score.platform)
+            guesses[indices] = np.asarray(run(score.table, roots, jax.random.fold_in(key, number)))[: len(indices)]
         return guesses
 
-    return choose
+    return policy
 
 
-def promising(score: Scorer, positions: Positions, history: np.ndarray, width: int) -> np.ndarray:
-    """The guesses that part each position most, the best first, int32[n, width], -1 where there are no more.
+@functools.lru_cache(maxsize=64)
+def _compiled(search: Search, game: Game, config: Any, platform: str) -> Callable[[Array, Roots, Array], Array]:
+    def run(table: Array, roots: Roots, key: Array) -> Array:
+        batch = 1 if platform == "cpu" else LANES[-1]
+        return search(Simulator(game, table, roots.codes.shape[1], batch), config, roots, key)
 
-    No two of them are alike after the guesses before, int32[n, made], and each of them tells something.
+    return jax.jit(run, compiler_options=compiler_options(platform))
+
+
+def candidates(score: Scorer, positions: Positions, history: np.ndarray, width: int) -> np.ndarray:
+    """The guesses with the most parts for each position, the best first, int32[n, width], -1 = none.
+
+    They have at least two parts, and no two are equivalent after the guesses so far, int32[n, made].
     """
-    parts = worth(score.game, "most-parts")
+    cost = part_cost(score.game, "most-parts")
     guesses = np.full((len(positions), width), -1, np.int32)
-    for chosen, scores in score.scores(positions, parts):
-        for index, row in zip(chosen.tolist(), scores, strict=True):
-            kinds = first_of_kind(score.game, tuple(history[index].tolist()))
-            found = kinds[np.argsort(row[kinds], kind="stable")[:width]]
-            found = found[row[found] < parts.of_size[1]]
-            guesses[index, : len(found)] = found
+    for index, found, scores in score.ranked(positions, cost, [tuple(made) for made in history.tolist()]):
+        found = found[scores < cost.by_size[1]][:width]
+        guesses[index, : len(found)] = found
     return guesses
 
 
-def dividing(game: Game, table: Array, possible: Array, wanted: Array, room: int, width: int, together: int) -> Array:
-    """The guesses that part positions most, on the device; as ``promising``, but for what is alike.
+def confidence(visits: AnyArray) -> Array:
+    """The confidence radius of UCB1 (Auer et al. 2002) without its scale, float32[B, width]: sqrt(log total / visits).
 
-    Args:
-      game: the game.
-      table: uint8[size, size], the feedbacks.
-      possible: bool[B, size], the positions.
-      wanted: bool[B], whether a position's guesses are asked for; it gets none otherwise.
-      room: codes that a position has at most.
-      width: guesses of a position.
-      together: positions that are looked at together.
-
-    Returns:
-      int32[B, width], -1 = none.
+    ``visits``, int32[B, width], are the games of each guess; none counts as one.
     """
-
-    def looked_at(position: tuple[Array, Array]) -> Array:
-        possible, wanted = position
-
-        def ranked() -> Array:
-            (codes,) = jnp.nonzero(possible, size=-(-room // 8) * 8, fill_value=0)
-            size = possible.sum(dtype=jnp.int32)
-            parts = part_numbers(table, game.feedbacks, codes.astype(jnp.int32), size).astype(jnp.int32)
-            best, guesses = lax.top_k(2 * parts + possible.astype(jnp.int32), width)
-            return jnp.where(best > 2, guesses, -1).astype(jnp.int32)
-
-        return lax.cond(wanted, ranked, lambda: jnp.full(width, -1, jnp.int32))
-
-    return each(looked_at, (possible, wanted), np.int32(len(possible)), together)
+    total = jnp.maximum(visits.sum(-1, keepdims=True), 1)
+    return jnp.sqrt(jnp.log(total.astype(jnp.float32)) / jnp.maximum(visits, 1).astype(jnp.float32))
 
 
-def random_game(game: Game, table: Array, possible: Array, secrets: Array, seeds: Array, on: Array) -> Array:
-    """Plays on with random codes that may be the secret.
-
-    Args:
-      game: the game.
-      table: uint8[size, size], the feedbacks.
-      possible: bool[B, size], the codes that may be the secret.
-      secrets: int32[B], numbers of codes.
-      seeds: uint32[B].
-      on: bool[B], games that are played; others take no guess.
-
-    Returns:
-      float32[B], guesses until the secret is found.
-    """
-    every = np.arange(len(secrets))
-
-    def guess(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        possible, on, made, seeds = state
-        seeds = mix(seeds + APART)
-        drawn = mix(seeds[:, None] + np.arange(game.size, dtype=np.uint32) * APART) | np.uint32(1)
-        rows = table[jnp.argmax(jnp.where(possible, drawn, np.uint32(0)), axis=-1)]
-        heard = rows[every, secrets]
-        possible = possible & (rows == heard[:, None])
-        return possible, on & (heard != game.win), made + on.astype(jnp.int32), seeds
-
-    state = possible, on, jnp.zeros(len(secrets), jnp.int32), seeds
-    return lax.while_loop(lambda state: state[1].any(), guess, state)[2].astype(jnp.float32)
-
-
-def ending(game: Game, heard: Array, sizes: Array) -> tuple[Array, Array]:
-    """How games go on where no more than two codes are left.
-
-    Args:
-      game: the game.
-      heard: int[B], the last feedbacks.
-      sizes: int32[B], the codes that they left.
-
-    Returns:
-      (known bool[B], whether that is all that is left or the secret is found; if so, the guesses to come float32[B], of
-      two codes in the mean, as the first is right every other time).
-    """
-    won = heard == game.win
-    rest = jnp.where(won, 0.0, jnp.where(sizes == 1, 1.0, 1.5)).astype(jnp.float32)
-    return won | (sizes <= 2), rest
-
-
-def doubts(visits: Array) -> Array:
-    """How far off the means of games may be, as in UCB1 (Auer et al. 2002), but for the scale: sqrt(log all / own).
-
-    Args:
-      visits: int32[B, width], the games of each guess; of one without any, as if it had one.
-
-    Returns:
-      float32[B, width].
-    """
-    together = jnp.maximum(visits.sum(-1, keepdims=True), 1)
-    return jnp.sqrt(jnp.log(together.astype(jnp.float32)) / jnp.maximum(visits, 1).astype(jnp.float32))
-
-
-def safest(guesses: Array, visits: Array, means: Array, doubt: float) -> Array:
-    """The guess that is best even at the far end of its confidence interval (the secure child, Chaslot et al. 2008).
+def secure_child(guesses: AnyArray, visits: AnyArray, means: AnyArray, scale: float) -> Array:
+    """The guess with the lowest upper confidence bound of its mean (the secure child, Chaslot et al. 2008).
 
     Args:
       guesses: int32[B, width], numbers of codes.
       visits: int32[B, width], the games of each guess; one without any is not chosen.
-      means: float32[B, width], the guesses that these took.
-      doubt: guesses by which ``doubts`` are scaled, the half width of the interval.
+      means: float32[B, width], the mean number of guesses that these took.
+      scale: guesses by which ``confidence`` is multiplied.
 
     Returns:
       int32[B], numbers of codes.
     """
-    worst = jnp.where(visits > 0, means + doubt * doubts(visits), jnp.inf)
-    return jnp.take_along_axis(guesses, jnp.argmin(worst, axis=-1)[:, None], axis=1)[:, 0]
-
-
-def as_sets(game: Game, codes: Array, sizes: Array) -> Array:
-    """Positions int32[B, room], of which the first ``sizes`` int32[B] codes count, as sets bool[B, size]."""
-    lanes, room = codes.shape
-    places = jnp.where(np.arange(room, dtype=np.int32) < sizes[:, None], codes, np.int32(game.size))
-    return jnp.zeros((lanes, game.size), bool).at[np.arange(lanes)[:, None], places].set(True, mode="drop")
+    upper = jnp.where(visits > 0, means + scale * confidence(visits), jnp.inf)
+    return jnp.take_along_axis(jnp.asarray(guesses), jnp.argmin(upper, axis=-1)[:, None], axis=1)[:, 0]

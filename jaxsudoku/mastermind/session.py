@@ -1,4 +1,4 @@
-"""One game at a time, with someone else on the other side."""
+"""One game at a time, against someone else: as the code-breaker, or as the code-maker."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from jax import Array
 from jaxsudoku import cache
 from jaxsudoku.random import as_key
 
+from .players import Policy
 from .positions import Positions
 from .rules import CodeError, Game, code_text, feedback_text
 from .scoring import scorer
-from .trees import Player, Tree, TreeError
+from .trees import Tree, TreeError
 
 
 class InconsistentError(ValueError):
-    """No code would have given these answers."""
+    """No code is consistent with the feedback."""
 
 
 class CodeBreaker:
@@ -24,12 +25,12 @@ class CodeBreaker:
 
     Attributes:
       game: the game.
-      possible: the codes that fit all answers, int32[n].
-      answers: (guess, feedback) of each guess so far, by their numbers.
+      possible: the codes that are consistent with all feedback so far, int32[n].
+      answers: (guess, feedback) of each guess so far, as numbers.
     """
 
-    def __init__(self, game: Game, player: Player | Tree, key: Array | int = 0) -> None:
-        """Begins a game, with a player or a tree to choose the guesses; ValueError if the tree is of another game."""
+    def __init__(self, game: Game, player: Policy | Tree, key: Array | int = 0) -> None:
+        """Starts a game with a policy or a tree that chooses the guesses; ValueError if the tree is of another game."""
         if isinstance(player, Tree) and player.game != game:
             raise ValueError(f"the tree is for {player.game}, where the game is {game}")
         self.game = game
@@ -44,7 +45,7 @@ class CodeBreaker:
 
     @cache.kept()
     def guess(self) -> int:
-        """The number of the code to ask for next; raises TreeError where a tree has none."""
+        """The number of the code to guess next; raises TreeError where a tree has none."""
         if isinstance(self._player, Tree):
             return self._from_tree(self._player)
         if len(self.possible) <= 2:
@@ -55,20 +56,19 @@ class CodeBreaker:
 
     def _from_tree(self, tree: Tree) -> int:
         node = 0
-        for guess, heard in self.answers:
-            node = int(tree.children[node, heard]) if guess == tree.guesses[node] else -1
+        for guess, feedback in self.answers:
+            node = int(tree.children[node, feedback]) if guess == tree.guesses[node] else -1
             if node < 0:
-                told = f"{feedback_text(self.game, heard)} to {code_text(self.game, guess)}"
-                raise TreeError(f"the tree has no guess after {told}")
+                raise TreeError(f"the tree has no guess after {self._text(guess, feedback)}")
         return int(tree.guesses[node])
 
-    def hear(self, guess: int, feedback: int) -> None:
-        """Takes the answer to a guess, both as numbers; ``parse_code`` and ``parse_feedback`` make them of texts.
+    def update(self, guess: int, feedback: int) -> None:
+        """Records the feedback to a guess, as numbers; ``parse_code`` and ``parse_feedback`` read them from texts.
 
         Raises:
           CodeError: there is no such code or feedback.
-          InconsistentError: no code fits all answers; the message says which of them may be wrong. The game stays as it
-            was.
+          InconsistentError: no code is consistent with all feedback; the message says which may be wrong. The game
+            stays as it was.
         """
         for what, number, size in (("code", guess, self.game.size), ("feedback", feedback, self.game.feedbacks)):
             if number not in range(size):
@@ -80,23 +80,29 @@ class CodeBreaker:
         self.answers.append((guess, feedback))
 
     def undo(self) -> None:
-        """Takes the last answer back; raises IndexError if there is none."""
+        """Takes back the last guess and its feedback; raises IndexError if there is none."""
         self.answers.pop()
-        self.possible = self._fitting(self.answers)
+        self.possible = self._consistent(self.answers)
 
-    def _fitting(self, answers: list[tuple[int, int]]) -> np.ndarray:
-        fits = np.ones(self.game.size, bool)
-        for guess, heard in answers:
-            fits &= self._scorer.host[guess] == heard
-        return np.flatnonzero(fits).astype(np.int32)
+    def _consistent(self, answers: list[tuple[int, int]]) -> np.ndarray:
+        possible = np.ones(self.game.size, bool)
+        for guess, feedback in answers:
+            possible &= self._scorer.host[guess] == feedback
+        return np.flatnonzero(possible).astype(np.int32)
+
+    def _text(self, guess: int, feedback: int) -> str:
+        return f"{feedback_text(self.game, feedback)} to {code_text(self.game, guess)}"
 
     def _contradiction(self, answers: list[tuple[int, int]]) -> str:
-        told = [f"{feedback_text(self.game, heard)} to {code_text(self.game, guess)}" for guess, heard in answers]
-        alone = [
-            told[place] for place in range(len(answers)) if len(self._fitting(answers[:place] + answers[place + 1 :]))
-        ]
-        reason = f"; one of these must be wrong: {', '.join(alone)}" if alone else "; more than one must be wrong"
-        return f"no code fits {', '.join(told)}{reason if len(answers) > 1 else ''}"
+        texts = [self._text(*answer) for answer in answers]
+        message = f"no code fits {', '.join(texts)}"
+        if len(answers) == 1:
+            return message
+        others = (answers[:place] + answers[place + 1 :] for place in range(len(answers)))
+        suspects = [text for text, rest in zip(texts, others, strict=True) if len(self._consistent(rest))]
+        if not suspects:
+            return f"{message}; more than one must be wrong"
+        return f"{message}; one of these must be wrong: {', '.join(suspects)}"
 
 
 class CodeMaker:
@@ -105,22 +111,22 @@ class CodeMaker:
     Attributes:
       game: the game.
       secret: the number of the code.
-      possible: the codes that fit all answers so far, int32[n].
-      asked: how many guesses there were.
+      possible: the codes that are consistent with all feedback so far, int32[n].
+      guesses: the number of guesses so far.
     """
 
     def __init__(self, game: Game, secret: int) -> None:
-        self.game, self.secret, self.asked = game, secret, 0
+        self.game, self.secret, self.guesses = game, secret, 0
         self.possible = np.arange(game.size, dtype=np.int32)
         self._scorer = scorer(game)
 
     def answer(self, guess: int) -> int:
         """The feedback to a guess."""
-        self.asked += 1
-        heard = int(self._scorer.host[guess, self.secret])
-        self.possible = self.possible[self._scorer.host[guess, self.possible] == heard]
-        return heard
+        self.guesses += 1
+        feedback = int(self._scorer.host[guess, self.secret])
+        self.possible = self.possible[self._scorer.host[guess, self.possible] == feedback]
+        return feedback
 
     def fits(self, guess: int) -> bool:
-        """Whether a guess may be the secret, as far as the answers tell."""
+        """Whether a guess is consistent with all feedback so far."""
         return bool(np.isin(guess, self.possible))

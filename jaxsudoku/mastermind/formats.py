@@ -1,0 +1,125 @@
+"""Strategies as JSON files that people can read, and drawn as text."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxsudoku.files import JsonError, read_json, write_file
+
+from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
+from .trees import Tree, TreeError
+
+#: Identifies the files.
+_FORMAT, _VERSION = "jaxsudoku mastermind tree", 1
+
+
+def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
+    """Writes a tree to a file, which is replaced as a whole if it exists; raises OSError.
+
+    A node is its guess, its parent, and the feedback that leads to it.
+    """
+    game = tree.game
+    fields = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "game": {"pegs": game.pegs, "colours": game.colours, "repeats": game.repeats},
+        "player": tree.player,
+        "guesses": [code_text(game, guess) for guess in tree.guesses.tolist()],
+        "parents": tree.parents.tolist(),
+        "feedbacks": ["", *(feedback_text(game, number) for number in tree.feedbacks[1:].tolist())],
+    }
+    write_file(Path(path), f"{json.dumps(fields)}\n".encode())
+
+
+def load_tree(path: str | os.PathLike[str]) -> Tree:
+    """Reads a file in the format of ``save_tree``; whether the tree finds every code is checked by ``Tree.attempts``.
+
+    Raises:
+      OSError: the file can't be read.
+      TreeError: it holds no tree; the message names the file and the cause.
+    """
+    try:
+        return _tree(read_json(Path(path)))
+    except (TreeError, GameError, CodeError, JsonError) as error:
+        raise TreeError(f"{os.fspath(path)}: {error}") from error
+
+
+def _tree(fields: dict[str, Any]) -> Tree:
+    if fields.get("format") != _FORMAT:
+        raise TreeError(f"no tree of a strategy: its format is not {_FORMAT!r}")
+    if fields.get("version") != _VERSION:
+        raise TreeError(f"a tree of version {fields.get('version')!r}, where {_VERSION} is known")
+    game = _game(fields.get("game"))
+    columns: list[Any] = [fields.get(name) for name in ("guesses", "parents", "feedbacks")]
+    if not all(isinstance(column, list) for column in columns) or len(set(map(len, columns))) != 1:
+        raise TreeError("guesses, parents and feedbacks must be lists of one length")
+    if not columns[0]:
+        raise TreeError("there is no guess")
+    nodes = []
+    for node, fields_of_node in enumerate(zip(*columns, strict=True)):
+        try:
+            nodes.append(_node(game, node, *fields_of_node))
+        except (CodeError, TreeError) as error:
+            raise TreeError(f"guess {node}: {error}") from error
+    guesses, parents, feedbacks = np.array(nodes, np.int32).T
+    _, firsts = np.unique(parents * game.feedbacks + feedbacks, return_index=True)
+    if len(repeated := np.setdiff1d(np.arange(len(nodes)), firsts)):
+        node = int(repeated[0])
+        raise TreeError(f"guess {node}: another one follows on {columns[2][node]!r} to guess {parents[node]}")
+    return Tree(game, guesses, parents, feedbacks, str(fields.get("player", "")))
+
+
+def _game(fields: Any) -> Game:
+    types = {"pegs": int, "colours": int, "repeats": bool}
+    if not isinstance(fields, dict) or {name: type(fields.get(name)) for name in types} != types:
+        raise TreeError("the game needs pegs and colours, numbers, and repeats, true or false")
+    return Game(*(fields[name] for name in types))
+
+
+def _node(game: Game, node: int, guess: Any, parent: Any, feedback: Any) -> tuple[int, int, int]:
+    """(guess, parent, feedback) as numbers; raises CodeError or TreeError."""
+    code = parse_code(game, str(guess))
+    if node == 0:
+        if type(parent) is not int or parent != -1:
+            raise TreeError(f"its parent must be -1, as it is the first guess, not {parent!r}")
+        return code, -1, -1
+    if type(parent) is not int or not 0 <= parent < node:
+        raise TreeError(f"its parent must be a number from 0 to {node - 1}, of a guess before it, not {parent!r}")
+    number = parse_feedback(game, str(feedback))
+    if number == game.win:
+        raise TreeError(f"nothing follows on {feedback!r}, which ends the game")
+    return code, parent, number
+
+
+def draw_tree(tree: Tree, guesses: int = 2) -> str:
+    """A tree as text, with a line for each guess below the one that it follows.
+
+    A line has the feedback, the guess, the number of codes that reach it, and the mean number of guesses that they take
+    from this one on.
+
+    Args:
+      tree: the strategy, which must find every code.
+      guesses: guesses of a game that are drawn.
+
+    Raises:
+      TreeError: some code is not found.
+    """
+    lines = []
+    stack = [(0, "", "")]  # nodes to draw, the next one last: (node, start of its line, start of the lines below)
+    while stack:
+        node, start, below = stack.pop()
+        codes = f"  ({tree.codes[node]:,} codes, {tree.remaining[node]:.3f})" if tree.codes[node] > 1 else ""
+        lines.append(f"{start}{code_text(tree.game, int(tree.guesses[node]))}{codes}")
+        if tree.depths[node] + 1 >= guesses:
+            continue
+        (feedbacks,) = np.nonzero(tree.children[node] >= 0)
+        for number in feedbacks[::-1].tolist():
+            branch, trunk = ("└─ ", "   ") if number == feedbacks[-1] else ("├─ ", "│  ")
+            line = f"{below}{branch}{feedback_text(tree.game, number)}: "
+            stack.append((int(tree.children[node, number]), line, below + trunk))
+    return "\n".join(lines)
