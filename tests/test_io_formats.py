@@ -21,7 +21,6 @@ from jaxsudoku.io import (
     compression,
     format_grids,
     header_lines,
-    json_lines,
     mark_board,
     open_puzzles,
     parse,
@@ -29,6 +28,8 @@ from jaxsudoku.io import (
     read_chunks,
     read_puzzles,
 )
+from jaxsudoku.io.format import Beginning
+from jaxsudoku.io.json_lines import JsonLines
 from jaxsudoku.rating import GRADES, grade, grade_range
 from jaxsudoku.suggestions import did_you_mean
 
@@ -288,7 +289,7 @@ def test_quotes_within_fields_open_nothing():
 
 def test_an_endless_quote(monkeypatch):
     monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 64)
-    monkeypatch.setattr("jaxsudoku.io.quotes.LONGEST_LINE", 300)
+    monkeypatch.setattr("jaxsudoku.io.csv_tables.LONGEST_LINE", 300)
     message, good = refusal(f'puzzle,note\n{PUZZLE},a\n{PUZZLE},"b\n' + f"{PUZZLE},c\n" * 100)
     assert (message, good) == ("<input>:3: a quote is opened here and never closed within 300 bytes", 1)
 
@@ -363,7 +364,7 @@ def test_blocks_of_json(monkeypatch):
     monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 50)
     chunk = read("".join(json.dumps({"puzzle": PUZZLE, "n": n}) + "\n" for n in range(20)))
     assert chunk.extras == {"n": [str(n) for n in range(20)]}
-    assert json_lines.is_json(b' {"a": 1}') and not json_lines.is_json(b"1234")
+    assert JsonLines.sniff(Beginning("x", b' {"a": 1}\n'), 4) and not JsonLines.sniff(Beginning("x", b"1234\n"), 4)
 
 
 @pytest.mark.parametrize(

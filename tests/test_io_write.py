@@ -621,7 +621,7 @@ def test_a_full_disk_is_resumed(tmp_path, room):
     target = tmp_path / "out.txt"
     message = "No space left on device; the \\d+ answers written before stay"
     with pytest.raises(OSError, match=message) as caught, open_output(target, FOUR) as writer:
-        writer._lines.file = Full(writer._lines.file)
+        writer._output.file = Full(writer._output.file)
         for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=1):
             writer.write(chunk, answer(chunk))
     assert caught.value.filename == str(target) and caught.value.errno == 28
