@@ -53,15 +53,10 @@ class LineFile:
         self._headed = bool(self.found.header) or (kind == "text" and self.found.keep > 0)
         self._begun = False
 
-    def append(self, columns: Mapping[str, Any], start: int = 0) -> None:
-        """Appends rows, after the header if they are the first; they are in the file when this returns.
+    def append(self, columns: Mapping[str, Any]) -> None:
+        """Appends rows, n values a column, after the header if they are the first; text has the first column alone.
 
-        Args:
-          columns: n values each, numbers as an array, all else as a list. Of text the first column is written.
-          start: not used; the number of the first row.
-
-        Raises:
-          OSError: as ``put`` does.
+        Numbers are an array, all else is a list. The rows are in the file when this returns; raises as ``put`` does.
         """
         if self._kind == "text":
             lines = "".join(f"{text}\n" for text in next(iter(columns.values()))).encode()

@@ -145,12 +145,12 @@ def _carried(pa: ModuleType, column: Any) -> list[Any]:
         column = column.cast(column.type.value_type)
     kind = column.type
     if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
-        return column.to_pylist()
+        return list(column.to_pylist())
     if types.is_boolean(kind) or types.is_floating(kind) or (types.is_integer(kind) and kind != pa.uint64()):
-        return column.to_pylist()
+        return list(column.to_pylist())
     if not (types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
         try:
-            return column.cast(pa.string()).to_pylist()
+            return list(column.cast(pa.string()).to_pylist())
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # binary of a fixed size, and rare types
             pass
     values = column.cast(_without_times(pa, kind)).to_pylist()

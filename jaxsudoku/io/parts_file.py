@@ -43,32 +43,29 @@ class PartsFile:
         pa, _ = import_pyarrow()
         self.found = found
         self.held = contextlib.ExitStack()
-        self._name, self._folder = name, folder
+        self._name, self._folder, self._next = name, folder, found.done
         self._types = {
             column: pa.string() if dtype is object else pa.from_numpy_dtype(dtype) for column, dtype in columns.items()
         }
 
-    def append(self, columns: Mapping[str, Any], start: int) -> None:
-        """Appends rows; they are kept when this returns.
-
-        Args:
-          columns: n values each, numbers as an array, all else as a list.
-          start: the number of the first row.
+    def append(self, columns: Mapping[str, Any]) -> None:
+        """Appends rows, n values a column, numbers as an array, all else as a list; they are kept when this returns.
 
         Raises:
           OSError: writing failed, or a text is not UTF-8.
         """
         _, pq = import_pyarrow()
-        table = arrow_table(columns, start, self._types)
+        table = arrow_table(columns, self._next, self._types)
         if os.path.isfile(self._name):
             # The target is whole, but more rows follow: it becomes the first part. Parts beside a whole target are left
             # over from a run that was killed while it removed them.
             for stale in _list(self._folder):
                 os.remove(stale)
             os.replace(self._name, self._path(0))
-        path = self._path(start)
+        path = self._path(self._next)
         pq.write_table(table, f"{path}{_TEMPORARY}")
         os.replace(f"{path}{_TEMPORARY}", path)
+        self._next += table.num_rows
 
     def finish(self) -> None:
         """Merges the parts into the target, and removes them."""

@@ -119,9 +119,7 @@ def open_puzzles(source: Source, board: Board | None = None, *, column: str | No
     """Opens an input of puzzles in any form that ``read_chunks`` accepts, and reads its beginning.
 
     Args:
-      source: a path, ``-`` for the standard input, or a binary file object (left open afterwards).
-      board: the board of all puzzles; None for the board that the input names, or else the classic 9x9 board.
-      column: name of the column of puzzles in a table, or of their key in JSON lines; by default ``puzzle``.
+      source, board, column: as in ``read_chunks``. A file object is left open.
 
     Returns:
       A context manager that gives a ``PuzzleFile``.
@@ -214,10 +212,7 @@ def read_puzzles(source: Source, board: Board | None = None, *, column: str | No
     ``js.solve(js.read_puzzles(path), board=js.io.read_board(path))``.
 
     Args:
-      source: a path, ``-`` for the standard input, or a binary file object.
-      board: the board of all puzzles; None for the board that the input names (see ``read_board``), or else the
-        classic 9x9 board.
-      column: as in ``read_chunks``.
+      source, board, column: as in ``read_chunks``.
 
     Returns:
       uint8[N, cells], values 0 (blank) to side.
@@ -268,7 +263,8 @@ def parse(text: str, board: Board | None = None) -> np.ndarray:
     count = sum(map(len, chunks))
     if count != 1:
         raise ValueError(f"{count} puzzles in the text; parse reads one, read_puzzles a file of many")
-    return np.concatenate([chunk.grids for chunk in chunks])[0]
+    (grid,) = np.concatenate([chunk.grids for chunk in chunks])
+    return np.asarray(grid)
 
 
 def _header_of(start: Beginning) -> Header:

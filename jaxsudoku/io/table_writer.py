@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 from .line_file import SAMPLE, LineFile, open_lines
 from .parts_file import PartsFile, open_parts
@@ -16,22 +16,37 @@ from .target import STDOUT, Kind, ResumeError, is_special, kind_of
 TABLE_SAMPLE = 256
 
 
+class Options(TypedDict, total=False):
+    """How an output is opened; all may be left out.
+
+    Keys:
+      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
+      force: whether an existing output is replaced.
+      resume: whether to keep the whole rows of an output that an earlier run left, cut off what it left half written,
+        and go on after them. The output is changed only by the first write.
+      source: the input, which is never written over, be it by another name or through the standard streams.
+      heading: comments at the top of a text, see ``header_lines``.
+    """
+
+    kind: Kind | None
+    force: bool
+    resume: bool
+    source: Source | None
+    heading: bytes
+
+
 class RowWriter(abc.ABC):
-    """An output of rows, whatever its kind; a context manager.
+    """An output of rows of any kind; a context manager.
 
     Leaving the ``with`` block normally finishes the output. Leaving it by an exception keeps what was written, to be
-    resumed. While it is open, a lock file keeps other processes from writing it.
+    resumed. A Parquet file can't be appended to: its parts lie in the directory ``<target>.parts`` until the output is
+    finished. While it is open, a lock file beside the output keeps other processes from writing it.
 
     Args:
       target: a path, or ``-`` for the standard output.
       columns: names and numpy dtypes of the first columns, ``object`` for text.
-      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
-      force: whether an existing output is replaced.
-      resume: keep the whole rows of an output that an earlier run left, cut off what it left half written, and go on
-        after them. The output is changed only by the first write.
-      source: the input, which is never written over.
-      heading: comments at the top of a text, see ``header_lines``.
-      sample: how many kept rows from either end are found.
+      sample: how many kept rows from either end are given as ``_found.samples``.
+      **options: see ``Options``.
 
     Attributes:
       done: number of rows that were kept, 0 unless resuming.
@@ -49,30 +64,23 @@ class RowWriter(abc.ABC):
     _rows: ClassVar[str]  # the name of rows in messages
 
     def __init__(
-        self,
-        target: str,
-        columns: Mapping[str, Any],
-        *,
-        kind: Kind | None = None,
-        force: bool = False,
-        resume: bool = False,
-        source: Source | None = None,
-        heading: bytes = b"",
-        sample: int = SAMPLE,
+        self, target: str, columns: Mapping[str, Any], sample: int = SAMPLE, **options: Unpack[Options]
     ) -> None:
         self._columns = dict(columns)
-        self._kind, compressed = kind_of(target, kind)
+        self._kind, compressed = kind_of(target, options.get("kind"))
         self._name = STDOUT if target == "-" else target
+        resume, force = options.get("resume", False), options.get("force", False)
         if resume and force:
             raise ValueError("resume keeps an output and force replaces it: choose one")
         if target == "-" and (resume or self._kind == "parquet"):
             raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
+        source = options.get("source")
         reads = () if source is None else (source,)
+        self._output: LineFile | PartsFile
         if self._kind == "parquet":
-            self._output: LineFile | PartsFile = open_parts(
-                target, self._columns, reads=reads, resume=resume, force=force, sample=sample
-            )
+            self._output = open_parts(target, columns, reads=reads, resume=resume, force=force, sample=sample)
         else:
+            heading = options.get("heading", b"")
             self._output = open_lines(
                 target,
                 self._kind,
@@ -120,7 +128,7 @@ class RowWriter(abc.ABC):
 
     def _append(self, columns: Mapping[str, Any], count: int) -> None:
         with self._named_errors():
-            self._output.append(columns, self._next)
+            self._output.append(columns)
         self._next += count
 
     @contextlib.contextmanager
@@ -140,10 +148,10 @@ class RowWriter(abc.ABC):
 class TableWriter(RowWriter):
     """Appends rows of known columns, the first of which is ``puzzle``.
 
-    CSV and Parquet have all columns; text has only the first, a value a line. A Parquet file appears when the block is
-    left normally; until then its parts lie in ``<target>.parts``.
+    CSV and Parquet have all columns; text has only the first, a value a line.
 
-    Arguments and errors are those of ``RowWriter``.
+    Args:
+      target, columns, **options: as for ``RowWriter``, which has the errors, too.
 
     Attributes:
       kept: at least the first and the last ``TABLE_SAMPLE`` rows that were kept, by number, each a dict of texts by
@@ -153,8 +161,8 @@ class TableWriter(RowWriter):
 
     _rows = "puzzles"
 
-    def __init__(self, target: str, columns: Mapping[str, Any], **options: Any) -> None:
-        super().__init__(target, columns, sample=TABLE_SAMPLE, **options)
+    def __init__(self, target: str, columns: Mapping[str, Any], **options: Unpack[Options]) -> None:
+        super().__init__(target, columns, TABLE_SAMPLE, **options)
         self.kept = {at: dict(zip(columns, fields, strict=False)) for at, fields in self._found.samples.items()}
 
     def _check_columns(self, header: tuple[str, ...]) -> None:

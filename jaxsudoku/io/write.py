@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,19 +21,15 @@ from .cells import NO_GRID, Malformed, decode_text, format_lines, grid_column
 from .chunk import Chunk
 from .columns import SOLUTION_COLUMNS
 from .line_file import LineFile
-from .source import Source
-from .table_writer import RowWriter
-from .target import Kind, ResumeError
+from .table_writer import Options, RowWriter
+from .target import ResumeError
 
 _WORDS = {int(status): status.name.lower() for status in Status}
 _MALFORMED = "malformed"
 
 
 class SolutionWriter(RowWriter):
-    """Writes answers in the order of their puzzles; made by ``open_output``, and a context manager.
-
-    Leaving the ``with`` block normally finishes the output; leaving it by an exception keeps what was written, to be
-    resumed.
+    """Writes answers in the order of their puzzles; made by ``open_output``.
 
     Attributes:
       done: number of puzzles that the output answered when it was opened, 0 unless resuming.
@@ -41,7 +37,7 @@ class SolutionWriter(RowWriter):
 
     _rows = "answers"
 
-    def __init__(self, target: str, board: Board, stats: Collection[str], **options: Any) -> None:
+    def __init__(self, target: str, board: Board, stats: Collection[str], **options: Unpack[Options]) -> None:
         self._board = board
         texts = dict.fromkeys(SOLUTION_COLUMNS[:-1], object)
         counts = dict.fromkeys((SOLUTION_COLUMNS[-1], *(name for name in STATS if name in stats)), np.int64)
@@ -164,14 +160,7 @@ def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) ->
 
 
 def open_output(
-    target: str | os.PathLike[str],
-    board: Board,
-    *,
-    kind: Kind | None = None,
-    resume: bool = False,
-    force: bool = False,
-    source: Source | None = None,
-    stats: Collection[str] = (),
+    target: str | os.PathLike[str], board: Board, *, stats: Collection[str] = (), **options: Unpack[Options]
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
 
@@ -185,20 +174,14 @@ def open_output(
     Text has a solution a line, ``-`` where there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
     ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, then
     ``network_calls`` of a guided solver, ``errors`` of one on full grids, and those carried along from the input.
-    A Parquet file can't be appended to: its parts lie in the directory ``<target>.parts`` until the output is closed.
-    While it is open, a lock file beside the output keeps other processes from writing it.
 
     Args:
       target: a path, or ``-`` for the standard output.
       board: the board of the puzzles.
-      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
-      resume: keep the whole answers of an output that an earlier run left, cut off what it left half written, and go on
-        after them. The output is changed only by the first ``write``, after the checks of ``remaining``.
-      force: replace an existing output.
-      source: the input, which is never written over, be it by another name or through the standard streams.
       stats: which of ``solution.STATS`` the solutions have.
+      **options: ``kind``, ``force``, ``resume`` and ``source``, see ``table_writer.Options``.
 
     Raises:
-      As ``RowWriter``; of a ResumeError, FileExistsError or ValueError the output is unchanged.
+      As ``table_writer.RowWriter`` does.
     """
-    return SolutionWriter(os.fspath(target), board, stats, kind=kind, resume=resume, force=force, source=source)
+    return SolutionWriter(os.fspath(target), board, stats, **options)
