@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import sys
 import types
 
@@ -28,8 +29,10 @@ from jaxsudoku.io import (
     read_chunks,
     read_puzzles,
 )
-from jaxsudoku.io.format import Beginning
+from jaxsudoku.io.cells import decode_texts
+from jaxsudoku.io.format import Beginning, Format
 from jaxsudoku.io.json_lines import JsonLines
+from jaxsudoku.io.read import FORMATS
 from jaxsudoku.rating import GRADES, grade, grade_range
 from jaxsudoku.suggestions import did_you_mean
 
@@ -435,6 +438,39 @@ def test_zstandard_of_the_standard_library(monkeypatch):
 
 def test_archives_are_refused():
     assert refusal(b"PK\x03\x04" + bytes(100))[0] == "<input>: a zip archive: unpack it first"
+
+
+# ---------------------------------------------------------------------- new formats
+
+
+class Runs(Format):
+    """Grids whose blanks are counted, as in ``>1b34``: a format as it would be added."""
+
+    name = "runs"
+
+    @classmethod
+    def sniff(cls, start, side):
+        return cls(start) if start.lines and start.lines[0].startswith(b">") else None
+
+    def read(self, blocks, check, keep=()):
+        for line, block in check.cut_all(blocks):
+            texts = [text[1:].translate(None, b" ") for text in block.split() if text.startswith(b">")]
+            texts = [re.sub(rb"[a-z]", lambda run: b"." * (ord(run[0]) - 96), text) for text in texts]
+            grids, good, causes = decode_texts(texts, check.board.side)
+            yield Chunk(grids, good, np.arange(line, line + len(texts))).with_errors(self.start.name, causes)
+
+
+def test_a_format_is_added_by_one_class(monkeypatch):
+    data = b">1a34a4122a4a43a1\n>b34a4122a4a43a1\n>1\n"
+    monkeypatch.setattr("jaxsudoku.io.read.FORMATS", (Runs, *FORMATS))
+    for text in (data, gzip.compress(data)):
+        chunk = read(text)
+        np.testing.assert_array_equal(chunk.grids[:2], GRIDS)
+        assert [str(error) for error in chunk.errors] == ["<input>:3: 1 cell; a 4x4 board has 16"]
+    with open_puzzles(io.BytesIO(data), FOUR) as puzzles:
+        assert puzzles.check() == ()
+    assert refusal(data + b"# board: diagonal-4\n" + data)[1] == 2
+    assert refusal(data, column="x")[0] == "<input>: no column 'x': the first line names no columns"
 
 
 # ---------------------------------------------------------------------- other files that were misread

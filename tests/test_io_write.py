@@ -15,6 +15,7 @@ from jaxsudoku.io import (
     PuzzleFileError,
     ResumeError,
     TableWriter,
+    check_output,
     format_grids,
     open_output,
     read_chunks,
@@ -444,6 +445,29 @@ def test_devices_are_no_files_that_could_be_lost(tmp_path):
     assert not os.path.exists("/dev/null.jaxsudoku-lock")
     with pytest.raises(ValueError, match="must be a file, not a device"):
         open_output("/dev/null", FOUR, kind="parquet")
+
+
+def test_every_check_of_an_output_in_one_place(tmp_path):
+    out, data = tmp_path / "out.csv", tmp_path / "in.csv"
+    check_output(out, reads=[data], writes=["-", str(tmp_path / "other.csv")])
+    data.touch()
+    for error, words, options in (
+        (ValueError, "the plot is the input", {"reads": [out]}),
+        (ValueError, "the plot would be written over .*out.csv", {"writes": [str(out)]}),
+        (FileExistsError, "the plot exists: replace it with --force", {}),
+        (FileExistsError, "the plot exists: go on with --resume or", {"resumable": True}),
+    ):
+        out.touch()
+        with pytest.raises(error, match=words):
+            check_output(out, what="plot", **options)
+    check_output(out, exist_ok=True)
+    with open_output(out, FOUR, force=True), pytest.raises(BlockingIOError, match="is writing this output"):
+        check_output(out, exist_ok=True)
+    with pytest.raises(IsADirectoryError):
+        check_output(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        check_output(tmp_path / "nowhere" / "out.csv")
+    assert sorted(os.listdir(tmp_path)) == ["in.csv", "out.csv"]
 
 
 # ---------------------------------------------------------------------- what is not ours

@@ -17,22 +17,12 @@ TABLE_SAMPLE = 256
 
 
 class Options(TypedDict, total=False):
-    """How an output is opened; all may be left out.
-
-    Keys:
-      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
-      force: whether an existing output is replaced.
-      resume: whether to keep the whole rows of an output that an earlier run left, cut off what it left half written,
-        and go on after them. The output is changed only by the first write.
-      source: the input, which is never written over, be it by another name or through the standard streams.
-      heading: comments at the top of a text, see ``header_lines``.
-    """
+    """Keyword arguments of ``RowWriter`` that its subclasses accept."""
 
     kind: Kind | None
     force: bool
     resume: bool
     source: Source | None
-    heading: bytes
 
 
 class RowWriter(abc.ABC):
@@ -45,8 +35,13 @@ class RowWriter(abc.ABC):
     Args:
       target: a path, or ``-`` for the standard output.
       columns: names and numpy dtypes of the first columns, ``object`` for text.
-      sample: how many kept rows from either end are given as ``_found.samples``.
-      **options: see ``Options``.
+      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
+      force: whether an existing output is replaced.
+      resume: whether to keep the whole rows of an output that an earlier run left, cut off what it left half written,
+        and go on after them. The output is changed only by the first write.
+      source: the input, which is never written over, be it by another name or through the standard streams.
+      heading: comments at the top of a text, see ``header_lines``.
+      sample: how many kept rows from either end are compared with the input.
 
     Attributes:
       done: number of rows that were kept, 0 unless resuming.
@@ -64,23 +59,29 @@ class RowWriter(abc.ABC):
     _rows: ClassVar[str]  # the name of rows in messages
 
     def __init__(
-        self, target: str, columns: Mapping[str, Any], sample: int = SAMPLE, **options: Unpack[Options]
+        self,
+        target: str,
+        columns: Mapping[str, Any],
+        *,
+        kind: Kind | None = None,
+        force: bool = False,
+        resume: bool = False,
+        source: Source | None = None,
+        heading: bytes = b"",
+        sample: int = SAMPLE,
     ) -> None:
         self._columns = dict(columns)
-        self._kind, compressed = kind_of(target, options.get("kind"))
+        self._kind, compressed = kind_of(target, kind)
         self._name = STDOUT if target == "-" else target
-        resume, force = options.get("resume", False), options.get("force", False)
         if resume and force:
             raise ValueError("resume keeps an output and force replaces it: choose one")
         if target == "-" and (resume or self._kind == "parquet"):
             raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
-        source = options.get("source")
         reads = () if source is None else (source,)
         self._output: LineFile | PartsFile
         if self._kind == "parquet":
             self._output = open_parts(target, columns, reads=reads, resume=resume, force=force, sample=sample)
         else:
-            heading = options.get("heading", b"")
             self._output = open_lines(
                 target,
                 self._kind,
@@ -108,7 +109,7 @@ class RowWriter(abc.ABC):
     def close(self) -> None:
         """Finishes the output; raises OSError that names the file, BrokenPipeError unchanged."""
         try:
-            with self._named_errors():
+            with self._writing(0):
                 self._output.finish()
         finally:
             self.abandon()
@@ -126,14 +127,9 @@ class RowWriter(abc.ABC):
         else:
             self.abandon()
 
-    def _append(self, columns: Mapping[str, Any], count: int) -> None:
-        with self._named_errors():
-            self._output.append(columns)
-        self._next += count
-
     @contextlib.contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        """Adds the name of the output, and what to do, to errors of writing it."""
+    def _writing(self, count: int) -> Iterator[None]:
+        """Counts the rows written in the block; adds the name of the output, and what to do, to errors."""
         try:
             yield
         except BrokenPipeError:
@@ -143,6 +139,7 @@ class RowWriter(abc.ABC):
             if self._name != STDOUT and not is_special(self._name):
                 cause += f"; the {self._next} {self._rows} written before stay in it, and --resume goes on from there"
             raise OSError(error.errno, cause, self._name) from error
+        self._next += count
 
 
 class TableWriter(RowWriter):
@@ -150,8 +147,7 @@ class TableWriter(RowWriter):
 
     CSV and Parquet have all columns; text has only the first, a value a line.
 
-    Args:
-      target, columns, **options: as for ``RowWriter``, which has the errors, too.
+    Arguments and errors are those of ``RowWriter``.
 
     Attributes:
       kept: at least the first and the last ``TABLE_SAMPLE`` rows that were kept, by number, each a dict of texts by
@@ -161,8 +157,10 @@ class TableWriter(RowWriter):
 
     _rows = "puzzles"
 
-    def __init__(self, target: str, columns: Mapping[str, Any], **options: Unpack[Options]) -> None:
-        super().__init__(target, columns, TABLE_SAMPLE, **options)
+    def __init__(
+        self, target: str, columns: Mapping[str, Any], *, heading: bytes = b"", **options: Unpack[Options]
+    ) -> None:
+        super().__init__(target, columns, heading=heading, sample=TABLE_SAMPLE, **options)
         self.kept = {at: dict(zip(columns, fields, strict=False)) for at, fields in self._found.samples.items()}
 
     def _check_columns(self, header: tuple[str, ...]) -> None:
@@ -183,7 +181,8 @@ class TableWriter(RowWriter):
                 f"columns {', '.join(columns)} of lengths {lengths}; the table has {', '.join(self._columns)}"
             )
         if lengths[0]:
-            self._append(columns, lengths[0])
+            with self._writing(lengths[0]):
+                self._output.append(columns)
 
     def check(self, first: int, puzzles: Sequence[str]) -> None:
         """Compares the kept rows with those that would be written in their places.

@@ -21,8 +21,9 @@ from .cells import NO_GRID, Malformed, decode_text, format_lines, grid_column
 from .chunk import Chunk
 from .columns import SOLUTION_COLUMNS
 from .line_file import LineFile
+from .source import Source
 from .table_writer import Options, RowWriter
-from .target import ResumeError
+from .target import Kind, ResumeError
 
 _WORDS = {int(status): status.name.lower() for status in Status}
 _MALFORMED = "malformed"
@@ -100,18 +101,17 @@ class SolutionWriter(RowWriter):
         if not len(chunk):
             return
         unsolved = ~chunk.good | (np.asarray(solution.status) != Status.SOLVED)
-        if self._kind == "text" and isinstance(self._output, LineFile):  # without a string per line
-            with self._named_errors():
+        with self._writing(len(chunk)):
+            if self._kind == "text" and isinstance(self._output, LineFile):  # without a string per line
                 self._output.put(format_lines(solution.grids, side, unsolved))
-            self._next += len(chunk)
-            return
-        columns = _answer_columns(chunk, solution, self._board, unsolved)
-        if self._header not in ((), tuple(columns)):
-            raise ResumeError(
-                f"{self._name}: has the columns {self._header}, but the answers would have {tuple(columns)}"
-            )
-        self._header = tuple(columns)
-        self._append(columns, len(chunk))
+                return
+            columns = _answer_columns(chunk, solution, self._board, unsolved)
+            if self._header not in ((), tuple(columns)):
+                raise ResumeError(
+                    f"{self._name}: has the columns {self._header}, but the answers would have {tuple(columns)}"
+                )
+            self._header = tuple(columns)
+            self._output.append(columns)
 
     def _check_answers(self, chunk: Chunk) -> None:
         """Raises ResumeError if a sample of the output is no answer to its puzzle in the chunk."""
@@ -142,25 +142,36 @@ def _answer_columns(chunk: Chunk, solution: Solution[np.ndarray], board: Board, 
 
 def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) -> bool:
     """Whether the fields of a row are an answer to a puzzle, and keep the rules of the board."""
-    # A record has the puzzle before the solution. A line of text has the solution alone, which must keep the givens.
-    known = [field.encode() for field in fields[:2] if field]  # a sample of Parquet may have the puzzle alone
+    *own, answer = fields[:2]  # a record has the puzzle before the solution, a line of text the solution alone
     try:
-        grids = [None if text == NO_GRID else decode_text(text, board.side) for text in known]
+        if own:
+            repeated = _grid_of(own[0], board.side)
+            if good and (repeated is None or not np.array_equal(repeated, puzzle)):
+                return False
+        solution = _grid_of(answer, board.side) if answer else None
     except Malformed:
         return False
-    if len(fields) > 1 and not (np.array_equal(grids[0], puzzle) if grids[0] is not None and good else not good):
-        return False
-    solution = None if len(known) < len(fields[:2]) else grids[-1]
     if solution is None:
         return True
     keeps = bool((solution == puzzle)[puzzle != 0].all())
-    return (
-        good and keeps and all(len(set(solution[list(house)].tolist()) - {0}) == board.side for house in board.houses)
-    )
+    complete = all(len(set(solution[list(house)].tolist()) - {0}) == board.side for house in board.houses)
+    return good and keeps and complete
+
+
+def _grid_of(text: str, side: int) -> np.ndarray | None:
+    data = text.encode(errors="surrogateescape")
+    return None if data == NO_GRID else decode_text(data, side)
 
 
 def open_output(
-    target: str | os.PathLike[str], board: Board, *, stats: Collection[str] = (), **options: Unpack[Options]
+    target: str | os.PathLike[str],
+    board: Board,
+    *,
+    kind: Kind | None = None,
+    resume: bool = False,
+    force: bool = False,
+    source: Source | None = None,
+    stats: Collection[str] = (),
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
 
@@ -178,10 +189,7 @@ def open_output(
     Args:
       target: a path, or ``-`` for the standard output.
       board: the board of the puzzles.
+      kind, resume, force, source: see ``table_writer.RowWriter``, which has the errors, too.
       stats: which of ``solution.STATS`` the solutions have.
-      **options: ``kind``, ``force``, ``resume`` and ``source``, see ``table_writer.Options``.
-
-    Raises:
-      As ``table_writer.RowWriter`` does.
     """
-    return SolutionWriter(os.fspath(target), board, stats, **options)
+    return SolutionWriter(os.fspath(target), board, stats, kind=kind, resume=resume, force=force, source=source)
