@@ -90,9 +90,9 @@ def parse_json(data: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise JsonError(f"more than {MOST_LEVELS} levels of objects and lists") from error
     except ValueError as error:
-        raise JsonError(f"no JSON: {error}") from error
+        raise JsonError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise JsonError("no JSON object")
+        raise JsonError("not a JSON object")
     level: list[Any] = [value]
     for _ in range(MOST_LEVELS):
         parts = (part for each in level for part in (each.values() if isinstance(each, dict) else each))
@@ -138,7 +138,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refused_number(text: str) -> float:
-    raise JsonError(f"{text} is no JSON number")
+    raise JsonError(f"{text} is not a JSON number")
 
 
 def _finite_number(text: str) -> float:

@@ -340,8 +340,8 @@ def test_json_names_its_column_and_board():
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
-        ("{", "no line of JSON"),
-        ("[" * 100_000, "no line of JSON"),
+        ("{", "not a line of JSON"),
+        ("[" * 100_000, "not a line of JSON"),
         ("7", "a puzzle is a text or a list of integers, not 7"),
         ('{"n": 1}', "no value is named 'puzzle'"),
         (json.dumps({"puzzle": None}), "a puzzle is a text or a list of integers, not null"),
@@ -351,7 +351,7 @@ def test_json_names_its_column_and_board():
         (json.dumps([[[1]]] * 16), "cell 1 is [1], not an integer"),
         (json.dumps([1] * 15), "15 cells; a 4x4 board has 16"),
         (json.dumps([5] * 16), "'5', number 1 of the line, is larger than 4"),
-        (json.dumps([-1] * 16), "'-1', number 1 of the line, is no cell"),
+        (json.dumps([-1] * 16), "'-1', number 1 of the line, is not a cell"),
         (json.dumps({"puzzle": "123"}), "3 cells; a 4x4 board has 16"),
         (json.dumps({"puzzle": "\ud800"}), "1 cell; a 4x4 board has 16"),
     ],

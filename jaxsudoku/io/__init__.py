@@ -7,7 +7,7 @@ from .cells import format_grids, grid_column, read_grid_column
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import ANSWER_COLUMNS, BOARD_COLUMN, PUZZLE_COLUMNS
 from .header import header_lines, mark_board, marked_board
-from .line_file import LineFile, open_lines
+from .line_file import open_lines
 from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
 from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (
@@ -19,7 +19,6 @@ from .target import (
     check_suffix,
     kind_of,
     open_target,
-    standard_output,
 )
 from .write import SolutionWriter, open_output
 
@@ -31,7 +30,6 @@ __all__ = [
     "Chunk",
     "Kind",
     "LineError",
-    "LineFile",
     "PuzzleFile",
     "PuzzleFileError",
     "ResumeError",
@@ -56,5 +54,4 @@ __all__ = [
     "read_chunks",
     "read_grid_column",
     "read_puzzles",
-    "standard_output",
 ]

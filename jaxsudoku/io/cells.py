@@ -208,7 +208,7 @@ def decode_text(text: bytes, side: int) -> np.ndarray:
         raise Malformed(wrong_length(len(numbers), side))
     for column, byte in enumerate(first, start=offset + 1):
         if _VALUES[byte] == _FOREIGN:
-            raise Malformed(f"{_name(text, column - 1)} at column {column} is no cell")
+            raise Malformed(f"{_name(text, column - 1)} at column {column} is not a cell")
     if len(first) != cells:
         raise Malformed(wrong_length(len(first), side))
     tokens = [first[cell : cell + 1] for cell in range(cells)]
@@ -229,7 +229,7 @@ def check_values(tokens: list[bytes], side: int, column: int | None = None) -> n
     shown, value = tokens[number].decode(errors="backslashreplace"), values[number]
     place = f"number {number + 1} of the line" if column is None else f"at column {column + number}"
     if value == _FOREIGN and not shown.isdigit():
-        raise Malformed(f"{shown!r}, {place}, is no cell")
+        raise Malformed(f"{shown!r}, {place}, is not a cell")
     meaning = f" ({value})" if not shown.isdigit() else ""
     raise Malformed(f"{shown!r}{meaning}, {place}, is larger than {side}, the largest digit of this board")
 

@@ -150,11 +150,9 @@ def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterato
             try:
                 yield from filter(None, decoder.feed(piece))
             except decoder.errors as error:
-                what = "damaged" if members == 1 else f"part {members} is not, or damaged,"
+                what = "damaged" if members == 1 else f"part {members} is damaged, or not"
                 raise PuzzleFileError(f"{name}: {what} {kind.name} data ({error})") from error
             piece = decoder.rest
     if not decoder.eof:
-        part = "" if members == 1 else f"part {members} is not, or "
-        raise PuzzleFileError(
-            f"{name}: {part}truncated {kind.name} data: the file ends before its compressed stream does"
-        )
+        what = "truncated" if members == 1 else f"part {members} is truncated, or not"
+        raise PuzzleFileError(f"{name}: {what} {kind.name} data: the file ends before its compressed stream does")

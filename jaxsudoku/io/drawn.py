@@ -146,5 +146,5 @@ class _Drawing:
         foreign = next((part for part in parts if split_row(part, 1) is None), None)
         if foreign is not None:
             shown = foreign.decode(errors="backslashreplace")
-            raise Malformed(f"row {number} of the grid: {shown!r} is no cell")
+            raise Malformed(f"row {number} of the grid: {shown!r} is not a cell")
         raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {self._side}")

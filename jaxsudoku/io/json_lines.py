@@ -99,7 +99,7 @@ def _parse(text: bytes) -> Any:
         return json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         cause = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        return Malformed(f"no line of JSON ({cause})")
+        return Malformed(f"not a line of JSON ({cause})")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

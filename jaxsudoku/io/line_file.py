@@ -31,7 +31,6 @@ class LineFile:
 
     Attributes:
       found: what an earlier run left.
-      resumed: whether there was an output of an earlier run.
       file: the open file, unbuffered.
       held: closes the file and releases its lock.
     """
@@ -46,12 +45,13 @@ class LineFile:
         columns: tuple[str, ...] = (),
         found: Recovered | None = None,
     ) -> None:
-        self.found, self.resumed = found or Recovered(), found is not None
-        self.file, self._name, self._compressed = file, name, compressed
+        self.found = found or Recovered()
+        self.file, self._name, self._kind, self._compressed = file, name, kind, compressed
         self.held = contextlib.ExitStack()
-        self._kind, self._heading, self._columns = kind, heading, columns
+        self._heading, self._columns = heading, columns
         self._headed = bool(self.found.header) or (kind == "text" and self.found.keep > 0)
-        self._begun = False
+        self._cut_at = None if found is None else found.keep
+        self._empty = not self.found.keep
 
     def append(self, columns: Mapping[str, Any]) -> None:
         """Appends rows, n values a column, after the header if they are the first; text has the first column alone.
@@ -61,11 +61,11 @@ class LineFile:
         if self._kind == "text":
             lines = "".join(f"{text}\n" for text in next(iter(columns.values()))).encode()
         else:
-            # The columns known from the start are texts and numbers, few of which need quotes.
             own = [_texts(values) for name, values in columns.items() if name in self._columns]
             others = [values for name, values in columns.items() if name not in self._columns]
-            quoted = any(needs_quotes(texts) for texts in own)
-            lines = csv_records(*([], [*own, *others]) if quoted else (own, others))
+            if any(needs_quotes(texts) for texts in own):
+                own, others = [], [*own, *others]
+            lines = csv_records(own, others)
         self.put(self._header(tuple(columns)) + lines)
         self._headed = True
 
@@ -76,6 +76,7 @@ class LineFile:
           OSError: writing failed (a full disk); the lines are cut off again if the file can be cut.
         """
         self._cut()
+        self._empty = False
         # level 3 takes half the time of the default level, for a tenth more bytes
         data = memoryview(gzip.compress(lines, compresslevel=3, mtime=0) if self._compressed else lines)
         whole = self.file.tell() if self.file.seekable() and self._name != STDOUT else None
@@ -92,7 +93,7 @@ class LineFile:
     def finish(self) -> None:
         """Finishes the file: one without rows gets its header, and a gzip file has a member at least."""
         header = self._header(self._columns)
-        if header or (self._compressed and not self._begun and not self.found.keep):
+        if header or (self._compressed and self._empty):
             self.put(header)
         self._cut()
 
@@ -107,10 +108,10 @@ class LineFile:
 
     def _cut(self) -> None:
         """Cuts off the half-written end of a killed run; only before the first write, so that a check may refuse."""
-        if self.resumed and not self._begun:
-            self.file.truncate(self.found.keep)
-            self.file.seek(self.found.keep)
-        self._begun = True
+        if self._cut_at is not None:
+            self.file.truncate(self._cut_at)
+            self.file.seek(self._cut_at)
+        self._cut_at = None
 
 
 def open_lines(
@@ -181,18 +182,18 @@ def recover(
         try:
             records.feed(data)
         except csv.Error as error:
-            raise ResumeError(f"{path}: holds a record that is no CSV ({error})") from error
+            raise ResumeError(f"{path}: has a malformed CSV record ({error})") from error
         if len(records.rest) > LONGEST_LINE:
-            raise ResumeError(f"{path}: a line is longer than {LONGEST_LINE} bytes: no answers of ours")
+            raise ResumeError(f"{path}: a line is longer than {LONGEST_LINE} bytes: not an output of jaxsudoku")
         if end is not None and (not compressed or not records.rest):
             keep = end if compressed else end - len(records.rest)
             found = Recovered(records.count, keep, dict(records.samples))
     if not records.count and heading.startswith(records.rest):
         return Recovered()  # a run that was killed within its heading
     if found.keep == 0 and records.count and not _is_first(records.samples[0], kind, columns, heading):
-        raise ResumeError(f"{path}: begins with {', '.join(records.samples[0])!r}, which is no line of ours")
+        raise ResumeError(f"{path}: begins with {', '.join(records.samples[0])!r}, which jaxsudoku did not write")
     if not _may_begin(records.rest, kind, () if records.count else columns):
-        raise ResumeError(f"{path}: the end of the file is no half-written line of ours: {records.rest[:40]!r}")
+        raise ResumeError(f"{path}: the end of the file is not a half-written line of jaxsudoku: {records.rest[:40]!r}")
     if not found.samples:
         return found
     if kind == "csv":
@@ -225,7 +226,7 @@ def _is_first(fields: list[str], kind: Kind, columns: tuple[str, ...], heading: 
 
 
 def _may_begin(rest: bytes, kind: Kind, header: tuple[str, ...]) -> bool:
-    """Whether the end of an output may be a half-written line of ours, of the header if that is given."""
+    """Whether the end of an output may be a half-written line of our outputs, of the header if given."""
     if kind == "text":
         return set(rest) <= set(b"0123456789 -.")
     first = ",".join(header).encode()
@@ -245,7 +246,7 @@ def _members(path: str) -> Iterator[tuple[bytes, int | None]]:
     decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     for data, end in _plain(path):
         if end == len(data) and not (data.startswith(_GZIP_MAGIC) or data == _GZIP_MAGIC[:1]):
-            raise ResumeError(f"{path}: no gzip data")
+            raise ResumeError(f"{path}: not gzip data")
         while data:
             try:
                 piece = decoder.decompress(data, BLOCK)

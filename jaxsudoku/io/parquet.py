@@ -124,7 +124,7 @@ def arrow_table(columns: Mapping[str, Any], start: int, types: Mapping[str, Any]
             if isinstance(text, str) and not _is_utf8(text)
         )
         where = f"{name!r} of puzzle {start + row}" if row else f"{name!r}, its name"
-        cause = f"the column {where}: no UTF-8, which Parquet needs: convert the input to UTF-8 or write CSV"
+        cause = f"the column {where}: not UTF-8, which Parquet needs: convert the input to UTF-8 or write CSV"
         raise OSError(errno.EILSEQ, cause) from error
 
 

@@ -1,7 +1,7 @@
 """Parquet outputs, kept in parts until they are finished. Needs pyarrow, the extra ``parquet``.
 
 A Parquet file can't be appended to, so each write makes a part of its own, under a temporary name until it is whole.
-Finishing merges the parts. Wherever the run is killed, either the target or its parts are there and whole.
+Finishing merges the parts. A run killed at any time leaves either a whole target or whole parts.
 
 The parts lie in the directory ``<target>.parts``, which contains a marker file. A directory without the marker, or with
 any other file, is never changed.
@@ -146,7 +146,11 @@ def _check_ours(folder: str) -> None:
     names = sorted(os.listdir(folder))
     strange = next((name for name in names if not _OURS.fullmatch(name)), None)
     if strange is not None or (names and MARK not in names):
-        cause = f"a directory of parts without the file {MARK}" if strange is None else "no part of an output of ours"
+        cause = (
+            f"a directory of parts without the file {MARK}"
+            if strange is None
+            else "not a part of an output of jaxsudoku"
+        )
         cause += ", so it is left as it is: move it out of the way"
         raise FileExistsError(errno.EEXIST, cause, os.path.join(folder, strange) if strange else folder)
 
@@ -173,7 +177,7 @@ def _recover(paths: list[str], sample: int) -> Recovered:
         try:
             file = pq.ParquetFile(path)
         except pa.ArrowInvalid as error:
-            raise ResumeError(f"{path}: no whole Parquet file ({error})") from error
+            raise ResumeError(f"{path}: not a whole Parquet file ({error})") from error
         with file:
             names = tuple(file.schema_arrow.names)
             if found.header not in ((), names):

@@ -313,7 +313,7 @@ def _side_of(start: Beginning) -> int:
 def _side_of_cells(cells: int) -> int:
     side = math.isqrt(cells)
     if side * side != cells or not side:
-        raise ValueError(f"{cells} cells; a 9x9 board has 81, and {cells} is the square of no side")
+        raise ValueError(f"{cells} cells; a 9x9 board has 81, and {cells} is not a square number")
     return side
 
 

@@ -24,8 +24,7 @@ BLOCK = 1 << 20
 #: No puzzle is this long: an input with longer lines is another kind of file, and not held in memory.
 LONGEST_LINE = 1 << 24
 
-GZIP_MAGIC = b"\x1f\x8b"
-BOM = b"\xef\xbb\xbf"
+BOM = codecs.BOM_UTF8
 _PART = 1 << 16  # bytes compared at a time
 _ZIP_MAGIC = b"PK\x03\x04"
 #: A carriage return that ends a line alone; before a newline it is white space.
@@ -134,7 +133,7 @@ def line_blocks(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
                 held = [piece[cut:]]
                 size = len(held[0])
             elif size > BLOCK + LONGEST_LINE:
-                raise PuzzleFileError(f"{name}: a line is longer than {LONGEST_LINE} bytes: no file of puzzles")
+                raise PuzzleFileError(f"{name}: a line is longer than {LONGEST_LINE} bytes: not a file of puzzles")
     except (OSError, PuzzleFileError) as error:
         failure = error
     data = b"".join(held)

@@ -130,7 +130,7 @@ def lock_output(
     """Checks an output as ``check_output`` does, and locks it.
 
     Devices, pipes and the standard output have no lock. A file in a folder that can't be written has no lock file;
-    ``open_target`` locks the file itself all the same.
+    ``open_target`` locks the file itself in any case.
 
     Returns:
       The lock, held already, to be released by leaving a ``with`` block.
@@ -195,7 +195,7 @@ def check_folder(target: str | os.PathLike[str]) -> None:
     while not os.path.lexists(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
-        raise NotADirectoryError(errno.ENOTDIR, f"the output is a folder, but {folder} is none", name)
+        raise NotADirectoryError(errno.ENOTDIR, f"the output is a folder, but {folder} is not", name)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"the output can't be made: {folder} can't be written", name)
 

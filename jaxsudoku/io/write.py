@@ -95,7 +95,7 @@ class SolutionWriter(RowWriter):
         shapes = [np.shape(part) for part in (solution.grids, solution.status, solution.iterations, *stats)]
         counts = len(self._columns) - 2  # status, iterations and stats
         if shapes != [(len(chunk), side**2), *[(len(chunk),)] * counts]:
-            raise ValueError(f"arrays of shapes {shapes} are no answers to {len(chunk)} puzzles of {side**2} cells")
+            raise ValueError(f"arrays of shapes {shapes} are not answers to {len(chunk)} puzzles of {side**2} cells")
         if chunk.start != self._next:
             raise ValueError(f"the chunk starts at puzzle {chunk.start}, but the next one to answer is {self._next}")
         if not len(chunk):
