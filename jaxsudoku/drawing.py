@@ -1,7 +1,4 @@
-"""Boards as people draw them, in text.
-
-Only numpy is used, so that a board can be drawn without JAX.
-"""
+"""Draws boards as text, with lines between regions. Needs no JAX."""
 
 from __future__ import annotations
 
@@ -22,18 +19,18 @@ def draw(grid: ArrayLike, board: Board | None = None, givens: ArrayLike | None =
     """Draws a grid with a border around every region.
 
     Digits over 9 are written as numbers, right-aligned; an empty cell is a dot. Extra houses are not drawn. With
-    ``givens``, the digits that were given are set apart from those filled in: in bold with ``color``, else in brackets,
-    as in ``[5]`` (left out while nothing is filled in or nothing was given). A given that the grid has changed is no
-    longer one.
+    ``givens``, the given digits are distinguished from those filled in: in bold with ``color``, else in brackets, as in
+    ``[5]`` (omitted if no digit is filled in, or none is given). A given that the grid has changed does not count as
+    one.
 
     Args:
       grid: integers[cells] or integers[side, side] in 0..side, 0 = empty.
       board: the board; None for the classic one of the grid's size.
-      givens: the puzzle that the grid answers, like ``grid``.
-      color: whether to emphasise with ANSI escape sequences.
+      givens: the puzzle, of the same shape as ``grid``.
+      color: whether to use ANSI escape sequences.
 
     Returns:
-      Lines of equal width (escape sequences aside), parted by newlines, with none at the end.
+      Lines of equal width (not counting escape sequences), separated by newlines, with none at the end.
 
     Raises:
       ValueError: ``grid`` or ``givens`` has another shape, is not of integers, or holds a value outside 0..side.
@@ -52,7 +49,7 @@ def draw(grid: ArrayLike, board: Board | None = None, givens: ArrayLike | None =
         [_cell(int(digit), digit_width, bool(mark), brackets, color) for digit, mark in zip(*row, strict=True)]
         for row in zip(digits, given, strict=True)
     ]
-    # Brackets take the place of the space around a digit.
+    # Brackets replace the spaces around a digit.
     return "\n".join(_lines(texts, board, digit_width + 2 * brackets, 0 if brackets else 1))
 
 
@@ -81,35 +78,36 @@ def _cell(digit: int, width: int, given: bool, brackets: bool, color: bool) -> s
 
 
 def _lines(texts: list[list[str]], board: Board, width: int, pad: int) -> Iterator[str]:
-    """The drawing's lines, from cells' texts of ``width`` characters, ``pad`` spaces being on each side of a border."""
+    """The lines of the drawing; cells have ``width`` characters, and borders ``pad`` spaces on either side."""
     side = board.side
     labels = np.empty(board.cells, int)
     for label, house in enumerate(board.region_houses):
         labels[list(house)] = label
-    # A rim of its own label around the board makes its edge a border like any other.
+    # A rim with its own label makes the edge of the board a border between regions, too.
     rimmed = np.pad(labels.reshape(side, side), 1, constant_values=-1)
-    upright = rimmed[:, 1:] != rimmed[:, :-1]  # [side + 2, side + 1]: a border left of the column
-    level = rimmed[1:] != rimmed[:-1]  # [side + 1, side + 2]: a border above the row
-    # Two rows or columns that no border parts anywhere stand close together, as there is no border to make room for.
-    parted = upright.any(axis=0)
+    vertical = rimmed[:, 1:] != rimmed[:, :-1]  # [side + 2, side + 1]: a border left of the column
+    horizontal = rimmed[1:] != rimmed[:-1]  # [side + 1, side + 2]: a border above the row
+    # Columns without any border between them need no room for one.
+    separated = vertical.any(axis=0)
 
     def line(up: NDArray[np.bool_], down: NDArray[np.bool_], across: NDArray[np.bool_], cells: list[str]) -> str:
         fills = np.where(across, "─", " ")
         corners = up + 2 * down + 4 * across[:-1] + 8 * across[1:]
         parts = []
         for column, (before, corner, after) in enumerate(zip(fills[:-1], corners, fills[1:], strict=True)):
-            if parted[column]:
-                parts += [before * pad * (column > 0), _CORNERS[corner], after * pad * (column < side)]
+            if separated[column]:
+                left, right = pad if column > 0 else 0, pad if column < side else 0
+                parts += [before * left, _CORNERS[corner], after * right]
             else:
                 parts.append(after * pad)
             parts += cells[column : column + 1]
         return "".join(parts)
 
     for row in range(side + 1):
-        across = level[row]
+        across = horizontal[row]
         if across.any():
             yield line(
-                upright[row], upright[row + 1], across, ["─" * width if on else " " * width for on in across[1:-1]]
+                vertical[row], vertical[row + 1], across, ["─" * width if on else " " * width for on in across[1:-1]]
             )
         if row < side:
-            yield line(upright[row + 1], upright[row + 1], np.zeros_like(across), texts[row])
+            yield line(vertical[row + 1], vertical[row + 1], np.zeros_like(across), texts[row])

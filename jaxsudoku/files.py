@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-#: Most bytes of a JSON file that is read, and the most levels of objects and lists in it.
+#: Limits of a JSON file: bytes, and nested levels of objects and lists.
 MOST_BYTES, MOST_LEVELS = 1 << 28, 32
 
 #: The field of a JSON object that holds the checksum of the others.
@@ -21,20 +21,20 @@ CHECKSUM = "checksum"
 
 
 class JsonError(ValueError):
-    """Bytes are no JSON object as it is read here; the message tells the cause, and leaves the file to the caller."""
+    """Bytes that are not an acceptable JSON object; the message gives the cause, but not the file."""
 
 
-#: Ends the names under which files are written until they are whole; what has such a name is ours to replace.
+#: Suffix of the files that are written until they are whole and then renamed; existing ones are replaced.
 TEMPORARY = ".jaxsudoku-tmp"
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file so that, whatever happens, it is there as a whole or as it was before.
+    """Writes a file atomically: after a crash it has either its new or its old contents.
 
-    A device or a pipe is written to as it is. Of a symbolic link the file that it leads to is written.
+    A device or a pipe is written directly. A symbolic link stays, and the file that it points to is written.
 
     Raises:
-      OSError: the file can't be written; it is named as it was given, and a folder that is not there too.
+      OSError: the file can't be written, or its folder is missing; the error has the path as given.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
@@ -73,11 +73,11 @@ def read_json(path: Path | Traversable) -> dict[str, Any]:
 
 
 def parse_json(data: bytes) -> dict[str, Any]:
-    """A JSON object, read strictly: what would be lost, or read in two ways, is refused.
+    """Parses a JSON object strictly: what is ambiguous or would lose information is refused.
 
     Raises:
-      JsonError: too many bytes, no UTF-8, no JSON, a name that occurs twice in an object, NaN or an infinity, a number
-        beyond what a float holds, more than ``MOST_LEVELS`` levels, or anything but an object at the top.
+      JsonError: too many bytes, not UTF-8, not JSON, a name that occurs twice in an object, NaN or infinity, a number
+        too large for a float, more than ``MOST_LEVELS`` levels, or a value other than an object at the top.
     """
     if len(data) > MOST_BYTES:
         raise JsonError(f"more than {MOST_BYTES:,} bytes")
@@ -90,9 +90,9 @@ def parse_json(data: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise JsonError(f"more than {MOST_LEVELS} levels of objects and lists") from error
     except ValueError as error:
-        raise JsonError(f"no JSON: {error}") from error
+        raise JsonError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise JsonError("no JSON object")
+        raise JsonError("not a JSON object")
     level: list[Any] = [value]
     for _ in range(MOST_LEVELS):
         parts = (part for each in level for part in (each.values() if isinstance(each, dict) else each))
@@ -103,7 +103,7 @@ def parse_json(data: bytes) -> dict[str, Any]:
 
 
 def with_checksum(fields: dict[str, Any]) -> bytes:
-    """A JSON object as text for people, with a checksum of its fields as the last one.
+    """A JSON object as indented text, with a checksum of its fields as the last one.
 
     Raises:
       TypeError, ValueError: the fields can't be written as JSON.
@@ -113,10 +113,10 @@ def with_checksum(fields: dict[str, Any]) -> bytes:
 
 
 def check_checksum(fields: dict[str, Any]) -> None:
-    """Takes the checksum out of the fields of a JSON object that ``with_checksum`` wrote.
+    """Removes the checksum from the fields of a JSON object that ``with_checksum`` wrote, and compares it.
 
     Raises:
-      JsonError: there is none, or it is that of other fields.
+      JsonError: there is none, or it does not match the fields.
     """
     written = fields.pop(CHECKSUM, None)
     if written != _checksum(fields):
@@ -138,7 +138,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refused_number(text: str) -> float:
-    raise JsonError(f"{text} is no JSON number")
+    raise JsonError(f"{text} is not a JSON number")
 
 
 def _finite_number(text: str) -> float:

@@ -1,8 +1,8 @@
-"""Locks on outputs: no two processes write one output at once.
+"""Locks that keep two processes from writing the same output.
 
-A lock is a file beside the output that the operating system locks for the process, and that names this process. The
-system drops the lock when the process ends, however it ends, so a file that a killed process left is no longer locked
-and is taken over. A normal end, an exception and Ctrl-C remove the file.
+A lock is a file beside the output, locked by the operating system for the process that it names. The system releases
+the lock when the process ends, even if it is killed; the file it leaves is then unlocked and can be taken over. After a
+normal end, an exception or Ctrl-C the file is removed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from types import TracebackType
 SUFFIX = ".jaxsudoku-lock"
 #: Environment variable that turns locks off if it is "off".
 SWITCH = "JAXSUDOKU_LOCKS"
-#: Begins the contents of lock files: any other file is left alone.
+#: The beginning of every lock file; a file with other contents is never changed.
 _MARK = b"jaxsudoku lock: "
 
 if sys.platform == "win32":
     import msvcrt
 
-    #: Other processes can't read a byte that is locked, so it lies far behind the text.
+    #: Other processes can't read a locked byte, so it lies far behind the text.
     _LOCKED_BYTE = 0x7FFF0000
 
     def _try_lock(file: int) -> bool:
@@ -53,12 +53,12 @@ class OutputLock:
     """The lock on an output, held until it is released; a context manager.
 
     Args:
-      target: the output, a file that may be yet to come, whose lock file lies beside it, or a folder, in which it lies.
-        Symbolic links to the same file have the same lock.
+      target: the output: a file, existing or not, whose lock file lies beside it, or a folder that contains its lock
+        file. Symbolic links to the same file have the same lock.
 
     Raises:
       BlockingIOError: the output is locked; the message says by which process, on which machine, and since when.
-      FileExistsError: a file of the lock's name is there that is no lock.
+      FileExistsError: the lock's path is a file that is not a lock.
       OSError: the lock file can't be made, or the file system has no locks.
     """
 
@@ -68,7 +68,7 @@ class OutputLock:
         self._release = weakref.finalize(self, _release, file, path, os.getpid())
 
     def release(self) -> None:
-        """Removes the lock file and drops the lock; does nothing the second time."""
+        """Removes the lock file and releases the lock; does nothing the second time."""
         self._release()
 
     def __enter__(self) -> OutputLock:
@@ -85,13 +85,13 @@ def lock_path(target: str | os.PathLike[str]) -> str:
 
 
 def check_unlocked(target: str | os.PathLike[str]) -> None:
-    """Raises BlockingIOError as ``OutputLock`` does, and leaves the output unlocked."""
+    """Raises BlockingIOError if the output is locked, as ``OutputLock`` does."""
     if os.path.exists(lock_path(target)):
         OutputLock(target).release()
 
 
 def lock_file(file: int, name: str) -> None:
-    """Locks an open file itself until it is closed, which holds under each of its names.
+    """Locks an open file itself until it is closed, under all of its names.
 
     Args:
       file: its descriptor, open for writing.
@@ -110,13 +110,13 @@ def _wanted() -> bool:
 
 
 def _acquire(path: str, name: str) -> int:
-    """The descriptor of the locked lock file, which names this process."""
+    """Creates or takes over a lock file that names this process; returns its descriptor, locked."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
             if not _locked(file, path):
                 raise BlockingIOError(errno.EAGAIN, f"{_holder(file)} is writing this output", name)
-            # whoever held the lock may have removed the file between the two calls
+            # the previous holder may have removed the file between the two calls
             if _is_at(file, path):
                 text = os.read(file, len(_MARK))
                 if not _MARK.startswith(text):
@@ -126,7 +126,7 @@ def _acquire(path: str, name: str) -> int:
         except BlockingIOError:
             os.close(file)
             raise
-        except BaseException:  # no locks, or no room for the text
+        except BaseException:  # no locks, or a full disk
             empty = not os.fstat(file).st_size
             os.close(file)
             if empty:
@@ -136,7 +136,7 @@ def _acquire(path: str, name: str) -> int:
 
 
 def _locked(file: int, name: str) -> bool:
-    """Locks a file; whether no other process has."""
+    """Tries to lock a file; False if another process has locked it."""
     try:
         return _try_lock(file)
     except OSError as error:
@@ -156,7 +156,7 @@ def _describe(file: int) -> None:
     since = datetime.datetime.now().astimezone().isoformat(" ", "seconds")
     os.ftruncate(file, 0)
     os.lseek(file, 0, os.SEEK_SET)
-    import socket  # which takes time that commands without outputs need not wait
+    import socket  # slow to import, and not needed without outputs
 
     os.write(file, _MARK + f"process {os.getpid()} on {socket.gethostname()}, since {since},\n".encode())
 
@@ -165,19 +165,19 @@ def _holder(file: int) -> str:
     """The process that a lock file names."""
     text = os.read(file, 1000)
     if not text.startswith(_MARK) or not text.endswith(b"\n"):
-        return "another process"  # one that has only just locked it
+        return "another process"  # it has not written its name yet
     return text.removeprefix(_MARK).decode(errors="replace").strip()
 
 
 def _release(file: int | None, path: str, process: int) -> None:
-    # a process that was forked off has the descriptor, but not the lock
+    # a forked process has the descriptor, but not the lock
     if file is None or process != os.getpid():
         return
     mine = _is_at(file, path)
-    if sys.platform == "win32":  # where no open file can be removed
+    if sys.platform == "win32":  # an open file can't be removed
         os.close(file)
         if mine:
-            with contextlib.suppress(PermissionError, FileNotFoundError):  # locked by another process by now
+            with contextlib.suppress(PermissionError, FileNotFoundError):  # already locked by another process
                 os.remove(path)
         return
     if mine:

@@ -1,7 +1,7 @@
-"""The puzzles that ship with the package, by name: for a first try, for teaching, for tests.
+"""The puzzles that ship with the package, by name, for first trials, teaching and tests.
 
-They lie in ``jaxsudoku/puzzles``, a text file each, with one puzzle a line. The comments at its top tell, by keyword,
-the board, how hard the puzzles are, and the call of ``generate`` that made them.
+Each set is a text file in ``jaxsudoku/puzzles``, with one puzzle a line. The comments at its top give, by keyword, the
+board, the grades of the puzzles, and the call of ``generate`` that made them.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from jaxsudoku.suggestions import did_you_mean
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-_ENDING = ".txt"
+_SUFFIX = ".txt"
 
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """The names of all that is shipped, sorted."""
+    """The names of the shipped sets, sorted."""
     files = (entry.name for entry in _folder().iterdir())
-    return tuple(sorted(name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING)))
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX)))
 
 
 def load(name: str) -> np.ndarray:
-    """The shipped puzzles of that name, such as "9x9-hard"; each has exactly one solution.
+    """The puzzles of a shipped set, such as "9x9-hard"; each has exactly one solution.
 
     Returns:
       uint8[N, cells], 0 = empty.
 
     Raises:
-      ValueError: nothing of that name is shipped; the message lists the names.
+      ValueError: no set has this name; the message lists the names.
     """
     return read_puzzles(io.BytesIO(read(name)), board(name))
 
 
 def board(name: str) -> Board:
-    """The board of the shipped puzzles of that name; raises as ``load`` does."""
+    """The board of a shipped set; raises as ``load`` does."""
     return Board.named(about(name)["board"])
 
 
 def about(name: str) -> dict[str, str]:
-    """What the comments of a file say, by keyword; raises as ``load`` does.
+    """The comments of a shipped set, by keyword; raises as ``load`` does.
 
     Returns:
-      ``puzzles``: how many, of how many clues, and whether they are minimal. ``solutions``: of each puzzle, "1".
-      ``board``: as ``Board.named`` takes it.
-      ``grades``: how many are of which of ``datasets.GRADES``, with commas between. ``made by``: the call.
+      ``puzzles``: their number, numbers of clues, and whether they are minimal. ``solutions``: of each puzzle, "1".
+      ``board``: a name for ``Board.named``. ``grades``: the number of puzzles of each of ``rating.GRADES``, separated
+      by commas. ``made by``: the call.
     """
     lines = read(name).decode().splitlines()
     comments = (line.removeprefix("#").partition(":") for line in lines if line.startswith("#"))
-    return {keyword.strip(): said.strip() for keyword, _, said in comments}
+    return {keyword.strip(): text.strip() for keyword, _, text in comments}
 
 
 def read(name: str) -> bytes:
-    """The file of that name, as ``io.read_puzzles`` reads it; raises as ``load`` does."""
+    """The file of a shipped set, which ``io.read_puzzles`` reads; raises as ``load`` does."""
     if name not in names():
         hint = did_you_mean(name, names())
         raise ValueError(f"no puzzles {name!r} are shipped: choose one of {', '.join(names())}{hint}")
-    return (_folder() / (name + _ENDING)).read_bytes()
+    return (_folder() / (name + _SUFFIX)).read_bytes()
 
 
 def _folder() -> Traversable:

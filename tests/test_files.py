@@ -18,20 +18,20 @@ NESTED = b'{"a":' * (MOST_LEVELS + 1) + b"1" + b"}" * (MOST_LEVELS + 1)
 
 #: Bytes that are refused, each with the cause.
 REFUSED = {
-    "empty": (b"", "no JSON: "),
-    "cut off": (b'{"a": 1', "no JSON: "),
-    "no UTF-8": (b'{"a": "\xff"}', "no JSON: 'utf-8' codec can't decode"),
-    "UTF-16": ('{"a": 1}'.encode("utf-16"), "no JSON: 'utf-8' codec can't decode"),
-    "a list": (b"[1]", "no JSON object"),
-    "null": (b"null", "no JSON object"),
+    "empty": (b"", "not JSON: "),
+    "cut off": (b'{"a": 1', "not JSON: "),
+    "no UTF-8": (b'{"a": "\xff"}', "not JSON: 'utf-8' codec can't decode"),
+    "UTF-16": ('{"a": 1}'.encode("utf-16"), "not JSON: 'utf-8' codec can't decode"),
+    "a list": (b"[1]", "not a JSON object"),
+    "null": (b"null", "not a JSON object"),
     "deep objects": (DEEP, "more than 32 levels of objects and lists"),
     "deep lists": (b"[" * 100_000, "more than 32 levels of objects and lists"),
     "a level too many": (NESTED, "more than 32 levels of objects and lists"),
     "twice": (b'{"a": {"b": 1, "c": 2, "b": 3}}', "the name 'b' occurs twice in an object"),
-    "NaN": (b'{"a": NaN}', "NaN is no JSON number"),
-    "infinity": (b'{"a": -Infinity}', "-Infinity is no JSON number"),
+    "NaN": (b'{"a": NaN}', "NaN is not a JSON number"),
+    "infinity": (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
     "overflow": (b'{"a": 1e999}', "the number 1e999 is beyond what a float holds"),
-    "many digits": (b'{"a": 1' + b"0" * 5000 + b"}", "no JSON: "),
+    "many digits": (b'{"a": 1' + b"0" * 5000 + b"}", "not JSON: "),
 }
 
 

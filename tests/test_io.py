@@ -169,7 +169,9 @@ def test_a_column_of_grids():
     read_back, causes = read_grid_column([*column, "-", " ", None, "?", "1", 7], 16)
     np.testing.assert_array_equal(read_back[:9], grids)
     assert not read_back[9:].any()
-    assert causes == dict.fromkeys((12, 13, 14), "1 cell; a 16x16 board has 256") | {12: "'?' at column 1 is no cell"}
+    assert causes == dict.fromkeys((12, 13, 14), "1 cell; a 16x16 board has 256") | {
+        12: "'?' at column 1 is not a cell"
+    }
     assert read_grid_column([], 9)[0].shape == (0, 81)
 
 
@@ -277,8 +279,8 @@ def test_even_and_odd_blocks_in_turn(monkeypatch):
     assert chunk.good.tolist() == [True, True, False, True, False, True, True, False, True]
     assert chunk.lines.tolist() == list(range(1, 10))
     assert [str(error) for error in chunk.errors] == [
-        "<input>:3: '/' at column 16 is no cell",
-        "<input>:5: ':' at column 16 is no cell",
+        "<input>:3: '/' at column 16 is not a cell",
+        "<input>:5: ':' at column 16 is not a cell",
         "<input>:8: '5', at column 16, is larger than 4, the largest digit of this board",
     ]
     assert {tuple(grid) for grid in chunk.grids[chunk.good].tolist()} == {(1, 2, 3, 4, *[0] * 8, 1, 2, 3, 0)}
@@ -317,12 +319,12 @@ def test_chunk_arguments_and_slices():
         (PUZZLE + ".", "82 cells"),
         ("." * 256, "256 cells; a 9x9 board has 81 (256 make a 16x16 board)"),
         ("1 " * 80, "80 cells"),
-        (PUZZLE[:80] + "?", "'?' at column 81 is no cell"),
+        (PUZZLE[:80] + "?", "'?' at column 81 is not a cell"),
         ("  é" + PUZZLE[1:], "'é' at column 3"),
         (PUZZLE[:5] + "A" + PUZZLE[6:], "'A' (10), at column 6, is larger than 9"),
         ("1 " * 80 + "10", "'10', number 81 of the line, is larger than 9"),
         ("1 " * 80 + "999", "'999', number 81 of the line, is larger than 9"),
-        ("1 " * 80 + "?", "'?', number 81 of the line, is no cell"),
+        ("1 " * 80 + "?", "'?', number 81 of the line, is not a cell"),
         (b"\xff\xfe" + PUZZLE.encode(), "byte 0xff, which is not text, at column 1"),
         (PUZZLE[:3] + "\0" + PUZZLE[4:], "byte 0x00, which is not text, at column 4"),
     ],
@@ -356,7 +358,7 @@ def test_malformed_drawings():
     text = "\n\n".join([grid, foreign, short, large, "\n".join(rows[:5]), grid, "\n".join(rows[:3])])
     chunk = Chunk.join(read(text))
     assert chunk.good.tolist() == [True, False, False, False, False, True, False]
-    words = ["'?' is no cell", "8 cells, not 9", "is larger than 9", "after 5 of 9 rows", "after 3 of 9 rows"]
+    words = ["'?' is not a cell", "8 cells, not 9", "is larger than 9", "after 5 of 9 rows", "after 3 of 9 rows"]
     assert all(word in error.cause for word, error in zip(words, chunk.errors, strict=True))
 
 

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import sys
 import types
 
@@ -21,7 +22,6 @@ from jaxsudoku.io import (
     compression,
     format_grids,
     header_lines,
-    json_lines,
     mark_board,
     open_puzzles,
     parse,
@@ -29,6 +29,10 @@ from jaxsudoku.io import (
     read_chunks,
     read_puzzles,
 )
+from jaxsudoku.io.cells import decode_texts
+from jaxsudoku.io.format import Beginning, Format
+from jaxsudoku.io.json_lines import JsonLines
+from jaxsudoku.io.read import FORMATS
 from jaxsudoku.rating import GRADES, grade, grade_range
 from jaxsudoku.suggestions import did_you_mean
 
@@ -288,7 +292,7 @@ def test_quotes_within_fields_open_nothing():
 
 def test_an_endless_quote(monkeypatch):
     monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 64)
-    monkeypatch.setattr("jaxsudoku.io.quotes.LONGEST_LINE", 300)
+    monkeypatch.setattr("jaxsudoku.io.csv_tables.LONGEST_LINE", 300)
     message, good = refusal(f'puzzle,note\n{PUZZLE},a\n{PUZZLE},"b\n' + f"{PUZZLE},c\n" * 100)
     assert (message, good) == ("<input>:3: a quote is opened here and never closed within 300 bytes", 1)
 
@@ -336,8 +340,8 @@ def test_json_names_its_column_and_board():
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
-        ("{", "no line of JSON"),
-        ("[" * 100_000, "no line of JSON"),
+        ("{", "not a line of JSON"),
+        ("[" * 100_000, "not a line of JSON"),
         ("7", "a puzzle is a text or a list of integers, not 7"),
         ('{"n": 1}', "no value is named 'puzzle'"),
         (json.dumps({"puzzle": None}), "a puzzle is a text or a list of integers, not null"),
@@ -347,7 +351,7 @@ def test_json_names_its_column_and_board():
         (json.dumps([[[1]]] * 16), "cell 1 is [1], not an integer"),
         (json.dumps([1] * 15), "15 cells; a 4x4 board has 16"),
         (json.dumps([5] * 16), "'5', number 1 of the line, is larger than 4"),
-        (json.dumps([-1] * 16), "'-1', number 1 of the line, is no cell"),
+        (json.dumps([-1] * 16), "'-1', number 1 of the line, is not a cell"),
         (json.dumps({"puzzle": "123"}), "3 cells; a 4x4 board has 16"),
         (json.dumps({"puzzle": "\ud800"}), "1 cell; a 4x4 board has 16"),
     ],
@@ -363,7 +367,7 @@ def test_blocks_of_json(monkeypatch):
     monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 50)
     chunk = read("".join(json.dumps({"puzzle": PUZZLE, "n": n}) + "\n" for n in range(20)))
     assert chunk.extras == {"n": [str(n) for n in range(20)]}
-    assert json_lines.is_json(b' {"a": 1}') and not json_lines.is_json(b"1234")
+    assert JsonLines.sniff(Beginning("x", b' {"a": 1}\n'), 4) and not JsonLines.sniff(Beginning("x", b"1234\n"), 4)
 
 
 @pytest.mark.parametrize(
@@ -434,6 +438,39 @@ def test_zstandard_of_the_standard_library(monkeypatch):
 
 def test_archives_are_refused():
     assert refusal(b"PK\x03\x04" + bytes(100))[0] == "<input>: a zip archive: unpack it first"
+
+
+# ---------------------------------------------------------------------- new formats
+
+
+class Runs(Format):
+    """Grids whose blanks are counted, as in ``>1b34``: a format as it would be added."""
+
+    name = "runs"
+
+    @classmethod
+    def sniff(cls, start, side):
+        return cls(start) if start.lines and start.lines[0].startswith(b">") else None
+
+    def read(self, blocks, check, keep=()):
+        for line, block in check.cut_all(blocks):
+            texts = [text[1:].translate(None, b" ") for text in block.split() if text.startswith(b">")]
+            texts = [re.sub(rb"[a-z]", lambda run: b"." * (ord(run[0]) - 96), text) for text in texts]
+            grids, good, causes = decode_texts(texts, check.board.side)
+            yield Chunk(grids, good, np.arange(line, line + len(texts))).with_errors(self.start.name, causes)
+
+
+def test_a_format_is_added_by_one_class(monkeypatch):
+    data = b">1a34a4122a4a43a1\n>b34a4122a4a43a1\n>1\n"
+    monkeypatch.setattr("jaxsudoku.io.read.FORMATS", (Runs, *FORMATS))
+    for text in (data, gzip.compress(data)):
+        chunk = read(text)
+        np.testing.assert_array_equal(chunk.grids[:2], GRIDS)
+        assert [str(error) for error in chunk.errors] == ["<input>:3: 1 cell; a 4x4 board has 16"]
+    with open_puzzles(io.BytesIO(data), FOUR) as puzzles:
+        assert puzzles.check() == ()
+    assert refusal(data + b"# board: diagonal-4\n" + data)[1] == 2
+    assert refusal(data, column="x")[0] == "<input>: no column 'x': the first line names no columns"
 
 
 # ---------------------------------------------------------------------- other files that were misread

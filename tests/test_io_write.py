@@ -15,6 +15,7 @@ from jaxsudoku.io import (
     PuzzleFileError,
     ResumeError,
     TableWriter,
+    check_output,
     format_grids,
     open_output,
     read_chunks,
@@ -194,7 +195,7 @@ def test_a_guided_output_of_no_puzzles_has_the_column(tmp_path):
 def test_answers_of_another_kind_are_refused(tmp_path):
     (chunk,) = read_chunks(io.BytesIO(some_puzzles()), FOUR)
     output = open_output(tmp_path / "out.csv", FOUR, stats=("network_calls",))
-    with output as writer, pytest.raises(ValueError, match="no answers"):
+    with output as writer, pytest.raises(ValueError, match="not answers"):
         writer.write(chunk, answer(chunk))
 
 
@@ -300,7 +301,7 @@ def test_fields_of_any_length_are_resumed(tmp_path, name):
 def test_parquet_holds_utf8_alone(tmp_path):
     data = b"puzzle,note\n" + b"................,a\n" * 2 + b"................,caf\xe9\n"
     with pytest.raises(
-        OSError, match="the column 'note' of puzzle 3: no UTF-8.*the 2 answers written before"
+        OSError, match="the column 'note' of puzzle 3: not UTF-8.*the 2 answers written before"
     ) as caught:
         run(tmp_path / "out.parquet", data)
     assert caught.value.filename == str(tmp_path / "out.parquet")
@@ -308,7 +309,7 @@ def test_parquet_holds_utf8_alone(tmp_path):
     with pytest.raises(OSError, match="the column 'caf.*', its name"):
         run(tmp_path / "new.parquet", b"puzzle,caf\xe9\n................,a\n")
     with (
-        pytest.raises(OSError, match="the column 'note' of puzzle 1: no UTF-8"),
+        pytest.raises(OSError, match="the column 'note' of puzzle 1: not UTF-8"),
         TableWriter(str(tmp_path / "table.parquet"), {"puzzle": object, "note": object}) as table,
     ):
         table.write({"puzzle": ["." * 16], "note": ["caf\udce9"]})
@@ -446,6 +447,29 @@ def test_devices_are_no_files_that_could_be_lost(tmp_path):
         open_output("/dev/null", FOUR, kind="parquet")
 
 
+def test_every_check_of_an_output_in_one_place(tmp_path):
+    out, data = tmp_path / "out.csv", tmp_path / "in.csv"
+    check_output(out, reads=[data], writes=["-", str(tmp_path / "other.csv")])
+    data.touch()
+    for error, words, options in (
+        (ValueError, "the plot is the input", {"reads": [out]}),
+        (ValueError, "the plot would be written over .*out.csv", {"writes": [str(out)]}),
+        (FileExistsError, "the plot exists: replace it with --force", {}),
+        (FileExistsError, "the plot exists: go on with --resume or", {"resumable": True}),
+    ):
+        out.touch()
+        with pytest.raises(error, match=words):
+            check_output(out, what="plot", **options)
+    check_output(out, exist_ok=True)
+    with open_output(out, FOUR, force=True), pytest.raises(BlockingIOError, match="is writing this output"):
+        check_output(out, exist_ok=True)
+    with pytest.raises(IsADirectoryError):
+        check_output(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        check_output(tmp_path / "nowhere" / "out.csv")
+    assert sorted(os.listdir(tmp_path)) == ["in.csv", "out.csv"]
+
+
 # ---------------------------------------------------------------------- what is not ours
 
 
@@ -492,7 +516,7 @@ def test_a_file_that_came_among_the_parts_stays(tmp_path):
         run(target, some_puzzles(), stop=3)
     (folder / "diary.txt").write_text("dear diary")
     for options in ({"force": True}, {"resume": True}):
-        with pytest.raises(FileExistsError, match="no part of an output of ours"):
+        with pytest.raises(FileExistsError, match="not a part of an output of jaxsudoku"):
             run(target, some_puzzles(), **options)
     (folder / "diary.txt").unlink()
     with open_output(target, FOUR, resume=True) as writer:
@@ -621,7 +645,7 @@ def test_a_full_disk_is_resumed(tmp_path, room):
     target = tmp_path / "out.txt"
     message = "No space left on device; the \\d+ answers written before stay"
     with pytest.raises(OSError, match=message) as caught, open_output(target, FOUR) as writer:
-        writer._lines.file = Full(writer._lines.file)
+        writer._output.file = Full(writer._output.file)
         for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=1):
             writer.write(chunk, answer(chunk))
     assert caught.value.filename == str(target) and caught.value.errno == 28
@@ -645,7 +669,7 @@ def test_chunks_are_answered_in_order_and_whole(tmp_path):
         writer.write(chunks[0], answer(chunks[0]))
         with pytest.raises(ValueError, match="the next one to answer is 4"):
             writer.write(chunks[2], answer(chunks[2]))
-        with pytest.raises(ValueError, match="no answers to 4 puzzles"):
+        with pytest.raises(ValueError, match="not answers to 4 puzzles"):
             writer.write(chunks[1], answer(chunks[2]))
 
 

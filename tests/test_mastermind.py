@@ -389,7 +389,7 @@ def test_two_guesses_after_the_same_feedback(tmp_path):
 
 def test_files_that_are_none(tmp_path):
     (tmp_path / "tree.json").write_text("no json")
-    with pytest.raises(mm.TreeError, match=r"tree.json: no JSON: "):
+    with pytest.raises(mm.TreeError, match=r"tree.json: not JSON: "):
         mm.load_tree(tmp_path / "tree.json")
     with pytest.raises(FileNotFoundError):
         mm.load_tree(tmp_path / "missing.json")

@@ -160,7 +160,7 @@ def _read(args: argparse.Namespace, source: PuzzleFile, bad: BadLines) -> _Table
                 for row in np.flatnonzero(faulty).tolist()
             }
             malformed, wrong = malformed + len(chunk.errors) + len(causes), wrong + len(wrongs)
-            chunk = chunk.refused(causes | wrongs, named(args.input))
+            chunk = chunk.with_errors(named(args.input), causes | wrongs)
             bad.add(chunk, np.flatnonzero(clashes & chunk.good))
             for name, values in {"puzzle": chunk.grids, **known}.items():
                 columns[name].append(values[chunk.good])

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from jaxsudoku.io import check_new, check_standard_input, check_target
+from jaxsudoku import io
+from jaxsudoku.io import check_standard_input
 from jaxsudoku.terminal.failure import as_usage
 
 
@@ -38,15 +39,13 @@ def check_output(what: str, path: str, reads: Sequence[str], writes: Sequence[st
       UsageError: it is one of the others, exists and is not to be replaced, or can't be written.
     """
     with as_usage():
-        check_target(path, reads=reads, writes=writes, what=what)
-        if not force:
-            check_new(path, what=what)
+        io.check_output(path, reads=reads, writes=writes, exist_ok=force, what=what)
 
 
 def check_printed(*reads: str) -> None:
     """Raises UsageError where the standard output is closed, or is one of the files that a command reads."""
     with as_usage():
-        check_target("-", reads=reads)
+        io.check_output("-", reads=reads)
 
 
 def put(file: BinaryIO, text: str, name: str) -> None:

@@ -25,8 +25,7 @@ from jaxsudoku.io import (
     ResumeError,
     TableWriter,
     check_folder,
-    check_new,
-    check_target,
+    check_output,
     grid_column,
     header_lines,
     mark_board,
@@ -57,11 +56,7 @@ _RATED_AGAIN = 8
 def generate(args: argparse.Namespace, signals: Signals, began: float) -> int:
     """Generates puzzles into a table; the exit status."""
     with as_usage():  # before JAX is loaded, and again when the output is opened
-        if args.output != "-":
-            check_unlocked(args.output)
-        check_target(args.output)
-        if not (args.resume or args.force):
-            check_new(args.output, resumable=True)
+        check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
     screen = started(args.quiet)
     from jaxsudoku.generation import GenerateConfig, Generator
 

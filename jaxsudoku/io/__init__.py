@@ -1,25 +1,24 @@
-"""Reading puzzles and writing answers, by the chunk. Needs numpy alone; Parquet needs the extra ``parquet``, Zstandard
-the extra ``zstd`` before Python 3.14.
+"""Reading puzzles and writing answers, in chunks.
+
+Needs only numpy; Parquet needs the extra ``parquet``, and Zstandard the extra ``zstd`` before Python 3.14.
 """
 
-from .appending import LineFile, open_lines
+from .cells import format_grids, grid_column, read_grid_column
 from .chunk import Chunk, LineError, PuzzleFileError
-from .columns import TABLE_SAMPLE, TableWriter, grid_column, read_grid_column
-from .compression import check_suffix
-from .format import format_grids
-from .header import BOARD_COLUMN, header_lines, mark_board, marked_board
+from .columns import ANSWER_COLUMNS, BOARD_COLUMN, PUZZLE_COLUMNS
+from .header import header_lines, mark_board, marked_board
+from .line_file import open_lines
 from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
-from .resume import ResumeError
-from .tables import ANSWER_COLUMNS, PUZZLE_COLUMNS
+from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (
     Kind,
+    ResumeError,
     check_folder,
-    check_new,
+    check_output,
     check_standard_input,
-    check_target,
+    check_suffix,
     kind_of,
     open_target,
-    standard_output,
 )
 from .write import SolutionWriter, open_output
 
@@ -31,17 +30,15 @@ __all__ = [
     "Chunk",
     "Kind",
     "LineError",
-    "LineFile",
     "PuzzleFile",
     "PuzzleFileError",
     "ResumeError",
     "SolutionWriter",
     "TableWriter",
     "check_folder",
-    "check_new",
+    "check_output",
     "check_standard_input",
     "check_suffix",
-    "check_target",
     "format_grids",
     "grid_column",
     "header_lines",
@@ -57,5 +54,4 @@ __all__ = [
     "read_chunks",
     "read_grid_column",
     "read_puzzles",
-    "standard_output",
 ]

@@ -1,9 +1,9 @@
-"""What reading gives: chunks of puzzles, and what was wrong with the lines that hold none."""
+"""Chunks of puzzles, and the errors of lines that hold none."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ class LineError:
 
     Attributes:
       source: name of the file, ``<stdin>`` for the standard input.
-      line: line at fault, counted from 1 (the row of the table for Parquet).
+      line: number of the line, counted from 1 (the row of the table for Parquet).
       cause: what is wrong with it.
     """
 
@@ -31,11 +31,11 @@ class LineError:
 
 
 class PuzzleFileError(ValueError):
-    """An input that can't be read, or not wholly.
+    """An input that can't be read, or only in part.
 
     Attributes:
       errors: tuple of ``LineError``, one for each malformed puzzle.
-      grids: uint8[n, cells], all that was read, zeros for malformed puzzles.
+      grids: uint8[n, cells], all puzzles read, zeros for malformed ones.
     """
 
     def __init__(self, message: str, errors: Sequence[LineError] = (), grids: np.ndarray | None = None) -> None:
@@ -45,7 +45,7 @@ class PuzzleFileError(ValueError):
 
     @classmethod
     def of_lines(cls, errors: Sequence[LineError], grids: np.ndarray) -> PuzzleFileError:
-        """The error that quotes the first few malformed lines and counts them all."""
+        """The error that quotes the first malformed lines and counts all of them."""
         quoted = [str(error) for error in errors[:QUOTED_ERRORS]]
         if len(errors) > QUOTED_ERRORS:
             quoted.append(f"... and {len(errors) - QUOTED_ERRORS} more")
@@ -60,10 +60,11 @@ class Chunk:
       grids: uint8[n, cells], values 0 (blank) to side, zeros where ``good`` is False.
       good: bool[n], False for malformed puzzles.
       lines: int64[n], line on which each puzzle starts, counted from 1.
-      errors: one ``LineError`` for each malformed puzzle, in their order.
-      extras: further columns of a table, each a list of n values; empty for text. They are texts; those of Parquet
-        that hold truth values, floats or integers (unsigned ones up to 32 bits) stay as they are, with None for null.
-      start: index in the input of the first of these puzzles.
+      errors: one ``LineError`` for each malformed puzzle, in order.
+      extras: further columns of a table, each a list of n values; empty for text. Values are texts, except those of
+        Parquet columns of booleans, floats or integers (unsigned ones up to 32 bits), which keep their types, with None
+        for null.
+      start: index of the first puzzle in the input.
     """
 
     grids: np.ndarray
@@ -93,13 +94,15 @@ class Chunk:
             self.start + first,
         )
 
-    def refused(self, causes: Mapping[int, str], source: str) -> Chunk:
-        """The chunk in which further rows are malformed.
+    def with_errors(self, source: str, causes: Mapping[int, str]) -> Chunk:
+        """The chunk with further malformed rows.
 
         Args:
-          causes: the cause of each of them, by row.
           source: name of the file.
+          causes: the cause of each of these rows.
         """
+        if not causes:
+            return self
         rows = list(causes)
         grids, good = self.grids.copy(), self.good.copy()
         grids[rows], good[rows] = 0, False
@@ -120,3 +123,32 @@ class Chunk:
             {name: [value for chunk in chunks for value in chunk.extras[name]] for name in chunks[0].extras},
             chunks[0].start,
         )
+
+
+def rechunk(chunks: Iterator[Chunk], size: int, skip: int) -> Iterator[Chunk]:
+    """The puzzles after the first ``skip``, in chunks of ``size``; a failure is raised after those before it."""
+    held: list[Chunk] = []
+    count = 0
+    start = skip
+    failure: Exception | None = None
+    try:
+        for chunk in chunks:
+            skipped = min(skip, len(chunk))
+            skip -= skipped
+            held.append(chunk[skipped:])
+            count += len(held[-1])
+            if count < size:
+                continue
+            whole = Chunk.join(held)
+            cut = count - count % size
+            for first in range(0, cut, size):
+                yield dataclasses.replace(whole[first : first + size], start=start)
+                start += size
+            held = [whole[cut:]]
+            count -= cut
+    except (OSError, PuzzleFileError) as error:
+        failure = error
+    if count:
+        yield dataclasses.replace(Chunk.join(held), start=start)
+    if failure is not None:
+        raise failure

@@ -1,180 +1,83 @@
-"""Writing tables of puzzles: CSV, Parquet, or the puzzles alone as text."""
+"""The columns of a table: which one holds the puzzles, and which are carried along."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
-import numpy as np
+from jaxsudoku.solution import STATS
+from jaxsudoku.suggestions import did_you_mean
 
-from jaxsudoku.board import Board
+from .chunk import PuzzleFileError
 
-from .appending import LineFile, open_lines
-from .cells import decode_texts
-from .format import NO_GRID, csv_header, csv_text, format_lines
-from .parquet import arrow_table, import_pyarrow
-from .parts import PartsFile, open_parts
-from .resume import ResumeError
-from .source import Source
-from .target import STDOUT, Kind, kind_of
-
-#: How many rows from either end of a table that is resumed are given, to be compared.
-TABLE_SAMPLE = 256
+#: Names of the column that holds the puzzles, the preferred one first.
+PUZZLE_COLUMNS = ("puzzle", "quizzes")
+#: The column of a table that names the board of its puzzles.
+BOARD_COLUMN = "board"
+#: The columns of a table of answers, before ``STATS`` and the columns carried along from the input.
+SOLUTION_COLUMNS = ("puzzle", "solution", "status", "iterations")
+#: Columns of our own outputs: by default they are not carried along, as new answers replace them.
+ANSWER_COLUMNS = (*SOLUTION_COLUMNS[1:], *STATS)
+_KNOWN = frozenset((*PUZZLE_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
 
 
-class TableWriter:
-    """Appends rows to a table; a context manager, whose end finishes the output.
-
-    CSV and Parquet have all columns; text has but the first, a value a line. Whole rows alone are written, so what was
-    written before an interruption stays, to be resumed: a Parquet file appears when the block is left normally, and its
-    parts lie in ``<target>.parts`` until then. While it is open, a lock file keeps other processes from writing it.
-
-    Args:
-      target: a path, or ``-`` for the standard output.
-      columns: names and numpy dtypes of the columns, ``object`` for text; the first is ``puzzle``.
-      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
-      force: whether an existing output may be replaced.
-      resume: keep the whole rows of an output that an earlier run left, cut off what it left half written, go on after
-        them. The output is changed only by the first ``write``.
-      source: the input, which is never written over.
-      heading: comments at the top of a text, see ``header_lines``.
+class Columns(NamedTuple):
+    """The columns of a table.
 
     Attributes:
-      done: number of rows that were kept, 0 unless resuming.
-      kept: the first and the last ``TABLE_SAMPLE`` of them at least, by number, each a dict of texts by column, to be
-        compared with what is to be written; of Parquet only puzzles, solutions and ratings, of text only puzzles.
-
-    Raises:
-      FileExistsError: the output exists and is neither to be replaced nor to be resumed, or a file that is not ours has
-        the name of one that is needed.
-      ResumeError: the output to resume is none of this kind, or has other columns.
-      BlockingIOError: another process is writing the output.
-      ValueError: an unknown or impossible kind, or the output is the input.
-      OSError: the output can't be written.
-      ImportError: Parquet without pyarrow.
+      width: how many there are.
+      puzzle: index of the column of puzzles.
+      extras: the columns carried along, by name, with their indices.
     """
 
-    def __init__(
-        self,
-        target: str,
-        columns: Mapping[str, Any],
-        *,
-        kind: Kind | None = None,
-        force: bool = False,
-        resume: bool = False,
-        source: Source | None = None,
-        heading: bytes = b"",
-    ) -> None:
-        self._columns = dict(columns)
-        self._kind, compressed = kind_of(target, kind)
-        self._name = STDOUT if target == "-" else target
-        if resume and force:
-            raise ValueError("resume keeps an output and force replaces it: choose one")
-        if target == "-" and (resume or self._kind == "parquet"):
-            raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
-        reads = () if source is None else (source,)
-        names = tuple(columns)
-        self._output: LineFile | PartsFile
-        if self._kind == "parquet":
-            pa, _ = import_pyarrow()
-            kinds = [pa.string() if dtype is object else pa.from_numpy_dtype(dtype) for dtype in columns.values()]
-            self._schema = pa.schema(list(zip(columns, kinds, strict=True)))
-            self._output = open_parts(target, reads=reads, resume=resume, force=force, sample=TABLE_SAMPLE)
-        else:
-            self._output = open_lines(
-                target, self._kind, compressed, names, heading=heading if self._kind == "text" else b"",
-                reads=reads, resume=resume, force=force, sample=TABLE_SAMPLE,
-            )  # fmt: skip
-        found = self._output.found
-        self.done = self._next = found.done
-        self.kept = {at: dict(zip(columns, fields, strict=False)) for at, fields in found.samples.items()}
-        if found.header not in ((), names):
-            self._output.close()
-            raise ResumeError(f"{target}: the columns are {', '.join(found.header)}, and should be {', '.join(names)}")
-        self._first = heading if self._kind == "text" else csv_header(columns)
-        self._headed = bool(found.header) or (self._kind == "text" and found.keep > 0)
-
-    def write(self, columns: Mapping[str, Any]) -> None:
-        """Appends rows: for each column n values, numbers as an array, text as a list.
-
-        Raises:
-          ValueError: the columns are others than those named, or of different lengths.
-          OSError: writing failed, or Parquet is to hold text that is no UTF-8; BrokenPipeError comes as it is.
-        """
-        lengths = [len(values) for values in columns.values()]
-        if list(columns) != list(self._columns) or len(set(lengths)) > 1:
-            raise ValueError(
-                f"columns {', '.join(columns)} of lengths {lengths}; the table has {', '.join(self._columns)}"
-            )
-        if not lengths[0]:
-            return
-        try:
-            if isinstance(self._output, PartsFile):
-                self._output.put(arrow_table(columns, self._next, self._schema), self._next)
-            else:
-                texts = [_texts(values) for values in columns.values()]
-                self._output.put(self._header() + csv_text(texts if self._kind == "csv" else texts[:1]))
-                self._headed = True
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OSError(error.errno, error.strerror or str(error), self._name) from error
-        self._next += lengths[0]
-
-    def check(self, first: int, puzzles: Sequence[str]) -> None:
-        """Compares the rows that were kept with those that would be written in their places.
-
-        Args:
-          first: number of the first.
-          puzzles: their first column.
-
-        Raises:
-          ResumeError: they differ. Nothing was changed in the output.
-        """
-        for number, puzzle in enumerate(puzzles, first):
-            if number in self.kept and self.kept[number]["puzzle"] != puzzle:
-                raise ResumeError(f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is")
-
-    def abandon(self) -> None:
-        """Leaves the output as it is, to be resumed; does nothing after it is finished."""
-        self._output.close()
-
-    def __enter__(self) -> TableWriter:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                if isinstance(self._output, PartsFile):
-                    self._output.finish(self._schema)
-                else:
-                    self._output.finish(self._header())
-        finally:
-            self.abandon()
-
-    def _header(self) -> bytes:
-        return b"" if self._headed else self._first
+    width: int
+    puzzle: int
+    extras: dict[str, int]
 
 
-def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> list[str]:
-    """Grids uint8[n, cells] as a column of text, as ``format_grids`` writes them; ``-`` where absent, bool[n]."""
-    return format_lines(grids, board.side, absent).decode().split("\n")[:-1]
+def choose_columns(names: Iterable[str], place: str, column: str | None, keep: Collection[str] = ()) -> Columns:
+    """Finds the column of puzzles, and those to carry along: all others but answers that are not in ``keep``.
 
-
-def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict[int, str]]:
-    """A column of text (or None) as grids, the inverse of ``grid_column``.
+    Args:
+      names: of the columns.
+      place: where they stand, for messages.
+      column: name of the column of puzzles, None for one of ``PUZZLE_COLUMNS``.
+      keep: columns of answers to carry along.
 
     Returns:
-      uint8[n, cells], zeros where there is nothing, ``-`` or no grid; and the causes of the latter, by row.
+      The columns, named as ``plain_names`` does.
+
+    Raises:
+      PuzzleFileError: no column holds the puzzles, or two have the same name.
     """
-    encoded = [("" if value is None else str(value).strip()).encode(errors="surrogateescape") for value in values]
-    grids, _, causes = decode_texts(encoded, side)
-    return grids, {row: cause for row, cause in causes.items() if encoded[row] not in (b"", NO_GRID)}
+    names = plain_names(names)
+    wanted = PUZZLE_COLUMNS if column is None else (column, *(name for name in names if same_name(name, column)))
+    puzzle = next((names.index(name) for name in wanted if name in names), None)
+    if puzzle is None:
+        hint = did_you_mean(wanted[0], names)
+        advice = "; another one can be named (column, --column)" if column is None and not hint else ""
+        raise PuzzleFileError(
+            f"{place}: no column named {wanted[0]!r} among {', '.join(map(repr, names))}{hint}{advice}"
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise PuzzleFileError(f"{place}: two columns are named {twice!r}")
+    dropped = {*PUZZLE_COLUMNS, *ANSWER_COLUMNS}.difference(keep)
+    carried = {name: at for at, name in enumerate(names) if at != puzzle and name not in dropped}
+    return Columns(len(names), puzzle, carried)
 
 
-def _texts(values: Any) -> list[str]:
-    if not isinstance(values, np.ndarray):
-        return values
-    if values.dtype.kind == "f":  # a rating that isn't there is an empty field
-        return ["" if value != value else f"{value:.6g}" for value in values.tolist()]
-    return list(map(str, values.tolist()))
+def further_columns(names: Iterable[str], column: str | None) -> tuple[str, ...]:
+    """All columns but that of puzzles, answers included; raises as ``choose_columns`` does."""
+    return tuple(choose_columns(names, "header", column, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS)).extras)
+
+
+def plain_names(names: Iterable[str]) -> list[str]:
+    """Names of columns without surrounding white space; the names that are known here in lower case."""
+    names = [name.strip() for name in names]
+    return [name.lower() if name.lower() in _KNOWN else name for name in names]
+
+
+def same_name(name: str, other: str) -> bool:
+    """Whether two names differ only in case and surrounding white space."""
+    return name.strip().lower() == other.strip().lower()

@@ -1,4 +1,4 @@
-"""Decompression of gzip, xz, bzip2 and Zstandard data in pieces, with flat memory; the format is told by its magic."""
+"""Decompression of gzip, xz, bzip2 and Zstandard data, in pieces; the compression is detected by its magic bytes."""
 
 from __future__ import annotations
 
@@ -6,127 +6,49 @@ import bz2
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from .chunk import PuzzleFileError
 
-#: Bytes that a decoder gives at a time.
+#: Largest number of bytes that a decoder gives at a time.
 _OUTPUT = 1 << 20
-#: Bytes that the package zstandard is given at a time, as it has no limit for what comes out.
+#: Bytes that the package zstandard takes at a time, as it has no limit for its output.
 _ZSTD_INPUT = 1 << 12
-#: Bytes at the beginning of data that are enough to tell the format.
+#: Bytes at the beginning of data that are enough to detect the compression.
 MAGIC_LENGTH = 10
 
 
-class _Decoder(Protocol):
-    """Decompresses one member of the data.
-
-    Attributes:
-      eof: whether the member has come to its end.
-      rest: what followed the member in the last piece.
-      errors: the exceptions of damaged data.
-    """
-
-    errors: tuple[type[Exception], ...]
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def rest(self) -> bytes: ...
-
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The data of the next compressed bytes."""
-
-
-class Compression(NamedTuple):
-    """A format of compressed data.
-
-    Attributes:
-      name: what messages call it.
-      suffix: the usual ending of a file's name.
-      magic: matches the first bytes.
-      decoder: makes a ``_Decoder``.
-    """
-
-    name: str
-    suffix: str
-    magic: re.Pattern[bytes]
-    decoder: Callable[[], _Decoder]
-
-
-def compression_of(head: bytes) -> Compression | None:
-    """The format of data that begin with ``head``, None where they are not compressed."""
-    return next((kind for kind in COMPRESSIONS if kind.magic.match(head)), None)
-
-
-def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Decompresses data of one or more members, each piece as soon as it can be.
-
-    Raises:
-      PuzzleFileError: the data end too soon or are damaged; all that could be decompressed comes first.
-      ImportError: the package for the format is missing.
-    """
-    decoder = kind.decoder()
-    members = 1
-    for piece in pieces:
-        while piece:
-            if decoder.eof:
-                piece = piece.lstrip(b"\0")  # some tools pad the end of a file with zeros
-                if not piece:
-                    break
-                decoder = kind.decoder()
-                members += 1
-            try:
-                yield from filter(None, decoder.feed(piece))
-            except decoder.errors as error:
-                what = "damaged" if members == 1 else f"part {members} is not, or damaged,"
-                raise PuzzleFileError(f"{name}: {what} {kind.name} data ({error})") from error
-            piece = decoder.rest
-    if not decoder.eof:
-        part = "" if members == 1 else f"part {members} is not, or "
-        raise PuzzleFileError(
-            f"{name}: {part}truncated {kind.name} data: the file ends before its compressed stream does"
-        )
-
-
-def check_suffix(name: str, writable: Collection[str] = ()) -> None:
-    """Refuses the name of an output that would promise a compression or a format which is not written.
+class _Decoder:
+    """Decompresses one member of the data with a decompressor of ``bz2``, ``lzma`` or ``compression.zstd``.
 
     Args:
-      name: the output's name.
-      writable: suffixes of compressions that are written.
-
-    Raises:
-      ValueError: the name ends as one of another compression or format.
+      inner: the decompressor.
+      errors: the exceptions that it raises for damaged data.
     """
-    stem = next((name[: -len(suffix)] for suffix in writable if name.lower().endswith(suffix)), name)
-    if other := next((suffix for suffix in _OTHER_FORMATS if stem.lower().endswith(suffix)), None):
-        raise ValueError(f"{name}: outputs of the format {other} are not written; text, .csv and .parquet can be")
-    for kind in COMPRESSIONS:
-        if name.lower().endswith(kind.suffix) and kind.suffix not in writable:
-            others = f"; {' and '.join(writable)} can be" if writable else ""
-            raise ValueError(f"{name}: outputs compressed by {kind.name} are not written{others}")
 
-
-#: Suffixes of formats that an output might be expected to have, and has not.
-_OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".feather", ".html")
-
-
-class _Gzip:
-    errors: tuple[type[Exception], ...] = (zlib.error,)
-
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    def __init__(self, inner: Any, *errors: type[Exception]) -> None:
+        self._inner, self.errors = inner, errors
 
     @property
     def eof(self) -> bool:
-        return self._inner.eof
+        """Whether the member has ended."""
+        return bool(self._inner.eof)
 
     @property
     def rest(self) -> bytes:
-        return self._inner.unused_data
+        """What followed the member in the last piece."""
+        return bytes(self._inner.unused_data) if self._inner.eof else b""
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """Decompresses the next piece."""
+        yield self._inner.decompress(piece, _OUTPUT)
+        while not (self._inner.eof or self._inner.needs_input):
+            yield self._inner.decompress(b"", _OUTPUT)
+
+
+class _ZlibDecoder(_Decoder):
+    """A decoder with a decompressor of ``zlib``."""
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         while piece and not self._inner.eof:
@@ -134,36 +56,10 @@ class _Gzip:
             piece = self._inner.unconsumed_tail
 
 
-class _Standard:
-    """A decoder with the interface of those in the standard library's bz2, lzma and compression.zstd."""
+class _ZstandardDecoder(_Decoder):
+    """A decoder with a decompressor of the package zstandard."""
 
-    def __init__(self, inner: Any, *errors: type[Exception]) -> None:
-        self._inner, self.errors = inner, errors
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def rest(self) -> bytes:
-        return self._inner.unused_data if self._inner.eof else b""
-
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        yield self._inner.decompress(piece, _OUTPUT)
-        while not (self._inner.eof or self._inner.needs_input):
-            yield self._inner.decompress(b"", _OUTPUT)
-
-
-class _Zstandard:
-    """A decoder of the package zstandard."""
-
-    def __init__(self, inner: Any, *errors: type[Exception]) -> None:
-        self._inner, self.errors = inner, errors
-        self._rest = b""
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
+    _rest = b""
 
     @property
     def rest(self) -> bytes:
@@ -178,32 +74,85 @@ class _Zstandard:
                 return
 
 
+def _gzip() -> _Decoder:
+    return _ZlibDecoder(zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), zlib.error)
+
+
+def _xz() -> _Decoder:
+    return _Decoder(lzma.LZMADecompressor(lzma.FORMAT_XZ), lzma.LZMAError)
+
+
+def _bzip2() -> _Decoder:
+    return _Decoder(bz2.BZ2Decompressor(), OSError, ValueError)
+
+
 def _zstd() -> _Decoder:
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # since Python 3.14
     except ImportError:
         pass
     else:
-        return _Standard(zstd.ZstdDecompressor(), zstd.ZstdError)
+        return _Decoder(zstd.ZstdDecompressor(), zstd.ZstdError)
     try:
         import zstandard
     except ImportError as error:
         raise ImportError("Zstandard data need the package zstandard: pip install 'jaxsudoku[zstd]'") from error
-    return _Zstandard(zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
+    return _ZstandardDecoder(zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
 
 
-def _xz() -> _Decoder:
-    return _Standard(lzma.LZMADecompressor(lzma.FORMAT_XZ), lzma.LZMAError)
+class Compression(NamedTuple):
+    """A format of compressed data.
+
+    Attributes:
+      name: its name in messages.
+      suffix: the usual suffix of a file's name.
+      magic: matches the first bytes.
+      decoder: makes a decoder of one member.
+    """
+
+    name: str
+    suffix: str
+    magic: re.Pattern[bytes]
+    decoder: Callable[[], _Decoder]
 
 
-def _bzip2() -> _Decoder:
-    return _Standard(bz2.BZ2Decompressor(), OSError, ValueError)
-
-
-#: The formats that are read.
+#: The compressions that are read.
 COMPRESSIONS = (
-    Compression("gzip", ".gz", re.compile(rb"\x1f\x8b"), _Gzip),
+    Compression("gzip", ".gz", re.compile(rb"\x1f\x8b"), _gzip),
     Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd"), _zstd),
     Compression("xz", ".xz", re.compile(rb"\xfd7zXZ\0"), _xz),
     Compression("bzip2", ".bz2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), _bzip2),
 )
+
+
+def compression_of(head: bytes) -> Compression | None:
+    """The compression of data that begin with ``head``, None if they are not compressed."""
+    return next((kind for kind in COMPRESSIONS if kind.magic.match(head)), None)
+
+
+def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Decompresses data of one or more members, each piece as soon as possible.
+
+    Raises:
+      PuzzleFileError: the data are truncated or damaged; all that could be decompressed is given first.
+      ImportError: the package for the compression is missing.
+    """
+    decoder = kind.decoder()
+    members = 1
+    for piece in pieces:
+        while piece:
+            if decoder.eof:
+                piece = piece.lstrip(b"\0")  # some tools pad the end of a file with zeros
+                if not piece:
+                    break
+                decoder = kind.decoder()
+                members += 1
+            try:
+                yield from filter(None, decoder.feed(piece))
+            except decoder.errors as error:
+                what = "damaged" if members == 1 else f"part {members} is damaged, or not"
+                raise PuzzleFileError(f"{name}: {what} {kind.name} data ({error})") from error
+            piece = decoder.rest
+    if not decoder.eof:
+        what = "truncated" if members == 1 else f"part {members} is truncated, or not"
+        raise PuzzleFileError(f"{name}: {what} {kind.name} data: the file ends before its compressed stream does")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from .cells import Malformed, check_values, separated, split_row
+from .cells import Malformed, check_values, decode_text, separated, split_row
 from .chunk import Chunk, LineError
+from .format import Beginning, Format
 from .header import BoardCheck
 
 _FRAME = bytes.maketrans(b"|!=+:'", b"      ")
@@ -16,50 +17,59 @@ _FRAME_ONLY = re.compile(rb"[\s|!=+:'.*_-]*")
 _TITLE = re.compile(rb"\s*[A-Za-z]{2,}([\s:#\d]|$)")
 
 
-def bare_row(line: bytes, side: int, dashes: bool = False) -> list[bytes] | None:
-    """The cells of a drawn row, or None where the line is no row.
+class Drawn(Format):
+    """A grid over several lines.
 
     Args:
-      line: a line of the drawing.
-      side: number of cells in a row.
-      dashes: whether a line of so many dashes is a row of blanks rather than a frame.
+      start: the beginning of the input.
+      dashes: whether a line of ``side`` dashes is a row of blanks rather than a frame.
     """
-    return None if _is_frame(line, side, dashes) else split_row(line.translate(_FRAME), side)
+
+    name = "drawn grids"
+
+    def __init__(self, start: Beginning, dashes: bool) -> None:
+        super().__init__(start)
+        self._dashes = dashes
+
+    @classmethod
+    def sniff(cls, start: Beginning, side: int) -> Drawn | None:
+        if any(_is_puzzle(line, side) for line in start.lines):
+            return None
+        dashes = _dashes_are_blanks(start.lines, side)
+        return cls(start, dashes) if any(_row(line, side, dashes) for line in start.lines) else None
+
+    def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
+        drawing = _Drawing(check.board.side, self.start.name, self._dashes)
+        for first, block in check.cut_all(blocks):
+            for line, text in enumerate(block.split(b"\n")[:-1], start=first):
+                drawing.add(line, text)
+            yield drawing.take()
+        drawing.end()
+        yield drawing.take()
 
 
-def frameless(line: bytes) -> bytes:
-    """The line without its frame; empty where it is nothing else."""
+def without_frame(line: bytes) -> bytes:
+    """The line without its frame; empty if it has nothing else."""
     return b"" if _is_frame(line, 0, False) else line.translate(_FRAME)
 
 
-def dashes_are_blanks(lines: list[bytes], side: int) -> bool:
-    """Whether some row writes its blanks as dashes, next to other cells: then a line of dashes is a row, no frame."""
-    rows = (bare_row(line, side) for line in lines if b"-" in line)
+def _is_puzzle(line: bytes, side: int) -> bool:
+    try:
+        decode_text(line, side)
+    except Malformed:
+        return False
+    return True
+
+
+def _row(line: bytes, side: int, dashes: bool = False) -> list[bytes] | None:
+    """The cells of a drawn row, None if the line is not a row."""
+    return None if _is_frame(line, side, dashes) else split_row(line.translate(_FRAME), side)
+
+
+def _dashes_are_blanks(lines: list[bytes], side: int) -> bool:
+    """Whether some row has dashes for blanks next to other cells: then a line of dashes is a row, not a frame."""
+    rows = (_row(line, side) for line in lines if b"-" in line)
     return any(row is not None and b"-" in row and set(row) != {b"-"} for row in rows)
-
-
-def read_drawn(
-    blocks: Iterator[bytes], side: int, name: str, check: BoardCheck, dashes: bool = False
-) -> Iterator[Chunk]:
-    """A chunk of the grids that end in each block of lines; ``dashes`` as for ``bare_row``.
-
-    Raises:
-      PuzzleFileError: a comment names another board.
-    """
-    drawing = _Drawing(side, name, dashes)
-    line = 0
-    for block in blocks:
-        whole, fault = check.cut(block, line + 1)
-        for text in whole.split(b"\n")[:-1]:
-            line += 1
-            drawing.add(line, text)
-        if fault is not None:
-            drawing.end()
-        yield drawing.take()
-        if fault is not None:
-            raise fault
-    drawing.end()
-    yield drawing.take()
 
 
 def _is_frame(line: bytes, side: int, dashes: bool) -> bool:
@@ -71,20 +81,21 @@ def _is_frame(line: bytes, side: int, dashes: bool) -> bool:
 
 
 class _Drawing:
-    """The grid being read, and the finished ones that were not taken yet."""
+    """The grid being read, and the finished ones that have not been taken."""
 
     def __init__(self, side: int, name: str, dashes: bool) -> None:
-        self.side, self.name, self.dashes = side, name, dashes
-        self.rows: list[np.ndarray] = []
-        self.start = 0
-        self.fault: LineError | None = None
-        self.done: list[tuple[np.ndarray, int, LineError | None]] = []
+        self._side, self._name, self._dashes = side, name, dashes
+        self._rows: list[np.ndarray] = []
+        self._start = 0
+        self._fault: LineError | None = None
+        self._done: list[tuple[np.ndarray, int, LineError | None]] = []
 
     def add(self, line: int, text: bytes) -> None:
-        if not text.strip() and separated(text, self.side) is None:
+        """Reads the next line; a blank line or a title ends the grid."""
+        if not text.strip() and separated(text, self._side) is None:
             self.end()
             return
-        if text.startswith(b"#") or _is_frame(text, self.side, self.dashes):
+        if text.startswith(b"#") or _is_frame(text, self._side, self._dashes):
             return
         try:
             row = self._values(text)
@@ -92,38 +103,40 @@ class _Drawing:
             if _TITLE.match(text):
                 self.end()
                 return
-            # The line stands for a row, so that the grids after this one keep their places.
-            row = np.zeros(self.side, np.uint8)
-            self.fault = self.fault or LineError(self.name, line, str(cause))
-        self.start = self.start if self.rows else line
-        self.rows.append(row)
-        if len(self.rows) == self.side:
+            # A malformed line counts as a row, so that the grids after this one keep their places.
+            row = np.zeros(self._side, np.uint8)
+            self._fault = self._fault or LineError(self._name, line, str(cause))
+        self._start = self._start if self._rows else line
+        self._rows.append(row)
+        if len(self._rows) == self._side:
             self.end()
 
     def end(self) -> None:
-        if not self.rows:
+        """Finishes the grid; it is malformed if it lacks rows."""
+        if not self._rows:
             return
-        if len(self.rows) < self.side and self.fault is None:
-            cause = f"the grid ends after {len(self.rows)} of {self.side} rows"
-            self.fault = LineError(self.name, self.start, cause)
-        whole = np.zeros(self.side**2, np.uint8) if self.fault else np.concatenate(self.rows)
-        self.done.append((whole, self.start, self.fault))
-        self.rows, self.fault = [], None
+        if len(self._rows) < self._side and self._fault is None:
+            cause = f"the grid ends after {len(self._rows)} of {self._side} rows"
+            self._fault = LineError(self._name, self._start, cause)
+        whole = np.zeros(self._side**2, np.uint8) if self._fault else np.concatenate(self._rows)
+        self._done.append((whole, self._start, self._fault))
+        self._rows, self._fault = [], None
 
     def take(self) -> Chunk:
-        grids = np.array([grid for grid, _, _ in self.done], np.uint8).reshape(-1, self.side**2)
-        good = np.array([error is None for _, _, error in self.done], bool)
-        lines = np.array([line for _, line, _ in self.done], np.int64)
-        errors = tuple(error for _, _, error in self.done if error is not None)
-        self.done = []
+        """The finished grids."""
+        grids = np.array([grid for grid, _, _ in self._done], np.uint8).reshape(-1, self._side**2)
+        good = np.array([error is None for _, _, error in self._done], bool)
+        lines = np.array([line for _, line, _ in self._done], np.int64)
+        errors = tuple(error for _, _, error in self._done if error is not None)
+        self._done = []
         return Chunk(grids, good, lines, errors)
 
     def _values(self, text: bytes) -> np.ndarray:
-        cells = split_row(text.translate(_FRAME), self.side)
-        number = len(self.rows) + 1
+        cells = split_row(text.translate(_FRAME), self._side)
+        number = len(self._rows) + 1
         if cells is not None:
             try:
-                return check_values(cells, self.side)
+                return check_values(cells, self._side)
             except Malformed as cause:
                 raise Malformed(f"row {number} of the grid: {cause}") from None
         parts = separated(text.translate(_FRAME))
@@ -133,5 +146,5 @@ class _Drawing:
         foreign = next((part for part in parts if split_row(part, 1) is None), None)
         if foreign is not None:
             shown = foreign.decode(errors="backslashreplace")
-            raise Malformed(f"row {number} of the grid: {shown!r} is no cell")
-        raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {self.side}")
+            raise Malformed(f"row {number} of the grid: {shown!r} is not a cell")
+        raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {self._side}")

@@ -1,130 +1,134 @@
-"""Grids and answers as text."""
+"""What every format of puzzle files implements.
+
+To add a format, write a module with a subclass of ``Format`` and add the class to ``FORMATS`` in ``read.py``. The
+first format there whose ``sniff`` accepts the beginning of an input reads it. Inputs may be pipes or compressed, so
+formats are detected by their content, never by the suffix of a file.
+"""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
-
-import numpy as np
-
-from jaxsudoku.board import Board
-from jaxsudoku.solution import STATS, Solution, Status
+import abc
+import dataclasses
+import functools
+import itertools
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from .chunk import Chunk
+from .columns import further_columns
+from .header import BoardCheck
 
-#: Stands for a grid that is not there: no solution, or no puzzle.
-NO_GRID = b"-"
-#: The columns of a table of answers, before those carried along from the input.
-COLUMNS = ("puzzle", "solution", "status", "iterations")
-
-_WORDS = {int(status): status.name.lower() for status in Status}
-_MALFORMED = "malformed"
+#: Lines at the beginning of a text that its format is detected by.
+_SNIFFED_LINES = 200
 
 
-def format_grids(grids: np.ndarray, board: Board) -> bytes:
-    """Grids as text, a line each: a character a cell (``.`` for a blank) up to a side of 9, else spaced integers.
+@dataclasses.dataclass(frozen=True)
+class Beginning:
+    """The beginning of an input.
 
-    Args:
-      grids: uint8[n, cells], values 0 (blank) to side.
-      board: their board.
-
-    Raises:
-      ValueError: the shape is another, or a value lies outside 0..side.
+    Attributes:
+      name: of the input, for messages.
+      head: the first block of whole lines, of binary data the first bytes.
+      column: name of the column of puzzles, None for the default names.
+      stream: the input itself, for binary formats.
     """
-    return format_lines(grids, board.side)
+
+    name: str
+    head: bytes
+    column: str | None = None
+    stream: BinaryIO | None = None
+
+    @functools.cached_property
+    def lines(self) -> list[bytes]:
+        """The first lines that are neither blank nor comments, at most ``_SNIFFED_LINES``."""
+        lines = (match[0] for match in re.finditer(rb"[^\n]+", self.head))
+        content = (line for line in lines if line.strip() and not line.startswith(b"#"))
+        return list(itertools.islice(content, _SNIFFED_LINES))
 
 
-def format_lines(grids: np.ndarray, side: int, absent: np.ndarray | None = None) -> bytes:
-    """As ``format_grids``, with ``-`` for the grids where absent, bool[n], is set."""
-    grids = np.asarray(grids)
-    if grids.ndim != 2 or grids.shape[1] != side * side:
-        raise ValueError(f"grids must have shape (n, {side * side}), not {grids.shape}")
-    if grids.size and not 0 <= grids.min() <= grids.max() <= side:
-        raise ValueError(f"a grid holds a value outside 0..{side}")
-    text, kept = _characters(grids.astype(np.uint8, copy=False), side)
-    if absent is not None and absent.any():
-        kept = np.ones(text.shape, bool) if kept is None else kept
-        text[absent, :2] = np.frombuffer(NO_GRID + b"\n", np.uint8)
-        kept[absent] = np.arange(text.shape[1]) < 2
-    return text.tobytes() if kept is None else text[kept].tobytes()
+class Record(NamedTuple):
+    """The first puzzle of a table.
+
+    Attributes:
+      fields: its values by column; that of the column of puzzles, whatever its name, under ``puzzle``.
+      line: its line, counted from 1.
+    """
+
+    fields: dict[str, Any]
+    line: int
 
 
-def answer_lines(chunk: Chunk, solution: Solution, side: int) -> bytes:
-    """The answers to a chunk as text: a solution a line, ``-`` where there is none."""
-    return format_lines(solution.grids, side, _unsolved(chunk, solution))
+class Format(abc.ABC):
+    """A format of puzzle files, made for one input by ``sniff``.
 
+    Class attributes:
+      name: its name in messages.
+      magic: the first bytes of a binary format, which reads ``Beginning.stream``; empty for text formats.
+      is_table: whether the puzzles stand in a column that has a name.
+    """
 
-def answer_columns(chunk: Chunk, solution: Solution, side: int) -> dict[str, list]:
-    """The answers to a chunk as columns of n values: ``COLUMNS``, the ``STATS`` there are, those carried along."""
-    good = chunk.good
-    numbers = {"iterations": solution.iterations, **{k: solution.stats[k] for k in STATS if k in solution.stats}}
-    words = [_WORDS[status] for status in np.asarray(solution.status).tolist()]
-    for row in np.flatnonzero(~good).tolist():
-        words[row] = _MALFORMED
-    return {
-        "puzzle": format_lines(chunk.grids, side, ~good).decode().split("\n")[:-1],
-        "solution": format_lines(solution.grids, side, _unsolved(chunk, solution)).decode().split("\n")[:-1],
-        "status": words,
-        **{name: np.where(good, x, 0).tolist() for name, x in numbers.items()},
-        **chunk.extras,
-    }
+    name: ClassVar[str]
+    magic: ClassVar[bytes] = b""
+    is_table: ClassVar[bool] = False
 
+    def __init__(self, start: Beginning) -> None:
+        self.start = start
 
-def csv_header(names: Iterable[str]) -> bytes:
-    """The first line of a CSV with these columns."""
-    return "".join(_quoted([names])).encode(errors="surrogateescape")
+    @classmethod
+    @abc.abstractmethod
+    def sniff(cls, start: Beginning, side: int) -> Format | None:
+        """The format for an input with this beginning, None if it has another format.
 
+        Args:
+          start: the beginning.
+          side: of the board; of a table it may be 0 for not known yet.
+        """
 
-def csv_records(columns: dict[str, list]) -> bytes:
-    """The records of a CSV, of what ``answer_columns`` gives."""
-    puzzles, solutions, words, *counts = (columns[name] for name in (*COLUMNS, *STATS) if name in columns)
-    extras = [values for name, values in columns.items() if name not in (*COLUMNS, *STATS)]
-    # Our own columns never need quotes, and joining them is five times as fast as the csv module.
-    answers = map(",".join, zip(puzzles, solutions, words, *(map(str, count) for count in counts), strict=True))
-    records = map(",".join, zip(answers, _quoted(zip(*extras, strict=True)), strict=True)) if extras else answers
-    text = "".join(records) if extras else "\n".join(records) + "\n"
-    return text.encode(errors="surrogateescape")
+    @abc.abstractmethod
+    def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
+        """Reads chunks of any size.
 
+        Args:
+          blocks: all blocks of whole lines of the input; a binary format does not use them.
+          check: has the board, and cuts off lines after a comment that names another one.
+          keep: columns of answers to carry along, as in ``read_chunks``.
 
-def csv_text(columns: Sequence[Sequence[str]]) -> bytes:
-    """The records of a CSV of these columns, at least one, quoted where they need it."""
-    if any(set(',"\r\n').intersection("".join(column)) for column in columns):
-        lines = _quoted(zip(*columns, strict=True))
-    else:  # five times as fast as the csv module
-        lines = [f"{','.join(record)}\n" for record in zip(*columns, strict=True)]
-    return "".join(lines).encode(errors="surrogateescape")
+        Raises:
+          PuzzleFileError: the input can't be read on. All puzzles before are given first.
+        """
 
+    def first_record(self) -> Record | None:
+        """The first puzzle of a table, None if there is none.
 
-def _quoted(records: Iterable[Iterable]) -> list[str]:
-    """Records as the csv module writes them, a string each, newline included."""
-    lines: list[str] = []
-    # The module of Python 3.11 quotes carriage returns only where they end lines.
-    csv.writer(_Sink(lambda line: lines.append(f"{line[:-2]}\n")), lineterminator="\r\n").writerows(records)
-    return lines
+        Raises:
+          PuzzleFileError: it is malformed, or no column holds the puzzles.
+        """
+        return None
 
+    def names(self) -> list[str]:
+        """Names of the columns of a table, of other formats none."""
+        return []
 
-class _Sink(NamedTuple):
-    write: Callable[[str], object]
+    def header(self) -> bytes:
+        """The first line, of CSV the first record, without the newline."""
+        return self.start.lines[0]
 
+    def check(self, check: BoardCheck) -> tuple[str, ...]:
+        """Reads as far as needed to find an error in the header.
 
-def _characters(grids: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Lines as uint8[n, width], and bool[n, width] of the characters to keep, None for all."""
-    if side <= 9:
-        text = np.empty((len(grids), side * side + 1), np.uint8)
-        np.add(grids, np.uint8(ord("0")), out=text[:, :-1])
-        if not grids.all():
-            text[:, :-1] -= (grids == 0) * np.uint8(ord("0") - ord("."))
-        text[:, -1] = ord("\n")
-        return text, None
-    # Three characters a cell: the tens, left out below 10, the units, and what divides it from the next.
-    parts = np.stack([grids // 10 + ord("0"), grids % 10 + ord("0"), np.full_like(grids, ord(" "))], axis=-1)
-    kept = np.ones(parts.shape, bool)
-    kept[..., 0] = grids >= 10
-    parts[:, -1, -1] = ord("\n")
-    shape = (len(grids), 3 * side * side)
-    return parts.reshape(shape), kept.reshape(shape)
+        Returns:
+          Names of the columns of a table except that of puzzles.
 
-
-def _unsolved(chunk: Chunk, solution: Solution) -> np.ndarray:
-    return ~chunk.good | (np.asarray(solution.status) != Status.SOLVED)
+        Raises:
+          PuzzleFileError: as ``read`` does.
+        """
+        if not self.start.lines:
+            return ()
+        head, record = self.start.head, self.header()
+        at = (b"\n" + head).find(b"\n" + record + b"\n")
+        if at >= 0:  # not found where a name has blank lines or comments in it
+            for _ in self.read(iter([head[: at + len(record) + 1]]), check):  # from the top, for the line number
+                pass
+        names = self.names()
+        return further_columns(names, self.start.column) if names else ()

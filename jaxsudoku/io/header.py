@@ -1,8 +1,8 @@
-"""What a file of puzzles says of itself: comments ``# keyword: text``, or in a table a column ``board``.
+"""The board that a file of puzzles names, and what else the comments at its top say.
 
-Comments at the top of a text name the board of its puzzles (``# board: windoku``) and may say that each has exactly one
-solution (``# solutions: 1``). A table has a column ``board`` instead, with the same name in every record. Letters may
-be of either case.
+Comments ``# keyword: text`` at the top of a text name the board (``# board: windoku``) and may say that each puzzle has
+exactly one solution (``# solutions: 1``). A table names the board in every record, in a column ``board``. Case does not
+matter.
 """
 
 from __future__ import annotations
@@ -15,26 +15,24 @@ from collections.abc import Callable, Iterable, Iterator
 from jaxsudoku.board import Board
 
 from .chunk import Chunk, PuzzleFileError
+from .columns import BOARD_COLUMN
 
-#: The column of a table that names the board of its puzzles.
-BOARD_COLUMN = "board"
-
-# Patterns are compiled when they are first used, which takes as long as loading this package.
+# Patterns are strings, compiled on first use: compiling takes as long as loading this package.
 _COMMENT = rb"#[ \t]*([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)"
-# It begins with the character itself, rather than with a start of line, as that is found ten times as fast.
+# It begins with the character itself, as that is found ten times as fast as a start of line.
 _BOARD_COMMENT = rb"(?m)#(?<=^#)[ \t]*(?i:board)[ \t]*:[ \t]*(.*)"
-#: Names in a column that are boards. Numbers are not, as they may number anything, nor is 9x9, which may be a size.
+#: Values of a column that name a board. A number may number anything, and 9x9 may be a size: neither is a name.
 _BOARD_NAME = r"(?i)(classic|diagonal|windoku)(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*"
 _PROPER = r"(?i)\b(minimal|unique|proper)\b"
 
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What the comments at the top of a text, or the first record of a table, say.
+    """The comments at the top of a text, or the board in the first record of a table.
 
     Attributes:
       about: text of each comment ``# keyword: text``, by keyword in lower case.
-      board: name of the board, None where none is named.
+      board: name of the board, None if none is named.
       line: line that names the board, counted from 1.
     """
 
@@ -65,7 +63,7 @@ def read_header(head: bytes) -> Header:
 
 
 def board_in_column(value: object) -> str | None:
-    """The board that a value of the column ``board`` names, None where it is no name of a board."""
+    """The board that a value of the column ``board`` names, None if it names no board."""
     text = str(value).strip()
     return text if re.fullmatch(_BOARD_NAME, text) else None
 
@@ -77,12 +75,12 @@ def header_lines(board: Board) -> bytes:
 
 
 def marked_board(board: Board) -> str | None:
-    """The name by which an output tells its board; None for a classic board, which the number of cells tells."""
+    """The name of the board in outputs; None for a classic board, which follows from the number of cells."""
     return None if board.is_classic else board.name
 
 
 def mark_board(chunks: Iterable[Chunk], board: Board) -> Iterator[Chunk]:
-    """The chunks with a column ``board`` in their extras, unless it is a classic one."""
+    """The chunks with a column ``board`` in their extras, unless the board is classic."""
     name = marked_board(board)
     for chunk in chunks:
         if name is not None and BOARD_COLUMN not in chunk.extras:
@@ -91,10 +89,10 @@ def mark_board(chunks: Iterable[Chunk], board: Board) -> Iterator[Chunk]:
 
 
 def resolve_board(header: Header, board: Board | None, name: str) -> Board:
-    """The board of a file: the one that was named, else that of the header, else the classic 9x9 board.
+    """The board of a file: ``board`` if given, else that of the header, else the classic 9x9 board.
 
     Raises:
-      PuzzleFileError: the header names another board than the caller, or one that does not exist.
+      PuzzleFileError: the header names another board than ``board``, or one that does not exist.
     """
     if header.board is None:
         return board or Board.classic()
@@ -110,7 +108,7 @@ def resolve_board(header: Header, board: Board | None, name: str) -> Board:
 
 
 class BoardCheck:
-    """Checks that nothing in a file names another board than the one it is read for: files may be joined.
+    """Checks that no comment or record of a file names another board than its board: files may be joined.
 
     Args:
       board: the board.
@@ -118,13 +116,13 @@ class BoardCheck:
     """
 
     def __init__(self, board: Board, name: str) -> None:
-        self._board, self._name = board, name
+        self.board, self._name = board, name
         self._other = functools.cache(self._find_other)
 
     def cut(
         self, block: bytes, line: int, quoted: Callable[[bytes, int], bool] | None = None
     ) -> tuple[bytes, PuzzleFileError | None]:
-        """The lines of a block above a comment that names another board, and the error; all lines without one.
+        """The lines of a block above a comment that names another board, and the error; all lines and None without one.
 
         Args:
           block: whole lines.
@@ -136,11 +134,28 @@ class BoardCheck:
                 named = match[1].decode(errors="replace").strip()
                 if (other := self._other(named)) is not None and not (quoted and quoted(block, match.start())):
                     at = line + block.count(b"\n", 0, match.start())
-                    message = _contradiction(self._name, at, named, other, self._board)
+                    message = _contradiction(self._name, at, named, other, self.board)
                     return block[: match.start()], PuzzleFileError(message)
         return block, None
 
-    def checked(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    def cut_all(
+        self, blocks: Iterable[bytes], quoted: Callable[[bytes, int], bool] | None = None
+    ) -> Iterator[tuple[int, bytes]]:
+        """Blocks, each with the number of its first line, up to a comment that names another board.
+
+        Raises:
+          PuzzleFileError: there is such a comment. The lines above it come first, with a blank line that ends them.
+        """
+        line = 1
+        for block in blocks:
+            whole, fault = self.cut(block, line, quoted)
+            if fault is not None:
+                yield line, whole + b"\n"
+                raise fault
+            yield line, whole
+            line += block.count(b"\n")
+
+    def check_column(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The chunks of a table, in which records whose column ``board`` names another board are malformed."""
         boards = False
         for chunk in chunks:
@@ -148,21 +163,21 @@ class BoardCheck:
             if values is None:
                 yield chunk
                 continue
-            # numbers are sides where another row names a board in words, else they may number anything
+            # a number is a side if another row names a board in words, else it may number anything
             boards = boards or any(board_in_column(value) is not None for value in values)
             causes = {}
             for row, value in enumerate(values):
                 named = board_in_column(value) or (str(value).strip() if boards else None)
                 if chunk.good[row] and named is not None and (other := self._other(named)) is not None:
-                    causes[row] = f"a puzzle of the board {named} ({other}), not of {self._board}"
-            yield chunk.refused(causes, self._name) if causes else chunk
+                    causes[row] = f"a puzzle of the board {named} ({other}), not of {self.board}"
+            yield chunk.with_errors(self._name, causes)
 
     def _find_other(self, named: str) -> Board | None:
         try:
             board = Board.named(named)
         except ValueError:
             return None
-        return board if board != self._board else None
+        return board if board != self.board else None
 
 
 def _contradiction(name: str, line: int, named: str, own: Board, board: Board) -> str:

@@ -1,102 +1,105 @@
-"""Puzzles in JSON lines: an object with the key ``puzzle`` a line, or the puzzle alone."""
+"""JSON lines: a line is an object with the key ``puzzle``, or the puzzle alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 
 from .cells import Malformed, check_values, decode_text, wrong_length
-from .chunk import Chunk, LineError, PuzzleFileError
+from .chunk import Chunk, PuzzleFileError
+from .columns import choose_columns, plain_names
+from .format import Beginning, Format, Record
 from .header import BoardCheck
-from .tables import Dialect, choose_columns
 
 
-def is_json(line: bytes) -> bool:
-    """Whether a first line begins as a JSON object or array does."""
-    return line.lstrip().startswith((b"{", b"["))
+class JsonLines(Format):
+    """A puzzle is a text as in any other file, or integers in a flat list or one list a row, 0 or null for a blank."""
 
+    name = "JSON lines"
+    is_table = True
 
-def read_json_lines(
-    blocks: Iterator[bytes], side: int, name: str, check: BoardCheck, dialect: Dialect
-) -> Iterator[Chunk]:
-    """A chunk for each block of lines, whose further keys are those of the lines of the first block.
+    @classmethod
+    def sniff(cls, start: Beginning, side: int) -> JsonLines | None:
+        return cls(start) if start.lines and start.lines[0].lstrip().startswith((b"{", b"[")) else None
 
-    A puzzle is a text as in any other file, or integers in a flat list or one list a row, 0 or null for a blank.
+    def names(self) -> list[str]:
+        first = _parse(self.header())
+        return list(first) if isinstance(first, dict) else []
 
-    Raises:
-      PuzzleFileError: the first object has no key of puzzles, the file is one array or has objects over several lines,
-        or a comment names another board.
-    """
-    extras: dict[str, str] | None = None
-    puzzle = "puzzle"
-    line = 1
-    for block in blocks:
-        whole, fault = check.cut(block, line)
-        texts = [(number, text) for number, text in enumerate(whole.split(b"\n")[:-1], start=line) if _holds(text)]
-        line += block.count(b"\n")
-        records = [_object(text) for _, text in texts]
-        if extras is None and records:
-            _check_lines(*texts[0], records[0], name)
-            keys = list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
-            if any(isinstance(record, dict) for record in records):
-                columns = choose_columns(keys, f"{name}:{texts[0][0]}", dialect.keep, dialect.column)
-                puzzle, extras = keys[columns.puzzle], {key: keys[at] for key, at in columns.extras.items()}
-            else:
+    def first_record(self) -> Record | None:
+        first = _parse(self.header())
+        if isinstance(first, Malformed):
+            raise PuzzleFileError(str(first)) from first
+        fields = {"puzzle": first}
+        if isinstance(first, dict):
+            names = list(first)
+            puzzle = first[names[choose_columns(names, "line 1", self.start.column).puzzle]]
+            fields = {**dict(zip(plain_names(names), first.values(), strict=True)), "puzzle": puzzle}
+        head = self.start.head
+        return Record(fields, 1 + head.count(b"\n", 0, head.index(self.header())))
+
+    def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
+        extras: dict[str, str] | None = None  # the keys of the objects in the first block
+        puzzle = "puzzle"
+        for first, block in check.cut_all(blocks):
+            lines = enumerate(block.split(b"\n")[:-1], start=first)
+            texts = [(line, text) for line, text in lines if text.strip() and not text.startswith(b"#")]
+            if not texts:
+                continue
+            records = [_parse(text) for _, text in texts]
+            if extras is None:
+                self._check_layout(*texts[0], records[0])
+                objects = [record for record in records if isinstance(record, dict)]
+                keys = list(dict.fromkeys(key for record in objects for key in record))
                 extras = {}
-        if records:
-            yield _chunk(texts, records, puzzle, extras or {}, side, name)
-        if fault is not None:
-            raise fault
+                if objects:
+                    columns = choose_columns(keys, f"{self.start.name}:{texts[0][0]}", self.start.column, keep)
+                    puzzle, extras = keys[columns.puzzle], {name: keys[at] for name, at in columns.extras.items()}
+            yield self._chunk([line for line, _ in texts], records, puzzle, extras, check.board.side)
+
+    def _check_layout(self, line: int, text: bytes, record: Any) -> None:
+        """Raises PuzzleFileError if the first line is not one of JSON lines, but of JSON in another layout."""
+        many = isinstance(record, list) and any(
+            isinstance(item, dict) or (isinstance(item, str) and len(item) > 2) for item in record
+        )
+        place = f"{self.start.name}:{line}"
+        if many or text.strip() == b"[":
+            raise PuzzleFileError(f"{place}: a JSON array of puzzles; put one puzzle on each line (jq -c '.[]')")
+        if isinstance(record, Malformed) and text.rstrip().endswith((b"{", b"[", b",", b":")):
+            raise PuzzleFileError(f"{place}: JSON over several lines; put one object on each line (jq -c .)")
+
+    def _chunk(self, lines: list[int], records: list[Any], puzzle: str, extras: dict[str, str], side: int) -> Chunk:
+        grids, good = np.zeros((len(records), side * side), np.uint8), np.ones(len(records), bool)
+        causes = {}
+        for row, record in enumerate(records):
+            try:
+                grids[row] = _grid(record, puzzle, side)
+            except Malformed as cause:
+                causes[row] = str(cause)
+        carried: dict[str, list[Any]] = {
+            _encodable(name): [_text(record.get(key)) if isinstance(record, dict) else "" for record in records]
+            for name, key in extras.items()
+        }
+        return Chunk(grids, good, np.array(lines, np.int64), (), carried).with_errors(self.start.name, causes)
 
 
-def json_puzzle(text: bytes, dialect: Dialect) -> tuple[Any, dict[str, Any]]:
-    """The puzzle of a line, a text or nested lists, and the object that holds it.
-
-    Raises:
-      Malformed: the line is no JSON.
-      PuzzleFileError: the object has no key of puzzles.
-    """
-    record = _object(text)
-    if isinstance(record, Malformed):
-        raise record
-    if not isinstance(record, dict):
-        return record, {}
-    keys = list(record)
-    return record[keys[choose_columns(keys, "line 1", column=dialect.column).puzzle]], record
-
-
-def flat_cells(value: Any) -> list[Any]:
-    """The cells of a puzzle in a list, or in one list a row."""
+def flat_cells(value: list[Any]) -> list[Any]:
+    """The cells of a puzzle in a list, or in one list per row."""
     if any(isinstance(row, list) for row in value):
         return [cell for row in value for cell in (row if isinstance(row, list) else [row])]
     return list(value)
 
 
-def _check_lines(number: int, text: bytes, record: Any, name: str) -> None:
-    """Raises ``PuzzleFileError`` where the first line shows JSON of another layout than one puzzle a line."""
-    many = isinstance(record, list) and any(
-        isinstance(item, dict) or (isinstance(item, str) and len(item) > 2) for item in record
-    )
-    if many or text.strip() == b"[":
-        raise PuzzleFileError(f"{name}:{number}: a JSON array of puzzles; put one puzzle on each line (jq -c '.[]')")
-    if isinstance(record, Malformed) and text.rstrip().endswith((b"{", b"[", b",", b":")):
-        raise PuzzleFileError(f"{name}:{number}: JSON over several lines; put one object on each line (jq -c .)")
-
-
-def _holds(text: bytes) -> bool:
-    return bool(text.strip()) and not text.startswith(b"#")
-
-
-def _object(text: bytes) -> Any:
-    """The value of a line of JSON, an exception ``Malformed`` where it is none."""
+def _parse(text: bytes) -> Any:
+    """The value of a line of JSON, an exception ``Malformed`` if it is not JSON."""
     try:
         return json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         cause = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        return Malformed(f"no line of JSON ({cause})")
+        return Malformed(f"not a line of JSON ({cause})")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -105,24 +108,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         raise ValueError(f"two values are named {next(key for key in keys if keys.count(key) > 1)!r}")
     return found
-
-
-def _chunk(
-    texts: list[tuple[int, bytes]], records: list[Any], puzzle: str, extras: dict[str, str], side: int, name: str
-) -> Chunk:
-    grids, good = np.zeros((len(records), side * side), np.uint8), np.ones(len(records), bool)
-    errors = []
-    for row, record in enumerate(records):
-        try:
-            grids[row] = _grid(record, puzzle, side)
-        except Malformed as cause:
-            good[row] = False
-            errors.append(LineError(name, texts[row][0], str(cause)))
-    carried = {
-        _encodable(column): [_text(record.get(key)) if isinstance(record, dict) else "" for record in records]
-        for column, key in extras.items()
-    }
-    return Chunk(grids, good, np.array([number for number, _ in texts], np.int64), tuple(errors), carried)
 
 
 def _grid(record: Any, puzzle: str, side: int) -> np.ndarray:
@@ -151,5 +136,5 @@ def _text(value: Any) -> str:
 
 
 def _encodable(text: str) -> str:
-    """A text that UTF-8 can hold: half a surrogate pair stays the escape that it was in the file."""
+    """A text that UTF-8 can hold: half a surrogate pair stays the escape sequence that it was in the file."""
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()

@@ -1,40 +1,61 @@
-"""Reading puzzles: finds out the format and the board, then reads chunk after chunk."""
+"""Reading puzzles: detects the format and the board, then reads the puzzles in chunks.
+
+The data flow::
+
+    source -> open_pieces -> line_blocks -> Format.read -> check_column -> rechunk
+              decompressed   whole lines    chunks of any size             chunks of one size
+"""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import functools
 import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator
-from typing import BinaryIO
+from collections.abc import Collection, Iterator
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from jaxsudoku.board import Board
 
-from .cells import Malformed, decode_text, separated
-from .chunk import Chunk, LineError, PuzzleFileError
-from .drawn import bare_row, dashes_are_blanks, frameless, read_drawn
-from .header import BOARD_COLUMN, BoardCheck, Header, board_in_column, read_header, resolve_board
-from .json_lines import flat_cells, is_json, json_puzzle, read_json_lines
-from .lines import read_lines
-from .parquet import parquet_columns, parquet_header, read_parquet
-from .quotes import record_end
-from .source import PARQUET_MAGIC, Source, line_blocks, open_source, read_pieces, unified_lines
-from .tables import Dialect, column_names, find_delimiter, further_columns, plain_names, read_csv, read_fields
+from .cells import separated
+from .chunk import Chunk, LineError, PuzzleFileError, rechunk
+from .columns import BOARD_COLUMN
+from .csv_tables import CsvTable
+from .drawn import Drawn, without_frame
+from .format import Beginning, Format
+from .header import BoardCheck, Header, board_in_column, read_header, resolve_board
+from .json_lines import JsonLines, flat_cells
+from .lines import Lines
+from .parquet import Parquet
+from .source import Source, line_blocks, open_pieces, open_source, unified_lines
 
-Reader = Callable[[Iterator[bytes], int, str, BoardCheck], Iterator[Chunk]]
+#: The formats that are read, in the order in which they are tried; the last one accepts any text.
+FORMATS: tuple[type[Format], ...] = (Parquet, JsonLines, CsvTable, Drawn, Lines)
 
-#: How many lines from the beginning tell the format.
-_TELLING_LINES = 200
+
+def detect_format(start: Beginning, side: int) -> Format:
+    """The format of an input with this beginning, for boards of this side.
+
+    Raises:
+      PuzzleFileError: a column is named, but the input is not a table.
+    """
+    found = next(found for kind in FORMATS if (found := kind.sniff(start, side)) is not None)
+    if start.column is not None and not found.is_table and start.lines:
+        raise PuzzleFileError(f"{start.name}: no column {start.column!r}: the first line names no columns")
+    return found
+
+
+def detect_table(start: Beginning) -> Format | None:
+    """The format of an input with this beginning if it is a table, which does not depend on the board."""
+    tables = (kind.sniff(start, 0) for kind in FORMATS if kind.is_table)
+    return next((table for table in tables if table is not None), None)
 
 
 class PuzzleFile:
-    """An open input of puzzles whose beginning has been read; ``open_puzzles`` makes it.
+    """An open input of puzzles whose beginning has been read; made by ``open_puzzles``.
 
     Attributes:
       name: name of the input, for messages.
@@ -45,81 +66,60 @@ class PuzzleFile:
 
     def __init__(self, stream: BinaryIO, name: str, board: Board | None, column: str | None) -> None:
         self.name = name
-        self.stream, self._column = stream, column
-        self._failure: Exception | None = None
-        pieces = read_pieces(stream, name)
-        self._head, self._is_parquet = b"", False
+        self.stream = stream
+        self._start = Beginning(name, b"", column, stream)
         self._blocks: Iterator[bytes] = iter(())
+        self._failure: Exception | None = None
         header = Header()
         try:
-            first = next(pieces, b"")
-            self._is_parquet = first.startswith(PARQUET_MAGIC)
-            if self._is_parquet:
-                header = parquet_header(stream, name)
-            else:
-                self._blocks = line_blocks(unified_lines(itertools.chain([first], pieces)), name)
-                self._head = next(self._blocks, b"")
-                header = _header_of(self._head, column)
-        except (OSError, PuzzleFileError) as failure:  # raised when puzzles are taken, as any later one is
+            pieces, compression = open_pieces(stream, name)
+            head = next(pieces)
+            binary = next((kind for kind in FORMATS if kind.magic and head.startswith(kind.magic)), None)
+            if binary is not None and compression is not None:
+                raise PuzzleFileError(f"{name}: a {binary.name} file within {compression} data: decompress it first")
+            if binary is None:
+                self._blocks = line_blocks(unified_lines(itertools.chain([head], pieces)), name)
+                head = next(self._blocks, b"")
+            self._start = Beginning(name, head, column, stream)
+            header = _header_of(self._start)
+        except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like any later one
             self._failure = failure
         self.unique, self.names_board = header.unique, header.board is not None
         self.board = resolve_board(header, board, name)
 
     def chunks(self, chunk_size: int = 65536, *, skip: int = 0, keep: Collection[str] = ()) -> Iterator[Chunk]:
-        """The puzzles, to be taken once; arguments, result and errors as in ``read_chunks``."""
-        return _rechunk(self._read(keep), chunk_size, skip)
+        """The puzzles, to be read once; arguments, result and errors as in ``read_chunks``."""
+        return rechunk(self._read(keep), chunk_size, skip)
 
     def check(self) -> tuple[str, ...]:
-        """Finds out now, rather than when puzzles are taken, whether the input can be read from its beginning.
+        """Finds errors at the beginning of the input now, rather than when puzzles are read.
 
         Returns:
-          Names of the columns of a table but that of puzzles, of JSON lines those of the first object; none of any
+          Names of the columns of a table except that of puzzles, of JSON lines those of the first object; none of any
           other text.
 
         Raises:
-          PuzzleFileError: a table has no column of puzzles, or the input is damaged so early that it gives none.
+          PuzzleFileError: a table has no column of puzzles, or the input is damaged before its first puzzle.
           OSError: it can't be read.
         """
         if self._failure is not None:
             raise self._failure
-        side, name, dialect = self.board.side, self.name, Dialect(column=self._column)
-        if self._is_parquet:
-            return parquet_columns(self.stream, name, dialect)
-        lines = _content(self._head)
-        if not lines:
-            return ()
-        delimiter = None if is_json(lines[0]) else find_delimiter(_joined(lines), side, self._column)
-        record = lines[0] if delimiter is None else _two_records(lines, delimiter)[0]
-        at = (b"\n" + self._head).find(b"\n" + record + b"\n")
-        if at >= 0:  # else there are blank lines or comments in a name
-            above = self._head[: at + len(record) + 1]  # with the comments, for the line's number
-            reader = _reader_of(self._head, side, name, (), self._column)
-            for _ in reader(iter([above]), side, name, BoardCheck(self.board, name)):
-                pass
-        names = _keys_of(record, self._column) if delimiter is None else column_names(record, delimiter)
-        return further_columns(names, self._column) if names else ()
+        return detect_format(self._start, self.board.side).check(BoardCheck(self.board, self.name))
 
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
         if self._failure is not None:
             raise self._failure
-        side, name, check = self.board.side, self.name, BoardCheck(self.board, self.name)
-        if self._is_parquet:
-            chunks = read_parquet(self.stream, side, name, Dialect(column=self._column, keep=keep))
-        else:
-            head, self._head = self._head, b""
-            reader = _reader_of(head, side, name, keep, self._column)
-            chunks = reader(itertools.chain([head] if head else [], self._blocks), side, name, check)
-        yield from check.checked(chunks)
+        check = BoardCheck(self.board, self.name)
+        blocks = itertools.chain([self._start.head] if self._start.head else [], self._blocks)
+        yield from check.check_column(detect_format(self._start, self.board.side).read(blocks, check, keep))
 
 
 @contextlib.contextmanager
 def open_puzzles(source: Source, board: Board | None = None, *, column: str | None = None) -> Iterator[PuzzleFile]:
-    """Opens an input of puzzles in any form that ``read_chunks`` takes, and reads its beginning.
+    """Opens an input of puzzles in any form that ``read_chunks`` accepts, and reads its beginning.
 
     Args:
-      source: a path, ``-`` for the standard input, or a binary file object (left open afterwards).
-      board: the board of all puzzles; None for that which the input names, or else the classic 9x9 board.
-      column: name of the column of puzzles in a table, or of their key in JSON lines; by default ``puzzle``.
+      source, board, column: as in ``read_chunks``. A file object is left open.
 
     Returns:
       A context manager that gives a ``PuzzleFile``.
@@ -139,10 +139,10 @@ def read_board(source: Source) -> Board | None:
     A text names it in a comment at its top, ``# board: windoku``; CSV, Parquet and JSON lines in a column ``board``.
 
     Args:
-      source: a path, ``-`` for the standard input, or a binary file object, of which the beginning is read.
+      source: a path, ``-`` for the standard input, or a binary file object, whose beginning is read.
 
     Returns:
-      The board, None where none is named.
+      The board, None if none is named.
 
     Raises:
       OSError, PuzzleFileError: as in ``open_puzzles``.
@@ -162,32 +162,37 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Streams the puzzles of an input of any size, with flat memory.
 
-    The format is told from the first lines: a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; what
-    follows white space, ``,``, ``;`` or ``#`` is ignored) or of numbers; CSV, separated by commas, semicolons or tabs,
-    with a header and a column ``puzzle`` (or ``quizzes``); JSON lines, each an object with a key ``puzzle`` whose value
-    is a text, a list of integers or a list of rows; drawn grids, also as rows of cells that commas, semicolons or tabs
-    separate (an empty one is a blank); Parquet with a column ``puzzle``. Any but Parquet may be compressed by gzip, xz,
-    bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and be UTF-16. Blank lines and lines that start with ``#``
-    are skipped; any other line that holds no puzzle counts as a malformed one.
+    The format is detected by the first lines:
+
+    - a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; anything after white space, ``,``, ``;`` or
+      ``#`` is ignored) or of numbers;
+    - CSV, separated by commas, semicolons or tabs, with a header and a column ``puzzle`` (or ``quizzes``);
+    - JSON lines, each an object with a key ``puzzle`` whose value is a text, a list of integers or a list of rows;
+    - drawn grids, also as rows of cells separated by commas, semicolons or tabs (an empty one is a blank);
+    - Parquet with a column ``puzzle``.
+
+    All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and may be
+    UTF-16. Blank lines and lines that start with ``#`` are skipped; any other line without a puzzle counts as a
+    malformed one.
 
     Args:
       source: a path, ``-`` for the standard input, or a binary file object.
-      board: the board of all puzzles; None for that which the input names (see ``read_board``), or else the classic
-        9x9 board.
-      chunk_size: puzzles in each chunk but the last.
+      board: the board of all puzzles; None for the board that the input names (see ``read_board``), or else the
+        classic 9x9 board.
+      chunk_size: number of puzzles in each chunk except the last.
       skip: number of puzzles to leave out at the beginning.
-      keep: columns among ``ANSWER_COLUMNS`` (solution, status, iterations ...) to carry along in ``extras`` too: they
-        are answers, which are otherwise left out, as new ones are to come.
+      keep: columns among ``ANSWER_COLUMNS`` (solution, status, iterations ...) to carry along in ``extras``. By default
+        none is, as new answers replace them.
       column: name of the column of puzzles in a table, or of their key in JSON lines; by default ``puzzle``.
 
     Returns:
-      Iterator of ``Chunk``, none for an empty input. The file is opened at once, and read as the chunks are taken.
+      Iterator of ``Chunk``, none for an empty input. The file is opened at once, and read while iterating.
 
     Raises:
       OSError: the input is missing or unreadable.
-      PuzzleFileError: the input as a whole can't be read on: truncated or damaged compressed data or Parquet, a table
-        without a column of puzzles, a quote that is never closed, a comment that names another board. All puzzles
-        before the damage are given first.
+      PuzzleFileError: the input can't be read on: truncated or damaged compressed data or Parquet, a table without a
+        column of puzzles, a quote that is never closed, a comment that names another board. All puzzles before the
+        error are given first.
     """
     if chunk_size < 1 or skip < 0:
         raise ValueError(f"chunk_size must be at least 1 and skip at least 0, not {chunk_size} and {skip}")
@@ -201,25 +206,22 @@ def read_chunks(
 
 
 def read_puzzles(source: Source, board: Board | None = None, *, column: str | None = None) -> np.ndarray:
-    """Reads all puzzles of an input, in any form that ``read_chunks`` takes.
+    """Reads all puzzles of an input, in any form that ``read_chunks`` accepts.
 
-    The array does not tell its board: for any but a classic one pass it on, as in
+    The array does not contain the board: unless it is classic, pass it on, as in
     ``js.solve(js.read_puzzles(path), board=js.io.read_board(path))``.
 
     Args:
-      source: a path, ``-`` for the standard input, or a binary file object.
-      board: the board of all puzzles; None for that which the input names (see ``read_board``), or else the classic
-        9x9 board.
-      column: as in ``read_chunks``.
+      source, board, column: as in ``read_chunks``.
 
     Returns:
       uint8[N, cells], values 0 (blank) to side.
 
     Raises:
-      PuzzleFileError: some puzzle is malformed, the input is damaged, or it names another board; the error's ``grids``
-        has what could be read.
+      PuzzleFileError: some puzzle is malformed, the input is damaged, or it names another board; the attribute
+        ``grids`` has what could be read.
       OSError: the input is missing or unreadable.
-      TypeError: the source is neither a path nor a file that is open in binary mode.
+      TypeError: the source is neither a path nor a file open in binary mode.
     """
     with open_puzzles(source, board, column=column) as puzzles:
         grids = [np.zeros((0, puzzles.board.cells), np.uint8)]
@@ -236,137 +238,72 @@ def read_puzzles(source: Source, board: Board | None = None, *, column: str | No
 
 
 def parse(text: str, board: Board | None = None) -> np.ndarray:
-    """Reads one puzzle from a text in any form that ``read_chunks`` takes (but Parquet).
+    """Reads one puzzle from a text in any form that ``read_chunks`` accepts, except Parquet.
 
     Args:
       text: the puzzle.
-      board: its board; None for that which a comment in the text names, or else the classic board of as many cells.
+      board: its board; None for the board that a comment in the text names, or else the classic board of its size.
 
     Returns:
       uint8[cells], values 0 (blank) to side.
 
     Raises:
       ValueError: the text is malformed, names another board, or holds no puzzle or several.
-      TypeError: it is no text.
+      TypeError: it is not a string.
     """
     if not isinstance(text, str):
         raise TypeError(f"parse reads the text of one puzzle, not a {type(text).__name__}")
     data = text.encode(errors="surrogateescape")
-    if board is None and _header_of(data, None).board is None:
-        board = _board_of(_side_of(data))
+    start = Beginning("<text>", data)
+    if board is None and _header_of(start).board is None:
+        board = _board_of(_side_of(start))
     chunks = list(read_chunks(io.BytesIO(data), board))
     for error in itertools.chain.from_iterable(chunk.errors for chunk in chunks):
         raise ValueError(error.cause)
     count = sum(map(len, chunks))
     if count != 1:
         raise ValueError(f"{count} puzzles in the text; parse reads one, read_puzzles a file of many")
-    return np.concatenate([chunk.grids for chunk in chunks])[0]
+    (grid,) = np.concatenate([chunk.grids for chunk in chunks])
+    return np.asarray(grid)
 
 
-def _header_of(head: bytes, column: str | None) -> Header:
-    """What the comments at the top of a text say, or of a table the first record."""
-    header = read_header(head)
-    lines = _content(head)
-    if header.board is not None or not lines:
+def _header_of(start: Beginning) -> Header:
+    """The comments at the top of a text, and the board that they or the first record of a table name."""
+    header = read_header(start.head)
+    if header.board is not None:
         return header
-    named, record = None, lines[0]
     try:
-        if is_json(record):
-            found = json_puzzle(record, Dialect(column=column))[1]
-            named = dict(zip(plain_names(found), found.values(), strict=True)).get(BOARD_COLUMN)
-        else:
-            delimiter = find_delimiter(_joined(lines), 0, column)
-            first, record = _two_records(lines, delimiter or b",")
-            if delimiter is not None and record:
-                named = read_fields(first, record, Dialect(delimiter, column)).get(BOARD_COLUMN)
-    except (Malformed, PuzzleFileError):  # reported when puzzles are taken
+        table = detect_table(start)
+        record = None if table is None else table.first_record()
+    except PuzzleFileError:  # raised again when puzzles are read
         return header
-    if named is None or (board := board_in_column(named)) is None:
+    if record is None or (board := board_in_column(record.fields.get(BOARD_COLUMN))) is None:
         return header
-    return Header(header.about, board, 1 + head[: head.index(record)].count(b"\n"))
+    return Header(header.about, board, record.line)
 
 
-def _reader_of(head: bytes, side: int, name: str, keep: Collection[str], column: str | None) -> Reader:
-    """The reader of the format in which a text begins.
-
-    Raises:
-      PuzzleFileError: a column is named, but the text is no table.
-    """
-    lines = _content(head)
-    if lines and is_json(lines[0]):
-        return functools.partial(read_json_lines, dialect=Dialect(column=column, keep=keep))
-    if lines and (delimiter := find_delimiter(_joined(lines), side, column)) is not None:
-        return functools.partial(read_csv, dialect=Dialect(delimiter, column, keep))
-    if column is not None and lines:
-        raise PuzzleFileError(f"{name}: no column {column!r}: the first line names no columns")
-    if not any(_is_puzzle(line, side) for line in lines):
-        dashes = dashes_are_blanks(lines, side)
-        if any(bare_row(line, side, dashes) for line in lines):
-            return functools.partial(read_drawn, dashes=dashes)
-    return read_lines
-
-
-def _content(head: bytes, count: int = _TELLING_LINES) -> list[bytes]:
-    """The first lines that are neither blank nor comments."""
-    lines = (match[0] for match in re.finditer(rb"[^\n]+", head))
-    return list(itertools.islice((line for line in lines if line.strip() and not line.startswith(b"#")), count))
-
-
-def _joined(lines: list[bytes]) -> bytes:
-    return b"".join(line + b"\n" for line in lines)
-
-
-def _two_records(lines: list[bytes], delimiter: bytes) -> tuple[bytes, bytes]:
-    """The first record of CSV, and the line after it, empty where there is none."""
-    data = _joined(lines)
-    end = record_end(data, 0, delimiter)
-    return data[:end], data[end + 1 :].partition(b"\n")[0]
-
-
-def _keys_of(line: bytes, column: str | None) -> list[str]:
-    """The keys of an object of JSON, none of any other line."""
-    if not is_json(line):
-        return []
-    try:
-        return list(json_puzzle(line, Dialect(column=column))[1])
-    except Malformed:  # reported when puzzles are taken
-        return []
-
-
-def _is_puzzle(line: bytes, side: int) -> bool:
-    try:
-        decode_text(line, side)
-    except Malformed:
-        return False
-    return True
-
-
-def _side_of(data: bytes) -> int:
+def _side_of(start: Beginning) -> int:
     """The side of the board of the only puzzle in a text.
 
     Raises:
-      ValueError: the number of cells is no square.
+      ValueError: the number of cells is not a square, or the first record of a table is malformed.
     """
-    lines = _content(data)
-    if not lines:
+    if not start.lines:
         raise ValueError("no puzzle in the text")
-    if is_json(lines[0]):
-        try:
-            puzzle, _ = json_puzzle(lines[0], Dialect())
-        except Malformed as error:
-            raise ValueError(str(error)) from None
+    lines = start.lines
+    table = detect_table(start)
+    record = None if table is None else table.first_record()
+    if record is not None and "puzzle" in record.fields:
+        puzzle: Any = record.fields["puzzle"]
         if isinstance(puzzle, list):
             return _side_of_cells(len(flat_cells(puzzle)))
         lines = [str(puzzle).encode(errors="replace")]
-    elif (delimiter := find_delimiter(_joined(lines), 0)) is not None:
-        fields = read_fields(*_two_records(lines, delimiter), Dialect(delimiter))
-        lines = [fields["puzzle"].encode(errors="surrogateescape")] if "puzzle" in fields else lines
-    # A drawing has as many rows as its last one has cells, written apart or together, and may have a title, too.
-    rows = [row for line in lines if (row := frameless(line))]
+    # A drawing has as many rows as its last row has cells, separated or not; it may have a title, too.
+    rows = [row for line in lines if (row := without_frame(line))]
     widths = [{len(row.split()), len(b"".join(row.split())), len(separated(row) or ())} for row in rows]
     drawn = [width for width in (widths[-1] if widths else ()) if 1 < width <= sum(width in row for row in widths)]
     if drawn:
-        return max(drawn)  # of "12|34" the cells, not the two parts
+        return max(drawn)  # of "12|34" the cells rather than the two parts
     numbers = separated(lines[0]) or lines[0].replace(b",", b" ").split()
     single = len(numbers) > 1 and all(len(number) <= 2 for number in numbers)
     cells = len(numbers) if single else len(re.split(rb"[\s,;#]", lines[0].strip())[0])
@@ -376,42 +313,13 @@ def _side_of(data: bytes) -> int:
 def _side_of_cells(cells: int) -> int:
     side = math.isqrt(cells)
     if side * side != cells or not side:
-        raise ValueError(f"{cells} cells; a 9x9 board has 81, and {cells} is the square of no side")
+        raise ValueError(f"{cells} cells; a 9x9 board has 81, and {cells} is not a square number")
     return side
 
 
 def _board_of(side: int) -> Board:
-    """The classic board of a side; for sides that no boxes fit a board of that size, as regions do not matter here."""
+    """The classic board of a side; if no boxes fit it, another board of that side, as regions do not matter here."""
     try:
         return Board.classic(side)
     except ValueError:
         return Board(side, box=(1, side))
-
-
-def _rechunk(chunks: Iterator[Chunk], size: int, skip: int) -> Iterator[Chunk]:
-    """The same puzzles but the first ``skip``, in chunks of ``size``; what came before a failure is given first."""
-    held: list[Chunk] = []
-    count = 0
-    start = skip
-    failure: Exception | None = None
-    try:
-        for chunk in chunks:
-            skipped = min(skip, len(chunk))
-            skip -= skipped
-            held.append(chunk[skipped:])
-            count += len(held[-1])
-            if count < size:
-                continue
-            whole = Chunk.join(held)
-            cut = count - count % size
-            for first in range(0, cut, size):
-                yield dataclasses.replace(whole[first : first + size], start=start)
-                start += size
-            held = [whole[cut:]]
-            count -= cut
-    except (OSError, PuzzleFileError) as error:
-        failure = error
-    if count:
-        yield dataclasses.replace(Chunk.join(held), start=start)
-    if failure is not None:
-        raise failure

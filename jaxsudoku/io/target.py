@@ -1,8 +1,9 @@
-"""Where outputs go: what may be written, found out before any work, and opening it under a lock."""
+"""Outputs: whether one may be written, opening it under a lock, and what an earlier run left in it."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import os
 import stat
@@ -10,18 +11,45 @@ import sys
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Literal, TextIO
 
-from jaxsudoku.locks import OutputLock, lock_file
+from jaxsudoku.locks import OutputLock, check_unlocked, lock_file
 
-from .compression import check_suffix
+from .compression import COMPRESSIONS
 from .source import Source
 
 Kind = Literal["text", "csv", "parquet"]
 
 STDOUT = "<stdout>"
+#: Suffixes of formats that an output might be expected to have, but that are not written.
+_OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".feather", ".html")
+
+
+class ResumeError(ValueError):
+    """An output can't be the beginning of the answers to this input; it was left as it is."""
+
+
+@dataclasses.dataclass
+class Recovered:
+    """The whole rows that an earlier run left in an output.
+
+    Attributes:
+      done: how many there are.
+      keep: size in bytes of the part of the file that holds them; what follows is half written.
+      samples: some of them, by index: the fields of a record, or of text the line alone.
+      header: names of the columns; empty for text and where nothing was written.
+    """
+
+    done: int = 0
+    keep: int = 0
+    samples: dict[int, list[str]] = dataclasses.field(default_factory=dict)
+    header: tuple[str, ...] = ()
 
 
 def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
-    """The kind of an output, told from its name where it is None, and whether it is compressed by gzip."""
+    """The kind of an output, by its name if ``kind`` is None, and whether it is compressed by gzip.
+
+    Raises:
+      ValueError: an unknown or impossible kind, or a suffix as in ``check_suffix``.
+    """
     check_suffix(name, (".gz",))
     stem = name.lower().removesuffix(".gz")
     compressed = stem != name.lower()
@@ -34,30 +62,102 @@ def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
     return kind, compressed
 
 
-def check_target(
+def check_suffix(name: str, writable: Iterable[str] = ()) -> None:
+    """Refuses an output whose suffix is that of a format or compression that is not written.
+
+    Args:
+      name: the name of the output.
+      writable: suffixes of compressions that are written.
+
+    Raises:
+      ValueError: the name has such a suffix.
+    """
+    name_lower = name.lower()
+    stem = next((name_lower.removesuffix(suffix) for suffix in writable if name_lower.endswith(suffix)), name_lower)
+    if other := next((suffix for suffix in _OTHER_FORMATS if stem.endswith(suffix)), None):
+        raise ValueError(f"{name}: outputs of the format {other} are not written; text, .csv and .parquet can be")
+    for kind in COMPRESSIONS:
+        if name_lower.endswith(kind.suffix) and kind.suffix not in writable:
+            others = f"; {' and '.join(writable)} can be" if writable else ""
+            raise ValueError(f"{name}: outputs compressed by {kind.name} are not written{others}")
+
+
+def check_output(
     target: str | os.PathLike[str],
     *,
     reads: Iterable[Source] = (),
     writes: Iterable[str] = (),
-    what: str = "output",
+    exist_ok: bool = False,
+    resumable: bool = False,
     renamed: bool = False,
+    what: str = "output",
 ) -> None:
-    """Checks that an output can be written; nothing is changed. Whether it exists is ``check_new``'s to say.
+    """Checks that an output may be written; nothing is changed.
 
-    Files are compared by device and inode, so symbolic and hard links and redirected standard streams are seen.
-    Devices and pipes may be anything.
+    Files are compared by device and inode, so symbolic and hard links and redirected standard streams are recognized.
+    Devices and pipes exist, but may always be written, even if they are an input too.
 
     Args:
       target: a path, or ``-`` for the standard output.
       reads: the inputs: paths, ``-`` for the standard input, or open files.
       writes: the other outputs, ``-`` for the standard output.
-      what: what it is, for messages.
-      renamed: the file is written under another name in its folder and then renamed, as Parquet is.
+      exist_ok: whether it may exist, as it is replaced or resumed.
+      resumable: whether the message for an output that exists names the option to resume.
+      renamed: whether the file is written under another name in its folder and then renamed, as Parquet is.
+      what: the output's name in messages.
 
     Raises:
-      ValueError: the output is one of the others.
+      ValueError: the output is one of the inputs or other outputs.
+      BlockingIOError: another process is writing it.
+      FileExistsError: it is a file that exists.
       OSError: it is a folder, lies in none, or it or its folder can't be written.
     """
+    _check_place(target, reads, writes, renamed, what)
+    if os.fspath(target) != "-":
+        check_unlocked(target)
+        if not exist_ok and os.path.isfile(target):
+            raise output_exists(os.fspath(target), what, resumable)
+
+
+def lock_output(
+    target: str | os.PathLike[str],
+    *,
+    reads: Iterable[Source] = (),
+    exist_ok: bool = False,
+    resumable: bool = False,
+    renamed: bool = False,
+) -> contextlib.AbstractContextManager[object]:
+    """Checks an output as ``check_output`` does, and locks it.
+
+    Devices, pipes and the standard output have no lock. A file in a folder that can't be written has no lock file;
+    ``open_target`` locks the file itself in any case.
+
+    Returns:
+      The lock, held already, to be released by leaving a ``with`` block.
+    """
+    _check_place(target, reads, (), renamed, "output")
+    name = os.fspath(target)
+    if name == "-" or is_special(name):
+        return contextlib.nullcontext()
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+    if not os.path.exists(name) or os.access(os.path.dirname(os.path.realpath(name)), os.W_OK | os.X_OK):
+        lock = OutputLock(name)
+    if not exist_ok and os.path.isfile(name):
+        with lock:  # which the error releases
+            raise output_exists(name, resumable=resumable)
+    return lock
+
+
+def output_exists(name: str, what: str = "output", resumable: bool = False) -> FileExistsError:
+    """The error for an output that exists and may be neither replaced nor resumed."""
+    advice = "go on with --resume or replace it with --force" if resumable else "replace it with --force"
+    return FileExistsError(errno.EEXIST, f"the {what} exists: {advice}", name)
+
+
+def _check_place(
+    target: str | os.PathLike[str], reads: Iterable[Source], writes: Iterable[str], renamed: bool, what: str
+) -> None:
+    """Raises what ``check_output`` does about other files, folders and permissions."""
     name = os.fspath(target)
     shown = STDOUT if name == "-" else name
     itself = _identity(name, sys.stdout)
@@ -66,7 +166,7 @@ def check_target(
             raise ValueError(f"{shown}: the {what} is the input")
     for other in writes:
         same = itself is not None and itself == _identity(other, sys.stdout)
-        # two files that are yet to be made have no inodes to compare
+        # two files that do not exist yet have no inodes to compare
         if same or (name != "-" and not is_special(name) and os.path.realpath(other) == os.path.realpath(name)):
             raise ValueError(f"{shown}: the {what} would be written over {STDOUT if other == '-' else other}")
     if name == "-":
@@ -88,32 +188,20 @@ def check_target(
         raise PermissionError(errno.EACCES, f"the {what} can't be made: the directory can't be written", name)
 
 
-def check_new(target: str | os.PathLike[str], *, what: str = "output", resumable: bool = False) -> None:
-    """Raises FileExistsError, which names the options to give, if an output is a file that exists."""
-    if os.path.isfile(target):
-        raise output_exists(os.fspath(target), what, resumable)
-
-
-def output_exists(name: str, what: str = "output", resumable: bool = False) -> FileExistsError:
-    """The error for an output that no option allows to touch."""
-    advice = "go on with --resume or replace it with --force" if resumable else "replace it with --force"
-    return FileExistsError(errno.EEXIST, f"the {what} exists: {advice}", name)
-
-
 def check_folder(target: str | os.PathLike[str]) -> None:
-    """Raises OSError if a folder for an output can't be made or, where it exists, not be written."""
+    """Raises OSError if a folder for an output can't be made or, if it exists, can't be written."""
     name = os.fspath(target)
     folder = os.path.realpath(name)
     while not os.path.lexists(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
-        raise NotADirectoryError(errno.ENOTDIR, f"the output is a folder, but {folder} is none", name)
+        raise NotADirectoryError(errno.ENOTDIR, f"the output is a folder, but {folder} is not", name)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"the output can't be made: {folder} can't be written", name)
 
 
 def is_special(target: str | os.PathLike[str]) -> bool:
-    """Whether a path is a device, a pipe or a socket: nothing is kept there, so nothing can be resumed or replaced."""
+    """Whether a path is a device, a pipe or a socket, which keeps nothing that could be resumed or replaced."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -121,25 +209,12 @@ def is_special(target: str | os.PathLike[str]) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def locked(target: str | os.PathLike[str]) -> contextlib.AbstractContextManager[object]:
-    """The lock on an output, held already; none for devices, pipes and the standard output.
-
-    A file in a folder that can't be written gets no lock file; ``open_target`` locks it all the same.
-    """
-    if os.fspath(target) == "-" or is_special(target):
-        return contextlib.nullcontext()
-    folder = os.path.dirname(os.path.realpath(target))
-    if os.path.exists(target) and not os.access(folder, os.W_OK | os.X_OK):
-        return contextlib.nullcontext()
-    return OutputLock(target)
-
-
 def open_target(target: str | os.PathLike[str], *, keep: bool = False) -> BinaryIO:
     """Opens an output for writing, unbuffered; a file is locked itself, as it may have several names.
 
     Args:
       target: the path.
-      keep: leave what the file has; else it is emptied once it is locked.
+      keep: whether to keep the contents of the file; else it is emptied once it is locked.
 
     Raises:
       BlockingIOError: another process is writing it.
@@ -165,6 +240,12 @@ def standard_output() -> BinaryIO:
     return sys.stdout.buffer
 
 
+def check_standard_input() -> None:
+    """Raises OSError if the standard input is closed."""
+    if not _is_open(sys.stdin, write=False):
+        raise OSError(errno.EBADF, "the standard input is closed", "<stdin>")
+
+
 def _is_open(stream: TextIO | None, write: bool) -> bool:
     """Whether a standard stream can be written, or read."""
     if stream is None or getattr(stream, "closed", False):
@@ -180,14 +261,8 @@ def _is_open(stream: TextIO | None, write: bool) -> bool:
     return True
 
 
-def check_standard_input() -> None:
-    """Raises OSError if the standard input is closed."""
-    if not _is_open(sys.stdin, write=False):
-        raise OSError(errno.EBADF, "the standard input is closed", "<stdin>")
-
-
 def _identity(file: Any, stream: TextIO | None) -> tuple[int, int] | None:
-    """Device and inode of a regular file, by its path, ``-`` for the stream, or open; None of anything else."""
+    """Device and inode of a regular file, given as a path, ``-`` for the stream, or open; None of anything else."""
     try:
         if not isinstance(file, (str, os.PathLike)):
             place = file.fileno()
@@ -196,6 +271,6 @@ def _identity(file: Any, stream: TextIO | None) -> tuple[int, int] | None:
         else:
             place = os.fspath(file)
         found = os.stat(place)
-    except (OSError, ValueError, AttributeError):  # not there, closed, or in memory: no file to be written over
+    except (OSError, ValueError, AttributeError):  # missing, closed, or in memory: not a file that could be overwritten
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None

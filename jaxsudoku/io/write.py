@@ -1,45 +1,57 @@
-"""Writing answers so that a killed run loses none: whole lines, counted and checked when the run is resumed."""
+"""Writing answers in the order of their puzzles; an interrupted run loses none, and resumes where it stopped.
+
+The data flow::
+
+    Chunk, Solution -> SolutionWriter.write -> LineFile.append, text or CSV      -> target
+                       checks order, shapes    PartsFile.append, parts of Parquet -> finish: target
+"""
 
 from __future__ import annotations
 
-import abc
 import os
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.solution import STATS, Solution
+from jaxsudoku.solution import STATS, Solution, Status
 
-from .appending import LineFile, open_lines
+from .cells import NO_GRID, Malformed, decode_text, format_lines, grid_column
 from .chunk import Chunk
-from .format import COLUMNS, answer_columns, answer_lines, csv_header, csv_records
-from .parquet import arrow_table, import_pyarrow
-from .parts import PartsFile, open_parts
-from .resume import ResumeError, check_answers, check_columns
+from .columns import SOLUTION_COLUMNS
+from .line_file import LineFile
 from .source import Source
-from .target import STDOUT, Kind, is_special, kind_of
+from .table_writer import Options, RowWriter
+from .target import Kind, ResumeError
+
+_WORDS = {int(status): status.name.lower() for status in Status}
+_MALFORMED = "malformed"
 
 
-class SolutionWriter(abc.ABC):
-    """Writes answers in the order of their puzzles; made by ``open_output``, and a context manager.
-
-    Leaving the ``with`` block normally finishes the output; leaving it by an exception keeps what was written, to be
-    resumed.
+class SolutionWriter(RowWriter):
+    """Writes answers in the order of their puzzles; made by ``open_output``.
 
     Attributes:
       done: number of puzzles that the output answered when it was opened, 0 unless resuming.
     """
 
-    def __init__(self, name: str, board: Board, columns: tuple[str, ...], output: LineFile | PartsFile) -> None:
-        self.done = output.found.done
-        self._board, self._side = board, board.side
-        self._name, self._columns, self._found = name, columns, output.found
-        self._next = output.found.done
-        self._output = output
-        if self._found.header:
-            check_columns(name, self._found.header, columns)
+    _rows = "answers"
+
+    def __init__(self, target: str, board: Board, stats: Collection[str], **options: Unpack[Options]) -> None:
+        self._board = board
+        texts = dict.fromkeys(SOLUTION_COLUMNS[:-1], object)
+        counts = dict.fromkeys((SOLUTION_COLUMNS[-1], *(name for name in STATS if name in stats)), np.int64)
+        super().__init__(target, {**texts, **counts}, **options)
+        self._header = self._found.header
+
+    def _check_columns(self, header: tuple[str, ...]) -> None:
+        columns = tuple(self._columns)
+        own = tuple(name for name in header if name in (*SOLUTION_COLUMNS, *STATS))
+        if own != columns or header[: len(columns)] != columns:
+            raise ResumeError(
+                f"{self._name}: the columns are {', '.join(header)}, and should begin with {', '.join(columns)}"
+            )
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The puzzles that are not answered yet.
@@ -48,16 +60,16 @@ class SolutionWriter(abc.ABC):
           chunks: the input from its first puzzle on, as ``read_chunks`` gives it.
 
         Returns:
-          Iterator of ``Chunk``: all of them unless resuming, else what follows the first ``done`` puzzles.
+          Iterator of ``Chunk``: all of them unless resuming, else those after the first ``done`` puzzles.
 
         Raises:
-          ResumeError: the output is not the beginning of the answers to this input: it answers more puzzles than there
-            are, or one of its first and last few answers is to another puzzle. Nothing was changed in it.
+          ResumeError: the output does not begin with answers to this input: it answers more puzzles than there are, or
+            one of its first and last few answers is to another puzzle. It is unchanged.
         """
         count = 0
         for chunk in chunks:
             count = chunk.start + len(chunk)
-            check_answers(self._name, self._found, chunk, self._board)
+            self._check_answers(chunk)
             if count > self.done:
                 yield chunk[max(0, self.done - chunk.start) :]
         if count < self.done:
@@ -65,117 +77,90 @@ class SolutionWriter(abc.ABC):
                 f"{self._name}: has {self.done} answers, the input only {count} puzzles; the output is left as it is"
             )
 
-    def write(self, chunk: Chunk, solution: Solution) -> None:
+    def write(self, chunk: Chunk, solution: Solution[np.ndarray]) -> None:
         """Appends the answers to a chunk; they are in the file when this returns.
 
         Args:
           chunk: n puzzles, the next ones that the output lacks. Malformed ones are answered as such.
-          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and the stats
-            int32[n] that the output was opened for. A history has no place in the output.
+          solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and the stats int32[n]
+            that the output was opened for. A history is not written.
 
         Raises:
           ValueError: the shapes don't fit, or the chunk is not the next one.
-          OSError: writing failed (a full disk), or Parquet is to hold text that is no UTF-8; the whole lines written
-            before stay. BrokenPipeError comes as it is.
+          OSError: writing failed (a full disk), or Parquet is to hold text that is not UTF-8; the rows written before
+            stay. BrokenPipeError unchanged.
         """
+        side = self._board.side
         stats = [solution.stats[name] for name in STATS if name in solution.stats]
         shapes = [np.shape(part) for part in (solution.grids, solution.status, solution.iterations, *stats)]
-        if shapes != [(len(chunk), self._side**2), *[(len(chunk),)] * (len(self._columns) - 2)]:
-            raise ValueError(
-                f"arrays of shapes {shapes} are no answers to {len(chunk)} puzzles of {self._side**2} cells"
-            )
+        counts = len(self._columns) - 2  # status, iterations and stats
+        if shapes != [(len(chunk), side**2), *[(len(chunk),)] * counts]:
+            raise ValueError(f"arrays of shapes {shapes} are not answers to {len(chunk)} puzzles of {side**2} cells")
         if chunk.start != self._next:
             raise ValueError(f"the chunk starts at puzzle {chunk.start}, but the next one to answer is {self._next}")
         if not len(chunk):
             return
-        try:
-            self._append(chunk, solution)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise self._explained(error) from error
-        self._next += len(chunk)
+        unsolved = ~chunk.good | (np.asarray(solution.status) != Status.SOLVED)
+        with self._writing(len(chunk)):
+            if self._kind == "text" and isinstance(self._output, LineFile):  # without a string per line
+                self._output.put(format_lines(solution.grids, side, unsolved))
+                return
+            columns = _answer_columns(chunk, solution, self._board, unsolved)
+            if self._header not in ((), tuple(columns)):
+                raise ResumeError(
+                    f"{self._name}: has the columns {self._header}, but the answers would have {tuple(columns)}"
+                )
+            self._header = tuple(columns)
+            self._output.append(columns)
 
-    def close(self) -> None:
-        """Finishes the output; raises OSError as ``write`` does."""
-        try:
-            self._finish()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise self._explained(error) from error
-        finally:
-            self.abandon()
-
-    def abandon(self) -> None:
-        """Leaves the output as it is, to be resumed; does nothing after ``close``."""
-        self._output.close()
-
-    def __enter__(self) -> SolutionWriter:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abandon()
-
-    def _explained(self, error: OSError) -> OSError:
-        cause = error.strerror or str(error)
-        if self._name != STDOUT and not is_special(self._name):
-            cause += f"; the {self._next} answers written before stay in it, and --resume goes on from there"
-        return OSError(error.errno, cause, self._name)
-
-    @abc.abstractmethod
-    def _append(self, chunk: Chunk, solution: Solution) -> None: ...
-
-    @abc.abstractmethod
-    def _finish(self) -> None: ...
-
-    def _check_header(self, names: tuple[str, ...]) -> None:
-        """Keeps the columns of the first answers; raises ResumeError where later ones have others."""
-        if self._found.header not in ((), names):
-            raise ResumeError(f"{self._name}: has the columns {self._found.header}, but the answers would have {names}")
-        self._found.header = names
+    def _check_answers(self, chunk: Chunk) -> None:
+        """Raises ResumeError if a sample of the output is no answer to its puzzle in the chunk."""
+        for index, fields in self._found.samples.items():
+            row = index - chunk.start
+            if 0 <= row < len(chunk) and not _answers(fields, chunk.grids[row], bool(chunk.good[row]), self._board):
+                raise ResumeError(
+                    f"{self._name}: answer {index + 1} is not to the puzzle on line {chunk.lines[row]} of the input; "
+                    "the output is left as it is"
+                )
 
 
-class _LineWriter(SolutionWriter):
-    """Text or CSV, plain or a gzip member for each write."""
-
-    def __init__(self, name: str, board: Board, columns: tuple[str, ...], output: LineFile, kind: Kind) -> None:
-        super().__init__(name, board, columns, output)
-        self._lines, self._kind = output, kind
-
-    def _append(self, chunk: Chunk, solution: Solution) -> None:
-        if self._kind == "text":
-            self._lines.put(answer_lines(chunk, solution, self._side))
-            return
-        columns = answer_columns(chunk, solution, self._side)
-        header = b"" if self._found.header else csv_header(columns)
-        self._check_header(tuple(columns))
-        self._lines.put(header + csv_records(columns))
-
-    def _finish(self) -> None:
-        self._lines.finish(csv_header(self._columns) if self._kind == "csv" and not self._found.header else b"")
+def _answer_columns(chunk: Chunk, solution: Solution[np.ndarray], board: Board, unsolved: np.ndarray) -> dict[str, Any]:
+    """The answers to a chunk as columns: ``SOLUTION_COLUMNS``, the ``STATS`` there are, and the extras."""
+    good = chunk.good
+    numbers = {"iterations": solution.iterations, **{k: solution.stats[k] for k in STATS if k in solution.stats}}
+    words = [_WORDS[status] for status in np.asarray(solution.status).tolist()]
+    for row in np.flatnonzero(~good).tolist():
+        words[row] = _MALFORMED
+    return {
+        "puzzle": grid_column(chunk.grids, board, ~good),
+        "solution": grid_column(solution.grids, board, unsolved),
+        "status": words,
+        **{name: np.where(good, values, 0) for name, values in numbers.items()},
+        **chunk.extras,
+    }
 
 
-class _PartsWriter(SolutionWriter):
-    """Parquet, a part for each write."""
+def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) -> bool:
+    """Whether the fields of a row are an answer to a puzzle, and keep the rules of the board."""
+    *own, answer = fields[:2]  # a record has the puzzle before the solution, a line of text the solution alone
+    try:
+        if own:
+            repeated = _grid_of(own[0], board.side)
+            if good and (repeated is None or not np.array_equal(repeated, puzzle)):
+                return False
+        solution = _grid_of(answer, board.side) if answer else None
+    except Malformed:
+        return False
+    if solution is None:
+        return True
+    keeps = bool((solution == puzzle)[puzzle != 0].all())
+    complete = all(len(set(solution[list(house)].tolist()) - {0}) == board.side for house in board.houses)
+    return good and keeps and complete
 
-    def __init__(self, name: str, board: Board, columns: tuple[str, ...], output: PartsFile) -> None:
-        super().__init__(name, board, columns, output)
-        self._parts = output
 
-    def _append(self, chunk: Chunk, solution: Solution) -> None:
-        columns = answer_columns(chunk, solution, self._side)
-        self._check_header(tuple(columns))
-        self._parts.put(arrow_table(columns, chunk.start), chunk.start)
-
-    def _finish(self) -> None:
-        pa, _ = import_pyarrow()
-        counts = ("iterations", *STATS)
-        kinds = [(name, pa.int64() if name in counts else pa.string()) for name in self._columns]
-        self._parts.finish(pa.schema(kinds))
+def _grid_of(text: str, side: int) -> np.ndarray | None:
+    data = text.encode(errors="surrogateescape")
+    return None if data == NO_GRID else decode_text(data, side)
 
 
 def open_output(
@@ -190,7 +175,7 @@ def open_output(
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
 
-    All a caller needs, resuming or not::
+    The same code serves new and resumed outputs::
 
         chunks = read_chunks(source, board)
         with open_output(target, board, resume=resume, source=source) as writer:
@@ -198,51 +183,13 @@ def open_output(
                 writer.write(chunk, solve(chunk.grids))
 
     Text has a solution a line, ``-`` where there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
-    ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, of a guided
-    solver ``network_calls``, of one that works on full grids ``errors``, and then those carried along from the input. A
-    Parquet file can't grow: its parts lie in the directory ``<target>.parts`` until the output is closed. While it is
-    open, a lock file beside the output keeps other processes from writing it.
+    ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, then
+    ``network_calls`` of a guided solver, ``errors`` of one on full grids, and those carried along from the input.
 
     Args:
       target: a path, or ``-`` for the standard output.
       board: the board of the puzzles.
-      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
-      resume: keep the whole answers of an output that an earlier run left, cut off what it left half written, go on
-        after them. The output is changed only by the first ``write``, so after ``remaining`` had its say.
-      force: replace an existing output.
-      source: the input; given to refuse writing over it, be it by another name or through the standard streams.
+      kind, resume, force, source: see ``table_writer.RowWriter``, which has the errors, too.
       stats: which of ``solution.STATS`` the solutions have.
-
-    Raises:
-      FileExistsError: the output exists, and neither resume nor force is set; or a file that is not ours has the name
-        of one that is needed.
-      BlockingIOError: another process is writing the output.
-      ResumeError: the output to resume is no output of this kind, or has other columns.
-      ValueError: the arguments contradict each other, or the output is the input.
-      OSError: the directory is missing, the output is one, or can't be written.
-      ImportError: Parquet without pyarrow.
     """
-    name = os.fspath(target)
-    kind, compressed = kind_of(name, kind)
-    columns = (*COLUMNS, *(name for name in STATS if name in stats))
-    if resume and force:
-        raise ValueError("resume keeps an output and force replaces it: choose one")
-    if name == "-" and (resume or kind == "parquet"):
-        raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
-    reads = () if source is None else (source,)
-    if kind == "parquet":
-        return _opened(name, board, columns, open_parts(name, reads=reads, resume=resume, force=force), kind)
-    output = open_lines(name, kind, compressed, columns, reads=reads, resume=resume, force=force)
-    return _opened(name if name != "-" else STDOUT, board, columns, output, kind)
-
-
-def _opened(
-    name: str, board: Board, columns: tuple[str, ...], output: LineFile | PartsFile, kind: Kind
-) -> SolutionWriter:
-    try:
-        if isinstance(output, PartsFile):
-            return _PartsWriter(name, board, columns, output)
-        return _LineWriter(name, board, columns, output, kind)
-    except BaseException:
-        output.close()
-        raise
+    return SolutionWriter(os.fspath(target), board, stats, kind=kind, resume=resume, force=force, source=source)

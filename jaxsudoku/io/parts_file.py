@@ -1,10 +1,10 @@
-"""A Parquet file in parts until it is whole. Needs pyarrow, the extra ``parquet``.
+"""Parquet outputs, kept in parts until they are finished. Needs pyarrow, the extra ``parquet``.
 
-A Parquet file can't be appended to, so each write makes a part of its own, under a temporary name until it is whole. A
-clean close merges the parts. Wherever the run is killed, either the target is there and whole, or the parts are.
+A Parquet file can't be appended to, so each write makes a part of its own, under a temporary name until it is whole.
+Finishing merges the parts. A run killed at any time leaves either a whole target or whole parts.
 
-The parts lie in the directory ``<target>.parts``, which a file marks as ours. A directory without the mark, or with any
-other file, is never touched.
+The parts lie in the directory ``<target>.parts``, which contains a marker file. A directory without the marker, or with
+any other file, is never changed.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .parquet import import_pyarrow
-from .resume import SAMPLE, Recovered, ResumeError
+from .line_file import SAMPLE
+from .parquet import arrow_table, import_pyarrow
 from .source import Source
-from .target import check_target, locked, output_exists
+from .target import Recovered, ResumeError, lock_output, output_exists
 
 _SUFFIX = ".parquet"
 _TEMPORARY = ".tmp"
 _MERGED = f"merged{_TEMPORARY}"
-#: Marks a directory of parts.
+#: The file that marks a directory of parts.
 MARK = "jaxsudoku-parts"
-#: Columns that a resumed run compares with its own answers.
+#: Columns whose samples a resumed run compares with its own answers.
 _SAMPLED = ("puzzle", "solution", "rating")
 _OURS = re.compile(rf"\d{{15}}{re.escape(_SUFFIX)}({re.escape(_TEMPORARY)})?|{re.escape(_MERGED)}|{MARK}")
 
@@ -36,37 +36,48 @@ class PartsFile:
 
     Attributes:
       found: what an earlier run left; its header names the columns of the last part.
-      held: drops the lock.
+      held: releases the lock.
     """
 
-    def __init__(self, name: str, folder: str, found: Recovered) -> None:
+    def __init__(self, name: str, folder: str, columns: Mapping[str, Any], found: Recovered) -> None:
+        pa, _ = import_pyarrow()
         self.found = found
         self.held = contextlib.ExitStack()
-        self._name, self._folder = name, folder
+        self._name, self._folder, self._next = name, folder, found.done
+        self._types = {
+            column: pa.string() if dtype is object else pa.from_numpy_dtype(dtype) for column, dtype in columns.items()
+        }
 
-    def put(self, table: Any, start: int) -> None:
-        """Adds rows, a pyarrow table, the first of which has the number ``start``; they are kept when this returns."""
+    def append(self, columns: Mapping[str, Any]) -> None:
+        """Appends rows, n values a column, numbers as an array, all else as a list; they are kept when this returns.
+
+        Raises:
+          OSError: writing failed, or a text is not UTF-8.
+        """
         _, pq = import_pyarrow()
+        table = arrow_table(columns, self._next, self._types)
         if os.path.isfile(self._name):
-            # The target is whole, but more is to come: it becomes the first part. Parts beside a whole target are what
-            # a run left that was killed while it cleaned up.
+            # The target is whole, but more rows follow: it becomes the first part. Parts beside a whole target are left
+            # over from a run that was killed while it removed them.
             for stale in _list(self._folder):
                 os.remove(stale)
             os.replace(self._name, self._path(0))
-        path = self._path(start)
+        path = self._path(self._next)
         pq.write_table(table, f"{path}{_TEMPORARY}")
         os.replace(f"{path}{_TEMPORARY}", path)
+        self._next += table.num_rows
 
-    def finish(self, empty: Any) -> None:
-        """Merges the parts into the target, which has the schema ``empty`` where there are none, and removes them."""
+    def finish(self) -> None:
+        """Merges the parts into the target, and removes them."""
         pa, pq = import_pyarrow()
         if not os.path.isfile(self._name):
             parts = _list(self._folder)
-            schema = pa.unify_schemas([pq.read_schema(part) for part in parts] or [empty], promote_options="permissive")
+            schemas = [pq.read_schema(part) for part in parts] or [pa.schema(list(self._types.items()))]
+            schema = pa.unify_schemas(schemas, promote_options="permissive")
             merged = os.path.join(self._folder, _MERGED)
             with pq.ParquetWriter(merged, schema) as writer:
                 for part in parts:
-                    # row group by row group: the same file comes out wherever a run was stopped and resumed
+                    # by row groups: the file is the same wherever a run was stopped and resumed
                     with pq.ParquetFile(part) as file:
                         for group in range(file.num_row_groups):
                             writer.write_table(file.read_row_group(group).cast(schema))
@@ -74,7 +85,7 @@ class PartsFile:
         _remove(self._folder)
 
     def close(self) -> None:
-        """Drops the lock, and removes the directory if it has no parts; does nothing the second time."""
+        """Releases the lock, and removes the directory if it has no parts; does nothing the second time."""
         with self.held:
             if os.path.isdir(self._folder) and os.listdir(self._folder) == [MARK]:
                 _remove(self._folder)
@@ -85,46 +96,49 @@ class PartsFile:
 
 def open_parts(
     name: str,
+    columns: Mapping[str, Any],
     *,
     reads: Iterable[Source] = (),
     resume: bool = False,
     force: bool = False,
-    resumable: bool = True,
     sample: int = SAMPLE,
 ) -> PartsFile:
-    """Opens a Parquet output; arguments and errors are those of ``open_lines``.
+    """Opens a Parquet output; other arguments and errors are those of ``open_lines``.
 
-    Samples have the columns ``puzzle``, ``solution`` and ``rating``, and an empty text in the place of the others.
+    Samples have the columns ``puzzle``, ``solution`` and ``rating``, and an empty text in place of the others.
+
+    Args:
+      name: the path.
+      columns: names and numpy dtypes of the first columns, ``object`` for text.
 
     Raises:
       FileExistsError: the directory for the parts holds a file that is not ours.
       ImportError: pyarrow is missing.
     """
     import_pyarrow()
-    check_target(name, reads=reads, renamed=True)
     folder = f"{name}.parts"
     with contextlib.ExitStack() as held:
-        held.enter_context(locked(name))
+        held.enter_context(lock_output(name, reads=reads, exist_ok=True, renamed=True))
         _check_ours(folder)
         if not (resume or force) and (os.path.isfile(name) or _list(folder)):
-            raise output_exists(name, resumable=resumable)
+            raise output_exists(name, resumable=True)
         if force:
             if os.path.isfile(name):
                 os.remove(name)
             if os.path.isdir(folder):
                 _remove(folder)
         found = _recover([name] if os.path.isfile(name) else _list(folder), sample)
-        # made at once, so that an output that can't be written is known before any puzzle is solved
+        # made at once, so that an output that can't be written fails before any puzzle is solved
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, MARK), "w") as file:
             file.write(f"jaxsudoku keeps the parts of {os.path.basename(name)} here until it is whole\n")
-        opened = PartsFile(name, folder, found)
+        opened = PartsFile(name, folder, columns, found)
         opened.held = held.pop_all()
     return opened
 
 
 def _check_ours(folder: str) -> None:
-    """Raises FileExistsError where what has the name of the directory of parts is not ours, or not all of it."""
+    """Raises FileExistsError if the directory of parts is not ours, or contains files that are not ours."""
     if not os.path.lexists(folder):
         return
     if os.path.islink(folder) or not os.path.isdir(folder):
@@ -132,13 +146,17 @@ def _check_ours(folder: str) -> None:
     names = sorted(os.listdir(folder))
     strange = next((name for name in names if not _OURS.fullmatch(name)), None)
     if strange is not None or (names and MARK not in names):
-        cause = f"a directory of parts without the file {MARK}" if strange is None else "no part of an output of ours"
+        cause = (
+            f"a directory of parts without the file {MARK}"
+            if strange is None
+            else "not a part of an output of jaxsudoku"
+        )
         cause += ", so it is left as it is: move it out of the way"
         raise FileExistsError(errno.EEXIST, cause, os.path.join(folder, strange) if strange else folder)
 
 
 def _remove(folder: str) -> None:
-    """Removes our own files, the mark last, and the directory unless something else has come into it."""
+    """Removes our own files, the marker last, and the directory unless it has other files."""
     for name in sorted(os.listdir(folder), key=lambda name: name == MARK):
         if _OURS.fullmatch(name):
             os.remove(os.path.join(folder, name))
@@ -159,7 +177,7 @@ def _recover(paths: list[str], sample: int) -> Recovered:
         try:
             file = pq.ParquetFile(path)
         except pa.ArrowInvalid as error:
-            raise ResumeError(f"{path}: no whole Parquet file ({error})") from error
+            raise ResumeError(f"{path}: not a whole Parquet file ({error})") from error
         with file:
             names = tuple(file.schema_arrow.names)
             if found.header not in ((), names):

@@ -1,0 +1,305 @@
+"""CSV: puzzles in a column of a table separated by commas, semicolons or tabs; and writing tables with commas.
+
+Quoted fields may be long, contain newlines, and lack their closing quote. Blocks without quotes, comments or blank
+lines are read with numpy, all others with the csv module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import re
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cells import decode_block, decode_texts
+from .chunk import Chunk, PuzzleFileError
+from .columns import PUZZLE_COLUMNS, Columns, choose_columns, plain_names, same_name
+from .format import Beginning, Format, Record
+from .header import BoardCheck
+from .lines import line_spans
+from .source import LONGEST_LINE
+
+#: What may separate fields, the most common one first.
+DELIMITERS = (b",", b";", b"\t")
+
+_COLUMN_NAME = re.compile(r"[A-Za-z_]\w*[A-Za-z_][\w .-]*")
+#: The csv module has one limit for the length of fields, shared by all threads.
+_LIMIT = threading.Lock()
+
+
+class CsvTable(Format):
+    """A header, then a record per puzzle.
+
+    Args:
+      start: the beginning of the input.
+      delimiter: what separates fields, one character.
+    """
+
+    name = "CSV"
+    is_table = True
+
+    def __init__(self, start: Beginning, delimiter: bytes) -> None:
+        super().__init__(start)
+        self._delimiter = delimiter
+
+    @classmethod
+    def sniff(cls, start: Beginning, side: int) -> CsvTable | None:
+        """A header names a column that holds puzzles, or several columns none of which is a grid."""
+        wanted = PUZZLE_COLUMNS if start.column is None else (start.column,)
+        if not start.lines:
+            return None
+        tables = [cls(start, delimiter) for delimiter in DELIMITERS]
+        for table in tables:
+            if any(same_name(name, other) for name in table.names() for other in wanted):
+                return table
+        for table in tables:
+            names = table.names()
+            if len(names) > 1 and len(names[0]) != side * side and all(map(_COLUMN_NAME.fullmatch, names)):
+                return table
+        return None
+
+    @functools.cached_property
+    def _records(self) -> tuple[bytes, bytes]:
+        """The header, and the line after it, empty if there is none."""
+        data = b"".join(line + b"\n" for line in self.start.lines)
+        end = record_end(data, 0, self._delimiter)
+        return data[:end], data[end + 1 :].partition(b"\n")[0]
+
+    def header(self) -> bytes:
+        return self._records[0]
+
+    def names(self) -> list[str]:
+        return column_names(self.header(), self._delimiter)
+
+    def first_record(self) -> Record | None:
+        record = self._records[1]
+        names = plain_names(self.names())
+        puzzle = choose_columns(names, "header", self.start.column).puzzle
+        if not record:
+            return None
+        try:
+            fields = read_record(record, self._delimiter)
+        except csv.Error as error:
+            raise PuzzleFileError(f"the first record is malformed ({error})") from error
+        found = dict(zip(names, fields, strict=False))
+        if puzzle < len(fields):
+            found["puzzle"] = fields[puzzle]
+        head = self.start.head
+        return Record(found, 1 + head.count(b"\n", 0, head.index(record)))
+
+    def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
+        columns: Columns | None = None
+        name = self.start.name
+        quoted = functools.partial(within_quotes, delimiter=self._delimiter)
+        for line, block in check.cut_all(whole_records(blocks, name, self._delimiter), quoted):
+            at = 0
+            while columns is None and at < len(block):
+                end = record_end(block, at, self._delimiter)
+                head, at = block[at:end], end + 1
+                if head.strip() and not head.startswith(b"#"):
+                    names = column_names(head, self._delimiter)
+                    columns = choose_columns(names, f"{name}:{line}", self.start.column, keep)
+                line += head.count(b"\n") + 1
+            if columns is None or at >= len(block):
+                continue
+            chunk = self._plain_chunk(block[at:], line, columns, check.board.side)
+            if chunk is not None:
+                yield chunk
+            else:
+                yield from self._quoted_chunk(block[at:], line, columns, check.board.side)
+
+    def _plain_chunk(self, block: bytes, line: int, columns: Columns, side: int) -> Chunk | None:
+        """The chunk of a block with numpy; None if it has quotes, comments, or blank or uneven lines."""
+        raw = np.frombuffer(block, np.uint8)
+        starts, ends = line_spans(block)
+        delimiters = np.flatnonzero(raw == ord(self._delimiter))
+        if b'"' in block or len(delimiters) != len(ends) * (columns.width - 1):
+            return None
+        ends = ends - (raw[ends - 1] == ord("\r"))
+        if (starts >= ends).any() or (raw[starts] == ord("#")).any():
+            return None
+        bounds = np.concatenate([starts[:, None] - 1, delimiters.reshape(len(ends), -1), ends[:, None]], axis=1)
+        if (bounds[:, 1] < starts).any() or (bounds[:, -2] > ends).any():
+            return None
+
+        def texts(column: int) -> list[str]:
+            spans = zip((bounds[:, column] + 1).tolist(), bounds[:, column + 1].tolist(), strict=True)
+            return [block[first:last].decode(errors="surrogateescape") for first, last in spans]
+
+        puzzle = columns.puzzle
+        grids, good, causes = decode_block(block, bounds[:, puzzle] + 1, bounds[:, puzzle + 1], side)
+        extras: dict[str, list[Any]] = {name: texts(at) for name, at in columns.extras.items()}
+        lines = np.arange(line, line + len(starts))
+        return Chunk(grids, good, lines, (), extras).with_errors(self.start.name, causes)
+
+    def _quoted_chunk(self, block: bytes, line: int, columns: Columns, side: int) -> Iterator[Chunk]:
+        """The chunk of a block with the csv module; a record that it can't read is raised after those before it."""
+        records: list[list[str]] = []
+        numbers: list[int] = []
+        misfits: dict[int, str] = {}
+        fault = None
+        lines = [f"{text}\n" for text in block.decode(errors="surrogateescape").split("\n")[:-1]]
+        start = 0
+        with csv_reader(lines, self._delimiter) as reader:
+            try:
+                for record in reader:
+                    # a quoted # begins no comment
+                    if record and not lines[start].startswith("#") and (len(record) > 1 or record[0].strip()):
+                        if len(record) != columns.width:
+                            misfits[len(records)] = f"{len(record)} fields; the header names {columns.width}"
+                            record = [""] * columns.width
+                        records.append(record)
+                        numbers.append(line + start)
+                    start = reader.line_num
+            except csv.Error as error:
+                fault = PuzzleFileError(f"{self.start.name}:{line + start}: {error}")
+                fault.__cause__ = error
+        puzzles = [record[columns.puzzle].encode(errors="surrogateescape") for record in records]
+        grids, good, causes = decode_texts(puzzles, side)
+        extras: dict[str, list[Any]] = {name: [record[at] for record in records] for name, at in columns.extras.items()}
+        chunk = Chunk(grids, good, np.array(numbers, np.int64), (), extras)
+        yield chunk.with_errors(self.start.name, causes | misfits)
+        if fault is not None:
+            raise fault
+
+
+def column_names(line: bytes, delimiter: bytes) -> list[str]:
+    """The names in a header; none if it is malformed."""
+    try:
+        return [field.strip() for field in read_record(line, delimiter)]
+    except csv.Error:  # a carriage return within the line, which then has no names of columns
+        return []
+
+
+@contextlib.contextmanager
+def csv_reader(lines: Iterable[str], delimiter: bytes) -> Iterator[Any]:
+    """A ``csv.reader``, to be used within the block, of fields as long as ``whole_records`` allows."""
+    with _LIMIT:
+        before = csv.field_size_limit()
+        csv.field_size_limit(max(before, 2 * LONGEST_LINE))
+        try:
+            yield csv.reader(lines, delimiter=delimiter.decode())
+        finally:
+            csv.field_size_limit(before)
+
+
+def read_record(record: bytes, delimiter: bytes = b",") -> list[str]:
+    """The fields of one record, none of an empty one; raises ``csv.Error`` if it is malformed."""
+    text = record.decode(errors="surrogateescape").rstrip("\r\n")
+    with csv_reader([text], delimiter) as reader:
+        return next(reader, [])
+
+
+def record_end(data: bytes, start: int, delimiter: bytes) -> int:
+    """Where the record that begins at ``start``, the beginning of a line, ends: at a newline outside of quotes."""
+    end = data.index(b"\n", start)
+    if b'"' not in data[start:end]:
+        return end
+    for match in _quoted_field(delimiter).finditer(data, max(0, start - 1)):
+        if match.start(1) > end:
+            break
+        end = max(end, data.find(b"\n", match.end()))
+    return end
+
+
+def within_quotes(data: bytes, at: int, delimiter: bytes) -> bool:
+    """Whether a place in whole records lies within a quoted field."""
+    return any(match.start(1) < at < match.end() for match in _quoted_field(delimiter).finditer(data, 0, at + 1))
+
+
+def whole_records(blocks: Iterator[bytes], name: str, delimiter: bytes) -> Iterator[bytes]:
+    """Blocks of whole lines, cut anew so that no quoted field extends from one to the next.
+
+    Args:
+      blocks: blocks of whole lines.
+      name: the file's name, for messages.
+      delimiter: what separates fields, one character.
+
+    Raises:
+      PuzzleFileError: a quote is never closed, or is closed on a later line in the middle of a field, which happens if
+        one is missing; the message names the line where it was opened. All records before come first.
+    """
+    held, line = b"", 1
+
+    def unclosed(at: int, where: str = "") -> PuzzleFileError:
+        number = line + held.count(b"\n", 0, at)
+        return PuzzleFileError(f"{name}:{number}: a quote is opened here and never closed{where}")
+
+    for block in blocks:
+        held = held + block if held else block
+        whole, open_at, failed = _split(held, delimiter) if b'"' in held else (len(held), None, False)
+        if whole:
+            yield held[:whole]
+        if open_at is not None and (failed or len(held) - whole > LONGEST_LINE):
+            raise unclosed(open_at, "" if failed else f" within {LONGEST_LINE} bytes")
+        line += held.count(b"\n", 0, whole)
+        held = held[whole:]
+    if held:
+        raise unclosed(_split(held, delimiter)[1] or 0)
+
+
+def _split(data: bytes, delimiter: bytes) -> tuple[int, int | None, bool]:
+    """Where the last whole record ends; where a quote after it is opened but not closed; whether it never can be."""
+    ends = (delimiter, b"\r", b"\n", b"")
+    record = done = 0
+    for match in _quoted_field(delimiter).finditer(data):
+        opened = match.start(1)
+        newline = data.rfind(b"\n", done, opened)
+        record = newline + 1 if newline >= 0 else record
+        done = match.end()
+        if not match[2]:
+            return record, opened, False
+        if data[done : done + 1] not in ends and b"\n" in match[0][1:]:
+            return record, opened, True
+    return len(data), None, False
+
+
+@functools.cache
+def _quoted_field(delimiter: bytes) -> re.Pattern[bytes]:
+    """A quoted field after the start of a line or a delimiter; the second group is empty if it is not closed."""
+    return re.compile(rb"(?:\A|[\r\n" + re.escape(delimiter) + rb'])(")(?:[^"]++|"")*+("|\Z)')
+
+
+def csv_header(names: Iterable[str]) -> bytes:
+    """The first line of a CSV with these columns."""
+    return f"{_quoted([names])[0]}\n".encode(errors="surrogateescape")
+
+
+def csv_records(plain: Sequence[Iterable[str]], others: Sequence[Iterable[Any]]) -> bytes:
+    """The records of a CSV, at least one.
+
+    Args:
+      plain: the first columns, whose fields need no quotes: joining them is five times as fast as the csv module.
+      others: the columns after them, of values that the csv module accepts.
+    """
+    records: Iterable[str]
+    if not others:
+        records = map(",".join, zip(*plain, strict=True))
+    elif not plain:
+        records = _quoted(zip(*others, strict=True))
+    else:
+        records = map(",".join, zip(*plain, _quoted(zip(*others, strict=True)), strict=True))
+    return ("\n".join(records) + "\n").encode(errors="surrogateescape")
+
+
+def needs_quotes(texts: Iterable[str]) -> bool:
+    """Whether a field of a column has to be quoted."""
+    text = "".join(texts)
+    return any(character in text for character in ',"\r\n')
+
+
+def _quoted(records: Iterable[Iterable[Any]]) -> list[str]:
+    """Records as the csv module writes them, without the newline at the end."""
+    lines: list[str] = []
+    # The module of Python 3.11 quotes carriage returns only if the line terminator has one.
+    csv.writer(_Sink(lambda line: lines.append(line[:-2])), lineterminator="\r\n").writerows(records)
+    return lines
+
+
+class _Sink(NamedTuple):
+    write: Callable[[str], object]

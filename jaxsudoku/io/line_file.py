@@ -1,0 +1,300 @@
+"""Text and CSV outputs that grow by whole lines, plain or gzip, under a lock; those of an earlier run can be resumed.
+
+Each write appends whole lines, so after a kill at any byte the file holds whole lines and at most one half-written
+piece, which ``recover`` finds and the next write cuts off. Of a gzip file each write is a member of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import math
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .csv_tables import csv_header, csv_records, needs_quotes, read_record
+from .source import BLOCK, LONGEST_LINE, Source
+from .target import STDOUT, Kind, Recovered, ResumeError, is_special, lock_output, open_target, standard_output
+
+#: How many rows from either end of an output are compared with the input.
+SAMPLE = 8
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class LineFile:
+    """An output of lines; made by ``open_lines``.
+
+    Attributes:
+      found: what an earlier run left.
+      file: the open file, unbuffered.
+      held: closes the file and releases its lock.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        name: str,
+        kind: Kind,
+        compressed: bool,
+        heading: bytes = b"",
+        columns: tuple[str, ...] = (),
+        found: Recovered | None = None,
+    ) -> None:
+        self.found = found or Recovered()
+        self.file, self._name, self._kind, self._compressed = file, name, kind, compressed
+        self.held = contextlib.ExitStack()
+        self._heading, self._columns = heading, columns
+        self._headed = bool(self.found.header) or (kind == "text" and self.found.keep > 0)
+        self._cut_at = None if found is None else found.keep
+        self._empty = not self.found.keep
+
+    def append(self, columns: Mapping[str, Any]) -> None:
+        """Appends rows, n values a column, after the header if they are the first; text has the first column alone.
+
+        Numbers are an array, all else is a list. The rows are in the file when this returns; raises as ``put`` does.
+        """
+        if self._kind == "text":
+            lines = "".join(f"{text}\n" for text in next(iter(columns.values()))).encode()
+        else:
+            own = [_texts(values) for name, values in columns.items() if name in self._columns]
+            others = [values for name, values in columns.items() if name not in self._columns]
+            if any(needs_quotes(texts) for texts in own):
+                own, others = [], [*own, *others]
+            lines = csv_records(own, others)
+        self.put(self._header(tuple(columns)) + lines)
+        self._headed = True
+
+    def put(self, lines: bytes) -> None:
+        """Appends whole lines, compressed as a gzip member of their own; they are in the file when this returns.
+
+        Raises:
+          OSError: writing failed (a full disk); the lines are cut off again if the file can be cut.
+        """
+        self._cut()
+        self._empty = False
+        # level 3 takes half the time of the default level, for a tenth more bytes
+        data = memoryview(gzip.compress(lines, compresslevel=3, mtime=0) if self._compressed else lines)
+        whole = self.file.tell() if self.file.seekable() and self._name != STDOUT else None
+        try:
+            while data:  # an unbuffered file may write less than it is given
+                data = data[self.file.write(data) :]
+            self.file.flush()
+        except OSError:
+            if whole is not None and not is_special(self._name):
+                self.file.truncate(whole)
+                self.file.seek(whole)
+            raise
+
+    def finish(self) -> None:
+        """Finishes the file: one without rows gets its header, and a gzip file has a member at least."""
+        header = self._header(self._columns)
+        if header or (self._compressed and self._empty):
+            self.put(header)
+        self._cut()
+
+    def close(self) -> None:
+        """Closes the file and releases the lock, whatever was written; does nothing the second time."""
+        self.held.close()
+
+    def _header(self, columns: tuple[str, ...]) -> bytes:
+        if self._headed:
+            return b""
+        return csv_header(columns) if self._kind == "csv" else self._heading
+
+    def _cut(self) -> None:
+        """Cuts off the half-written end of a killed run; only before the first write, so that a check may refuse."""
+        if self._cut_at is not None:
+            self.file.truncate(self._cut_at)
+            self.file.seek(self._cut_at)
+        self._cut_at = None
+
+
+def open_lines(
+    name: str,
+    kind: Kind,
+    compressed: bool,
+    columns: Iterable[str],
+    *,
+    heading: bytes = b"",
+    reads: Iterable[Source] = (),
+    resume: bool = False,
+    force: bool = False,
+    resumable: bool = True,
+    sample: int = SAMPLE,
+) -> LineFile:
+    """Opens an output of lines. The contents of a resumed one change only with the first write.
+
+    Args:
+      name: a path, or ``-`` for the standard output.
+      kind: ``text`` or ``csv``.
+      compressed: whether it is gzip.
+      columns: of a CSV, the columns that its header begins with.
+      heading: of a text, the comments that it begins with.
+      reads: the inputs, which are never written over.
+      resume: whether to keep the whole lines of an output that an earlier run left.
+      force: whether to replace an existing output.
+      resumable: whether the message for an output that exists names the option to resume.
+      sample: how many kept lines from either end are given as ``found.samples``.
+
+    Raises:
+      ValueError, OSError: as ``check_output`` does.
+      ResumeError: the output to resume is not of this kind.
+    """
+    columns = tuple(columns)
+    with contextlib.ExitStack() as held:
+        held.enter_context(lock_output(name, reads=reads, exist_ok=resume or force, resumable=resumable))
+        if name == "-":
+            return LineFile(standard_output(), STDOUT, kind, compressed, heading, columns)
+        # only files have rows of an earlier run, devices and pipes do not
+        kept = resume and os.path.isfile(name)
+        found = recover(name, kind, compressed, columns, sample, heading) if kept else None
+        file = held.enter_context(open_target(name, keep=kept))
+        opened = LineFile(file, name, kind, compressed, heading, columns, found)
+        opened.held = held.pop_all()
+    return opened
+
+
+def recover(
+    path: str, kind: Kind, compressed: bool, columns: tuple[str, ...], sample: int = SAMPLE, heading: bytes = b""
+) -> Recovered:
+    """Finds the whole rows of a text or CSV output, without changing it.
+
+    Args:
+      path: the file.
+      kind: ``text`` or ``csv``.
+      compressed: whether it is gzip.
+      columns: of a CSV, the columns that its header begins with; the header may be half written.
+      sample: how many records from either end are kept as samples.
+      heading: of a text, the comments that it begins with, which may be half written.
+
+    Raises:
+      ResumeError: it is not an output of this kind, or begins with other comments.
+      OSError: it can't be read.
+    """
+    found = Recovered()
+    records = _Records(kind == "csv", sample)
+    for data, end in _members(path) if compressed else _plain(path):
+        try:
+            records.feed(data)
+        except csv.Error as error:
+            raise ResumeError(f"{path}: has a malformed CSV record ({error})") from error
+        if len(records.rest) > LONGEST_LINE:
+            raise ResumeError(f"{path}: a line is longer than {LONGEST_LINE} bytes: not an output of jaxsudoku")
+        if end is not None and (not compressed or not records.rest):
+            keep = end if compressed else end - len(records.rest)
+            found = Recovered(records.count, keep, dict(records.samples))
+    if not records.count and heading.startswith(records.rest):
+        return Recovered()  # a run that was killed within its heading
+    if found.keep == 0 and records.count and not _is_first(records.samples[0], kind, columns, heading):
+        raise ResumeError(f"{path}: begins with {', '.join(records.samples[0])!r}, which jaxsudoku did not write")
+    if not _may_begin(records.rest, kind, () if records.count else columns):
+        raise ResumeError(f"{path}: the end of the file is not a half-written line of jaxsudoku: {records.rest[:40]!r}")
+    if not found.samples:
+        return found
+    if kind == "csv":
+        found.header = tuple(found.samples[0])
+        above = 1
+    else:
+        above = _check_heading(path, found, heading)
+    found.done -= above
+    found.samples = {index - above: fields for index, fields in found.samples.items() if index >= above}
+    return found
+
+
+def _check_heading(path: str, found: Recovered, heading: bytes) -> int:
+    """The number of comments at the top of a text; raises ResumeError if they are not those of the heading."""
+    expected = heading.decode().splitlines()
+    first = [found.samples[index][0] for index in range(min(len(found.samples), len(expected) + 1))]
+    comments = [line for line in first if line.startswith("#")]
+    if comments != expected:
+        said = comments[0] if comments else "nothing"
+        raise ResumeError(f"{path}: begins with {said}, and should with {expected[0] if expected else 'a puzzle'}")
+    return len(expected)
+
+
+def _is_first(fields: list[str], kind: Kind, columns: tuple[str, ...], heading: bytes) -> bool:
+    """Whether this may be the first line of an output whose first gzip member is not whole."""
+    if kind == "csv":
+        return tuple(fields[: len(columns)]) == columns
+    line = f"{fields[0]}\n".encode(errors="surrogateescape")
+    return heading.startswith(line) if heading else _may_begin(line[:-1], kind, ())
+
+
+def _may_begin(rest: bytes, kind: Kind, header: tuple[str, ...]) -> bool:
+    """Whether the end of an output may be a half-written line of our outputs, of the header if given."""
+    if kind == "text":
+        return set(rest) <= set(b"0123456789 -.")
+    first = ",".join(header).encode()
+    return first.startswith(rest) or rest.startswith(first)
+
+
+def _plain(path: str) -> Iterator[tuple[bytes, int]]:
+    end = 0
+    with open(path, "rb") as file:
+        while data := file.read(BLOCK):
+            end += len(data)
+            yield data, end
+
+
+def _members(path: str) -> Iterator[tuple[bytes, int | None]]:
+    """Decompressed pieces; the last one of each member with its end in the file, the others with None."""
+    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    for data, end in _plain(path):
+        if end == len(data) and not (data.startswith(_GZIP_MAGIC) or data == _GZIP_MAGIC[:1]):
+            raise ResumeError(f"{path}: not gzip data")
+        while data:
+            try:
+                piece = decoder.decompress(data, BLOCK)
+            except zlib.error as error:
+                raise ResumeError(f"{path}: damaged gzip data ({error})") from error
+            data = decoder.unconsumed_tail
+            if decoder.eof:
+                data = decoder.unused_data
+                decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+                yield piece, end - len(data)
+            else:
+                yield piece, None
+
+
+class _Records:
+    """Counts whole records, and keeps the first and the last few."""
+
+    def __init__(self, quoted: bool, sample: int) -> None:
+        self.count = 0
+        self.rest = b""
+        self.samples: dict[int, list[str]] = {}
+        self._quoted, self._sample = quoted, sample
+
+    def feed(self, data: bytes) -> None:
+        """Adds data; what follows the last whole record becomes ``rest``."""
+        data = self.rest + data
+        raw = np.frombuffer(data, np.uint8)
+        newline = raw == ord("\n")
+        if self._quoted and b'"' in data:
+            newline &= np.cumsum(raw == ord('"'), dtype=np.uint8) % 2 == 0
+        ends = np.flatnonzero(newline) + 1
+        size = self._sample
+        for row in {*range(min(size, len(ends))), *range(max(0, len(ends) - size), len(ends))}:
+            self.samples[self.count + row] = self._fields(data[ends[row - 1] if row else 0 : ends[row]])
+        self.count += len(ends)
+        self.rest = data[ends[-1] :] if len(ends) else data
+        self.samples = {at: fields for at, fields in self.samples.items() if at <= size or at >= self.count - size}
+
+    def _fields(self, record: bytes) -> list[str]:
+        if self._quoted:
+            return read_record(record) or [""]
+        return [record.decode(errors="surrogateescape").rstrip("\r\n")]
+
+
+def _texts(values: list[str] | np.ndarray) -> list[str]:
+    """The values of a column as texts."""
+    if not isinstance(values, np.ndarray):
+        return values
+    if values.dtype.kind == "f":  # a missing rating is an empty field
+        return ["" if math.isnan(value) else f"{value:.6g}" for value in values.tolist()]
+    return list(map(str, values.tolist()))

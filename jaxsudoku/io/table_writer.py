@@ -1,0 +1,199 @@
+"""Writing tables of puzzles row by row: CSV, Parquet, or one column as text; interrupted runs can be resumed."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypedDict, Unpack
+
+from .line_file import SAMPLE, LineFile, open_lines
+from .parts_file import PartsFile, open_parts
+from .source import Source
+from .target import STDOUT, Kind, ResumeError, is_special, kind_of
+
+#: How many rows from either end of a resumed table are given, to be compared.
+TABLE_SAMPLE = 256
+
+
+class Options(TypedDict, total=False):
+    """Keyword arguments of ``RowWriter`` that its subclasses accept."""
+
+    kind: Kind | None
+    force: bool
+    resume: bool
+    source: Source | None
+
+
+class RowWriter(abc.ABC):
+    """An output of rows of any kind; a context manager.
+
+    Leaving the ``with`` block normally finishes the output. Leaving it by an exception keeps what was written, to be
+    resumed. A Parquet file can't be appended to: its parts lie in the directory ``<target>.parts`` until the output is
+    finished. While it is open, a lock file beside the output keeps other processes from writing it.
+
+    Args:
+      target: a path, or ``-`` for the standard output.
+      columns: names and numpy dtypes of the first columns, ``object`` for text.
+      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
+      force: whether an existing output is replaced.
+      resume: whether to keep the whole rows of an output that an earlier run left, cut off what it left half written,
+        and go on after them. The output is changed only by the first write.
+      source: the input, which is never written over, be it by another name or through the standard streams.
+      heading: comments at the top of a text, see ``header_lines``.
+      sample: how many kept rows from either end are compared with the input.
+
+    Attributes:
+      done: number of rows that were kept, 0 unless resuming.
+
+    Raises:
+      FileExistsError: the output exists and is neither replaced nor resumed, or a file that is not ours has the name of
+        one that is needed.
+      ResumeError: the output to resume is not of this kind, or has other columns.
+      BlockingIOError: another process is writing the output.
+      ValueError: the arguments contradict each other, or the output is the input.
+      OSError: the directory is missing, or the output is one or can't be written.
+      ImportError: Parquet without pyarrow.
+    """
+
+    _rows: ClassVar[str]  # the name of rows in messages
+
+    def __init__(
+        self,
+        target: str,
+        columns: Mapping[str, Any],
+        *,
+        kind: Kind | None = None,
+        force: bool = False,
+        resume: bool = False,
+        source: Source | None = None,
+        heading: bytes = b"",
+        sample: int = SAMPLE,
+    ) -> None:
+        self._columns = dict(columns)
+        self._kind, compressed = kind_of(target, kind)
+        self._name = STDOUT if target == "-" else target
+        if resume and force:
+            raise ValueError("resume keeps an output and force replaces it: choose one")
+        if target == "-" and (resume or self._kind == "parquet"):
+            raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
+        reads = () if source is None else (source,)
+        self._output: LineFile | PartsFile
+        if self._kind == "parquet":
+            self._output = open_parts(target, columns, reads=reads, resume=resume, force=force, sample=sample)
+        else:
+            self._output = open_lines(
+                target,
+                self._kind,
+                compressed,
+                columns,
+                heading=heading,
+                reads=reads,
+                resume=resume,
+                force=force,
+                sample=sample,
+            )
+        self._found = self._output.found
+        self.done = self._next = self._found.done
+        try:
+            if self._found.header:
+                self._check_columns(self._found.header)
+        except BaseException:
+            self.abandon()
+            raise
+
+    @abc.abstractmethod
+    def _check_columns(self, header: tuple[str, ...]) -> None:
+        """Raises ResumeError if the columns of an output to be resumed are not those that it should have."""
+
+    def close(self) -> None:
+        """Finishes the output; raises OSError that names the file, BrokenPipeError unchanged."""
+        try:
+            with self._writing(0):
+                self._output.finish()
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Leaves the output as it is, to be resumed; does nothing after ``close``."""
+        self._output.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    @contextlib.contextmanager
+    def _writing(self, count: int) -> Iterator[None]:
+        """Counts the rows written in the block; adds the name of the output, and what to do, to errors."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            cause = error.strerror or str(error)
+            if self._name != STDOUT and not is_special(self._name):
+                cause += f"; the {self._next} {self._rows} written before stay in it, and --resume goes on from there"
+            raise OSError(error.errno, cause, self._name) from error
+        self._next += count
+
+
+class TableWriter(RowWriter):
+    """Appends rows of known columns, the first of which is ``puzzle``.
+
+    CSV and Parquet have all columns; text has only the first, a value a line.
+
+    Arguments and errors are those of ``RowWriter``.
+
+    Attributes:
+      kept: at least the first and the last ``TABLE_SAMPLE`` rows that were kept, by number, each a dict of texts by
+        column, to be compared with what is to be written. Of Parquet it has puzzles, solutions and ratings alone, of
+        text puzzles alone.
+    """
+
+    _rows = "puzzles"
+
+    def __init__(
+        self, target: str, columns: Mapping[str, Any], *, heading: bytes = b"", **options: Unpack[Options]
+    ) -> None:
+        super().__init__(target, columns, heading=heading, sample=TABLE_SAMPLE, **options)
+        self.kept = {at: dict(zip(columns, fields, strict=False)) for at, fields in self._found.samples.items()}
+
+    def _check_columns(self, header: tuple[str, ...]) -> None:
+        if header != tuple(self._columns):
+            expected = ", ".join(self._columns)
+            raise ResumeError(f"{self._name}: the columns are {', '.join(header)}, and should be {expected}")
+
+    def write(self, columns: Mapping[str, Any]) -> None:
+        """Appends rows: for each column n values, numbers as an array, text as a list.
+
+        Raises:
+          ValueError: the columns are not those of the table, or of different lengths.
+          OSError: writing failed, or Parquet is to hold text that is not UTF-8; BrokenPipeError unchanged.
+        """
+        lengths = [len(values) for values in columns.values()]
+        if list(columns) != list(self._columns) or len(set(lengths)) > 1:
+            raise ValueError(
+                f"columns {', '.join(columns)} of lengths {lengths}; the table has {', '.join(self._columns)}"
+            )
+        if lengths[0]:
+            with self._writing(lengths[0]):
+                self._output.append(columns)
+
+    def check(self, first: int, puzzles: Sequence[str]) -> None:
+        """Compares the kept rows with those that would be written in their places.
+
+        Args:
+          first: number of the first.
+          puzzles: their first column.
+
+        Raises:
+          ResumeError: they differ. The output is unchanged.
+        """
+        for number, puzzle in enumerate(puzzles, first):
+            if number in self.kept and self.kept[number]["puzzle"] != puzzle:
+                raise ResumeError(f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is")
