@@ -37,8 +37,8 @@ _COLUMNS = (
 #: Steps that tell a pace, and reports of which it is the median.
 _TRIAL, _REPORTS = 24, 4
 
-#: Settings for networks without iterations, whose sizes are none of the preset's.
-_PLAIN = ["--sizes", "--iterations", "0", "0", "--looks", "1", "1", "--optimiser", "adamw", "--learning-rate", "1e-3"]
+#: Settings for networks without iterations.
+_PLAIN = ["--algorithm", "adamw", "--learning-rate", "1e-3"]
 
 #: Validations of a run.
 _VALIDATIONS = 10
@@ -66,7 +66,7 @@ def train(name: str, folder: Path, steps: int, options: list[str], reports: int)
       subprocess.CalledProcessError: training failed, after it told why.
     """
     every = str(max(steps // reports, 1))
-    command = [sys.executable, "-m", "train.supervised", "--network", name, "--output", str(folder), "--steps",
+    command = [sys.executable, "-m", "train.supervised", "--architecture", name, "--output", str(folder), "--steps",
                str(steps), "--report-every", every, "--validate-every", every, "--save-every", str(steps),
                *options]  # fmt: skip
     print(f"$ {shlex.join(command)}", flush=True)
@@ -93,7 +93,7 @@ def learn(name: str, args: argparse.Namespace) -> dict[str, Any]:
     trial, folder = args.output / f"{name}-trial", args.output / name
 
     def run(folder: Path, steps: int, reports: int) -> Run:
-        data = ["--data", *map(str, args.data)] if args.data else []
+        data = ["--datasets", *map(str, args.data)] if args.data else []
         return train(name, folder, steps, [*options, *data], reports)
 
     tried = run(trial, _TRIAL, _REPORTS)

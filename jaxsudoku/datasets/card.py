@@ -97,12 +97,7 @@ class Card:
 
     def differences(self, other: Card) -> list[str]:
         """In which settings this card differs from another one, in words."""
-        ours, theirs = dict(_flat(self._settings())), dict(_flat(other._settings()))
-        return [
-            f"{name} is {_shown(ours.get(name))} there, {_shown(theirs.get(name))} here"
-            for name in sorted({*ours, *theirs})
-            if ours.get(name) != theirs.get(name)
-        ]
+        return differences(self._settings(), other._settings())
 
     def encode(self) -> bytes:
         """The card as JSON."""
@@ -230,6 +225,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """In which settings those of an earlier run differ from those of this one, both as JSON has them, in words."""
+    old, new = dict(_flat(there)), dict(_flat(here))
+    return [
+        f"{name} is {_shown(old.get(name))} there, {_shown(new.get(name))} here"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
