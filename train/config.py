@@ -14,7 +14,7 @@ from jaxsudoku.networks.cube import CubeConfig
 #: Stages in which the number of iterations rises.
 _STAGES = 4
 
-#: The least that numbers above 0 may be, and that shares below 1 are below it.
+#: The least value of numbers that must be above 0, and the least distance to 1 of numbers that must be below it.
 _LEAST = 1e-9
 Finite = Annotated[float, Range(-math.inf)]
 AboveZero = Annotated[float, Range(_LEAST)]
@@ -54,8 +54,9 @@ class NetworkConfig(Config):
         if self.sizes is not None and not isinstance(self.sizes, expected):
             raise ValueError(f"sizes of the network {self.architecture} are a {expected.__name__}, not {self.sizes!r}")
         if not hasattr(expected, "iterations"):
-            for field in dataclasses.fields(self)[3:]:
-                if getattr(self, field.name) != field.default:
+            for field in dataclasses.fields(self):
+                iterative = field.name.endswith(("_iterations", "_thinking_steps"))
+                if iterative and getattr(self, field.name) != field.default:
                     raise ValueError(f"{field.name} is for networks with iterations; {self.architecture} has none")
 
     def resolve(self, board: Board, platform: str) -> NetworkConfig:
@@ -237,14 +238,15 @@ class TrainConfig(Config):
         return dataclasses.replace(self, network=self.network.resolve(board, platform))
 
     def iterations_at(self, step: int) -> int | None:
-        """Iterations of the network at a step, counted from 1; None if it has none. The settings are resolved.
+        """Iterations of the network at a step, counted from 1; None if it has none. The settings must be resolved.
 
-        They rise in stages: early on fewer teach as much, and cost less.
+        They rise in stages: at first fewer iterations teach as much, at a lower cost.
         """
         if (first := self.network.initial_iterations) is None:
             return None
         stage = min((step - 1) * _STAGES // self.steps, _STAGES - 1)
-        return round(first + (self.network.sizes.iterations - first) * stage / (_STAGES - 1))
+        last: int = self.network.sizes.iterations
+        return round(first + (last - first) * stage / (_STAGES - 1))
 
 
 #: The groups of settings, by the names that they have in ``TrainConfig``.

@@ -85,7 +85,8 @@ def sample_batch(config: TrainConfig, key: Array, batch: Batch, progress: Array,
                 size,
             )
         )
-    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *samples)
+    positions: Positions = jax.tree.map(lambda *parts: jnp.concatenate(parts), *samples)
+    return positions
 
 
 def sample_kind(

@@ -70,7 +70,8 @@ def place(state: TrainState, mesh: Mesh) -> TrainState:
     """Puts the state on all devices: the pool is divided among them, the rest is replicated."""
     replicated, split = (NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("batch")))
     shardings = jax.tree.map(lambda _: replicated, state)._replace(pool=jax.tree.map(lambda _: split, state.pool))
-    return jax.device_put(state, shardings)
+    placed: TrainState = jax.device_put(state, shardings)
+    return placed
 
 
 def load_start(start: str, architecture: str, forward: Forward) -> Params:
@@ -149,7 +150,8 @@ def batch_gradients(
             positions, carry, fresh = part
             return objective(forward, params, positions, config.objective, cells, count, carry, fresh)
 
-        return jax.grad(loss, has_aux=True)(params)
+        grads: tuple[Params, Aux] = jax.grad(loss, has_aux=True)(params)
+        return grads
 
     grads, aux = _accumulate(gradient, (pool.positions, pool.carry, fresh), config.microbatch)
     grads, metrics = over_devices((grads, aux.metrics))

@@ -207,7 +207,7 @@ def versions() -> dict[str, str]:
 
 def wishes_of(config: GenerateConfig) -> dict[str, Any]:
     """The fields of a config on which puzzles depend, in the form in which JSON is read: all but ``attempts``."""
-    fields = plain(dataclasses.asdict(config))
+    fields: dict[str, Any] = plain(dataclasses.asdict(config))
     del fields["attempts"]
     if fields["rating"] is not None:  # JSON has no infinity
         fields["rating"] = [None if bound in (None, math.inf) else float(bound) for bound in fields["rating"]]

@@ -114,7 +114,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool | None = None) -> Datas
 
     Raises:
       FileNotFoundError: there is no such folder.
-      DatasetError: there is no data set in it, it is unfinished, files are missing or damaged, or the card is altered or
+      DatasetError: it holds no data set, or an unfinished one, files are missing or damaged, or the card is altered or
         inconsistent; the message names the file.
     """
     folder = Path(folder)
