@@ -37,8 +37,8 @@ _COLUMNS = (
 #: Steps that measure the speed, and the number of reports whose median it is.
 _TRIAL, _REPORTS = 24, 4
 
-#: Settings for networks without iterations, which do not have the sizes of the preset.
-_PLAIN = ["--sizes", "--iterations", "0", "0", "--looks", "1", "1", "--optimiser", "adamw", "--learning-rate", "1e-3"]
+#: Settings for networks without iterations.
+_PLAIN = ["--algorithm", "adamw", "--learning-rate", "1e-3"]
 
 #: Validations of a run.
 _VALIDATIONS = 10
@@ -70,7 +70,7 @@ def train(name: str, folder: Path, steps: int, options: list[str], reports: int)
         sys.executable,
         "-m",
         "train.supervised",
-        "--network",
+        "--architecture",
         name,
         "--output",
         str(folder),
@@ -112,7 +112,7 @@ def learn(name: str, args: argparse.Namespace) -> dict[str, Any]:
     trial, folder = args.output / f"{name}-trial", args.output / name
 
     def run(folder: Path, steps: int, reports: int) -> Run:
-        data = ["--data", *map(str, args.data)] if args.data else []
+        data = ["--datasets", *map(str, args.data)] if args.data else []
         return train(name, folder, steps, [*options, *data], reports)
 
     tried = run(trial, _TRIAL, _REPORTS)

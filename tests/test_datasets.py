@@ -18,7 +18,8 @@ from reference import is_solution, solutions
 from jaxsudoku import datasets
 from jaxsudoku.board import Board
 from jaxsudoku.datasets import DatasetError, builder, shards
-from jaxsudoku.datasets.exclude import excluded_hashes
+from jaxsudoku.datasets.builder import excluded_hashes
+from jaxsudoku.datasets.card import FORMATS, wishes_of
 from jaxsudoku.files import with_checksum, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.io.parquet import import_pyarrow
@@ -29,7 +30,6 @@ BOARD, NINE = Board.classic(4), Board.classic()
 #: Batches of a prime size, so that one kernel is compiled for all that is made here.
 SETTINGS = {"board": BOARD, "seed": 3, "shard_size": 8, "batch_size": 7}
 COUNT = 30
-FORMATS = shards.FORMATS
 
 
 def contents(folder):
@@ -114,7 +114,7 @@ def test_card(built):
     "board", [Board.jigsaw("aaab cabb ccdb cddd"), Board.diagonal(4), Board.windoku(), Board.classic(6)], ids=str
 )
 def test_cards_know_their_board(board, tmp_path):
-    wishes = builder.wishes_of(GenerateConfig(clues=(np.int64(5), 7), rating=(1, np.inf)))
+    wishes = wishes_of(GenerateConfig(clues=(np.int64(5), 7), rating=(1, np.inf)))
     card = datasets.Card(1, board, wishes, None, 3, 2, "npz", {})
     (tmp_path / "card.json").write_bytes(card.encode())
     assert datasets.Card.read(tmp_path / "card.json") == card
@@ -249,7 +249,7 @@ def test_a_shard_that_comes_out_otherwise_is_refused(mine, monkeypatch):
     (mine / "shard-00001.npz").write_bytes(b"?")
     encode = builder.encode
     monkeypatch.setattr(builder, "encode", lambda *parts: encode(*parts) + b"newer")
-    with pytest.raises(DatasetError, match="shard-00001.npz: damaged, and made anew it is not what"):
+    with pytest.raises(DatasetError, match="shard-00001.npz: damaged, and made again it is not what"):
         datasets.build(mine, COUNT, resume=True, **SETTINGS)
 
 
@@ -498,7 +498,7 @@ def alter_card(folder, change):
         ("puzzles", 208, "a digit above 4"),
         ("solutions", 0, r"a solution with digits outside 1\.\.4"),
         ("solutions", 5, r"a solution with digits outside 1\.\.4"),
-        ("clues", 3, "another number of clues than is said"),
+        ("clues", 3, "a wrong number of clues"),
         ("rating", np.nan, "a rating that is negative or not finite"),
         ("rating", -1.0, "a rating that is negative or not finite"),
     ],

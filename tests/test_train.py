@@ -1,4 +1,4 @@
-"""Training: positions and their labels, the objective, the step, and runs that go on where they were cut off."""
+"""Training: positions and their labels, the objective, the step, settings, and runs that are resumed."""
 
 from __future__ import annotations
 
@@ -25,26 +25,29 @@ from jaxsudoku import datasets, networks
 from jaxsudoku.cli.fields import attribute_texts
 from jaxsudoku.locks import OutputLock
 from jaxsudoku.networks import Outputs
+from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.terminal.progress import Screen
-from train import positions as making
-from train.config import PRESETS, TrainConfig, parse_arguments
-from train.feed import puzzles_of_steps
-from train.held import Held
-from train.objective import Metrics, no_metrics, objective
-from train.positions import Kind, Positions, make_positions
-from train.record import Recorder, read, summary
-from train.supervised import train
-from train.update import (
-    batch_gradients,
-    compiled_update,
-    first_state,
-    fitting_devices,
-    forward_at,
-    make_optimiser,
-    make_update,
-    puzzles_needed,
-    trained_forward,
+from train import positions as sampling
+from train.config import (
+    GROUPS,
+    PRESETS,
+    DataConfig,
+    NetworkConfig,
+    ObjectiveConfig,
+    OptimiserConfig,
+    PositionKind,
+    PositionsConfig,
+    TrainConfig,
 )
+from train.flags import parse_arguments
+from train.objective import Metrics, no_metrics, objective, summary
+from train.optimiser import make_optimiser
+from train.pool import Pool
+from train.positions import Positions, fitting_devices, puzzles_needed, sample_kind
+from train.puzzles import clues_of, puzzles_of_steps
+from train.record import Recorder, read
+from train.step import batch_gradients, compiled_step, initial_state, make_forward
+from train.supervised import train
 
 ROOT = Path(__file__).parents[1]
 FOUR = js.Board.classic(4)
@@ -70,11 +73,11 @@ def puzzles(request):
 @pytest.fixture(scope="module")
 def make(puzzles):
     """Positions of these puzzles by key, half of them wrong."""
-    kind = Kind(puzzles.rules, filled=2.0, wrong=0.5)
+    kind = PositionKind(puzzles.rules, filled=2.0, wrong=0.5)
 
     def made(key):
         grids, solved = jnp.asarray(puzzles.puzzles), jnp.asarray(puzzles.solutions)
-        return make_positions(puzzles.board, key, grids, solved, jnp.zeros(len(grids)), kind, 48)
+        return sample_kind(kind, puzzles.board, key, grids, solved, jnp.zeros(len(grids)), 48)
 
     compiled = jax.jit(made, compiler_options=js.compiler_options())
     return lambda seed: jax.tree.map(np.asarray, compiled(jax.random.key(seed)))
@@ -106,7 +109,8 @@ def test_useful_positions_are_neither_solved_nor_refuted(puzzles, make):
 def test_rules_have_nothing_more_to_say(puzzles, make):
     found = make(0)
     settle = jax.jit(
-        lambda cubes: making.settled_cubes(puzzles.board, cubes, puzzles.rules), compiler_options=js.compiler_options()
+        lambda cubes: sampling.settled_cubes(puzzles.board, cubes, puzzles.rules),
+        compiler_options=js.compiler_options(),
     )
     again, refuted, solved = map(np.asarray, settle(jnp.asarray(found.candidates[:32])))
     useful = found.useful[:32]
@@ -126,13 +130,14 @@ def four_by_four():
     return jnp.asarray(grids), jnp.asarray([reference.solutions(FOUR, grid, 1)[0] for grid in grids], jnp.uint8)
 
 
-_make = jax.jit(make_positions, static_argnames=("board", "kind", "size"))
+_sample = jax.jit(sample_kind, static_argnames=("kind", "board", "size"))
 
 
 def some_positions(rules="none", filled=2.0, wrong=0.2, size=16, preference=None):
     """Positions of 4x4 puzzles."""
     preference = jnp.zeros(96) if preference is None else preference
-    return _make(FOUR, jax.random.key(0), *four_by_four(), preference, kind=Kind(rules, 1.0, filled, wrong), size=size)
+    kind = PositionKind(rules, 1.0, filled, wrong)
+    return _sample(kind, FOUR, jax.random.key(0), *four_by_four(), preference, size=size)
 
 
 def test_wrong_shares_of_none_and_all():
@@ -160,7 +165,7 @@ def test_nothing_is_filled_in_unless_asked_for():
 @pytest.mark.parametrize("mean", [0.5, 2.0, 8.0])
 def test_the_mean_number_of_cells_that_are_filled_in(mean):
     cells = jnp.ones((8192, 400), bool).at[:, :10].set(False)
-    some = np.asarray(making._some(jax.random.key(3), cells, mean))
+    some = np.asarray(sampling._sample_cells(jax.random.key(3), cells, mean))
     assert not some[:, :10].any()
     assert some.sum(axis=1).mean() == pytest.approx(mean, rel=0.06)
 
@@ -188,7 +193,7 @@ def test_the_objective_in_plain_numpy():
     )
     value = rng.normal(size=(3, 16))
     forward = SimpleNamespace(trace=lambda *_: (Outputs(jnp.float32(policy), jnp.float32(value)), None))
-    loss, told = objective(forward, {}, Positions(*map(jnp.asarray, found)), 2.0, 0.3, 50.0, 12.0)
+    loss, aux = objective(forward, {}, Positions(*map(jnp.asarray, found)), ObjectiveConfig(2.0, 0.3), 50.0, 12.0)
 
     live = found.alive & found.useful
     asked = (found.candidates.sum(axis=1) > 1) & live[:, None]
@@ -201,11 +206,11 @@ def test_the_objective_in_plain_numpy():
     assert float(loss) == pytest.approx(expected, rel=1e-5)
 
     sure = ((softmax(policy)[-1] * found.truth).sum(axis=1) > 0.9) | ~asked
-    known = np.where(found.alive, sure.all(axis=1) & (believed[-1] > 0.5), believed[-1] < 0.1) | ~found.useful
-    np.testing.assert_array_equal(told.known, known)
+    finished = np.where(found.alive, sure.all(axis=1) & (believed[-1] > 0.5), believed[-1] < 0.1) | ~found.useful
+    np.testing.assert_array_equal(aux.finished, finished)
     hits = (policy[-1].argmax(axis=1) == found.truth.argmax(axis=1)) & asked
     boards = [position for position in np.flatnonzero(live) if (hits | ~asked)[position].all()]
-    assert [float(x) for x in told.metrics] == pytest.approx(
+    assert [float(x) for x in aux.metrics] == pytest.approx(
         [
             expected * 12,
             surprise[-1],
@@ -231,16 +236,47 @@ def test_summaries_are_means():
 # ---------------------------------------------------------------------- the step
 
 
-def small(network, **others):
-    sizes = tuple(f"{name}={value}" for name, value in reference.TINY[network].items())
-    others = {"looks": TINY.looks if network == "cube" else (1, 1), **others}
-    return dataclasses.replace(TINY, network=network, sizes=sizes, kinds=("none",), **others)
+def changed(config, **settings):
+    """The settings with others, a group of them as a dict."""
+    return dataclasses.replace(
+        config,
+        **{
+            name: dataclasses.replace(getattr(config, name), **value) if isinstance(value, dict) else value
+            for name, value in settings.items()
+        },
+    )
+
+
+def resolved(config):
+    return config.resolve(config.board, "cpu")
+
+
+def small(name, network=None, **others):
+    """Settings to train a small network, resolved."""
+    sizes = networks.NETWORKS[name].config(**reference.TINY[name])
+    steps = {"final_thinking_steps": 3} if name == "cube" else {}
+    config = NetworkConfig(name, sizes, **(steps | (network or {})))
+    positions = {"kinds": (PositionKind("none"),)}
+    return resolved(changed(TINY, network=config, positions=positions, **others))
+
+
+def forward_of(config):
+    """The network with the iterations of the first step."""
+    return make_forward(config, config.iterations_at(1))
+
+
+def batch_of(config):
+    """A batch of 4x4 puzzles."""
+    grids, solved = four_by_four()
+    needed = puzzles_needed(config, 1)
+    zeros = np.zeros(needed, np.int32)
+    return datasets.Batch(grids[:needed], solved[:needed], zeros, zeros.astype(np.float32))
 
 
 def all_fresh(positions):
-    """Positions of which nothing is carried, and that they are fresh."""
+    """A pool of positions without features, and that they are fresh."""
     size = len(positions.alive)
-    return Held(positions, None, jnp.ones(size, jnp.int32)), jnp.ones(size, bool)
+    return Pool(positions, None, jnp.ones(size, jnp.int32)), jnp.ones(size, bool)
 
 
 @pytest.fixture(scope="module")
@@ -253,17 +289,12 @@ def mesh():
 def test_every_architecture_trains(network, mesh, request):
     if network in reference.CONVOLUTIONAL:
         request.getfixturevalue("optimised")
-    config = small(network, microbatch=0, warmup=0, ema=0.5)
-    forward = forward_at(config, 1)
-    grids, solved = four_by_four()
-    needed = puzzles_needed(config, 1)
-    zeros = np.zeros(needed, np.int32)
-    batch = datasets.Batch(grids[:needed], solved[:needed], zeros, zeros.astype(np.float32))
-    key = jax.random.key(0)
-    state = first_state(config, forward, key)
+    config = small(network, microbatch=None, optimiser={"warmup": 0, "ema": 0.5})
+    forward, batch, key = forward_of(config), batch_of(config), jax.random.key(0)
+    state = initial_state(config, forward, key)
     before = jax.device_get(state)
     for _ in range(2):
-        state, sums = compiled_update(config, forward, mesh)(state, no_metrics(), batch, key)
+        state, sums = compiled_step(config, forward, mesh)(state, no_metrics(), batch, key)
     state, before = jax.device_get((state, before))
     assert state.step == 2 and np.isfinite(sums.loss)
     assert float(sums.made) == float(sums.positions) == config.batch_size
@@ -277,14 +308,14 @@ def test_every_architecture_trains(network, mesh, request):
 @pytest.mark.usefixtures("optimised")
 def test_microbatches_make_the_gradients_of_the_batch():
     config = small("cell_cnn")
-    forward = forward_at(config, 1)
+    forward = forward_of(config)
     found = some_positions(wrong=0.5, size=8)
     found = found._replace(useful=jnp.arange(8) != 2)
     params = forward.init(jax.random.key(1))
     results = [
         jax.jit(lambda params, found, size=size: batch_gradients(
             dataclasses.replace(config, microbatch=size), forward, params, *all_fresh(found)))(params, found)
-        for size in (0, 2)
+        for size in (None, 2)
     ]  # fmt: skip
     for whole, parts in zip(*map(jax.tree.leaves, results), strict=True):
         assert np.isfinite(whole).all()
@@ -298,11 +329,11 @@ import jax, numpy as np
 from jax.sharding import PartitionSpec
 sys.path.insert(0, "tests")
 import test_train
-from train.objective import Told
-from train.update import batch_gradients, forward_at
+from train.objective import Aux
+from train.step import batch_gradients
 
 config = test_train.small("cell_cnn")
-forward = forward_at(config, 1)
+forward = test_train.forward_of(config)
 positions = jax.device_get(test_train.some_positions(wrong=0.5, size=8))
 positions = positions._replace(useful=np.arange(8) != 2)
 params = jax.device_get(forward.init(jax.random.key(1)))
@@ -310,9 +341,9 @@ mesh = jax.make_mesh((2,), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
 gradients = functools.partial(batch_gradients, config, forward)
 everywhere, parts = PartitionSpec(), PartitionSpec("batch")
 split = jax.shard_map(functools.partial(gradients, axis="batch"), mesh=mesh, in_specs=(everywhere, parts, parts),
-                      out_specs=(everywhere, Told(everywhere, None, parts)), check_vma=False)
-held = test_train.all_fresh(positions)
-one, two = (jax.jit(function)(params, *held) for function in (gradients, split))
+                      out_specs=(everywhere, Aux(everywhere, None, parts)), check_vma=False)
+pool = test_train.all_fresh(positions)
+one, two = (jax.jit(function)(params, *pool) for function in (gradients, split))
 for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
     assert np.isfinite(a).all()
     np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-6)
@@ -340,28 +371,30 @@ def test_the_batch_is_cut_for_the_devices():
     assert [fitting_devices(config, most) for most in (1, 2, 3, 6, 8, 12, 16, 24)] == [1, 2, 2, 4, 8, 8, 8, 8]
     assert puzzles_needed(config, 1) == 128 + 32 + 64
     assert puzzles_needed(dataclasses.replace(config, microbatch=64), 1) == puzzles_needed(config, 1)
-    with pytest.raises(ValueError, match="batch_size 32 can't be cut into equal parts for 3 devices"):
+    with pytest.raises(ValueError, match="batch_size 32 can't be divided into equal parts for 3 devices"):
         puzzles_needed(config, 3)
-    with pytest.raises(ValueError, match="32 positions can't be cut into microbatches of 5"):
+    with pytest.raises(ValueError, match="32 positions can't be divided into microbatches of 5"):
         puzzles_needed(dataclasses.replace(config, microbatch=5), 1)
     with pytest.raises(ValueError, match="the 2 positions of a device are too few for the shares of 3 kinds"):
         puzzles_needed(config, 16)
 
 
 def test_iterations_rise_in_stages():
-    config = TrainConfig(steps=8, iterations=(4, 16))
+    network = NetworkConfig(sizes=CubeConfig(iterations=16), initial_iterations=4)
+    config = resolved(TrainConfig(steps=8, network=network))
     assert [config.iterations_at(step) for step in range(1, 9)] == [4, 4, 8, 8, 12, 12, 16, 16]
-    assert forward_at(config, 1).config.iterations == 4
-    assert forward_at(TrainConfig(sizes=("iterations=5",)), 1).config.iterations == 5
-    with pytest.raises(ValueError, match="the network axial has no option iterations"):
-        forward_at(TrainConfig(network="axial", iterations=(2, 4)), 1)
+    assert forward_of(config).config.iterations == 4
+    assert (
+        forward_of(resolved(TrainConfig(network=NetworkConfig(sizes=CubeConfig(iterations=5))))).config.iterations == 5
+    )
+    with pytest.raises(ValueError, match="initial_iterations is for networks with iterations; axial has none"):
+        NetworkConfig("axial", initial_iterations=2)
 
 
 @pytest.mark.parametrize("chosen", ["adamw", "muon"])
 def test_the_learning_rate_and_the_decay(chosen):
-    config = dataclasses.replace(TINY, optimiser=chosen, steps=100, warmup=10, learning_rate=0.01, matrix_rate=0.05,
-                                 clip=1.0, weight_decay=0.0)  # fmt: skip
-    optimiser = make_optimiser(config)
+    config = OptimiserConfig(chosen, warmup=10, learning_rate=0.01, matrix_rate=0.05, clip=1.0, weight_decay=0.0)
+    optimiser = make_optimiser(config, 100)
     params = {"matrix": jnp.ones((8, 8)), "bias": jnp.ones(2)}
     gradients = jax.tree.map(jnp.ones_like, params)
 
@@ -374,19 +407,19 @@ def test_the_learning_rate_and_the_decay(chosen):
     assert sizes[0] == 0 and max(sizes) == pytest.approx(0.01, rel=0.01)
     assert np.argmax(sizes) == 10 and sizes[-1] == pytest.approx(1e-4, rel=0.1)
     assert np.all(np.diff(sizes[:11]) > 0) and np.all(np.diff(sizes[10:]) < 0)
-    decaying = make_optimiser(dataclasses.replace(config, warmup=0, weight_decay=0.1))
+    decaying = make_optimiser(dataclasses.replace(config, warmup=0, weight_decay=0.1), 100)
     changes, _ = decaying.update(jax.tree.map(jnp.zeros_like, params), decaying.init(params), params)
     assert (changes["matrix"] < 0).all() and (changes["bias"] == 0).all()
 
 
 def test_muon_turns_matrices_in_all_directions_alike():
-    config = dataclasses.replace(TINY, warmup=0, learning_rate=0.01, matrix_rate=0.05, weight_decay=0.0)
+    config = OptimiserConfig(warmup=0, learning_rate=0.01, matrix_rate=0.05, weight_decay=0.0)
     random = np.random.default_rng(0)
     # most of the gradient points one way
     steep = random.normal(size=(3, 8, 1)) * random.normal(size=(3, 1, 16)) + 0.03 * random.normal(size=(3, 8, 16))
     gradients = {"stack": jnp.asarray(steep, jnp.float32), "narrow": jnp.ones((8, 2)), "bias": jnp.ones((3, 16))}
     params = jax.tree.map(jnp.ones_like, gradients)
-    optimiser = make_optimiser(config)
+    optimiser = make_optimiser(config, TINY.steps)
     changes, _ = jax.jit(optimiser.update)(gradients, optimiser.init(params), params)
     strengths = np.linalg.svd(changes["stack"], compute_uv=False)
     assert (strengths.max(axis=1) < 2 * strengths.min(axis=1)).all()
@@ -407,7 +440,7 @@ def two_sets(tmp_path_factory):
 
 
 def test_data_sets_take_turns(two_sets, mesh):
-    config = small("cube", data=tuple(str(dataset.folder) for dataset in two_sets))
+    config = small("cube", data={"datasets": tuple(str(dataset.folder) for dataset in two_sets)})
     key = jax.random.key(0)
     steps = puzzles_of_steps(two_sets, config, key, mesh, 0)
     batches = [next(steps) for _ in range(3)]
@@ -424,7 +457,7 @@ def test_a_network_that_is_not_equivariant_gets_augmented_puzzles(two_sets, mesh
     known = {tuple(grid) for grid in two_sets[0].arrays().puzzles.tolist()}
 
     def share(network):
-        config = small(network, data=(str(two_sets[0].folder),))
+        config = small(network, data={"datasets": (str(two_sets[0].folder),)})
         puzzles = next(puzzles_of_steps(two_sets[:1], config, jax.random.key(0), mesh, 0)).puzzles
         return np.mean([tuple(puzzle) in known for puzzle in np.asarray(puzzles).tolist()])
 
@@ -468,7 +501,7 @@ def test_a_run_learns_and_leaves_a_network(whole):
     card = networks.read_card(folder / "network")
     assert card.facts["metrics"] == {name: value for name, value in reports[-1].items() if name not in ("kind", "step")}
     assert card.facts["training"]["steps"] == 40
-    assert card.facts["data"][0]["puzzles"] == TINY.generate
+    assert card.facts["data"][0]["puzzles"] == TINY.data.generate
     assert sorted(os.listdir(folder / "checkpoints")) == ["20", "40"]
 
 
@@ -485,11 +518,11 @@ def test_other_folders_and_those_of_other_processes_are_left_alone(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_that_goes_on_is_the_same_bit_for_bit(whole, tmp_path, capfd):
+def test_a_resumed_run_is_the_same_bit_for_bit(whole, tmp_path, capfd):
     train(TINY, tmp_path, stop_at=7)
     assert not (tmp_path / "network.safetensors").exists()
     train(TINY, tmp_path, resume=True, stop_at=25)
-    with open(tmp_path / "metrics.jsonl", "a") as file:  # what was told after the last checkpoint is told again
+    with open(tmp_path / "metrics.jsonl", "a") as file:  # lines after the last checkpoint are written again
         file.write('{"kind": "train", "step": 30, "loss": 99.0}\n{"kind": "tr')
     (tmp_path / "checkpoints" / "26.orbax-checkpoint-tmp").mkdir()  # a save that was cut off
     network = train(TINY, tmp_path, resume=True)
@@ -497,48 +530,65 @@ def test_a_run_that_goes_on_is_the_same_bit_for_bit(whole, tmp_path, capfd):
     assert lines(tmp_path) == lines(whole[0])
     assert "40 of 40: loss" in capfd.readouterr().err
     assert alike(train(TINY, tmp_path, resume=True), network)  # at its end a run stays as it is
-    with pytest.raises(FileExistsError, match="isn't empty: go on with --resume, or name another folder"):
+    with pytest.raises(FileExistsError, match="isn't empty: continue with --resume, or name another folder"):
         train(TINY, tmp_path)
-    with pytest.raises(ValueError, match=r"has other settings: learning_rate is 0\.003 there, 0\.1 here"):
-        train(dataclasses.replace(TINY, learning_rate=0.1), tmp_path, resume=True)
+    with pytest.raises(ValueError, match=r"has other settings: optimiser\.learning_rate is 0\.003 there, 0\.1 here"):
+        train(changed(TINY, optimiser={"learning_rate": 0.1}), tmp_path, resume=True)
+
+
+def test_a_run_of_another_version_is_not_resumed(tmp_path):
+    (tmp_path / "config.json").write_text('{"network": "cube", "sizes": ["width=48"], "steps": 40}')
+    with pytest.raises(ValueError, match="config.json: settings of another version of jaxsudoku"):
+        train(TINY, tmp_path, resume=True)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"network": "oracle"}, "unknown network 'oracle': choose one of cube"),
-        ({"sizes": ("depth=3",)}, "the network cube has no option depth"),
-        ({"batch_size": 6}, "6 positions can't be cut into microbatches of 4"),
-        ({"held_out": "9x9"}, "held_out 9x9 is of 9x9 with 3x3 boxes, not of 4x4 with 2x2 boxes; shipped for it: 4x4"),
-        ({"held_out": "nine"}, "held_out 'nine' is neither a file nor among what is shipped: 12x12"),
-        ({"held_out": "{many}"}, "not every puzzle has exactly one solution"),
-        ({"generate": 20}, "generate 20 is too few: a step takes 64 puzzles"),
-        ({"exclude": ("{many}",)}, "exclude is for the classic 9x9 board"),
-        ({"data": ("{nothing}",)}, "there is no such folder"),
-        ({"data": ("{set}",), "board": "6", "held_out": "6x6"}, "holds puzzles of 4x4 with 2x2 boxes, not of 6x6"),
-        ({"data": ("{set}",), "batch_size": 128}, "holds 300 puzzles; a step takes 512 of it"),
+        ({"network": {"architecture": "oracle"}}, "unknown network 'oracle': choose one of cube"),
+        ({"network": {"architecture": "axial"}}, "sizes of the network axial are a AxialConfig, not CubeConfig"),
+        ({"network": "cube"}, "network must be a NetworkConfig, not 'cube'"),
+        ({"batch_size": 6}, "6 positions can't be divided into microbatches of 4"),
+        (
+            {"data": {"held_out": "9x9"}},
+            "held_out 9x9 is of 9x9 with 3x3 boxes, not of 4x4 with 2x2 boxes; shipped for it: 4x4",
+        ),
+        ({"data": {"held_out": "nine"}}, "held_out 'nine' is neither a file nor a shipped set: 12x12"),
+        ({"data": {"held_out": "{many}"}}, "not every puzzle has exactly one solution"),
+        ({"data": {"generate": 20}}, "generate 20 is too few: a step takes 64 puzzles"),
+        ({"data": {"exclude": ("{many}",)}}, "exclude is for the classic 9x9 board"),
+        ({"data": {"fewest_clues": 9, "most_clues": 8}}, "clues must be a number or a range from few to many"),
+        ({"data": {"datasets": ("{nothing}",)}}, "there is no such folder"),
+        (
+            {"data": {"datasets": ("{set}",), "held_out": "6x6"}, "board": js.Board.classic(6)},
+            "holds puzzles of 4x4 with 2x2 boxes, not of 6x6",
+        ),
+        ({"data": {"datasets": ("{set}",)}, "batch_size": 128}, "holds 300 puzzles; a step takes 512 of it"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_written(settings, message, tmp_path, two_sets):
     (tmp_path / "many.txt").write_text("." * 16 + "\n")
     names = {"many": tmp_path / "many.txt", "nothing": tmp_path / "nothing", "set": two_sets[0].folder}
-    filled = {
-        name: tuple(text.format(**names) for text in value) if isinstance(value, tuple) else
-        value.format(**names) if isinstance(value, str) else value
-        for name, value in settings.items()
-    }  # fmt: skip
+
+    def filled(value):
+        if isinstance(value, dict):
+            return {name: filled(part) for name, part in value.items()}
+        if isinstance(value, tuple):
+            return tuple(map(filled, value))
+        return value.format(**names) if isinstance(value, str) else value
+
     with pytest.raises((ValueError, FileNotFoundError), match=message):
-        train(dataclasses.replace(TINY, **filled), tmp_path / "run")
+        train(changed(TINY, **filled(settings)), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_run_may_start_from_a_network(whole, tmp_path):
     folder, network = whole
-    config = dataclasses.replace(TINY, start=str(folder / "network"))
-    state = first_state(config, forward_at(config, 1), jax.random.key(0))
+    config = resolved(changed(TINY, network={"start": str(folder / "network")}))
+    state = initial_state(config, forward_of(config), jax.random.key(0))
     for params in (state.params, state.average):
         assert jax.tree.all(jax.tree.map(np.array_equal, params, network.params))
-    other = dataclasses.replace(config, sizes=("width=4", "hidden=8", "iterations=3"))
+    other = changed(config, network={"sizes": CubeConfig(width=4, hidden=8, iterations=3)})
     with pytest.raises(ValueError, match="holds a cube of other sizes"):
         train(other, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -546,45 +596,40 @@ def test_a_run_may_start_from_a_network(whole, tmp_path):
 
 @pytest.mark.slow
 def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
-    config = dataclasses.replace(small("cube", microbatch=2), looks=(3, 3))
-    forward = forward_at(config, 1)
-    grids, solved = four_by_four()
-    needed = puzzles_needed(config, 1)
-    zeros = np.zeros(needed, np.int32)
-    batch = datasets.Batch(grids[:needed], solved[:needed], zeros, zeros.astype(np.float32))
-    state, key = first_state(config, forward, jax.random.key(0)), jax.random.key(1)
-    assert not state.held.left.any()
-    update = jax.jit(make_update(config, forward, mesh), compiler_options=js.compiler_options())
+    config = small("cube", {"initial_thinking_steps": 3}, microbatch=2)
+    forward, batch, key = forward_of(config), batch_of(config), jax.random.key(1)
+    state = initial_state(config, forward, jax.random.key(0))
+    assert not state.pool.left.any()
+    update = compiled_step(config, forward, mesh)
     gradients = jax.jit(functools.partial(batch_gradients, config, forward))
     lefts = []
     for _ in range(6):
         before = jax.device_get(state)
-        state, _ = update(state, batch, key)
+        state, _ = update(state, no_metrics(), batch, key)
         after = jax.device_get(state)
-        old, new = before.held, after.held
+        old, new = before.pool, after.pool
         kept = old.left > 0
         np.testing.assert_array_equal(new.positions.candidates[kept], old.positions.candidates[kept])
         assert (new.left[kept] <= old.left[kept] - 1).all()
         positions = jax.tree.map(jnp.asarray, new.positions)
-        _, told = gradients(before.params, Held(positions, old.carried, old.left), ~kept)
-        np.testing.assert_allclose(new.carried, told.carried, atol=1e-5)
-        assert (new.left[np.asarray(told.known)] == 0).all()
+        _, aux = gradients(before.params, Pool(positions, old.carry, old.left), ~kept)
+        np.testing.assert_allclose(new.carry, aux.carry, atol=1e-5)
+        assert (new.left[np.asarray(aux.finished)] == 0).all()
         lefts.append(new.left)
     assert set(np.concatenate(lefts)) == {0, 1, 2}
 
 
-def test_looks_are_for_networks_that_think_on():
-    with pytest.raises(ValueError, match="looks are for networks with iterations, which a cell_cnn has not"):
-        trained_forward(small("cell_cnn", looks=(1, 2)))
-    sizes = {"sizes": ("width=8", "hidden=8"), "iterations": (2, 4), "looks": (1, 3)}
-    assert trained_forward(dataclasses.replace(TINY, **sizes)).config.iterations == 12
-    sizes["sizes"] += ("iterations=9",)
-    assert trained_forward(dataclasses.replace(TINY, **sizes)).config.iterations == 9
+def test_thinking_steps_are_for_networks_with_iterations():
+    with pytest.raises(ValueError, match="final_thinking_steps is for networks with iterations; cell_cnn has none"):
+        small("cell_cnn", {"final_thinking_steps": 2})
+    network = NetworkConfig(sizes=CubeConfig(iterations=4), initial_iterations=2, final_thinking_steps=3)
+    assert network.resolve(FOUR, "cpu").saved_iterations == 12
+    assert dataclasses.replace(network, saved_iterations=9).resolve(FOUR, "cpu").saved_iterations == 9
 
 
 def test_kinds_that_leave_nothing_to_learn(tmp_path):
-    with pytest.raises(ValueError, match="the kinds locked leave nothing to be told on 4x4: their rules solve all"):
-        train(dataclasses.replace(TINY, kinds=("locked",)), tmp_path)
+    with pytest.raises(ValueError, match=r"no position of 4x4 is left open by the rules of kinds \(locked\)"):
+        train(changed(TINY, positions={"kinds": (PositionKind("locked"),)}), tmp_path)
     assert not (tmp_path / "config.json").exists()  # so that better kinds may be named at once
 
 
@@ -592,7 +637,7 @@ def test_kinds_that_leave_nothing_to_learn(tmp_path):
 
 
 def a_recorder(folder, **options):
-    return Recorder(folder, 100, 8, Screen(bar=True), **options)
+    return Recorder(folder, changed(TINY, steps=100), Screen(bar=True), **options)
 
 
 def test_a_recorder_drops_later_lines(tmp_path):
@@ -639,15 +684,34 @@ def test_without_tensorboard_the_extra_is_named(tmp_path, monkeypatch):
 
 
 def test_the_command_line_makes_a_config():
-    argv = ["--output", "x", "--preset", "tiny", "--sizes", "width=4", "dtype=bfloat16", "--hardness", "0", "1.5",
-            "--learning-rate", "1e-2", "--resume"]  # fmt: skip
-    config, args = parse_arguments("Trains.", argv)
-    assert config == dataclasses.replace(
-        TINY, sizes=("width=4", "dtype=bfloat16"), hardness=(0.0, 1.5), learning_rate=0.01
+    argv = "--output x --preset tiny --width 4 --dtype bfloat16 --initial-hardness 0 --final-hardness 1.5 --clip 2"
+    argv += " --kinds rules=naked,share=2 wrong=0 --most-clues 9 --board 6 --learning-rate 1e-2 --seed 7 --resume"
+    config, args = parse_arguments("Trains.", argv.split())
+    assert config == changed(
+        TINY,
+        board=js.Board.classic(6),
+        seed=7,
+        network={"sizes": dataclasses.replace(TINY.network.sizes, width=4, dtype="bfloat16")},
+        data={"most_clues": 9},
+        positions={
+            "kinds": (PositionKind("naked", 2), PositionKind(wrong=0)),
+            "initial_hardness": 0.0,
+            "final_hardness": 1.5,
+        },
+        optimiser={"learning_rate": 0.01, "clip": 2.0},
     )
-    assert config.parsed_sizes == {"width": 4, "dtype": "bfloat16"}
-    assert (args.output, args.resume, args.tensorboard, args.devices) == ("x", True, False, 0)
-    assert parse_arguments("Trains.", ["--output", "x"])[0] == PRESETS["cpu"]
+    assert (args.output, args.resume, args.tensorboard, args.devices) == ("x", True, False, None)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_what_the_command_line_begins_with(preset):
+    assert parse_arguments("Trains.", ["--output", "x", "--preset", preset])[0] == PRESETS[preset]
+
+
+def test_another_architecture_has_flags_of_its_own():
+    config, _ = parse_arguments("Trains.", ["--output", "x", "--architecture", "axial", "--heads", "1"])
+    axial = NetworkConfig("axial", networks.NETWORKS["axial"].config(heads=1))
+    assert config == changed(PRESETS["cpu"], network=axial)
 
 
 def test_every_setting_has_a_flag_with_help(capsys):
@@ -655,31 +719,41 @@ def test_every_setting_has_a_flag_with_help(capsys):
         parse_arguments("Trains.", ["--preset", "gpu", "--help"])
     assert status.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    for field in dataclasses.fields(TrainConfig):
-        assert f"--{field.name.replace('_', '-')} " in text
-        assert len(attribute_texts(TrainConfig)[field.name]) > 15
-    assert "(default: 1024)" in text and f"(default: {' '.join(PRESETS['gpu'].sizes)})" in text
+    groups = (TrainConfig, *GROUPS.values(), CubeConfig)
+    for group in groups:
+        for field in dataclasses.fields(group):
+            assert len(attribute_texts(group)[field.name]) > 8
+            if field.name not in (*GROUPS, "sizes"):
+                assert f"--{field.name.replace('_', '-')} " in text or f"--{field.name}, --no-" in text
+    assert all(f"{field.name}: " in text for field in dataclasses.fields(PositionKind))
+    assert "(default: 1024)" in text and "(default: bfloat16)" in text
+    assert "rules=singles,share=0.1,filled=2,wrong=0.2" in text
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--kinds"], "kinds is empty"),
-        (["--kinds", "magic:1"], "unknown rules 'magic'"),
-        (["--kinds", "locked:0"], "share must be above 0"),
-        (["--kinds", "locked:1:2:0.2:7"], "is not RULES:SHARE:FILLED:WRONG"),
-        (["--optimiser", "sgd"], "unknown optimiser 'sgd'"),
-        (["--sizes", "width"], "size 'width' is not NAME=VALUE"),
+        (["--kinds"], "expected at least one argument"),
+        (["--kinds", "rules=magic"], "unknown rules 'magic'"),
+        (["--kinds", "share=0"], "share must be at least 1e-09, not 0"),
+        (["--kinds", "share=much"], "share must be a number, not 'much'"),
+        (["--kinds", "locked:1:2:0.2"], "is not FIELD=VALUE,... such as rules=locked,share=0.6"),
+        (["--kinds", "sure=1"], "has no option sure"),
+        (["--algorithm", "sgd"], "invalid choice: 'sgd'"),
+        (["--architecture", "oracle"], "unknown network 'oracle'"),
+        (["--width", "wide"], "invalid int value: 'wide'"),
+        (["--heads", "2"], "unrecognized arguments: --heads 2"),
         (["--board", "7"], "a side of 7 can't be cut into boxes"),
-        (["--clues", "many"], "clues 'many' are neither a number nor a range"),
+        (["--most-clues", "many"], "invalid int value: 'many'"),
         (["--steps", "0"], "steps must be at least 1, not 0"),
-        (["--clip", "0"], "clip must be above 0, not 0"),
-        (["--learning-rate", "nan"], "learning_rate must be above 0, not nan"),
-        (["--ema", "1"], "ema must be at least 0 and below 1"),
-        (["--iterations", "0", "4"], "iterations must be two positive numbers, or 0 and 0"),
-        (["--hardness", "1"], "expected 2 arguments"),
-        (["--data", "x", "--exclude", "y"], "exclude is for generated puzzles"),
-        (["--devices", "-1"], "--devices must be at least 0"),
+        (["--seed", "-1"], "seed must be at least 0, not -1"),
+        (["--clip", "0"], "clip must be at least 1e-09, not 0"),
+        (["--learning-rate", "nan"], "learning_rate must be a number, not nan"),
+        (["--final-hardness", "inf"], "final_hardness must be finite, not inf"),
+        (["--ema", "1"], "ema must be at most 0.999999999, not 1"),
+        (["--architecture", "axial", "--saved-iterations", "4"], "saved_iterations is for networks with iterations"),
+        (["--datasets", "x", "--exclude", "y"], "exclude is for generated puzzles"),
+        (["--devices", "0"], "--devices must be at least 1"),
         (["--preset", "huge"], "invalid choice: 'huge'"),
     ],
 )
@@ -690,10 +764,16 @@ def test_bad_settings_are_refused(capsys, argv, message):
     assert message in capsys.readouterr().err
 
 
-def test_clues():
-    assert [TrainConfig(clues=text).parsed_clues for text in ("", "30", "24:34", "24:", ":34")] == [
-        None, 30, (24, 34), (24, None), (None, 34)
-    ]  # fmt: skip
+@pytest.mark.parametrize("bounds", [(None, None), (30, 30), (24, 34), (24, None), (None, 34)])
+def test_clues(bounds):
+    config = js.generation.GenerateConfig(clues=clues_of(DataConfig(fewest_clues=bounds[0], most_clues=bounds[1])))
+    assert config.clue_range(81) == (bounds[0] or 0, bounds[1] or 81)
+    assert config.exhaustive == (bounds == (None, None))
+
+
+def test_kinds_must_be_named():
+    with pytest.raises(ValueError, match="kinds is empty"):
+        PositionsConfig(kinds=())
 
 
 # ---------------------------------------------------------------------- the command line, and being killed
@@ -731,7 +811,7 @@ def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
         assert max(done) > reached
         reached = max(done)
         if kill != signal.SIGKILL:
-            assert f"stopped by {kill.name}; go on with --resume, from step {reached} of 60" in err
+            assert f"stopped by {kill.name}; continue with --resume, from step {reached} of 60" in err
     finished(command(folder, cache, "--resume"))
     for name in ("network.safetensors", "config.json"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

@@ -1,241 +1,308 @@
-"""What a training run is made of: a dataclass, presets, and the command line that both come from."""
+"""Settings of supervised training: nested frozen dataclasses, and presets."""
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from jaxsudoku import networks
 from jaxsudoku.board import Board
-from jaxsudoku.cli.fields import add_config
-
-from .positions import Kind
+from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share, whole_number
+from jaxsudoku.networks.cube import CubeConfig
 
 #: Stages in which the number of iterations rises.
 _STAGES = 4
 
+#: The least value of numbers that must be above 0, and the least distance to 1 of numbers that must be below it.
+_LEAST = 1e-9
+Finite = Annotated[float, Range(-math.inf)]
+AboveZero = Annotated[float, Range(_LEAST)]
+BelowOne = Annotated[float, Range(0, 1 - _LEAST)]
+
 
 @dataclasses.dataclass(frozen=True)
-class TrainConfig:
+class NetworkConfig(Config):
+    """The network, and how long it iterates.
+
+    Attributes:
+      architecture: the network's name in ``jaxsudoku.networks.NETWORKS``.
+      sizes: config of the architecture, with the iterations at the end of training, if it has any; None for its
+        defaults.
+      start: file of a network of the same sizes, whose parameters training starts from; None for random parameters.
+      initial_iterations: iterations at the start of training, from which they rise in four stages to those of
+        ``sizes``; None for those of ``sizes`` throughout.
+      initial_thinking_steps: most steps for which a position is kept, at the start of training. Each step continues
+        from the features of the last one, so a network with iterations learns to think longer at no further cost. The
+        number is random up to this, and smaller once the network has solved the position.
+      final_thinking_steps: the same at the end of training.
+      saved_iterations: iterations of the network that is validated and saved; None for those of ``sizes`` times
+        ``final_thinking_steps``.
+    """
+
+    architecture: str = "cube"
+    sizes: Any = None
+    start: str | None = None
+    initial_iterations: Positive | None = None
+    initial_thinking_steps: Positive = 1
+    final_thinking_steps: Positive = 1
+    saved_iterations: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expected = networks.get(self.architecture).config
+        if self.sizes is not None and not isinstance(self.sizes, expected):
+            raise ValueError(f"sizes of the network {self.architecture} are a {expected.__name__}, not {self.sizes!r}")
+        if not hasattr(expected, "iterations"):
+            for field in dataclasses.fields(self):
+                iterative = field.name.endswith(("_iterations", "_thinking_steps"))
+                if iterative and getattr(self, field.name) != field.default:
+                    raise ValueError(f"{field.name} is for networks with iterations; {self.architecture} has none")
+
+    def resolve(self, board: Board, platform: str) -> NetworkConfig:
+        """The settings with sizes, and with numbers of iterations if the network has iterations."""
+        del board, platform
+        sizes = self.sizes or networks.get(self.architecture).config()
+        if not hasattr(sizes, "iterations"):
+            return dataclasses.replace(self, sizes=sizes)
+        return dataclasses.replace(
+            self,
+            sizes=sizes,
+            initial_iterations=self.initial_iterations or sizes.iterations,
+            saved_iterations=self.saved_iterations or sizes.iterations * self.final_thinking_steps,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class DataConfig(Config):
+    """The puzzles to train on and to validate on.
+
+    Attributes:
+      datasets: folders of data sets, of which every step takes equal parts; without any, puzzles are generated into the
+        run's folder.
+      generate: number of puzzles that are generated if no data sets are named.
+      fewest_clues: fewest clues of generated puzzles; None for no bound.
+      most_clues: most clues of generated puzzles; None for no bound. Without both bounds puzzles are minimal.
+      exclude: puzzle files whose puzzles must not occur among generated ones, up to symmetry (9x9); the held-out ones
+        never do.
+      held_out: puzzles that positions for validation are made from: a shipped set by name, or a file.
+    """
+
+    datasets: tuple[str, ...] = ()
+    generate: Positive = 1_000_000
+    fewest_clues: Natural | None = None
+    most_clues: Natural | None = None
+    exclude: tuple[str, ...] = ()
+    held_out: str = "9x9-hard"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.exclude and self.datasets:
+            raise ValueError("exclude is for generated puzzles; named data sets were built with or without it")
+
+
+@dataclasses.dataclass(frozen=True)
+class PositionKind(Config):
+    """How the positions of one part of a batch are made.
+
+    Attributes:
+      rules: what is deduced before the network sees a position: none, naked, singles or locked, to the end.
+      share: part of the batch, relative to the other kinds.
+      filled: mean number of cells filled in.
+      wrong: share of positions with a wrong digit, as far as the rules leave such positions.
+    """
+
+    rules: Rules = "locked"
+    share: AboveZero = 1.0
+    filled: NonNegative = 2.0
+    wrong: Share = 0.2
+
+
+@dataclasses.dataclass(frozen=True)
+class PositionsConfig(Config):
+    """The positions that are made from puzzles.
+
+    Attributes:
+      kinds: kinds of positions, at least one.
+      puzzles_per_position: puzzles drawn for each position; those that the rules solve or refute are dropped.
+      initial_hardness: log-weight of a puzzle's log(1 + rating) in that draw, at the start of training.
+      final_hardness: the same at the end of training.
+    """
+
+    kinds: tuple[PositionKind, ...] = (
+        PositionKind("locked", share=0.6, filled=2, wrong=0.2),
+        PositionKind("singles", share=0.1, filled=2, wrong=0.2),
+        PositionKind("none", share=0.3, filled=12, wrong=0.1),
+    )
+    puzzles_per_position: Positive = 6
+    initial_hardness: Finite = 0.5
+    final_hardness: Finite = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.kinds:
+            raise ValueError("kinds is empty; name at least one kind of position")
+
+    @property
+    def rules(self) -> str:
+        """The rules of all kinds, for messages."""
+        return ", ".join(kind.rules for kind in self.kinds)
+
+
+@dataclasses.dataclass(frozen=True)
+class ObjectiveConfig(Config):
+    """Weights in the loss.
+
+    Attributes:
+      ramp: the last iteration's loss counts 1 + ramp times as much as the first's.
+      value_weight: weight of the value's loss beside the policy's.
+    """
+
+    ramp: NonNegative = 2.0
+    value_weight: NonNegative = 0.3
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimiserConfig(Config):
+    """The optimiser and its schedule.
+
+    Attributes:
+      algorithm: muon for matrices and Adam for the rest, or adamw for all parameters.
+      learning_rate: peak learning rate, which falls as a cosine to a hundredth; with muon, of all but the matrices.
+      matrix_rate: peak learning rate of the matrices, with muon.
+      warmup: steps in which the learning rate rises to its peak.
+      weight_decay: decay of the matrices.
+      clip: norm that gradients are clipped to.
+      ema: decay of the exponential moving average of the parameters, which is what is validated and saved.
+    """
+
+    algorithm: Literal["muon", "adamw"] = "muon"
+    learning_rate: AboveZero = 3e-3
+    matrix_rate: AboveZero = 2e-2
+    warmup: Natural = 100
+    weight_decay: NonNegative = 1e-3
+    clip: AboveZero = 1.0
+    ema: BelowOne = 0.998
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig(Config):
     """Settings of supervised training.
 
     Attributes:
-      network: the architecture, by its name in ``jaxsudoku.networks.NETWORKS``.
-      sizes: fields of the architecture's config, each as NAME=VALUE, such as width=64 or dtype=bfloat16.
-      board: the board, as the command line of jaxsudoku names it: 9, 3x4, diagonal, windoku, jigsaw:LABELS.
-      data: folders of data sets, of which every step takes equal parts; without any, puzzles are generated into the
-        run's folder.
-      generate: how many puzzles are generated if no data are named.
-      clues: clues of generated puzzles, as 30 or 24:34; empty for minimal puzzles.
-      exclude: puzzle files whose puzzles must not occur among generated ones, up to symmetry (9x9); the held-out ones
-        never do.
-      kinds: kinds of positions, each as RULES:SHARE:FILLED:WRONG; the last ones may be left out. RULES are what is
-        deduced before the network looks (none, naked, singles, locked), SHARE is the part of the batch relative to the
-        other kinds, FILLED the mean number of cells filled in, WRONG the share of positions with a wrong digit.
-      choice: puzzles drawn for each position that is kept.
-      hardness: log-weight of a puzzle's log(1 + rating) in that choice, at the start and at the end of training.
+      board: the board.
       steps: steps of the optimiser.
       batch_size: positions of a step, over all devices.
-      microbatch: positions whose gradients are computed at a time on a device; 0 for all.
-      iterations: iterations of the network at the start and at the end of training, rising in four stages, for networks
-        that have them; 0 0 leaves them as configured. The network that is left at the end has those of ``sizes``, or
-        else the last number here times the last of ``looks``.
-      looks: most steps that a position is thought about, each going on from where the last one left it, at the start
-        and at the end of training; a random number up to that, and fewer once the network is sure of what is right.
-        They teach a network with iterations to think longer at no further price.
-      start: a network's file, of the same sizes, whose parameters the run begins with; empty for random ones.
-      optimiser: muon for matrices and Adam for the rest, or adamw for all parameters.
-      learning_rate: the highest learning rate, from which it falls as a cosine to a hundredth; with muon, of the rest.
-      matrix_rate: the same for the matrices, with muon.
-      warmup: steps in which the learning rate rises to its highest.
-      weight_decay: decay of the matrices.
-      clip: norm that gradients are clipped to.
-      ema: decay of the averaged parameters, which are those that count.
-      ramp: the last iteration's loss counts 1 + ramp times as much as the first's.
-      value_weight: weight of the value's loss beside the policy's.
+      microbatch: positions whose gradients are computed at a time on a device; None, or a larger number, for all of
+        the device's.
       seed: seed of parameters, generated puzzles and positions.
-      held_out: puzzles that positions to validate on are made from: shipped ones by name, or a file.
+      network: the network.
+      data: its puzzles.
+      positions: what is made of the puzzles.
+      objective: the loss.
+      optimiser: the optimiser.
       report_every: steps between lines of the log.
       validate_every: steps between validations.
       save_every: steps between checkpoints.
       keep: number of checkpoints that are kept.
 
     Raises:
-      ValueError: a setting that makes no sense; the message says which.
+      ValueError: a setting of another type or out of range; the message names it.
     """
 
-    network: str = "cube"
-    sizes: tuple[str, ...] = ()
-    board: str = "9"
-    data: tuple[str, ...] = ()
-    generate: int = 1_000_000
-    clues: str = ""
-    exclude: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ("locked:0.6:2:0.2", "singles:0.1:2:0.2", "none:0.3:12:0.1")
-    choice: int = 6
-    hardness: tuple[float, float] = (0.5, 0.5)
-    steps: int = 20_000
-    batch_size: int = 32
-    microbatch: int = 4
-    iterations: tuple[int, int] = (0, 0)
-    looks: tuple[int, int] = (1, 1)
-    start: str = ""
-    optimiser: str = "muon"
-    learning_rate: float = 3e-3
-    matrix_rate: float = 2e-2
-    warmup: int = 100
-    weight_decay: float = 1e-3
-    clip: float = 1.0
-    ema: float = 0.998
-    ramp: float = 2.0
-    value_weight: float = 0.3
+    board: Board = dataclasses.field(default_factory=Board.classic)
+    steps: Positive = 20_000
+    batch_size: Positive = 32
+    microbatch: Positive | None = 4
     seed: int = 0
-    held_out: str = "9x9-hard"
-    report_every: int = 100
-    validate_every: int = 2_000
-    save_every: int = 1_000
-    keep: int = 2
+    network: NetworkConfig = NetworkConfig()
+    data: DataConfig = DataConfig()
+    positions: PositionsConfig = PositionsConfig()
+    objective: ObjectiveConfig = ObjectiveConfig()
+    optimiser: OptimiserConfig = OptimiserConfig()
+    report_every: Positive = 100
+    validate_every: Positive = 2_000
+    save_every: Positive = 1_000
+    keep: Positive = 2
 
     def __post_init__(self) -> None:
-        lowest = {"generate": 1, "choice": 1, "steps": 1, "batch_size": 1, "microbatch": 0, "warmup": 0, "ramp": 0,
-                  "weight_decay": 0, "value_weight": 0, "seed": 0, "report_every": 1, "validate_every": 1,
-                  "save_every": 1, "keep": 1}  # fmt: skip
-        for name, least in lowest.items():
-            if not least <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        if self.optimiser not in ("muon", "adamw"):
-            raise ValueError(f"unknown optimiser {self.optimiser!r}: choose muon or adamw")
-        for name in ("learning_rate", "matrix_rate", "clip"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.ema < 1:
-            raise ValueError(f"ema must be at least 0 and below 1, not {self.ema}")
-        if not all(map(math.isfinite, self.hardness)):
-            raise ValueError(f"hardness must be two finite numbers, not {self.hardness}")
-        if min(self.iterations) < 0 or bool(self.iterations[0]) != bool(self.iterations[1]):
-            raise ValueError(f"iterations must be two positive numbers, or 0 and 0, not {self.iterations}")
-        if min(self.looks) < 1:
-            raise ValueError(f"looks must be two numbers of at least 1, not {self.looks}")
-        if not self.kinds:
-            raise ValueError("kinds is empty; name at least one kind of position")
-        if self.exclude and self.data:
-            raise ValueError("exclude is for generated puzzles; data sets that are named were built with or without it")
-        _ = self.parsed_kinds, self.parsed_sizes, self.parsed_board, self.parsed_clues
+        super().__post_init__()
+        whole_number("seed", self.seed, 0, None)
+        groups: dict[str, type] = {"board": Board, **GROUPS}
+        for name, group in groups.items():
+            if not isinstance(getattr(self, name), group):
+                raise ValueError(f"{name} must be a {group.__name__}, not {getattr(self, name)!r}")
 
-    @property
-    def parsed_kinds(self) -> tuple[Kind, ...]:
-        """The kinds of positions."""
-        return tuple(map(parse_kind, self.kinds))
+    def resolve(self, board: Board, platform: str) -> TrainConfig:
+        """The settings with those of the network that are automatic filled in."""
+        return dataclasses.replace(self, network=self.network.resolve(board, platform))
 
-    @property
-    def parsed_sizes(self) -> dict[str, Any]:
-        """The network's config."""
-        return dict(map(parse_size, self.sizes))
+    def iterations_at(self, step: int) -> int | None:
+        """Iterations of the network at a step, counted from 1; None if it has none. The settings must be resolved.
 
-    @property
-    def parsed_board(self) -> Board:
-        """The board."""
-        return Board.named(self.board)
-
-    @property
-    def parsed_clues(self) -> int | tuple[int | None, int | None] | None:
-        """The clues of generated puzzles, as ``GenerateConfig`` has them."""
-        return parse_clues(self.clues)
-
-    def iterations_at(self, step: int) -> int:
-        """Iterations of the network at a step, counted from 1, 0 for those that are configured.
-
-        They rise in stages: early on few teach as much, and cost less.
+        They rise in stages: at first fewer iterations teach as much, at a lower cost.
         """
-        first, last = self.iterations
+        if (first := self.network.initial_iterations) is None:
+            return None
         stage = min((step - 1) * _STAGES // self.steps, _STAGES - 1)
+        last: int = self.network.sizes.iterations
         return round(first + (last - first) * stage / (_STAGES - 1))
 
 
-def parse_kind(text: str) -> Kind:
-    """RULES:SHARE:FILLED:WRONG, of which the last ones may be left out."""
-    rules, *numbers = text.split(":")
-    try:
-        return Kind(rules, *map(float, numbers))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"kind {text!r} is not RULES:SHARE:FILLED:WRONG, such as locked:0.6:2:0.2: {error}") from None
-
-
-def parse_size(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, the value an integer, a float, true or false, or a word."""
-    name, equals, value = text.partition("=")
-    if not equals or not name or not value:
-        raise ValueError(f"size {text!r} is not NAME=VALUE, such as width=64")
-    if value in ("true", "false"):
-        return name, value == "true"
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, value
-
-
-def parse_clues(text: str) -> int | tuple[int | None, int | None] | None:
-    """N, or A:B with either end left out; None for nothing."""
-    try:
-        ends = [int(end) if end else None for end in text.split(":")]
-    except ValueError:
-        ends = []
-    if len(ends) == 2 and text != ":":
-        return ends[0], ends[1]
-    if len(ends) != 1:
-        raise ValueError(f"clues {text!r} are neither a number nor a range such as 24:34")
-    return ends[0]
-
+#: The groups of settings, by the names that they have in ``TrainConfig``.
+GROUPS: dict[str, type[Config]] = {
+    field.name: type(field.default) for field in dataclasses.fields(TrainConfig) if isinstance(field.default, Config)
+}
 
 #: Settings for training on two cores, in two hours.
 _CPU = TrainConfig(
-    sizes=("width=48", "hidden=32", "house=64", "iterations=64"),
-    kinds=("locked:0.75:1:0.15", "singles:0.1:2:0.2", "none:0.15:8:0.1"), choice=16, hardness=(0.5, 1.5),
-    steps=40_000, iterations=(8, 8), looks=(3, 24), warmup=200, ema=0.999,
-)  # fmt: skip
-
-#: Settings for a kind of machine; "tiny" is for tests.
-PRESETS: dict[str, TrainConfig] = {
-    "tiny": TrainConfig(
-        sizes=("width=8", "hidden=8", "iterations=3"), board="4", generate=2_000,
-        kinds=("none:3:2:0.2", "none:1:0:0.5"), choice=4, steps=40, batch_size=8, microbatch=4, looks=(1, 3),
-        warmup=5, ema=0.9, held_out="4x4", report_every=10, validate_every=20, save_every=20,
+    steps=40_000,
+    network=NetworkConfig(
+        sizes=CubeConfig(iterations=8), initial_thinking_steps=3, final_thinking_steps=24, saved_iterations=64
     ),
-    "cpu": _CPU,
-    "gpu": dataclasses.replace(
-        _CPU, sizes=("width=96", "hidden=64", "house=128", "iterations=64", "dtype=bfloat16"), generate=4_000_000,
-        steps=30_000, batch_size=1024, microbatch=0, warmup=500,
+    positions=PositionsConfig(
+        kinds=(
+            PositionKind("locked", share=0.75, filled=1, wrong=0.15),
+            PositionKind("singles", share=0.1, filled=2, wrong=0.2),
+            PositionKind("none", share=0.15, filled=8, wrong=0.1),
+        ),
+        puzzles_per_position=16,
+        final_hardness=1.5,
     ),
-}  # fmt: skip
+    optimiser=OptimiserConfig(warmup=200, ema=0.999),
+)
 
+#: Settings for an accelerator.
+_GPU = dataclasses.replace(
+    _CPU,
+    steps=30_000,
+    batch_size=1024,
+    microbatch=None,
+    network=dataclasses.replace(
+        _CPU.network, sizes=CubeConfig(width=96, hidden=64, house=128, iterations=8, dtype="bfloat16")
+    ),
+    data=DataConfig(generate=4_000_000),
+    optimiser=OptimiserConfig(warmup=500, ema=0.999),
+)
 
-def parse_arguments(description: str, argv: Sequence[str] | None = None) -> tuple[TrainConfig, argparse.Namespace]:
-    """The config that a command line asks for, and its other arguments ``output``, ``resume``, ``devices`` ...
+#: Settings for tests: a run takes seconds.
+_TINY = TrainConfig(
+    board=Board.classic(4),
+    steps=40,
+    batch_size=8,
+    network=NetworkConfig(
+        sizes=CubeConfig(width=8, hidden=8, iterations=3), final_thinking_steps=3, saved_iterations=3
+    ),
+    data=DataConfig(generate=2_000, held_out="4x4"),
+    positions=PositionsConfig(
+        kinds=(PositionKind("none", share=3, filled=2, wrong=0.2), PositionKind("none", filled=0, wrong=0.5)),
+        puzzles_per_position=4,
+    ),
+    optimiser=OptimiserConfig(warmup=5, ema=0.9),
+    report_every=10,
+    validate_every=20,
+    save_every=20,
+)
 
-    Raises:
-      SystemExit: after --help with 0, after a usage error, which has been reported, with 2.
-    """
-    # the preset first: its values are the defaults of the other flags
-    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument("--preset", default="cpu")
-    preset = PRESETS.get(first.parse_known_args(argv)[0].preset, TrainConfig())
-    parser = argparse.ArgumentParser(prog="python -m train.supervised", description=description, allow_abbrev=False)
-    parser.add_argument("--output", required=True, metavar="FOLDER", help="the run's folder")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in the folder, if there is one")
-    parser.add_argument("--devices", type=int, default=0, metavar="N",
-                        help="CPU devices; 0 for one a core, as far as the batch can be cut (default: 0)")  # fmt: skip
-    parser.add_argument("--tensorboard", action="store_true", help="write TensorBoard files too (extra tensorboard)")
-    parser.add_argument("--preset", choices=PRESETS, default="cpu",
-                        help="settings to begin with; the defaults below are its (default: cpu)")  # fmt: skip
-    add_config(parser, TrainConfig, "settings", defaults=preset)
-    args = parser.parse_args(argv)
-    if args.devices < 0:
-        parser.error(f"--devices must be at least 0, not {args.devices}")
-    try:
-        return TrainConfig(**{field.name: getattr(args, field.name) for field in dataclasses.fields(TrainConfig)}), args
-    except ValueError as error:
-        parser.error(str(error))
+#: Settings for a kind of machine.
+PRESETS: dict[str, TrainConfig] = {"tiny": _TINY, "cpu": _CPU, "gpu": _GPU}

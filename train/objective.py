@@ -1,4 +1,4 @@
-"""What training minimises: the cross-entropy of the open cells after every iteration, and the value's."""
+"""The objective: cross-entropy of the open cells' digits and of the value, after every iteration."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from jax import Array
 
 from jaxsudoku.networks import Forward, Params
 
-from .held import batch_first, batch_inside
+from .config import ObjectiveConfig
+from .pool import batch_first, batch_inside
 from .positions import Positions
+
+#: Probability above which a network is sure of a digit, or that a position is dead.
+_SURE = 0.9
 
 
 class Metrics(NamedTuple):
-    """Sums over positions, float32: what the last iteration of a network got right.
+    """Sums over positions, float32, of the network's outputs after its last iteration.
 
     Attributes:
-      loss: what is minimised, times the useful positions.
+      loss: the loss, times the number of useful positions.
       policy: cross-entropy (nats) over the open cells of live positions.
       right: number of those cells whose most probable digit is right.
       cells: their number.
-      boards: live positions with all cells right.
-      alive: live positions.
+      boards: number of live positions with all cells right.
+      alive: number of live positions.
       value: cross-entropy (nats) of the value over the useful positions.
-      positions: useful positions.
-      made: all positions.
+      positions: number of useful positions.
+      made: number of all positions.
     """
 
     loss: Array
@@ -41,83 +45,100 @@ class Metrics(NamedTuple):
     made: Array
 
 
-class Told(NamedTuple):
-    """What there is to be told of a batch beside its loss.
+class Aux(NamedTuple):
+    """What the objective returns beside the loss.
 
     Attributes:
-      metrics: what was right.
-      carried: what the network has come to, as ``Held`` has it.
-      known: bool[B], whether there is nothing more to be learned of a position: the network is sure of all that is
-        right, or it is none of use.
+      metrics: the metrics.
+      carry: the network's features, as in ``Pool``.
+      finished: bool[B], the positions with nothing more to learn: the network is sure of all that is right, or they are
+        not useful.
     """
 
     metrics: Metrics
-    carried: Any
-    known: Array
-
-
-#: Probability from which on a network is sure of a digit, or of a position's death.
-_SURE = 0.9
+    carry: Any
+    finished: Array
 
 
 def no_metrics() -> Metrics:
-    """The sums over nothing."""
+    """The sums over no positions."""
     return Metrics(*(jnp.float32(0) for _ in Metrics._fields))
+
+
+def summary(metrics: Metrics) -> dict[str, float]:
+    """Means of summed metrics: loss, policy and value in nats, accuracies and useful positions as shares."""
+    loss, policy, right, cells, boards, alive, value, positions, made = map(float, metrics)
+    return {
+        "loss": loss / max(positions, 1.0),
+        "policy_loss": policy / max(cells, 1.0),
+        "value_loss": value / max(positions, 1.0),
+        "cell_accuracy": right / max(cells, 1.0),
+        "board_accuracy": boards / max(alive, 1.0),
+        "useful": positions / max(made, 1.0),
+    }
 
 
 def objective(
     forward: Forward,
     params: Params,
     positions: Positions,
-    ramp: float,
-    value_weight: float,
+    config: ObjectiveConfig,
     cells: Array,
     count: Array,
-    carried: Any = None,
+    carry: Any = None,
     fresh: Array | None = None,
-) -> tuple[Array, Told]:
-    """The loss of some positions, as their part of a batch with so many open ``cells`` and useful positions ``count``.
+) -> tuple[Array, Aux]:
+    """The loss of positions, as their part of the loss of a batch.
 
-    The parts of a batch add up to its loss: the mean over open cells of the policy's cross-entropy, and
-    ``value_weight`` times the mean over useful positions of the value's, averaged over the iterations with weights that
-    rise evenly from 1 to 1 + ``ramp``. Dead positions have no right digits, so they teach the value alone. The network
-    goes on from what is ``carried``, as ``Held`` has it, but for positions that are ``fresh``; all are by default.
+    The loss of a batch is the mean over open cells of the policy's cross-entropy, and ``value_weight`` times the mean
+    over useful positions of the value's, averaged over the iterations with weights that rise linearly from 1 to
+    1 + ``ramp``. Dead positions have no right digits, so they train the value alone.
+
+    Args:
+      forward: the network.
+      params: its parameters.
+      positions: the positions.
+      config: the weights.
+      cells: number of open cells in the batch.
+      count: number of useful positions in the batch.
+      carry: features to continue from, as in ``Pool``; None if all positions are fresh.
+      fresh: bool[B], the positions that start anew, whatever their ``carry``; None for all.
 
     Returns:
-      the loss, float32 scalar, and what is ``Told``.
+      the loss, float32 scalar, and ``Aux``.
     """
-    outputs, carried = forward.unroll(params, positions.candidates, batch_inside(carried), fresh)
+    outputs, carry = forward.unroll(params, positions.candidates, batch_inside(carry), fresh)
     steps = outputs.value.shape[0]
-    weight = jnp.linspace(1.0, 1.0 + ramp, steps)
+    weight = jnp.linspace(1.0, 1.0 + config.ramp, steps)
     weight /= weight.sum()
-    asked = open_cells(positions)
+    is_open = open_cells(positions)
     right = positions.truth & positions.candidates
     log_prob = jax.nn.log_softmax(outputs.policy, axis=2)
-    policy = -(jnp.where(right, log_prob, 0.0).sum(axis=2) * asked).sum(axis=(1, 2))
+    policy = -(jnp.where(right, log_prob, 0.0).sum(axis=2) * is_open).sum(axis=(1, 2))
     alive = positions.alive.astype(jnp.float32)
     value = (optax.sigmoid_binary_cross_entropy(outputs.value, alive) * positions.useful).sum(axis=1)
-    loss = (weight * (policy / cells + value_weight * value / count)).sum()
-    hits = (outputs.policy[-1].argmax(axis=1) == right.argmax(axis=1)) & asked
+    loss = (weight * (policy / cells + config.value_weight * value / count)).sum()
+    hits = (outputs.policy[-1].argmax(axis=1) == right.argmax(axis=1)) & is_open
     live = positions.alive & positions.useful
-    boards = live & ((hits | ~asked).all(axis=1))
+    boards = live & ((hits | ~is_open).all(axis=1))
     metrics = Metrics(
         loss=loss * count,
         policy=policy[-1],
         right=hits.sum(),
-        cells=asked.sum(),
+        cells=is_open.sum(),
         boards=boards.sum(),
         alive=live.sum(),
         value=value[-1],
         positions=positions.useful.sum(),
         made=jnp.float32(positions.useful.size),
     )
-    sure = (jnp.where(right, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~asked
+    sure = (jnp.where(right, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~is_open
     belief = jax.nn.sigmoid(outputs.value[-1])
-    known = jnp.where(positions.alive, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
-    return loss, Told(jax.tree.map(lambda x: x.astype(jnp.float32), metrics), batch_first(carried), known)
+    finished = jnp.where(positions.alive, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
+    return loss, Aux(jax.tree.map(lambda x: x.astype(jnp.float32), metrics), batch_first(carry), finished)
 
 
 def open_cells(positions: Positions) -> Array:
-    """The cells that the policy is asked about: bool[B, cells]."""
+    """The cells that the policy is trained on: open ones of live, useful positions, bool[B, cells]."""
     live = positions.alive & positions.useful
     return (positions.candidates.sum(axis=1) > 1) & live[:, None]

@@ -1,14 +1,14 @@
 """Positions to train on, made on the device from puzzles and their solutions.
 
-A position is a puzzle with some more cells filled in as the solution has them, and with what rules leave of its
-candidates, as a solver meets it. In some a wrong candidate is then taken as well, so that the value learns which
-positions are dead, and the rules run again. Positions that they solve or refute make way for others, as no network will
-be asked about them.
+A position is a puzzle with some more cells filled in as in the solution, and with the candidates that rules leave, as a
+solver meets it. In some positions a wrong candidate is then taken as well, and the rules run again, so that the value
+learns which positions are dead. Positions that the rules solve or refute are replaced by others: solvers show no such
+position to a network.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import math
 from typing import NamedTuple
 
@@ -17,42 +17,22 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.datasets import Batch
 from jaxsudoku.planes import GROUP, cubes_to_planes, grids_to_cubes, planes_to_cubes, unpack_lanes
-from jaxsudoku.propagation import RULES, settle
+from jaxsudoku.propagation import settle
 
-
-@dataclasses.dataclass(frozen=True)
-class Kind:
-    """How the positions of a part of a batch are made.
-
-    Attributes:
-      rules: what is deduced before the network looks: none, naked, singles or locked, to the end.
-      share: the part of the batch, relative to the other kinds.
-      filled: mean number of cells filled in.
-      wrong: share of positions with a wrong digit, as far as rules leave such ones.
-    """
-
-    rules: str = "locked"
-    share: float = 1.0
-    filled: float = 2.0
-    wrong: float = 0.2
-
-    def __post_init__(self) -> None:
-        if self.rules not in RULES:
-            raise ValueError(f"unknown rules {self.rules!r}: choose one of {', '.join(RULES)}")
-        if not (0 < self.share < math.inf and 0 <= self.filled < math.inf and 0 <= self.wrong <= 1):
-            raise ValueError(f"{self}: share must be above 0, filled at least 0, wrong between 0 and 1")
+from .config import PositionKind, TrainConfig
 
 
 class Positions(NamedTuple):
-    """Positions and what is right there.
+    """Positions and their labels.
 
     Attributes:
       candidates: bool[B, side, cells], what the network sees.
       truth: bool[B, side, cells], the solution of the puzzle.
       alive: bool[B], whether that is a solution of the position too.
-      useful: bool[B], whether rules leave anything to be told; false where too few such positions were found, and
-        nothing else there means anything.
+      useful: bool[B], whether the rules leave the position open; false where too few such positions were found, and
+        the other fields are then undefined.
     """
 
     candidates: Array
@@ -61,43 +41,92 @@ class Positions(NamedTuple):
     useful: Array
 
 
-def make_positions(
-    board: Board, key: Array, puzzles: Array, solutions: Array, preference: Array, kind: Kind, size: int
-) -> Positions:
-    """Makes positions of one kind from more puzzles than positions, at most one of each puzzle.
+def puzzles_needed(config: TrainConfig, devices: int) -> int:
+    """Puzzles that a step takes, over all devices; raises ValueError if the batch can't be divided among them."""
+    return devices * sum(drawn for _, drawn in _parts(config, devices))
+
+
+def fitting_devices(config: TrainConfig, most: int) -> int:
+    """The largest number of devices, up to ``most``, among which the batch can be divided; 1 if there is none."""
+    for devices in range(most, 1, -1):
+        try:
+            puzzles_needed(config, devices)
+        except ValueError:
+            continue
+        return devices
+    return 1
+
+
+def sample_batch(config: TrainConfig, key: Array, batch: Batch, progress: Array, devices: int) -> Positions:
+    """A device's positions of a step, of every kind, from its part of the puzzles.
 
     Args:
+      config: the settings.
+      key: a JAX key.
+      batch: the device's puzzles.
+      progress: the part of training that is done, float32 from 0 to 1.
+      devices: number of devices that share the step.
+    """
+    first, last = config.positions.initial_hardness, config.positions.final_hardness
+    preference = (first + (last - first) * progress) * jnp.log1p(batch.rating)
+    samples = []
+    start = 0
+    for number, (size, drawn) in enumerate(_parts(config, devices)):
+        part = slice(start, start + drawn)
+        start += drawn
+        samples.append(
+            sample_kind(
+                config.positions.kinds[number],
+                config.board,
+                jax.random.fold_in(key, number),
+                batch.puzzles[part],
+                batch.solutions[part],
+                preference[part],
+                size,
+            )
+        )
+    positions: Positions = jax.tree.map(lambda *parts: jnp.concatenate(parts), *samples)
+    return positions
+
+
+def sample_kind(
+    kind: PositionKind, board: Board, key: Array, puzzles: Array, solutions: Array, preference: Array, size: int
+) -> Positions:
+    """Positions of one kind, at most one of each puzzle.
+
+    Args:
+      kind: the kind.
       board: the board.
       key: a JAX key.
       puzzles: uint8[N, cells], N at least ``size`` and a multiple of 32; each has exactly one solution.
       solutions: uint8[N, cells].
       preference: float32[N], log-weights by which puzzles are drawn among those that make a useful position.
-      kind: how they are made.
-      size: how many.
+      size: number of positions.
     """
-    filling, erring, choosing, drawing = jax.random.split(key, 4)
+    fill_key, wrong_key, choose_key, draw_key = jax.random.split(key, 4)
     truth = grids_to_cubes(solutions, board)
-    filled = jnp.where(_some(filling, puzzles == 0, kind.filled), solutions, puzzles)
+    filled = jnp.where(_sample_cells(fill_key, puzzles == 0, kind.filled), solutions, puzzles)
     candidates, refuted, solved = settled_cubes(board, grids_to_cubes(filled, board), kind.rules)
     useful = ~refuted & ~solved
     alive = jnp.ones(useful.shape, bool)
     if kind.wrong:
-        wrong, refuted, solved = settled_cubes(board, one_wrong(erring, candidates, truth), kind.rules)
+        wrong, refuted, solved = settled_cubes(board, _take_wrong(wrong_key, candidates, truth), kind.rules)
         agrees = (wrong & truth).any(axis=1).all(axis=1)
-        erred = jax.random.bernoulli(choosing, kind.wrong, useful.shape) & useful & ~refuted & ~solved & ~agrees
-        candidates, alive = jnp.where(erred[:, None, None], wrong, candidates), ~erred
-    score = preference + jax.random.gumbel(drawing, useful.shape)
-    _, chosen = jax.lax.top_k(jnp.where(useful, score, -jnp.inf), size)
-    return Positions(candidates[chosen], truth[chosen], alive[chosen], useful[chosen])
+        chosen = jax.random.bernoulli(choose_key, kind.wrong, useful.shape)
+        dead = chosen & useful & ~refuted & ~solved & ~agrees
+        candidates, alive = jnp.where(dead[:, None, None], wrong, candidates), ~dead
+    score = preference + jax.random.gumbel(draw_key, useful.shape)
+    _, drawn = jax.lax.top_k(jnp.where(useful, score, -jnp.inf), size)
+    return Positions(candidates[drawn], truth[drawn], alive[drawn], useful[drawn])
 
 
 def settled_cubes(board: Board, cubes: Array, rules: str) -> tuple[Array, Array, Array]:
-    """What rules leave of candidates bool[B, side, cells], and which are refuted and which solved, bool[B]."""
+    """The candidates that rules leave of bool[B, side, cells], and which positions are refuted and solved, bool[B]."""
     planes, refuted, solved = settle(cubes_to_planes(cubes, board), board, rules)
     return planes_to_cubes(planes, board), unpack_lanes(refuted), unpack_lanes(solved)
 
 
-def one_wrong(key: Array, cubes: Array, truth: Array) -> Array:
+def _take_wrong(key: Array, cubes: Array, truth: Array) -> Array:
     """The positions with a random wrong candidate taken in a random open cell, where there is one."""
     open_cells = cubes.sum(axis=1, keepdims=True) > 1
     choices = cubes & ~truth & open_cells
@@ -106,8 +135,8 @@ def one_wrong(key: Array, cubes: Array, truth: Array) -> Array:
     return jnp.where(taken.any(axis=1, keepdims=True), taken, cubes)
 
 
-def _some(key: Array, cells: Array, mean: float) -> Array:
-    """Some of the cells bool[N, cells]: of each row a geometrically distributed number, as far as there are so many."""
+def _sample_cells(key: Array, cells: Array, mean: float) -> Array:
+    """Random cells among bool[N, cells]: in each row a geometrically distributed number, or all if there are fewer."""
     if not mean:
         return jnp.zeros_like(cells)
     number_key, order_key = jax.random.split(key)
@@ -119,6 +148,16 @@ def _some(key: Array, cells: Array, mean: float) -> Array:
     return cells & (rank < number)
 
 
-def padded(size: int) -> int:
-    """The next multiple of the lanes in a word."""
-    return -(-size // GROUP) * GROUP
+def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:
+    """For each kind the positions that a device makes, and the puzzles that it draws for them."""
+    if config.batch_size % devices:
+        raise ValueError(f"batch_size {config.batch_size} can't be divided into equal parts for {devices} devices")
+    each = config.batch_size // devices
+    if config.microbatch and each > config.microbatch and each % config.microbatch:
+        raise ValueError(f"a device's {each} positions can't be divided into microbatches of {config.microbatch}")
+    shares = [kind.share for kind in config.positions.kinds]
+    bounds = [round(each * sum(shares[:number]) / sum(shares)) for number in range(len(shares) + 1)]
+    sizes = [end - start for start, end in itertools.pairwise(bounds)]
+    if not all(sizes):
+        raise ValueError(f"the {each} positions of a device are too few for the shares of {len(sizes)} kinds")
+    return [(size, -(-size * config.positions.puzzles_per_position // GROUP) * GROUP) for size in sizes]

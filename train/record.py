@@ -1,4 +1,4 @@
-"""What a run tells: a line of JSON per report, a line for people, and TensorBoard files if wanted."""
+"""The log of a run: a JSON line for each report, a line on the terminal, and TensorBoard files on request."""
 
 from __future__ import annotations
 
@@ -13,52 +13,44 @@ import jax
 from jaxsudoku.files import write_file
 from jaxsudoku.terminal.progress import Screen, duration
 
-from .objective import Metrics
+from .config import TrainConfig
+from .objective import Metrics, summary
 
-#: Seconds between two pictures of the live line, for each of which the device is waited for.
+#: Seconds between two updates of the live line, each of which waits for the device.
 _PAUSE = 0.5
 
 
-def summary(metrics: Metrics) -> dict[str, float]:
-    """Means of summed metrics: loss, policy and value in nats, accuracies and useful positions as shares."""
-    loss, policy, right, cells, boards, alive, value, positions, made = map(float, metrics)
-    return {
-        "loss": loss / max(positions, 1.0),
-        "policy_loss": policy / max(cells, 1.0),
-        "value_loss": value / max(positions, 1.0),
-        "cell_accuracy": right / max(cells, 1.0),
-        "board_accuracy": boards / max(alive, 1.0),
-        "useful": positions / max(made, 1.0),
-    }
-
-
 class Recorder:
-    """Writes what a run reports to ``metrics.jsonl`` in its folder, to the terminal, and to TensorBoard if asked.
+    """Writes reports to ``metrics.jsonl`` in the run's folder, to the terminal, and to TensorBoard on request.
 
-    A terminal shows a live line, and validations stay on it; anything else gets a line for every report.
+    A terminal shows a live line, and a line for each validation; other outputs get a line for each report.
 
     Args:
       folder: the run's folder.
-      steps: steps of the run.
-      batch_size: positions of a step.
-      screen: where people look.
-      step: the step that the run goes on from; lines of later steps, written before it was cut off, are dropped.
+      config: the settings.
+      screen: the terminal.
+      step: the step that the run continues from; lines of later steps are dropped, as those steps are done again.
       seconds: seconds of training before.
       tensorboard: whether to write TensorBoard files, into ``folder/tensorboard``.
 
     Raises:
-      ImportError: TensorBoard is asked for and tensorboardX is missing.
+      ImportError: ``tensorboard`` is set and tensorboardX is missing.
     """
 
     def __init__(
-        self, folder: Path, steps: int, batch_size: int, screen: Screen, step: int = 0, seconds: float = 0.0,
+        self,
+        folder: Path,
+        config: TrainConfig,
+        screen: Screen,
+        step: int = 0,
+        seconds: float = 0.0,
         tensorboard: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._board = _summary_writer(folder / "tensorboard", step) if tensorboard else None
         self._path = folder / "metrics.jsonl"
         kept = [line for line in read(self._path) if line["step"] <= step]
         write_file(self._path, "".join(json.dumps(line) + "\n" for line in kept).encode())
-        self._steps, self._batch_size, self._screen = steps, batch_size, screen
+        self._steps, self._batch_size, self._screen = config.steps, config.batch_size, screen
         self._began, self._before = time.perf_counter(), seconds
         self._live = sys.stderr.isatty()
         self._shown = 0.0
@@ -66,15 +58,15 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training in all, of earlier parts of the run too."""
+        """Seconds of training in all, including earlier parts of the run."""
         return self._before + time.perf_counter() - self._began
 
     def mark(self, step: int) -> None:
-        """Measures the pace from here on: the time before, spent on something else than steps, is none of it."""
+        """Measures the pace from here on, so that time spent on other things than steps does not count."""
         self._since, self._clock = step, time.perf_counter()
 
     def train(self, step: int, sums: Metrics) -> None:
-        """Records the metrics that the steps since the last report sum up to."""
+        """Records the metrics summed over the steps since the last report."""
         values = summary(jax.device_get(sums))
         pace = self._pace(step)
         rate = {} if pace is None else {"positions_per_second": round(pace * self._batch_size, 1)}
@@ -87,9 +79,10 @@ class Recorder:
         """Records the metrics of a validation."""
         self._write("validate", step, values, {})
         self._screen.say(f"validated at {self._line(step, values, None)}")
+        self.mark(step)
 
     def show(self, step: int, sums: Metrics) -> None:
-        """Brings a terminal up to date, every now and then."""
+        """Updates the live line of a terminal, unless the last update is very recent."""
         if self._live and step > self._since and time.perf_counter() - self._shown >= _PAUSE:
             values = summary(jax.device_get(sums))  # before the time is taken: the device may be steps behind
             self._screen.show(self._line(step, values, self._pace(step)), now=True)
@@ -102,16 +95,16 @@ class Recorder:
             self._board.close()
 
     def _pace(self, step: int) -> float | None:
-        """Steps a second since the last mark, None if there was none."""
+        """Steps a second since the last mark, None if there were none."""
         return (step - self._since) / (time.perf_counter() - self._clock) if step > self._since else None
 
     def _line(self, step: int, values: dict[str, float], pace: float | None) -> str:
-        told = [f"{step:,} of {self._steps:,}: loss {values['loss']:.4f}", f"boards {values['board_accuracy']:.1%}"]
+        parts = [f"{step:,} of {self._steps:,}: loss {values['loss']:.4f}", f"boards {values['board_accuracy']:.1%}"]
         if pace is not None:
-            told.append(f"{pace * self._batch_size:,.0f} positions/s")
+            parts.append(f"{pace * self._batch_size:,.0f} positions/s")
             if step < self._steps:
-                told.append(f"{duration((self._steps - step) / pace)} left")
-        return ", ".join([*told, f"useful {values['useful']:.0%}"])
+                parts.append(f"{duration((self._steps - step) / pace)} left")
+        return ", ".join([*parts, f"useful {values['useful']:.0%}"])
 
     def _write(self, kind: str, step: int, values: dict[str, float], rate: dict[str, float]) -> None:
         line = {"kind": kind, "step": step, "seconds": round(self.seconds, 2), **values, **rate}
@@ -123,7 +116,7 @@ class Recorder:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The lines of a ``metrics.jsonl``, but for a last one that was cut off; none if there is no file."""
+    """The lines of a ``metrics.jsonl``, without an incomplete last one; none if there is no file."""
     if not path.exists():
         return []
     text = path.read_text()
@@ -132,7 +125,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def _summary_writer(folder: Path, step: int) -> Any:
-    """TensorBoard's writer, which hides what an earlier part of the run wrote of later steps."""
+    """TensorBoard's writer, which hides what an earlier part of the run wrote for later steps."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError as error:

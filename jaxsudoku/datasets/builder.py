@@ -1,7 +1,8 @@
-"""Building data sets, so that a killed build loses no more than the shard that it was at.
+"""Builds data sets. A killed build loses at most the current shard.
 
-A shard is written under a temporary name and renamed once it is on the disk; only then the plan lists it. When all are
-done the plan becomes the card. Wherever a build is killed, resuming it ends in the same files, byte for byte.
+A shard is written under a temporary name and renamed once it is on the disk; only then the plan lists it. When all
+shards are done the plan becomes the card. A build that is killed and resumed ends in the same files, byte for byte.
+Known puzzles are excluded up to symmetry, by hashes of the canonical forms of their solutions.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import settings_of, whole_number
 from jaxsudoku.files import TEMPORARY, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
+from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
+from jaxsudoku.symmetry import solution_hashes
 from jaxsudoku.terminal.progress import Report, reports
 
-from .card import CARD, PLAN, Card, DatasetError, versions, wishes_of
-from .exclude import excluded_hashes, is_excluded
+from .card import CARD, FORMATS, PLAN, Card, DatasetError, versions, wishes_of
 from .loader import Dataset, load
-from .shards import FORMATS, describe, encode, is_whole
+from .shards import describe, encode, is_whole
 
-#: Most puzzles of a data set: half of what a generator can number, so that there are spare ones.
+#: Most puzzles of a data set: half of a generator's sequence, so that there are spare puzzles.
 _MOST = 1 << 31
 
 
@@ -50,40 +52,40 @@ def build(
 ) -> Dataset:
     """Builds a data set of generated puzzles in a folder of its own.
 
-    It holds the first ``count`` puzzles of ``generate(seed, count, board, **wishes)``. Those whose solutions are
-    excluded make way for later ones of the same endless sequence, each shard having a stretch of it for itself. That
-    two puzzles of a data set have equivalent solutions isn't looked for: among the 5e9 classes of 9x9 grids a million
-    random ones have about a hundred such pairs, and puzzles themselves hardly ever meet.
+    It holds the first ``count`` puzzles of ``generate(seed, count, board, **wishes)``. Puzzles with excluded solutions
+    are replaced by later ones of the same endless sequence; each shard has a range of it for itself. Equivalent
+    solutions within a data set are not excluded: a million random grids among the 5e9 classes of 9x9 grids have about a
+    hundred such pairs, and equivalent puzzles are much rarer.
 
     Args:
-      folder: where to; it must not exist unless resuming.
-      count: how many puzzles.
+      folder: the folder; it must not exist unless ``resume`` is set.
+      count: number of puzzles.
       seed: the seed.
       board: the board; the classic 9x9 one by default.
       format: "npz" or "parquet".
       shard_size: puzzles in each file but the last.
       exclude: puzzles or solved grids, in any form that ``solve`` takes, whose solutions must not occur, up to
-        symmetry. Puzzles are solved here, unless it is a tuple of these and their solutions, such as another data set's
-        ``arrays()``. For the classic 9x9 board alone.
-      resume: go on with the build in the folder, if there is one. Shards that are done are verified, and made anew if
-        they are damaged; a whole data set is mended likewise.
+        symmetry. Puzzles are solved first, unless this is a tuple of puzzles and their solutions, such as another data
+        set's ``arrays()``. Only for the classic 9x9 board.
+      resume: continue the build in the folder, if there is one. Finished shards are verified, and made again if they
+        are damaged; a complete data set is repaired likewise.
       batch_size, devices: as in ``generate``; the puzzles do not depend on them.
-      progress: called with the number of puzzles that are done, and the count, after each shard; True shows a bar on
-        the standard error.
-      made: called with the ``Puzzles`` of each shard that is made, before ``progress``; not with those that are kept.
+      progress: called with the number of finished puzzles and the count after each shard; True shows a bar on the
+        standard error.
+      made: called with the ``Puzzles`` of each new shard, before ``progress``; not with those of shards that are kept.
       **wishes: fields of ``GenerateConfig``.
 
     Returns:
       The ``Dataset``, as ``load`` gives it.
 
     Raises:
-      ValueError: arguments that make no sense.
-      FileExistsError: the folder exists, and resume isn't set.
+      ValueError: invalid arguments.
+      FileExistsError: the folder exists, and ``resume`` isn't set.
       BlockingIOError: another process is building in the folder.
-      DatasetError: the folder to resume holds something else; the message says in which settings it differs. Or a
-        damaged shard, made anew, is not what it was.
-      GenerationError: too many attempts at a puzzle failed, or too many puzzles were excluded; it has what was found of
-        the shard. Those before it are kept.
+      DatasetError: the folder to resume holds something else; the message says which settings differ. Or a damaged
+        shard, made again, is not what it was.
+      GenerationError: too many attempts at a puzzle failed, or too many puzzles were excluded; it holds the puzzles of
+        the shard that were found. Earlier shards are kept.
       ImportError: Parquet without pyarrow.
     """
     board = board or Board.classic()
@@ -119,7 +121,7 @@ def _build_shards(
     report: Report,
     made: Callable[[Puzzles], object] | None,
 ) -> None:
-    """Makes the shards that the card lacks or that are damaged, and writes the card."""
+    """Makes shards that are missing or damaged, and writes the card."""
     count, shard_size = card.count, card.shard_size
     for number, start in enumerate(range(0, count, shard_size)):
         size = min(shard_size, count - start)
@@ -129,7 +131,7 @@ def _build_shards(
             data = encode(puzzles, card.board, card.format)
             shard = describe(number, card.format, size, data)
             if known not in (None, shard):
-                raise DatasetError(f"{folder / shard.file}: damaged, and made anew it is not what the card describes")
+                raise DatasetError(f"{folder / shard.file}: damaged, and made again it is not what the card describes")
             write_file(folder / shard.file, data)
             if known is None:
                 card = card.with_shard(shard, puzzles)
@@ -143,7 +145,7 @@ def _build_shards(
 
 
 def _locked(folder: Path, resume: bool) -> OutputLock:
-    """The lock on a folder, which is made unless it is there to be resumed."""
+    """The lock on a folder, which is made unless it is resumed."""
     if folder.exists() and not resume:
         check_unlocked(folder)
         raise _folder_exists(folder)
@@ -156,16 +158,16 @@ def _locked(folder: Path, resume: bool) -> OutputLock:
 
 
 def _folder_exists(folder: Path) -> FileExistsError:
-    return FileExistsError(errno.EEXIST, "the folder exists: go on with resume=True or name another", str(folder))
+    return FileExistsError(errno.EEXIST, "the folder exists: continue with resume=True or name another", str(folder))
 
 
 def _others(folder: Path) -> list[str]:
-    """What is in a folder beside our lock and a plan that was half written, by name."""
+    """The names of entries of a folder other than our lock and a partly written plan."""
     return sorted(path.name for path in folder.iterdir() if path.name not in (SUFFIX, f"{PLAN}{TEMPORARY}"))
 
 
 def _begun(folder: Path, plan: Card) -> Card:
-    """The plan or card in the folder if that has the same settings; if there is none, writes this plan there."""
+    """The plan or card in the folder, which must have the same settings; if there is none, this plan is written."""
     for name in (CARD, PLAN):
         if (folder / name).exists():
             found = Card.read(folder / name)
@@ -179,13 +181,13 @@ def _begun(folder: Path, plan: Card) -> Card:
 
 
 def _make(generator: Generator, first: int, size: int, spare: int, spares: int, hashes: np.ndarray) -> Puzzles:
-    """The puzzles of a shard: a stretch of the sequence, with spare ones in the places of those that are excluded.
+    """The puzzles of a shard: a range of the sequence, in which spare puzzles replace those that are excluded.
 
     Args:
       generator: makes the sequence.
-      first, size: the stretch.
-      spare, spares: the stretch that replacements come from.
-      hashes: uint64[k], of the solutions that are excluded.
+      first, size: start and length of the range.
+      spare, spares: start and length of the range of spare puzzles.
+      hashes: uint64[k], of the excluded solutions.
     """
     made = generator.make(first, size)
     missing = np.flatnonzero(is_excluded(made.solutions, hashes))
@@ -203,6 +205,34 @@ def _make(generator: Generator, first: int, size: int, spare: int, spares: int, 
             whole[missing] = part
         missing = missing[is_excluded(others.solutions, hashes)]
     return made
+
+
+def excluded_hashes(exclude: Any, board: Board) -> np.ndarray:
+    """The hashes of solutions that a data set must not have, up to symmetry.
+
+    Args:
+      exclude: as in ``build``; a tuple begins with puzzles and solutions, arrays of integers [m, 81].
+      board: the board of the data set.
+
+    Returns:
+      uint64[k], ascending, without duplicates.
+
+    Raises:
+      ValueError: not the classic 9x9 board, an array of another shape, or a puzzle without exactly one solution.
+    """
+    if board != Board.classic():
+        raise ValueError(f"exclude compares canonical forms, so it is for the classic 9x9 board, not {board}")
+    try:
+        solved = isinstance(exclude, tuple) and not any(isinstance(part, str) for part in exclude)
+        parts = exclude[:2] if solved else [exclude]
+        return np.unique(solution_hashes(*(as_puzzles(part, board)[0] for part in parts)))
+    except ValueError as error:
+        raise ValueError(f"exclude: {error}") from error
+
+
+def is_excluded(solutions: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+    """Which solved grids uint8[n, 81] have one of the hashes; bool[n]."""
+    return np.isin(solution_hashes(solutions), hashes) if len(hashes) else np.zeros(len(solutions), bool)
 
 
 def _fingerprint(hashes: np.ndarray) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The card of a data set: how it was made, the files that it is in, and how many puzzles of which kind it holds.
+"""The card of a data set: its settings, its files, and its numbers of puzzles by clues and grade.
 
-While a data set is being built its card is called ``plan.json`` and lists the shards that are done.
+While a data set is being built, its card is called ``plan.json`` and lists the finished shards.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from jaxsudoku.files import check_checksum, read_json, with_checksum
 from jaxsudoku.generation import GenerateConfig, Puzzles
 from jaxsudoku.rating import GRADES, grade
 
-#: Names of the card, and of the plan that stands for it until the data set is whole.
+#: File names of the card, and of the plan that replaces it until the data set is complete.
 CARD, PLAN = "card.json", "plan.json"
-#: Version of the layout of cards and shards: since 2 a card has a checksum of its own. The first is read as well.
+#: Version of the layout of cards and shards: from 2 on a card has a checksum. Version 1 is read as well.
 VERSION = 2
 #: Formats of shards.
 FORMATS = ("npz", "parquet")
 
 
 class DatasetError(ValueError):
-    """A folder holds no whole data set, or another one than is asked for; the message names the file and the cause."""
+    """A folder holds no complete data set, or one of other settings; the message names the file and the cause."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Shard:
 
     Attributes:
       file: its name in the folder.
-      puzzles: how many it holds.
+      puzzles: number of puzzles in it.
       bytes: its size.
       sha256: its checksum, in hexadecimal.
     """
@@ -53,20 +53,20 @@ class Shard:
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """What is known of a data set; it is written as JSON, and says nothing of when or where the data set was made.
+    """The description of a data set, written as JSON. It does not depend on when or where the data set was made.
 
     Attributes:
       seed: the seed.
       board: the board.
-      wishes: the fields of ``GenerateConfig``, as JSON has them.
-      excluded: how many solutions the data set keeps clear of, and the sha256 of their hashes; None for none.
+      wishes: the fields of ``GenerateConfig``, in the form in which JSON is read.
+      excluded: number of excluded solutions, and the sha256 of their hashes; None if none are excluded.
       count: number of puzzles.
       shard_size: puzzles in every shard but the last.
       format: "npz" or "parquet".
-      made_with: versions of what made it, by name.
-      shards: the files, as far as they are done.
-      clues: how many of their puzzles have so many clues, by that number.
-      grades: how many of their puzzles are of each grade, by its name.
+      made_with: versions of the packages that made it, by name.
+      shards: the finished files.
+      clues: number of puzzles in them by number of clues.
+      grades: number of puzzles in them by grade.
     """
 
     seed: int
@@ -82,7 +82,7 @@ class Card:
     grades: Mapping[str, int] = dataclasses.field(default_factory=lambda: dict.fromkeys(GRADES, 0))
 
     def with_shard(self, shard: Shard, puzzles: Puzzles) -> Card:
-        """The card with one more shard, which holds these puzzles."""
+        """The card with one more shard of these puzzles."""
         return dataclasses.replace(self.counting(puzzles), shards=(*self.shards, shard))
 
     def counting(self, puzzles: Puzzles) -> Card:
@@ -96,13 +96,8 @@ class Card:
         )
 
     def differences(self, other: Card) -> list[str]:
-        """In which settings this card differs from another one, in words."""
-        ours, theirs = dict(_flat(self._settings())), dict(_flat(other._settings()))
-        return [
-            f"{name} is {_shown(ours.get(name))} there, {_shown(theirs.get(name))} here"
-            for name in sorted({*ours, *theirs})
-            if ours.get(name) != theirs.get(name)
-        ]
+        """As ``differences`` of this card's settings, which are there, and another's."""
+        return differences(self._settings(), other._settings())
 
     def encode(self) -> bytes:
         """The card as JSON."""
@@ -119,7 +114,7 @@ class Card:
 
         Raises:
           OSError: the file can't be read.
-          DatasetError: it is no card, one of a version that isn't known here, altered, or it contradicts itself.
+          DatasetError: it is no card, of an unknown version, altered, or inconsistent.
         """
         try:
             fields = read_json(path)
@@ -144,7 +139,7 @@ class Card:
         return card
 
     def check_totals(self, path: Path, found: Card) -> None:
-        """Raises ``DatasetError`` unless the clues and grades of the card at ``path`` are those found in its shards."""
+        """Raises ``DatasetError`` unless clues and grades are those of ``found``, which were counted in the shards."""
         for name in ("clues", "grades"):
             listed, counted = getattr(self, name), getattr(found, name)
             for kind in {**listed, **counted}:
@@ -155,12 +150,8 @@ class Card:
                     )
 
     def _fault(self) -> str:
-        """What is wrong with the card's own numbers, in words; empty if they agree."""
-        if (
-            not all(_is_count(number) for number in (self.count, self.shard_size))
-            or not self.count
-            or not self.shard_size
-        ):
+        """The first inconsistency of the card's own numbers, in words; empty if there is none."""
+        if not all(_is_count(number) and number for number in (self.count, self.shard_size)):
             return f"count is {self.count!r} and shard_size {self.shard_size!r}; they must be whole numbers from 1"
         if self.format not in FORMATS:
             return f"the format is {self.format!r}, which is none of {', '.join(FORMATS)}"
@@ -187,7 +178,7 @@ class Card:
         return ""
 
     def _settings(self) -> dict[str, Any]:
-        """All but what was made, as JSON has it."""
+        """The settings of the data set, in the form in which JSON is read."""
         return {
             "made_with": dict(self.made_with),
             "seed": self.seed,
@@ -201,7 +192,7 @@ class Card:
 
 
 def shard_name(number: int, format: str) -> str:
-    """The file of the shard of that number."""
+    """The file name of a shard, by its number."""
     return f"shard-{number:05}.{format}"
 
 
@@ -210,13 +201,13 @@ def _is_count(value: Any) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """The versions on which the contents of puzzles may depend, by name."""
+    """The versions on which puzzles may depend, by name."""
     return {"jaxsudoku": __version__, "jax": jax.__version__}
 
 
 def wishes_of(config: GenerateConfig) -> dict[str, Any]:
-    """The fields of a config on which puzzles depend, as JSON has them: all but ``attempts``."""
-    fields = plain(dataclasses.asdict(config))
+    """The fields of a config on which puzzles depend, in the form in which JSON is read: all but ``attempts``."""
+    fields: dict[str, Any] = plain(dataclasses.asdict(config))
     del fields["attempts"]
     if fields["rating"] is not None:  # JSON has no infinity
         fields["rating"] = [None if bound in (None, math.inf) else float(bound) for bound in fields["rating"]]
@@ -224,12 +215,22 @@ def wishes_of(config: GenerateConfig) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """The value with lists for tuples and Python's numbers for numpy's, as JSON gives it back."""
+    """The value in the form in which JSON is read: lists for tuples, Python's numbers for numpy's."""
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """The differences between two nested settings, those of an earlier run and those of this one, in words."""
+    old, new = dict(_flat(there)), dict(_flat(here))
+    return [
+        f"{name} is {_shown(old.get(name))} there, {_shown(new.get(name))} here"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

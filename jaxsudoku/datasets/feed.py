@@ -1,10 +1,10 @@
-"""Feeding training: shuffled batches of a data set, each puzzle under a random symmetry of its board.
+"""Shuffled batches of a data set for training, each puzzle under a random symmetry of its board.
 
-In every epoch the shards are put in a random order and cut into windows of several; the rows of a window are shuffled
-together. Only one window is kept in memory (two for a moment, while the next one is read), and a data set no larger
-than that is shuffled as a whole and read once.
+In every epoch the shards are put in a random order and divided into windows of several; the rows of a window are
+shuffled together. Only one window is kept in memory (two while the next one is read). A data set no larger than a
+window is shuffled as a whole and read once.
 
-All that is random follows from the key, the epoch and the step, so a run can go on from any step.
+All randomness comes from the key, the epoch and the step, so training can resume from any step.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from jax import Array
 
 from jaxsudoku import cache, symmetry
 from jaxsudoku.board import Board
+from jaxsudoku.config import whole_number
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.random import as_key
 
 from .loader import Dataset
 
-#: Bytes that a window takes by default; it is part of what the order of puzzles follows from.
+#: Bytes of a window by default. The order of puzzles depends on it.
 _WINDOW_BYTES = 1 << 28
 
 
@@ -57,31 +58,29 @@ def batches(
     start: int = 0,
     window: int | None = None,
 ) -> Iterator[Batch]:
-    """Batches of a data set, shuffled anew in each epoch.
+    """Batches of a data set, shuffled again in each epoch.
 
     Args:
       dataset: the data set.
       key: a JAX key or a seed.
       batch_size: puzzles in a batch.
-      augment: whether each puzzle, with its solution, comes under a random symmetry of the board, another one each
-        time.
-      epochs: how many; None for no end.
-      drop_last: leave out the rows at the end of an epoch that make no whole batch (others each time), rather than give
-        a smaller batch.
-      start: number of the first batch: what comes is what would have come after so many batches.
-      window: puzzles that are shuffled together, in whole shards; by default 256 MB of them. Another window is another
-        order.
+      augment: whether each puzzle and its solution are put under a random symmetry of the board, a new one each time.
+      epochs: number of epochs; None for endless batches.
+      drop_last: leave out the last rows of an epoch if they make no full batch (others in each epoch); otherwise the
+        last batch is smaller.
+      start: number of batches to skip.
+      window: puzzles that are shuffled together, in whole shards; by default 256 MB of them. The order depends on it.
 
     Returns:
-      Iterator of ``Batch``. Reading it raises ``DatasetError`` at a damaged shard.
+      Iterator of ``Batch``; raises ``DatasetError`` at a damaged shard.
 
     Raises:
-      ValueError: a number is out of its range, or no whole batch can be made.
+      ValueError: a number is out of its range, or the data set is smaller than a batch.
     """
-    lowest = {"batch_size": (batch_size, 1), "start": (start, 0), "epochs": (epochs, 0), "window": (window, 1)}
-    for name, (value, least) in lowest.items():
-        if value is not None and value < least:
-            raise ValueError(f"{name} must be at least {least}, not {value}")
+    limits = (("batch_size", batch_size, 1), ("start", start, 0), ("epochs", epochs, 0), ("window", window, 1))
+    for name, value, least in limits:
+        if value is not None:
+            whole_number(name, value, least, None)
     if drop_last and batch_size > len(dataset):
         raise ValueError(f"{len(dataset)} puzzles make no batch of {batch_size}")
     key = as_key(key)
@@ -109,14 +108,14 @@ def _stream(
 
 @functools.partial(jax.jit, static_argnames="board")
 def _augmented(board: Board, key: Array, step: Array, batch: Batch) -> Batch:
-    """The batch with each pair under a random symmetry, which follows from the key and the step."""
+    """The batch with each puzzle and its solution under a random symmetry."""
     chosen = symmetry.sample(jax.random.fold_in(key, step), board, batch.puzzles.shape[:1])
     puzzles, solutions = (symmetry.apply(chosen, grids) for grids in batch[:2])
     return batch._replace(puzzles=puzzles, solutions=solutions)
 
 
 def _cut(pieces: Iterator[tuple[Puzzles, np.ndarray]], size: int, drop_last: bool) -> Iterator[Puzzles]:
-    """The chosen rows of each piece, in batches of ``size`` that run on from piece to piece."""
+    """Batches of ``size`` rows, which may continue from one piece to the next."""
     taken: list[Puzzles] = []
     missing = size
     for arrays, rows in pieces:

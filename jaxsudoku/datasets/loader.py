@@ -1,4 +1,4 @@
-"""Loading data sets: the card at once, the puzzles a shard at a time."""
+"""Loads data sets: the card at once, the puzzles shard by shard."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .card import CARD, PLAN, Card, DatasetError
 
 
 class Dataset:
-    """A data set in a folder; made by ``load``. Its length is the number of puzzles.
+    """A data set in a folder, opened by ``load``. Its length is the number of puzzles.
 
     Attributes:
       folder: the folder.
-      card: how it was made and what it holds.
+      card: its description.
     """
 
     def __init__(self, folder: Path, card: Card, verified: bool = True) -> None:
@@ -43,9 +43,8 @@ class Dataset:
         """The puzzles of a shard, read from its file.
 
         Raises:
-          DatasetError: the file is missing or damaged. Unless the data set was loaded with ``verify=False`` this is
-            told from its checksum, and the contents are checked too: digits, givens in solutions, numbers of clues,
-            ratings.
+          DatasetError: the file is missing or damaged. Unless the data set was loaded with ``verify=False``, its
+            checksum and contents are checked: digits, givens in solutions, numbers of clues, ratings.
         """
         shard = self.card.shards[number]
         puzzles = shards.read(shard, self.folder, self.board, self.card.format, self._verified)
@@ -57,16 +56,18 @@ class Dataset:
         """The puzzles of these shards one after the other, by default of all.
 
         Raises:
-          DatasetError: as ``shard`` does; and if all are read, the card's counts by clues and grade are not theirs.
+          DatasetError: as ``shard`` does; and if all are read, if the card's counts by clues and grade are wrong.
         """
         every = numbers is None
         numbers = list(range(len(self.card.shards))) if numbers is None else numbers
         size = sum(self.card.shards[number].puzzles for number in numbers)
         cells = self.board.cells
         whole = Puzzles(
-            np.empty((size, cells), np.uint8), np.empty((size, cells), np.uint8), np.empty(size, np.int32),
+            np.empty((size, cells), np.uint8),
+            np.empty((size, cells), np.uint8),
+            np.empty(size, np.int32),
             np.empty(size, np.float32),
-        )  # fmt: skip
+        )
         end = 0
         for number in numbers:
             start, end = end, end + self.card.shards[number].puzzles
@@ -77,15 +78,15 @@ class Dataset:
         return whole
 
     def verify(self) -> None:
-        """Compares the checksums of all shards, then checks all contents, and the card's counts by clues and grade.
+        """Checks the checksums and contents of all shards, and the card's counts by clues and grade.
 
         Raises:
-          DatasetError: something is wrong; the message names the shards that are damaged.
+          DatasetError: a check failed; the message names the damaged shards.
         """
         bad = [shard.file for shard in self.card.shards if not shards.is_whole(shard, self.folder)]
         if bad:
             raise DatasetError(
-                f"{self.folder}: {', '.join(bad)} damaged; to build it again with resume=True mends the data set"
+                f"{self.folder}: {', '.join(bad)} damaged; building it again with resume=True repairs the data set"
             )
         found = self._uncounted()
         for number, shard in enumerate(self.card.shards):
@@ -103,18 +104,18 @@ class Dataset:
 
 
 def load(folder: str | os.PathLike[str], *, verify: bool | None = None) -> Dataset:
-    """Opens a data set that ``build`` has made. Puzzles are read when they are needed.
+    """Opens a data set made by ``build``. Puzzles are read when they are needed.
 
     Args:
       folder: the folder.
-      verify: when to verify the shards: checksums, ranges of digits, givens in solutions, numbers of clues. By default
-        each one when it is read, so that nothing changed is ever read. True: all of them now as well, and the card's
-        counts by clues and grade. False: none, but for the files' sizes.
+      verify: which shards are verified (checksums, digits, givens in solutions, numbers of clues, ratings). By default
+        each one when it is read. True: also all of them now, and the card's counts by clues and grade. False: none,
+        except for the files' sizes.
 
     Raises:
       FileNotFoundError: there is no such folder.
-      DatasetError: it holds no data set, an unfinished one, one that lacks files or has damaged ones, or a card that is
-        altered or contradicts itself; the message names the file.
+      DatasetError: it holds no data set, or an unfinished one, files are missing or damaged, or the card is altered or
+        inconsistent; the message names the file.
     """
     folder = Path(folder)
     if not folder.is_dir():

@@ -1,8 +1,8 @@
-"""Shards: the files that the puzzles of a data set are in.
+"""Shards: the files that hold the puzzles of a data set.
 
-A shard in ``npz`` has the arrays of ``Puzzles``, compressed. One in ``parquet`` has the columns ``puzzle`` and
-``solution``, as text such as ``jaxsudoku.io`` reads and writes, ``clues`` and ``rating``. Either has the same bytes
-whenever it is made of the same puzzles with the same versions of numpy, zlib and pyarrow.
+An ``npz`` shard has the arrays of ``Puzzles``, compressed. A ``parquet`` shard has the columns ``puzzle`` and
+``solution``, as text in the form of ``jaxsudoku.io``, ``clues`` and ``rating``. The same puzzles make the same bytes,
+with the same versions of numpy, zlib and pyarrow.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import format_grids
 from jaxsudoku.io.parquet import import_pyarrow
 
-from .card import FORMATS, DatasetError, Shard, shard_name
-
-__all__ = ["FORMATS", "check", "describe", "encode", "is_whole", "read"]
+from .card import DatasetError, Shard, shard_name
 
 
 def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
-    """A shard as it stands in its file; raises ImportError for Parquet without pyarrow."""
+    """The bytes of a shard; raises ImportError for Parquet without pyarrow."""
     buffer = io.BytesIO()
     if format == "npz":
         np.savez_compressed(buffer, **puzzles._asdict())
@@ -38,12 +36,12 @@ def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
 
 
 def describe(number: int, format: str, puzzles: int, data: bytes) -> Shard:
-    """The shard of that number, which holds so many puzzles in these bytes."""
+    """The entry of a shard on the card: its number, its number of puzzles, its bytes."""
     return Shard(shard_name(number, format), puzzles, len(data), hashlib.sha256(data).hexdigest())
 
 
 def is_whole(shard: Shard, folder: Path) -> bool:
-    """Whether the shard's file has the bytes that it ought to have."""
+    """Whether the shard's file has the size and checksum on the card."""
     path = folder / shard.file
     if not (path.is_file() and path.stat().st_size == shard.bytes):
         return False
@@ -55,12 +53,12 @@ def read(shard: Shard, folder: Path, board: Board, format: str, verify: bool = T
     """The puzzles of a shard.
 
     Args:
-      shard: what the card says of it.
+      shard: its entry on the card.
       folder, board, format: those of the data set.
-      verify: whether to compare the checksum of the file with that on the card.
+      verify: whether to check the file's checksum.
 
     Raises:
-      DatasetError: the file can't be read, has another checksum, or holds no such arrays.
+      DatasetError: the file can't be read, has another checksum, or holds other arrays.
       ImportError: Parquet without pyarrow.
     """
     path = folder / shard.file
@@ -83,11 +81,11 @@ def read(shard: Shard, folder: Path, board: Board, format: str, verify: bool = T
 
 
 def check(puzzles: Puzzles, board: Board, path: Path) -> None:
-    """Checks that the contents of a shard make sense, whatever its checksum.
+    """Checks the contents of a shard, independently of its checksum.
 
     Raises:
-      DatasetError: a digit is out of its range, a solution is not one of its puzzle's givens, a number of clues is
-        not that of the puzzle, or a rating is negative or not finite; the message names the file and the first row.
+      DatasetError: a digit is out of range, a solution contradicts the givens, a number of clues is wrong, or a rating
+        is negative or not finite; the message names the file and the first row.
     """
     given = puzzles.puzzles > 0
     faults = {
@@ -96,7 +94,7 @@ def check(puzzles: Puzzles, board: Board, path: Path) -> None:
             (puzzles.solutions < 1) | (puzzles.solutions > board.side)
         ).any(axis=1),
         "a solution that contradicts the givens": (given & (puzzles.puzzles != puzzles.solutions)).any(axis=1),
-        "another number of clues than is said": given.sum(axis=1, dtype=np.int32) != puzzles.clues,
+        "a wrong number of clues": given.sum(axis=1, dtype=np.int32) != puzzles.clues,
         "a rating that is negative or not finite": ~(np.isfinite(puzzles.rating) & (puzzles.rating >= 0)),
     }
     for fault, rows in faults.items():
@@ -116,7 +114,7 @@ def _read_parquet(pq: Any, data: bytes, board: Board) -> Puzzles:
 
 
 def _grids(column: Any, board: Board) -> np.ndarray:
-    """Grids uint8[n, cells] of a column of text that ``format_grids`` made."""
+    """Grids uint8[n, cells] from a column of text written by ``format_grids``."""
     texts = column.to_pylist()
     if board.side > 9:
         sizes = {text.count(" ") + 1 for text in texts}

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.env import where
+from jaxsudoku.planes import select
 
 from .config import MctsConfig
 from .players import Policy, Progress
@@ -146,7 +146,7 @@ def _descended(simulator: Simulator, config: MctsConfig, trees: _Trees, possible
             descending=descending,
             feedback=feedback,
         )
-        return where(games.descending, after, games)
+        return select(games.descending, after, games)
 
     zeros, path = jnp.zeros(lanes, jnp.int32), jnp.zeros((lanes, min(_DEPTH, nodes), 2), jnp.int32)
     games = _Games(zeros, possible, path, zeros, jnp.zeros(lanes, jnp.float32), jnp.ones(lanes, bool), zeros)

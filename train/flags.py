@@ -1,0 +1,129 @@
+"""The command line of ``python -m train.supervised``: a flag for every setting."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from jaxsudoku import networks
+from jaxsudoku.board import Board
+from jaxsudoku.cli.fields import add_config, attribute_texts
+from jaxsudoku.config import settings_of
+
+from .config import GROUPS, PRESETS, NetworkConfig, PositionKind, TrainConfig
+
+#: Fields that ``add_config`` can't make a flag for: those below, and the architecture's sizes, which have flags each.
+_WITHOUT = ("board", "kinds", "sizes", *GROUPS)
+
+
+def parse_arguments(description: str, argv: Sequence[str] | None = None) -> tuple[TrainConfig, argparse.Namespace]:
+    """The settings on a command line, and its other arguments ``output``, ``resume``, ``devices`` and so on.
+
+    Raises:
+      SystemExit: after --help with 0; after a usage error, which is reported, with 2.
+    """
+    defaults = _defaults(argv)
+    parser = argparse.ArgumentParser(prog="python -m train.supervised", description=description, allow_abbrev=False)
+    _add_run(parser, defaults)
+    add_config(parser, TrainConfig, "steps and batches", _WITHOUT, defaults)
+    for name, group in GROUPS.items():
+        add_config(parser, group, name, _WITHOUT, getattr(defaults, name))
+        if name == "network":
+            sizes = defaults.network.sizes
+            add_config(parser, type(sizes), f"sizes of {defaults.network.architecture}", defaults=sizes)
+        if name == "positions":
+            _add_kinds(parser, defaults)
+    args = parser.parse_args(argv)
+    if args.devices is not None and args.devices < 1:
+        parser.error(f"--devices must be at least 1, not {args.devices}")
+    try:
+        return _config(args, defaults), args
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def _defaults(argv: Sequence[str] | None) -> TrainConfig:
+    """The preset on a command line, with the architecture there: both decide which flags there are."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset", default="cpu")
+    parser.add_argument("--architecture")
+    first = parser.parse_known_args(argv)[0]
+    preset = PRESETS.get(first.preset, TrainConfig())
+    network = preset.network
+    if first.architecture in networks.NETWORKS and first.architecture != network.architecture:
+        # sizes and iterations are those of another architecture
+        network = NetworkConfig(first.architecture)
+    sizes = network.sizes or networks.get(network.architecture).config()
+    return dataclasses.replace(preset, network=dataclasses.replace(network, sizes=sizes))
+
+
+def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:
+    """Adds the flags of the run and of the board."""
+    parser.add_argument("--output", required=True, metavar="FOLDER", help="the run's folder")
+    parser.add_argument("--resume", action="store_true", help="continue the run in the folder, if there is one")
+    parser.add_argument(
+        "--devices",
+        type=int,
+        metavar="N",
+        help="CPU devices (default: one for each core, as far as the batch can be divided)",
+    )
+    parser.add_argument("--tensorboard", action="store_true", help="write TensorBoard files too (extra tensorboard)")
+    parser.add_argument(
+        "--preset",
+        choices=PRESETS,
+        default="cpu",
+        help="settings to begin with; they are the defaults below (default: cpu)",
+    )
+    parser.add_argument(
+        "--board",
+        help=f"9, 3x4, diagonal, windoku, jigsaw:LABELS, as for the command jaxsudoku (default: {defaults.board})",
+    )
+
+
+def _add_kinds(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:
+    """Adds the flag ``--kinds``, which takes the fields of ``PositionKind``."""
+    fields = "; ".join(f"{name}: {text.rstrip('.')}" for name, text in attribute_texts(PositionKind).items())
+    group = parser.add_argument_group("kinds of positions", f"fields of a kind, all of which may be left out: {fields}")
+    shown = " ".join(map(_shown_kind, defaults.positions.kinds))
+    group.add_argument(
+        "--kinds",
+        nargs="+",
+        metavar="FIELD=VALUE,...",
+        help=f"one argument for each kind (default: {shown})",
+    )
+
+
+def parse_kind(text: str) -> PositionKind:
+    """A kind of position from its fields as FIELD=VALUE, separated by commas."""
+    values: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if not name or not value or name in values:
+            raise ValueError(f"kind {text!r} is not FIELD=VALUE,... such as rules=locked,share=0.6,filled=2,wrong=0.2")
+        try:
+            values[name] = value if name == "rules" else float(value)
+        except ValueError:
+            raise ValueError(f"kind {text!r}: {name} must be a number, not {value!r}") from None
+    kind: PositionKind = settings_of(PositionKind, "kind of position", **values)
+    return kind
+
+
+def _shown_kind(kind: PositionKind) -> str:
+    return ",".join(f"{name}={value if name == 'rules' else f'{value:g}'}" for name, value in vars(kind).items())
+
+
+def _config(args: argparse.Namespace, defaults: TrainConfig) -> TrainConfig:
+    """The settings from the values of all flags."""
+    values = vars(args) | {
+        "board": Board.named(args.board) if args.board else defaults.board,
+        "kinds": tuple(map(parse_kind, args.kinds)) if args.kinds else defaults.positions.kinds,
+    }
+
+    def made(config: type, **parts: Any) -> Any:
+        return config(**{field.name: (values | parts)[field.name] for field in dataclasses.fields(config)})
+
+    sizes = made(type(defaults.network.sizes))
+    config: TrainConfig = made(TrainConfig, **{name: made(group, sizes=sizes) for name, group in GROUPS.items()})
+    return config

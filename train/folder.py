@@ -1,0 +1,129 @@
+"""A run's folder: its settings, its checkpoints, and what the card of its network says of the training."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import orbax.checkpoint as ocp
+
+from jaxsudoku.datasets import Dataset
+from jaxsudoku.datasets.card import differences
+from jaxsudoku.files import TEMPORARY, JsonError, read_json, write_file
+from jaxsudoku.locks import SUFFIX
+
+from .config import TrainConfig
+from .step import TrainState
+
+_SETTINGS = "config.json"
+
+
+def check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
+    """Raises FileExistsError or ValueError unless a run with these settings can start or resume in the folder."""
+    if folder.exists() and any(folder.iterdir()) and not resume:
+        raise FileExistsError(f"{folder} isn't empty: continue with --resume, or name another folder")
+    path = folder / _SETTINGS
+    if path.exists():
+        _check_settings(path, config)
+    elif folder.exists():
+        # a run that was stopped while its data were generated has written nothing but these
+        ours = ("data", SUFFIX, f"{_SETTINGS}{TEMPORARY}")
+        if others := sorted(entry.name for entry in folder.iterdir() if entry.name not in ours):
+            raise FileExistsError(f"{folder} holds no run to resume, but {others[0]}: name another folder")
+
+
+def _check_settings(path: Path, config: TrainConfig) -> None:
+    try:
+        there, here = read_json(path), _as_json(config)
+    except JsonError as error:
+        raise ValueError(f"{path}: no settings of a run ({error})") from error
+    if set(there) != set(here):
+        raise ValueError(f"{path}: settings of another version of jaxsudoku, whose runs can't be resumed by this one")
+    if differing := differences(there, here):
+        raise ValueError(f"the run in {path.parent} has other settings: {'; '.join(differing)}")
+
+
+def write_settings(folder: Path, config: TrainConfig) -> None:
+    """Writes the settings, by which a resumed run is checked."""
+    write_file(folder / _SETTINGS, f"{json.dumps(_as_json(config), indent=2)}\n".encode())
+
+
+def _as_json(config: TrainConfig) -> dict[str, Any]:
+    """The settings as they are read back from JSON."""
+    settings: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
+    return settings
+
+
+class Checkpoints:
+    """The latest checkpoints of a run, written by orbax; a context manager.
+
+    Each holds the ``TrainState`` and, as JSON, what the log needs to continue. A checkpoint is written as a whole or
+    not at all, whenever the run is killed.
+
+    Args:
+      folder: the run's folder.
+      keep: number of checkpoints that are kept.
+    """
+
+    def __init__(self, folder: Path, keep: int) -> None:
+        options = ocp.CheckpointManagerOptions(
+            max_to_keep=keep,
+            enable_async_checkpointing=False,
+            cleanup_tmp_directories=True,  # of a run that was killed while it wrote
+        )
+        self._manager = ocp.CheckpointManager(folder / "checkpoints", options=options)
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._manager.close()
+
+    @property
+    def latest(self) -> int | None:
+        """The step of the latest checkpoint, None if there is none."""
+        step: int | None = self._manager.latest_step()
+        return step
+
+    def save(self, state: TrainState, log: dict[str, Any]) -> None:
+        """Writes a checkpoint of this step, unless there is one."""
+        step = int(state.step)
+        if step != self.latest:
+            args = ocp.args.Composite(state=ocp.args.StandardSave(state), log=ocp.args.JsonSave(log))
+            self._manager.save(step, args=args, force=True)
+
+    def restore(self, like: TrainState) -> tuple[TrainState, dict[str, Any]]:
+        """The latest checkpoint, its arrays placed on devices as those of ``like``."""
+        abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), like)
+        args = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), log=ocp.args.JsonRestore())
+        found = self._manager.restore(self.latest, args=args)
+        return found["state"], found["log"]
+
+
+def training_facts(
+    config: TrainConfig, data: Sequence[Dataset], seconds: float, metrics: dict[str, float]
+) -> dict[str, Any]:
+    """What the card of a network says of its training."""
+    device = jax.devices()[0]
+    settings = dataclasses.asdict(config)
+    # names without folders: those of one machine mean nothing elsewhere
+    for name in ("datasets", "exclude"):
+        settings["data"][name] = [Path(path).name for path in settings["data"][name]]
+    if start := config.network.start:
+        settings["network"]["start"] = Path(start).name
+    of_data = ("seed", "wishes", "excluded", "grades", "made_with")
+    return {
+        "training": settings,
+        "data": [
+            {"puzzles": len(dataset), **{name: getattr(dataset.card, name) for name in of_data}} for dataset in data
+        ],
+        "seed": config.seed,
+        "device": f"{jax.device_count()} x {device.device_kind or device.platform}",
+        "versions": {"jax": jax.__version__},
+        "seconds": round(seconds),
+        "metrics": metrics,
+    }

@@ -1,0 +1,119 @@
+"""The puzzles of a run: from named data sets, or from one that is generated; and held-out ones."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+import jaxsudoku as js
+from jaxsudoku import datasets, networks
+from jaxsudoku.datasets import Batch, Dataset
+from jaxsudoku.terminal.progress import Meter, Screen
+
+from .config import DataConfig, TrainConfig
+from .positions import puzzles_needed
+
+
+def load_held_out(config: TrainConfig) -> np.ndarray:
+    """The puzzles to validate on, uint8[N, cells]: shipped ones, or those of a file.
+
+    Raises:
+      ValueError: no shipped set and no file has that name, it is of another board, or not all of its puzzles have
+        exactly one solution.
+    """
+    board, name, shipped = config.board, config.data.held_out, js.shipped.names()
+    if name in shipped:
+        if (found := js.shipped.board(name)) != board:
+            fitting = ", ".join(known for known in shipped if js.shipped.board(known) == board)
+            choice = f"shipped for it: {fitting}" if fitting else "nothing is shipped for it, so name a file"
+            raise ValueError(f"held_out {name} is of {found}, not of {board}; {choice}")
+        return js.load(name)
+    if not Path(name).is_file():
+        raise ValueError(f"held_out {name!r} is neither a file nor a shipped set: {', '.join(shipped)}")
+    puzzles = js.read_puzzles(name, board)
+    if not len(puzzles) or (js.count_solutions(puzzles, board=board) != 1).any():
+        raise ValueError(f"held_out {name}: not every puzzle has exactly one solution, or there is none")
+    return puzzles
+
+
+def check_data(config: TrainConfig, devices: int) -> None:
+    """Raises ValueError or OSError if the data sets can't be trained on, or puzzles can't be generated as set."""
+    board, data, needed = config.board, config.data, _needed_of_each(config, devices)
+    for name in data.datasets:
+        dataset = datasets.load(name)
+        if dataset.board != board:
+            raise ValueError(f"{name} holds puzzles of {dataset.board}, not of {board}")
+        if len(dataset) < needed:
+            raise ValueError(f"{name} holds {len(dataset):,} puzzles; a step takes {needed:,} of it")
+    if not data.datasets:
+        if data.generate < needed:
+            raise ValueError(f"generate {data.generate:,} is too few: a step takes {needed:,} puzzles")
+        js.generation.GenerateConfig(clues=clues_of(data))
+        if data.exclude and board != js.Board.classic():
+            raise ValueError(f"exclude is for the classic 9x9 board, not for {board}")
+
+
+def open_data(config: TrainConfig, held_out: np.ndarray, folder: Path, screen: Screen) -> list[Dataset]:
+    """The named data sets; if there is none, one that is generated in the folder, as far as it is not there."""
+    data, board = config.data, config.board
+    if data.datasets:
+        return [datasets.load(name) for name in data.datasets]
+    meter = Meter()
+    screen.say(f"generating {data.generate:,} puzzles in {folder}, unless they are there")
+    excluded = [js.read_puzzles(name, board) for name in data.exclude]
+    if board == js.Board.classic():
+        excluded.append(held_out)
+    dataset = datasets.build(
+        folder,
+        data.generate,
+        seed=config.seed,
+        board=board,
+        resume=True,
+        exclude=np.concatenate(excluded) if excluded else None,
+        clues=clues_of(data),
+        progress=lambda done, count: screen.show(meter.line(done, count), now=True),
+    )
+    return [dataset]
+
+
+def puzzles_of_steps(
+    data: Sequence[Dataset], config: TrainConfig, key: Array, mesh: Mesh, start: int
+) -> Iterator[Batch]:
+    """The puzzles of every step after ``start`` steps: equally many from each data set, divided among the devices.
+
+    Networks that are not equivariant get each puzzle under a random symmetry of the board.
+    """
+    needed, each = puzzles_needed(config, mesh.size), _needed_of_each(config, mesh.size)
+    augment = not networks.get(config.network.architecture).equivariant
+    streams = [
+        datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=augment, start=start)
+        for number, dataset in enumerate(data)
+    ]
+    split = NamedSharding(mesh, PartitionSpec("batch"))
+    for parts in zip(*streams, strict=True):
+        yield jax.device_put(jax.tree.map(functools.partial(_interleave, needed), *parts), split)
+
+
+def _needed_of_each(config: TrainConfig, devices: int) -> int:
+    """Puzzles that a step takes of each data set."""
+    return -(-puzzles_needed(config, devices) // max(len(config.data.datasets), 1))
+
+
+def _interleave(needed: int, *parts: Array) -> Array:
+    """Rows of each data set in turn, so that each device and each kind of position gets rows of all of them."""
+    if len(parts) == 1:
+        return parts[0]
+    return jnp.stack(parts, axis=1).reshape(-1, *parts[0].shape[1:])[:needed]
+
+
+def clues_of(data: DataConfig) -> int | tuple[int | None, int | None] | None:
+    """The clues of generated puzzles, as in ``GenerateConfig``."""
+    fewest, most = data.fewest_clues, data.most_clues
+    return fewest if fewest == most else (fewest, most)

@@ -1,0 +1,177 @@
+"""One step of training as a pure function, on all devices: positions, gradients, optimiser, averaged parameters.
+
+Each device makes positions from its own part of the puzzles. Losses are normalised by the totals over all devices, so
+the summed gradients are those of the whole batch, however it is divided among devices and into microbatches. All
+randomness comes from the key, the step and the device's number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array, lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jaxsudoku import networks
+from jaxsudoku.batches import compiler_options
+from jaxsudoku.datasets import Batch
+from jaxsudoku.networks import Forward, Params
+
+from .config import TrainConfig
+from .objective import Aux, Metrics, objective, open_cells
+from .optimiser import make_optimiser
+from .pool import Pool, empty_pool, refill
+from .positions import Positions, sample_batch
+
+
+class TrainState(NamedTuple):
+    """The state of a run between two steps; a pytree.
+
+    Attributes:
+      step: int32, steps done.
+      params: the parameters.
+      average: their exponential moving average.
+      optimiser: optax's state.
+      pool: the positions that are kept, divided among the devices.
+    """
+
+    step: Array
+    params: Params
+    average: Params
+    optimiser: Any
+    pool: Pool
+
+
+def make_forward(config: TrainConfig, iterations: int | None) -> Forward:
+    """The network with a number of iterations; None if it has none. Raises ValueError for an unknown size."""
+    sizes = dataclasses.asdict(config.network.sizes)
+    if iterations is not None:
+        sizes["iterations"] = iterations
+    return networks.make_forward(config.network.architecture, config.board, **sizes)
+
+
+def initial_state(config: TrainConfig, forward: Forward, key: Array) -> TrainState:
+    """The state before the first step."""
+    start = config.network.start
+    params = load_start(start, config.network.architecture, forward) if start else forward.init(key)
+    average = jax.tree.map(jnp.copy, params)
+    pool = empty_pool(forward, params, config.batch_size)
+    optimiser = make_optimiser(config.optimiser, config.steps)
+    return TrainState(jnp.int32(0), params, average, optimiser.init(params), pool)
+
+
+def place(state: TrainState, mesh: Mesh) -> TrainState:
+    """Puts the state on all devices: the pool is divided among them, the rest is replicated."""
+    replicated, split = (NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("batch")))
+    shardings = jax.tree.map(lambda _: replicated, state)._replace(pool=jax.tree.map(lambda _: split, state.pool))
+    placed: TrainState = jax.device_put(state, shardings)
+    return placed
+
+
+def load_start(start: str, architecture: str, forward: Forward) -> Params:
+    """The parameters of the network in a file; raises ValueError if it is another one than ``forward``'s."""
+    network = networks.load_network(start)
+    fixed = set(dataclasses.asdict(forward.config)).difference(networks.get(architecture).adjustable)
+    same = network.name == architecture and all(
+        getattr(network.config, name) == getattr(forward.config, name) for name in fixed
+    )
+    shapes = jax.tree.map(lambda leaf: leaf.shape, forward.shapes())
+    if not same or jax.tree.map(jnp.shape, network.params) != shapes:
+        raise ValueError(f"start: {start} holds a {network.name} of other sizes than are to be trained")
+    return network.params
+
+
+@functools.lru_cache(maxsize=8)
+def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> Callable[..., tuple[TrainState, Metrics]]:
+    """The step (state, sums, batch of ``puzzles_needed`` puzzles, key) -> (state, sums).
+
+    It adds its metrics to the sums. State and sums are donated.
+    """
+    optimiser = make_optimiser(config.optimiser, config.steps)
+
+    def gradients(params: Params, step: Array, batch: Batch, key: Array, pool: Pool) -> tuple[Params, Metrics, Pool]:
+        key = jax.random.fold_in(jax.random.fold_in(key, step), lax.axis_index("batch"))
+        progress = step / config.steps
+        positions = sample_batch(config, key, batch, progress, mesh.size)
+        first, last = config.network.initial_thinking_steps, config.network.final_thinking_steps
+        most = jnp.round(first + (last - first) * progress).astype(jnp.int32)
+        pool, fresh = refill(pool, positions, jax.random.fold_in(key, len(config.positions.kinds)), most)
+        grads, aux = batch_gradients(config, forward, params, pool, fresh, "batch")
+        return grads, aux.metrics, Pool(pool.positions, aux.carry, jnp.where(aux.finished, 0, pool.left - 1))
+
+    replicated, split = PartitionSpec(), PartitionSpec("batch")
+    sharded = jax.shard_map(
+        gradients,
+        mesh=mesh,
+        in_specs=(replicated, replicated, split, replicated, split),
+        out_specs=(replicated, replicated, split),
+        check_vma=False,
+    )
+
+    def step(state: TrainState, sums: Metrics, batch: Batch, key: Array) -> tuple[TrainState, Metrics]:
+        grads, metrics, pool = sharded(state.params, state.step, batch, key, state.pool)
+        updates, optimiser_state = optimiser.update(grads, state.optimiser, state.params)
+        params = optax.apply_updates(state.params, updates)
+        average = optax.incremental_update(params, state.average, 1 - config.optimiser.ema)
+        state = TrainState(state.step + 1, params, average, optimiser_state, pool)
+        return state, jax.tree.map(jnp.add, sums, metrics)
+
+    return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options())
+
+
+def batch_gradients(
+    config: TrainConfig, forward: Forward, params: Params, pool: Pool, fresh: Array, axis: str | None = None
+) -> tuple[Params, Aux]:
+    """The gradients of a batch, and the objective's other results.
+
+    Args:
+      config: the settings.
+      forward: the network.
+      params: its parameters.
+      pool: the batch, or this device's part of it.
+      fresh: bool[B], the positions without features to continue from.
+      axis: name of the mesh axis over which the batch is divided; None if this is the whole batch.
+    """
+
+    def over_devices(values: Any) -> Any:
+        return values if axis is None else lax.psum(values, axis)
+
+    cells = jnp.maximum(over_devices(open_cells(pool.positions).sum()), 1)
+    count = jnp.maximum(over_devices(pool.positions.useful.sum()), 1)
+
+    def gradient(part: tuple[Positions, Any, Array]) -> tuple[Params, Aux]:
+        def loss(params: Params) -> tuple[Array, Aux]:
+            positions, carry, fresh = part
+            return objective(forward, params, positions, config.objective, cells, count, carry, fresh)
+
+        grads: tuple[Params, Aux] = jax.grad(loss, has_aux=True)(params)
+        return grads
+
+    grads, aux = _accumulate(gradient, (pool.positions, pool.carry, fresh), config.microbatch)
+    grads, metrics = over_devices((grads, aux.metrics))
+    return grads, aux._replace(metrics=metrics)
+
+
+def _accumulate(gradient: Callable[[Any], tuple[Params, Aux]], batch: Any, size: int | None) -> tuple[Params, Aux]:
+    """Gradients and metrics, summed over microbatches: few positions at a time stay in a CPU's cache."""
+    total = len(jax.tree.leaves(batch)[0])
+    if not size or size >= total:
+        return gradient(batch)
+
+    def add(sums: Any, part: Any) -> tuple[Any, tuple[Any, Array]]:
+        grads, aux = gradient(part)
+        return jax.tree.map(jnp.add, sums, (grads, aux.metrics)), (aux.carry, aux.finished)
+
+    # strided, so that every microbatch holds all kinds
+    parts = jax.tree.map(lambda x: x.reshape(size, total // size, *x.shape[1:]).swapaxes(0, 1), batch)
+    grads, aux = jax.eval_shape(gradient, jax.tree.map(lambda x: x[0], parts))
+    zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), (grads, aux.metrics))
+    (grads, metrics), others = lax.scan(add, zeros, parts)
+    carry, finished = jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(total, *x.shape[2:]), others)
+    return grads, Aux(metrics, carry, finished)
