@@ -73,7 +73,8 @@ def describe_clash(board: Board, grid: np.ndarray) -> str:
 
 def unsolved(board: Board, puzzles: np.ndarray, solutions: np.ndarray) -> np.ndarray:
     """Whether solutions are wrong: incomplete, clashing, or without the givens; two uint8[n, cells] to bool[n]."""
-    return _misfits(puzzles, solutions).any(axis=1) | clashing(board, solutions)
+    wrong: np.ndarray = _misfits(puzzles, solutions).any(axis=1) | clashing(board, solutions)
+    return wrong
 
 
 def describe_unsolved(board: Board, puzzle: np.ndarray, solution: np.ndarray) -> str:
@@ -93,7 +94,8 @@ def describe_unsolved(board: Board, puzzle: np.ndarray, solution: np.ndarray) ->
 
 def _misfits(puzzles: np.ndarray, solutions: np.ndarray) -> np.ndarray:
     """Whether cells of solutions are empty or differ from the givens, bool."""
-    return (solutions == 0) | ((puzzles > 0) & (puzzles != solutions))
+    misfits: np.ndarray = (solutions == 0) | ((puzzles > 0) & (puzzles != solutions))
+    return misfits
 
 
 def _first_clash(board: Board, grid: np.ndarray) -> str:

@@ -22,7 +22,7 @@ from .invocation import Invocation
 from .outputs import named_errors
 from .parser import Parser
 from .run import Run
-from .solve import contradiction
+from .solve import summary_details
 
 SUMMARY = "count solutions up to a limit"
 
@@ -71,18 +71,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     if args.claimed and args.limit > 1:
         counts = work.tally.counts.items()
         several = sum(often for number, often in counts if number.isdecimal() and int(number) > 1)
-    return work.finish(
-        contradiction(several),
-        already_answered=0,
-        solver="exact",
-        config=dataclasses.asdict(config),
-        board=str(args.board),
-        limit=args.limit,
-        network=None,
-        network_calls=None,
-        errors=None,
-        several=several,
-    )
+    return work.finish(**summary_details(args, "exact", config, several, limit=args.limit))
 
 
 def _outcomes(board: Board, chunk: Chunk, counts: np.ndarray) -> tuple[dict[str, int], np.ndarray]:

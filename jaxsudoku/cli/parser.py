@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
@@ -31,6 +32,13 @@ class Command(Protocol):
         """
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps descriptions as they are, and names such as guided-exact in one piece."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that refuses unknown flags with a suggestion.
 
@@ -44,7 +52,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, define: Callable[[Parser, Sequence[str]], None] | None = None, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+        super().__init__(formatter_class=_Formatter, allow_abbrev=False, **options)
         self._define = define
         self.commands: dict[str, Parser] = {}
         self.explain_unknown: Callable[[str], str] = lambda flag: ""

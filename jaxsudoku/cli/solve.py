@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxsudoku import solvers
 from jaxsudoku.board import Board
-from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, PuzzleFile, SolutionWriter, mark_board, open_output
+from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, mark_board, open_output
 from jaxsudoku.solution import STATS, Solution, Status
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
@@ -130,7 +130,32 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 stats=solver.stats,
             )
         with invocation.resumable(args.output, sink), history:
-            return _solve(args, invocation, puzzles, sink, solver, config, network, history)
+            work = Run(args, invocation, puzzles, _OUTCOMES)
+            from jaxsudoku.batches import Engine
+            from jaxsudoku.solvers import driver
+
+            with as_usage((RuntimeError,)):  # no such platform or device
+                kernel = driver.solve_kernel(solver.name, config)
+                engine = Engine(kernel, args.board, args.seed, args.batch_size, shared=network)
+            say_replaced(work.screen, args, args.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
+            if sink.done and not args.quiet:
+                work.screen.say(f"{args.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
+            settings = config.resolve(args.board, engine.devices[0].platform).summary(args.board)
+            if settings and not args.quiet:
+                work.screen.say(f"{solver.name}: {settings}")
+            totals = Totals(sink.done + 1, history)
+            uniqueness = None
+            if args.claimed and solver.name == "exact":
+                uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices, work.tally)
+            chunks = mark_board(puzzles.chunks(engine.batch_size), args.board)
+            work.answer(chunks, engine, sink, totals.outcomes, note=totals.progress, check=uniqueness)
+    details: dict[str, Any] = {"already_answered": sink.done}
+    if solver.guided:
+        details |= {"network": args.network or flags.NETWORK, "network_calls": totals.sums["network_calls"]}
+    if "errors" in solver.stats:
+        details["errors"] = totals.sums["errors"]
+    several = None if uniqueness is None else uniqueness.several
+    return work.finish(**summary_details(args, solver.name, config, several, **details))
 
 
 def _network(args: argparse.Namespace, solver: solvers.Solver) -> tuple[Any, ...]:
@@ -142,57 +167,26 @@ def _network(args: argparse.Namespace, solver: solvers.Solver) -> tuple[Any, ...
     return driver.networks_for(solver.name, args.network or flags.NETWORK, args.board)
 
 
-def _solve(
-    args: argparse.Namespace,
-    invocation: Invocation,
-    puzzles: PuzzleFile,
-    sink: SolutionWriter,
-    solver: solvers.Solver,
-    config: Any,
-    network: tuple[Any, ...],
-    history: HistoryWriter,
-) -> int:
-    work = Run(args, invocation, puzzles, _OUTCOMES)
-    from jaxsudoku.batches import Engine
-    from jaxsudoku.solvers import driver
+def summary_details(
+    args: argparse.Namespace, solver: str, config: Any, several: int | None, **details: Any
+) -> dict[str, Any]:
+    """The end of the summary of commands that search, with None for the details that don't apply.
 
-    with as_usage((RuntimeError,)):  # no such platform or device
-        engine = Engine(
-            driver.solve_kernel(solver.name, config), args.board, args.seed, args.batch_size, shared=network
-        )
-    say_replaced(work.screen, args, args.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
-    if not args.quiet:
-        if sink.done:
-            work.screen.say(f"{args.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
-        if settings := config.resolve(args.board, engine.devices[0].platform).summary(args.board):
-            work.screen.say(f"{solver.name}: {settings}")
-    totals = Totals(sink.done + 1, history)
-    uniqueness = None
-    if args.claimed and solver.name == "exact":
-        uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices, work.tally)
-    chunks = mark_board(puzzles.chunks(engine.batch_size), args.board)
-    work.answer(chunks, engine, sink, totals.outcomes, note=totals.progress, check=uniqueness)
-    several = None if uniqueness is None else uniqueness.several
-    return work.finish(
-        contradiction(several),
-        already_answered=sink.done,
-        solver=solver.name,
-        config=dataclasses.asdict(config),
-        board=str(args.board),
-        limit=None,
-        network=(args.network or flags.NETWORK) if solver.guided else None,
-        network_calls=totals.sums["network_calls"] if solver.guided else None,
-        errors=totals.sums["errors"] if "errors" in solver.stats else None,
-        several=several,
-    )
-
-
-def contradiction(several: int | None) -> str:
-    """The end of a summary where puzzles have several solutions, though their file says that each has one."""
-    if not several:
-        return ""
-    have = "has" if several == 1 else "have"
-    return f"; {several:,} {have} several solutions, though the file says that each puzzle has one"
+    Args:
+      args: the arguments.
+      solver: the name of the solver.
+      config: its settings.
+      several: puzzles that have several solutions, though their file says that each has one; None where it doesn't say
+        so, or where that was not found out.
+      **details: of ``already_answered``, ``limit``, ``network``, ``network_calls`` and ``errors`` those that apply.
+    """
+    note = ""
+    if several:
+        have = "has" if several == 1 else "have"
+        note = f"; {several:,} {have} several solutions, though the file says that each puzzle has one"
+    settings = {"solver": solver, "config": dataclasses.asdict(config), "board": str(args.board)}
+    absent = dict.fromkeys(("limit", "network", "network_calls", "errors"))
+    return {"note": note, "already_answered": 0, **settings, **absent, "several": several, **details}
 
 
 class Totals:

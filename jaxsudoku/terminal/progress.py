@@ -154,7 +154,8 @@ def called(progress: Any) -> Callable[..., Any]:
     """The caller's progress callback; raises ValueError if it is not callable."""
     if not callable(progress):
         raise ValueError(f"progress must be True or a function to be called, not {progress!r}")
-    return progress
+    callback: Callable[..., Any] = progress
+    return callback
 
 
 def share_read(source: Any) -> Callable[[], str]:
