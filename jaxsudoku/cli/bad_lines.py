@@ -59,7 +59,8 @@ def clashing(board: Board, grids: np.ndarray) -> np.ndarray:
 def clashes_among(board: Board, chunk: Chunk, rows: np.ndarray) -> np.ndarray:
     """The rows of well-formed puzzles with clashing givens, among those where ``rows``, bool[n], is set."""
     candidates = np.flatnonzero(chunk.good & rows)
-    return candidates[clashing(board, chunk.grids[candidates])]
+    found: np.ndarray = candidates[clashing(board, chunk.grids[candidates])]
+    return found
 
 
 def describe_clash(board: Board, grid: np.ndarray) -> str:
