@@ -43,7 +43,7 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
 WITHOUT_JAX = (
     *("arrays", "board", "config", "files", "locks", "io", "drawing", "pictures", "shipped", "solution", "suggestions"),
-    *("terminal", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
+    *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",
     *("mastermind.config", "mastermind.players", "mastermind.rules"),
 )

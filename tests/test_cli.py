@@ -21,14 +21,16 @@ import reference
 import jaxsudoku
 from jaxsudoku import networks, solvers
 from jaxsudoku.board import Board
-from jaxsudoku.cli import fields, flags, main
-from jaxsudoku.cli.clash import clashing, describe_clash
+from jaxsudoku.cli import fields, main, make_parser
+from jaxsudoku.cli.bad_lines import clashing, describe_clash
 from jaxsudoku.cli.history import HistoryWriter
+from jaxsudoku.cli.invocation import Invocation
+from jaxsudoku.cli.parser import Parser
 from jaxsudoku.cli.report import QUOTED
 from jaxsudoku.locks import OutputLock
-from jaxsudoku.terminal import stop
 from jaxsudoku.terminal.failure import UsageError
 from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.terminal.stop import Signals
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -126,10 +128,7 @@ def test_only_the_first_bad_lines_are_reported_one_by_one(capsys, puzzles):
     assert code == 1
     assert [int(line.split(":")[1]) for line in lines[:-1]] == list(range(2, 2 + QUOTED))
     assert lines[-1] == f"... and {50 - QUOTED} more"
-    assert (
-        f"the first\n       {QUOTED} of them"
-        in flags.build_parser()._subparsers._group_actions[0].choices["solve"].epilog
-    )
+    assert f"the first\n       {QUOTED} of them" in make_parser().commands["solve"].epilog
 
 
 def test_csv_to_csv_carries_the_other_columns(capsys, puzzles, tmp_path):
@@ -262,7 +261,7 @@ def test_progress_is_for_terminals(monkeypatch):
 
 def test_count(capsys, puzzles):
     name = puzzles(PROPER, "." * 16, NONE, SHORT, CLASH)
-    assert flags.parse(["count", name]).limit == 2
+    assert make_parser().parse_args(["count", name]).limit == 2
     code, out, err = run(capsys, "count", name, *FOUR, "--limit", "300")
     assert (code, out) == (1, "1\n288\n0\n-\n0\n")
     assert err.splitlines() == [
@@ -339,7 +338,7 @@ def test_show_in_colour_on_a_terminal(capsys, puzzles, monkeypatch, no_color):
 @pytest.mark.parametrize("name", solvers.SOLVERS)
 def test_every_field_of_a_config_is_a_flag(capsys, name):
     config = solvers.SOLVERS[name].config
-    args = flags.build_parser(name).parse_args(["solve", "-"])
+    args = make_parser().parse_args(["solve", "-", "--solver", name])
     for field in dataclasses.fields(config):
         assert getattr(args, field.name) == getattr(config(), field.name)
     code, out, _ = run(capsys, "solve", "--solver", name, "--help")
@@ -371,7 +370,7 @@ def test_flags_of_every_type():
         most: int | None = None
         way: str = "up"
 
-    parser = flags.Parser()
+    parser = Parser()
     fields.add_config(parser, Config, "flags", without=("way",))
     args = parser.parse_args(["--some-rate", "0.25", "--no-on", "--most", "7"])
     assert vars(args) == {"some_rate": 0.25, "on": False, "most": 7}
@@ -382,7 +381,7 @@ def test_flags_of_every_type():
 def test_a_field_without_a_flag_is_an_error():
     config = dataclasses.make_dataclass("Config", [("table", dict, dataclasses.field(default_factory=dict))])
     with pytest.raises(TypeError, match=r"Config\.table: no flag can be made"):
-        fields.add_config(flags.Parser(), config, "flags")
+        fields.add_config(Parser(), config, "flags")
 
 
 def test_a_solver_takes_its_flags(capsys, puzzles):
@@ -563,7 +562,7 @@ def test_what_needs_no_closed_stream_goes_on(puzzles):
 
 @pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
 def test_no_file_takes_the_place_of_a_closed_stream():
-    program = "import os; from jaxsudoku.cli import streams; streams.reopen(); print(os.open(os.devnull, 0))"
+    program = "import os; from jaxsudoku.terminal import streams; streams.reopen(); print(os.open(os.devnull, 0))"
     words = shlex.join([sys.executable, "-c", program])
     result = subprocess.run(["sh", "-c", f"{words} <&- 2>&-"], capture_output=True, text=True, timeout=60, check=True)
     assert int(result.stdout) > 2
@@ -668,6 +667,16 @@ def test_a_digit_three_times_in_a_region():
         ["show", "PUZZLES"],
         ["solve", "missing.txt"],
         ["solve"],
+        ["solve", "--help"],
+        ["solve", "--solver", "gumbel", "--help"],
+        ["solve", "PUZZLES", "--solver", "oracle"],
+        ["solve", "PUZZLES", "--bogus"],
+        ["solve", "PUZZLES", "--network", "cube"],
+        ["solve", "PUZZLES", "--rounds", "0"],
+        ["count", "--help"],
+        ["count", "PUZZLES", "--budget", "5"],
+        ["generate", "--help"],
+        ["evaluate", "--help"],
         # what can't be written is found out before any work
         ["solve", "PUZZLES", "--output", "FOLDER.parquet"],
         ["generate", "5", "--output", "FOLDER.parquet"],
@@ -735,9 +744,9 @@ def test_a_history_is_a_table_or_a_picture(tmp_path):
 
 def test_what_is_said_of_resuming_leaves_out_what_does_not_go_with_it():
     argv = ["solve", "in.txt", "--history", "h.csv", "--force", "--history=h.png", "--output", "out.csv"]
-    assert stop.go_on(argv) == "jaxsudoku solve in.txt --output out.csv --resume"
+    assert Invocation(argv, Signals(), 0.0).resume_command() == "jaxsudoku solve in.txt --output out.csv --resume"
     argv = ["solve", "--output", "out.csv", "--force", "--", "--history"]
-    assert stop.go_on(argv) == "jaxsudoku solve --output out.csv --resume -- --history"
+    assert Invocation(argv, Signals(), 0.0).resume_command() == "jaxsudoku solve --output out.csv --resume -- --history"
 
 
 def test_histories_of_a_run(capsys, tmp_path):

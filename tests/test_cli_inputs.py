@@ -11,7 +11,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.cli import flags, main
+from jaxsudoku.cli import main, make_parser
 from jaxsudoku.generation import GenerateConfig
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -238,7 +238,7 @@ def test_misspelt_names(capsys, argv, meant):
 
 
 def test_a_grade_as_rating():
-    rating = flags.parse(["generate", "5", "--rating", "very-hard"]).rating
+    rating = make_parser().parse_args(["generate", "5", "--rating", "very-hard"]).rating
     assert GenerateConfig(rating=rating).rating == (10, 49.875)
 
 

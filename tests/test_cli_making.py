@@ -20,9 +20,10 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import batches, datasets
 from jaxsudoku.cli import main
+from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.generation import Generator
 from jaxsudoku.io import TableWriter
-from jaxsudoku.terminal.stop import Stop, resumable
+from jaxsudoku.terminal.stop import Signals, Stop
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -191,7 +192,7 @@ def test_a_table_of_other_columns_is_not_gone_on_with(capsys, tmp_path):
 def test_whoever_stops_a_run_is_told_how_to_go_on(tmp_path):
     argv = ["generate", "180", "--output", "made.csv", "--force"]
     sink = TableWriter(str(tmp_path / "made.csv"), {"puzzle": object})
-    with pytest.raises(Stop) as caught, resumable("made.csv", argv, sink):
+    with pytest.raises(Stop) as caught, Invocation(argv, Signals(), 0.0).resumable("made.csv", sink):
         raise Stop(signal.SIGINT)
     command = "jaxsudoku generate 180 --output made.csv --resume"
     assert caught.value.advice == f"made.csv is whole as far as it goes; to go on: {command}"

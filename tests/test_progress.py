@@ -11,10 +11,9 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku.cli.progress import share_read
 from jaxsudoku.evaluation import EvaluateConfig
 from jaxsudoku.terminal import progress
-from jaxsudoku.terminal.progress import Meter, Screen, bar, reports
+from jaxsudoku.terminal.progress import Meter, Screen, bar, reports, share_read
 
 FOUR = reference.SMALL["4x4"]
 

@@ -1,35 +1,73 @@
-"""The command line.
+"""The command line: ``jaxsudoku COMMAND``.
 
-``jaxsudoku solve``, ``count``, ``show``, ``generate``, ``rate``, ``build``, ``evaluate`` and ``mastermind``.
+A command is a module of this package that defines what ``parser.Command`` lists: its summary and epilog for ``--help``,
+``add_flags``, and the function that runs it. A new command is such a module and its name in ``COMMANDS``. The parser
+and all usage errors load no JAX (but for the players of ``mastermind``), so a command imports what needs it when it
+runs.
 """
 
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 import sys
 import time
 from collections.abc import Sequence
 from typing import NoReturn
 
+from jaxsudoku._version import __version__
 from jaxsudoku.io import PuzzleFileError, ResumeError
 from jaxsudoku.terminal import streams
 from jaxsudoku.terminal.failure import UsageError, described
 from jaxsudoku.terminal.progress import clear_screens
 from jaxsudoku.terminal.stop import Signals, Stop
 
-from . import flags
-from .files import check_printed
+from . import build, completion, count, evaluate, generate, mastermind, rate, show, solve
+from .invocation import Invocation
+from .outputs import check_printed
+from .parser import Parser
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main", "make_parser"]
 
-#: What a shell reports of a program that died of a closed pipe.
+#: The commands, in the order of ``--help``.
+COMMANDS = (solve, count, show, generate, build, rate, evaluate, mastermind, completion)
+
+#: The exit status that a shell reports for a program that died of a closed pipe.
 _BROKEN_PIPE = 128 + 13
+
+_EPILOG = """\
+examples:
+  jaxsudoku solve puzzles.txt --output solved.txt
+  jaxsudoku solve 9x9-hard --output solved.txt
+  jaxsudoku solve puzzles.csv.gz --output solved.csv.gz --resume
+  zcat puzzles.csv.gz | jaxsudoku solve - > solved.txt
+  jaxsudoku solve sixteen.txt --board 16 --output solved.parquet
+  jaxsudoku count puzzles.txt --limit 2
+  jaxsudoku show puzzles.txt --index 3 --solve
+  jaxsudoku generate 100000 --output minimal.csv
+  jaxsudoku rate puzzles.txt --output rated.csv
+  jaxsudoku build 1000000 --clues 24:34 --output train
+  jaxsudoku evaluate --network cube --puzzles rated.csv
+  jaxsudoku mastermind evaluate --pegs 4 --colours 6 --player entropy
+
+`jaxsudoku COMMAND --help` describes a command and its flags.
+"""
+
+
+def make_parser() -> Parser:
+    """The parser of all commands; its result has ``run``, the function of the command."""
+    parser = Parser(
+        prog="jaxsudoku",
+        description="Sudoku-like puzzles solved by the batch, on all cores or on accelerators.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_commands(COMMANDS, "command")
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line and gives its exit status; ends the process at once if a signal stops it.
+    """Runs the command line and returns its exit status; ends the process at once if a signal stops it.
 
     Args:
       argv: the arguments after the program's name; None for those of the process.
@@ -41,85 +79,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     streams.reopen()
     try:
         with Signals() as signals:
-            arguments = list(sys.argv[1:] if argv is None else argv)
+            invocation = Invocation(list(sys.argv[1:] if argv is None else argv), signals, began)
             try:
-                args = flags.parse(arguments)
+                args = make_parser().parse_args(invocation.argv)
             except SystemExit as stop:
                 raise SystemExit(_flushed(int(stop.code or 0))) from None
-            args.argv = arguments
-            try:
-                try:
-                    code = _command(args, signals, began)
-                finally:
-                    clear_screens()  # before a message is printed
-            except (UsageError, ResumeError, ImportError) as error:
-                print(f"jaxsudoku: error: {error}", file=sys.stderr)
-                code = 2
-            except BrokenPipeError:
-                raise
-            except (OSError, PuzzleFileError) as error:
-                print(f"jaxsudoku: error: {described(error)}", file=sys.stderr)
-                code = 1
-            return _flushed(code)
+            return _flushed(_run(args, invocation))
     except BrokenPipeError:
-        # whoever read the output has seen enough; what is still to be flushed goes nowhere
-        _abandon_stdout()
+        # the reader of the output has closed it; what is left to be flushed is discarded
+        streams.abandon_output()
         _leave(_BROKEN_PIPE)
     except Stop as stop:
+        if sys.stderr.isatty():  # a terminal has shown ^C, or the progress
+            print(file=sys.stderr)
         advice = f"; {stop.advice}" if stop.advice else ""
-        below = "\n" * sys.stderr.isatty()  # a terminal has shown ^C, or the progress
-        print(f"{below}jaxsudoku: stopped by {stop.signal.name}{advice}", file=sys.stderr, flush=True)
+        print(f"jaxsudoku: stopped by {stop.signal.name}{advice}", file=sys.stderr, flush=True)
         _leave(128 + stop.signal)
 
 
-def _command(args: argparse.Namespace, signals: Signals, began: float) -> int:
-    if getattr(args, "json", None) is True and args.command != "mastermind":
-        check_printed()  # the summary would be lost after all the work
-    if args.command == "show":
-        from .show import show
-
-        return show(args)
-    if args.command == "mastermind":
-        from . import guessing, strategies
-
-        act = {"play": guessing.play, "evaluate": strategies.evaluate, "show": strategies.show}[args.action]
-        return act(args, signals, began)
-    if args.command == "evaluate":
-        from .evaluating import evaluate
-
-        return evaluate(args, signals, began)
-    if args.command in ("generate", "build", "rate"):
-        from . import making
-
-        return {"generate": making.generate, "build": making.build, "rate": making.rate}[args.command](
-            args, signals, began
-        )
-    from . import commands
-
-    return {"solve": commands.solve, "count": commands.count}[args.command](args, signals, began)
+def _run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Runs a command and reports its errors; the exit status."""
+    try:
+        try:
+            if getattr(args, "json", None) is True:
+                check_printed()  # otherwise the summary would be lost after all the work
+            code: int = args.run(args, invocation)
+            return code
+        finally:
+            clear_screens()  # before a message is printed
+    except (UsageError, ResumeError, ImportError) as error:
+        print(f"jaxsudoku: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        raise
+    except (OSError, PuzzleFileError) as error:
+        print(f"jaxsudoku: error: {described(error)}", file=sys.stderr)
+        return 1
 
 
 def _flushed(code: int) -> int:
-    """Flushes the standard output here, where a full disk can still be reported; the exit status after that."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if not code:
-            cause = "the standard output is closed" if error.errno == errno.EBADF else error.strerror
-            print(f"jaxsudoku: error: <stdout>: {cause}", file=sys.stderr)
-        _abandon_stdout()
-        return code or 1
+    """Flushes the standard output, where a full disk is reported; the exit status after that."""
+    cause = streams.flush_output()
+    if cause and not code:
+        print(f"jaxsudoku: error: <stdout>: {cause}", file=sys.stderr)
+        return 1
     return code
 
 
-def _abandon_stdout() -> None:
-    """Sends what is still to be flushed nowhere, or Python would try again at its exit, and fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _leave(code: int) -> NoReturn:
-    """Ends the process at once: threads in compiled code can't be interrupted, and a usual exit waits for them."""
+    """Ends the process at once: threads in compiled code can't be interrupted, and a normal exit waits for them."""
     sys.stderr.flush()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""A flag for every field of a config, a dataclass: its type, its default, and what the docstring says of it."""
+"""Flags of a config, a dataclass: one for each field, with its type, its default and its text of the docstring."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 def add_config(
     parser: argparse.ArgumentParser, config: type, title: str, without: Sequence[str] = (), defaults: Any = None
 ) -> None:
-    """Adds a flag for every field of a config: its name with dashes, its type and default, its text of the docstring.
+    """Adds a flag for each field of a config: its name with dashes, its type and default, its text of the docstring.
 
-    A field may be a truth value, an integer, a float, a word, one of a few literals, an integer or one of a few, any of
-    these or None, or a tuple of them, whose flag takes several values.
+    A field may be a bool, an int, a float, a str, a ``Literal`` of words, an int or such a word, any of these or None,
+    or a tuple of them, whose flag takes several values.
 
     Args:
       parser: gets the flags, in a group of their own.
@@ -38,8 +38,8 @@ def add_config(
             continue
         text = texts.get(field.name, "").rstrip(".")
         default = getattr(values, field.name)
-        told = f"{text} (default: {_shown(default)})".replace("%", "%%")
-        options: dict[str, Any] = {"default": default, "help": told}
+        described = f"{text} (default: {_shown(default)})".replace("%", "%%")
+        options: dict[str, Any] = {"default": default, "help": described}
         hint = hints[field.name]
         if typing.get_origin(hint) is tuple:
             parts = typing.get_args(hint)
@@ -57,10 +57,15 @@ def add_config(
         group.add_argument(f"--{field.name.replace('_', '-')}", **options)
 
 
-def attribute_texts(config: type) -> dict[str, str]:
-    """What the sections "Attributes" of a class and its bases say of each name (nothing where docstrings are stripped).
+def config_values(args: argparse.Namespace, config: type) -> dict[str, Any]:
+    """The values of the flags that ``add_config`` made, by field."""
+    return {field.name: getattr(args, field.name) for field in dataclasses.fields(config) if field.name in args}
 
-    A class has the last word over its bases.
+
+def attribute_texts(config: type) -> dict[str, str]:
+    """The texts of the sections "Attributes" of a class and its bases, by name; none where docstrings are stripped.
+
+    A text of the class replaces that of a base.
     """
     texts: dict[str, str] = {}
     for base in reversed(config.__mro__):
@@ -90,7 +95,7 @@ class _Several(argparse.Action):
 
 
 def _plain_type(hint: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """The type of one value, and the words that it may be: ``int | None`` is int to who gives a value."""
+    """The type of one value, and its words if it is a ``Literal``; None is dropped, as no value stands for it."""
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     parts = [part for part in typing.get_args(hint) if part is not types.NoneType] if union else [hint]
     words = next((typing.get_args(part) for part in parts if typing.get_origin(part) is typing.Literal), None)

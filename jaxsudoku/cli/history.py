@@ -1,4 +1,4 @@
-"""Writing how the errors of puzzles fell, step by step: as a table, or as a picture."""
+"""Histories of solvers that work on full grids: the errors of a puzzle after each step, as a table or a picture."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from jaxsudoku import pictures
 from jaxsudoku.io import open_target
 from jaxsudoku.terminal.failure import UsageError
 
-from .files import check_output, put
+from .outputs import check_outputs, put
 
-#: Steps of a puzzle that are recorded unless the solver's flag --record says how many.
+#: Steps of a puzzle that are recorded by default; the solver's flag --record sets another number.
 RECORDED = 5000
 
-#: Puzzles whose rows are put together.
+#: Puzzles whose rows are written at a time.
 _ROWS = 256
 
 
 class _Target(Protocol):
-    """A file that takes histories."""
+    """A file of histories."""
 
     def write(self, first: int, history: np.ndarray) -> None:
-        """Takes the history int32[n, steps] of the puzzles from a number on; -1 is no step."""
+        """Adds the history int32[n, steps] of the puzzles from the number ``first`` on; -1 is no step."""
 
     def close(self) -> None:
-        """Nothing comes any more."""
+        """Completes the file."""
 
 
 class HistoryWriter:
-    """Writes histories into files, by their suffixes; a context manager, which opens them.
+    """Writes histories into files, in the format of their suffixes; a context manager, which opens them.
 
-    A ``.csv`` has a row a puzzle (its number in the input, from 1) and step, with the error then; any other file is a
-    picture of all of them (``pictures.Course``), drawn at the end.
+    A ``.csv`` has a row for each puzzle (its number in the input, from 1) and step, with the error after it; any other
+    file is a picture of all puzzles (``pictures.Course``), drawn at the end.
 
     Args:
       targets: paths.
@@ -45,8 +45,7 @@ class HistoryWriter:
       outputs: the other outputs.
 
     Raises:
-      UsageError: a file exists, can't be made, is one of the others or named twice, or its suffix tells no format of
-        pictures.
+      UsageError: a file exists, can't be made, is one of the others or named twice, or has the suffix of no format.
       ImportError: matplotlib, which pictures need, is missing.
     """
 
@@ -54,8 +53,8 @@ class HistoryWriter:
         self, targets: Sequence[str], force: bool, source: str | None = None, outputs: Sequence[str] = ()
     ) -> None:
         reads = () if source is None else (source,)
-        for number, target in enumerate(targets):
-            check_output("history", target, reads, [*outputs, *targets[:number]], force)
+        check_outputs(targets, reads=reads, writes=outputs, force=force, what="history")
+        for target in targets:
             if not _is_table(target) and pictures.suffix(target) not in pictures.formats():
                 raise UsageError(
                     f"{target}: no history: its suffix must be .csv, or that of a picture: "
@@ -65,7 +64,7 @@ class HistoryWriter:
         self._targets: list[_Target] = []
 
     def write(self, first: int, history: np.ndarray) -> None:
-        """Writes the history int32[n, steps] of the puzzles from a number on; -1 is no step."""
+        """Writes the history int32[n, steps] of the puzzles from the number ``first`` on; -1 is no step."""
         for target in self._targets:
             target.write(first, history)
 
@@ -83,7 +82,7 @@ class HistoryWriter:
                 try:
                     target.close()
                 except OSError:
-                    if error is None:  # else that came first, and is told
+                    if error is None:  # otherwise the first error is the one to report
                         raise
 
 
@@ -113,10 +112,10 @@ class _Table:
 
 
 class _Picture:
-    """What all histories come to."""
+    """A picture of all histories."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        del file  # it can be written
+        del file  # opened to find out that it can be written
         self._name, self._course = name, pictures.Course()
 
     def write(self, first: int, history: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""What a command reads: a file, the standard input, a set that ships with the package, or puzzles given inline."""
+"""The input of a command: a file, the standard input, a set that ships with the package, or puzzles given inline."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ import numpy as np
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board
-from jaxsudoku.io import PuzzleFile, format_grids, open_puzzles, parse, read_puzzles
+from jaxsudoku.io import PuzzleFile, check_standard_input, format_grids, open_puzzles, parse, read_puzzles
 from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
-from .files import open_input
-
-#: What messages call puzzles that were given inline.
+#: The name of puzzles given inline, in messages.
 INLINE = "<command line>"
 
-#: Characters of the shortest text that is taken for a puzzle, perhaps one cut short.
+#: Characters of the shortest text that is taken for a puzzle, which may be incomplete.
 _SHORTEST = 8
-#: A word that is like the names of sets, such as 9x9-insane.
+#: A word that looks like the name of a set, such as 9x9-insane.
 _SET_NAME = re.compile(r"\w+x\d+(-[\w-]+)?")
 _DIGITS = re.compile(r"[\d.*_-]+")
 _CELL = re.compile(r"\d{1,2}|[.*_-]")
@@ -33,12 +31,12 @@ _CELL = re.compile(r"\d{1,2}|[.*_-]")
 
 @contextlib.contextmanager
 def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
-    """Opens the input of a command, and settles its board before anything else is done.
+    """Opens the input of a command and finds its board, before anything else is done.
 
     Args:
       args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text,
         ``columns`` the names of its columns, if it is a table, and ``claimed`` whether a file says that its puzzles
-        have one solution each (those that are shipped are tested).
+        have one solution each (shipped ones are tested, so this is False for them).
 
     Raises:
       UsageError: the input is missing, names another board than ``--board``, or holds malformed puzzles given inline.
@@ -48,7 +46,7 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
         with as_usage():
             source, args.input, board = _find(given, args.board)
             if isinstance(source, str):
-                source = stack.enter_context(open_input(source))
+                source = stack.enter_context(_open(source))
             puzzles = stack.enter_context(open_puzzles(source, board, column=args.column))
         args.columns = puzzles.check()  # before an output is made, which would be left empty
         args.board = puzzles.board
@@ -62,6 +60,19 @@ def read_all(name: str, board: Board) -> np.ndarray:
     return read_puzzles(source, board)
 
 
+def named(path: str) -> str:
+    """The name of an input in messages."""
+    return "<stdin>" if path == "-" else path
+
+
+def _open(path: str) -> contextlib.AbstractContextManager[BinaryIO | str]:
+    """Opens an input, so that a missing one is an error before anything else is done; ``-`` stays as it is."""
+    if path == "-":
+        check_standard_input()
+        return contextlib.nullcontext(path)
+    return open(path, "rb")
+
+
 class _Named(io.BytesIO):
     """Bytes with a name for messages."""
 
@@ -71,7 +82,7 @@ class _Named(io.BytesIO):
 
 
 def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, str, Board | None]:
-    """The source, its name and its board, None where the source itself may tell. A file goes before all else.
+    """The source, its name, and its board or None where the source may name it. A file takes precedence.
 
     Raises:
       UsageError, ValueError: there is no such input.
@@ -102,7 +113,7 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
 def _parsed(text: str, board: Board | None) -> np.ndarray:
     words = text.split()
     if len(words[0]) > 2 and all(len(word) == len(words[0]) for word in words) and "\n" not in text.strip():
-        text = "".join(words)  # rows, or whatever else, apart
+        text = "".join(words)  # rows or other groups of cells, separated by spaces
     try:
         return parse(text, board)
     except ValueError as error:
@@ -110,7 +121,7 @@ def _parsed(text: str, board: Board | None) -> np.ndarray:
 
 
 def _is_puzzle(text: str) -> bool:
-    """Whether a text that names no file is meant as a puzzle: digits and blanks, or letters that fit its size."""
+    """Whether a text that names no file is a puzzle: digits and blanks, or letters that fit its size."""
     words = text.split()
     joined = "".join(words)
     if len(words) >= _SHORTEST and all(map(_CELL.fullmatch, words)):

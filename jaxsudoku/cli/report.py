@@ -1,63 +1,147 @@
-"""What a run tells: the lines that held no valid puzzle, and a summary."""
+"""What a command reports: puzzles by outcome, times, and a summary for people or as JSON."""
 
 from __future__ import annotations
 
 import argparse
 import collections
-import dataclasses
 import json
 import platform
+import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxsudoku._version import __version__
-from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, Kind, LineError, kind_of
+from jaxsudoku.io import Kind, kind_of
 from jaxsudoku.terminal.progress import Screen
-
-from .clash import describe_clash
 
 #: How many bad lines are reported one by one.
 QUOTED = 20
 
 
-class BadLines:
-    """Reports malformed lines and clashing givens: the first few as they come, the number of the others at the end."""
+class Tally:
+    """Counts puzzles by outcome, and times the work on them; loads JAX.
 
-    def __init__(self, screen: Screen, source: str, board: Board) -> None:
-        self.count = 0
-        self._screen, self._source, self._board = screen, source, board
+    Args:
+      outcomes: the outcomes in the order of the summary. Further outcomes are numbers (of solutions), in theirs.
 
-    def add(self, chunk: Chunk, invalid: np.ndarray) -> None:
-        """Reports the malformed puzzles of a chunk, and those in the rows ``invalid``, whose givens clash."""
-        quoted = max(0, QUOTED - self.count)
-        self.count += len(chunk.errors) + len(invalid)
-        errors = [
-            *chunk.errors[:quoted],
-            *(
-                LineError(self._source, int(chunk.lines[row]), describe_clash(self._board, chunk.grids[row]))
-                for row in invalid[:quoted]
-            ),
-        ]
-        for error in sorted(errors, key=lambda error: error.line)[:quoted]:
-            self._screen.say(str(error))
+    Attributes:
+      start: the time of the start of the work.
+      excluded_seconds: time that does not count as work.
+    """
 
-    def finish(self) -> None:
-        """Says how many there were beyond those that were reported."""
-        if self.count > QUOTED:
-            self._screen.say(f"... and {self.count - QUOTED} more")
+    def __init__(self, outcomes: Sequence[str]) -> None:
+        from jaxsudoku import batches
+
+        self._outcomes = outcomes
+        self._counter: collections.Counter[str] = collections.Counter()
+        self._compile_seconds = batches.compile_seconds
+        self.excluded_seconds = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """Starts the clock."""
+        self._compiled_before = self._compile_seconds()
+        self.start = time.perf_counter()
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Adds puzzles, by outcome."""
+        self._counter.update(counts)
+
+    @property
+    def puzzles(self) -> int:
+        """The number of puzzles."""
+        return self._counter.total()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The puzzles by outcome."""
+        numbers = sorted((outcome for outcome in self._counter if outcome not in self._outcomes), key=int)
+        return {outcome: self._counter[outcome] for outcome in (*self._outcomes, *numbers)}
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds of compiling, or of loading what had been compiled."""
+        return self._compile_seconds() - self._compiled_before
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of work since the start, without those of compiling."""
+        return max(time.perf_counter() - self.start - self.compile_seconds - self.excluded_seconds, 1e-9)
+
+    def __str__(self) -> str:
+        return f"{counted(self.puzzles)}, {self.puzzles / self.seconds:,.0f}/s{listed(self.counts)}"
+
+
+def summarize(
+    args: argparse.Namespace,
+    screen: Screen,
+    tally: Tally,
+    began: float,
+    error: str | None,
+    note: str = "",
+    **details: Any,
+) -> None:
+    """Prints the summary of a run, for people or as JSON, as the flags say, and why the run ended early.
+
+    Args:
+      args: the arguments, with ``json``, ``quiet`` and ``output``.
+      screen: where messages are printed.
+      tally: the puzzles of this run.
+      began: the time of the start of the command.
+      error: why the run ended early, None if it didn't.
+      note: the end of the line for people.
+      **details: further entries of the JSON object.
+    """
+    screen.clear()
+    startup, compiling, seconds = tally.start - began, tally.compile_seconds, tally.seconds
+    if args.json:
+        summary = record(
+            puzzles=tally.puzzles,
+            counts=tally.counts,
+            startup_seconds=startup,
+            compile_seconds=compiling,
+            seconds=seconds,
+            puzzles_per_second=tally.puzzles / seconds,
+            error=error,
+            **details,
+        )
+        print(json.dumps(summary), file=sys.stderr if args.output == "-" else sys.stdout)
+    elif not args.quiet:
+        screen.say(
+            f"{counted(tally.puzzles)} in {seconds:.2f} s ({tally.puzzles / seconds:,.0f}/s){listed(tally.counts)}; "
+            f"start {startup:.1f} s, compilation {compiling:.1f} s{note}"
+        )
+    if error is not None:
+        screen.say(f"jaxsudoku: error: {error}")
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """Fields of a report for JSON: seconds rounded, and then the device and the versions that ran."""
+    import importlib.metadata
+
+    import jax
+
+    devices = jax.local_devices()
+    rounded = {name: round(value, 6) if isinstance(value, float) else value for name, value in fields.items()}
+    return {
+        **rounded,
+        "device": {"platform": devices[0].platform, "kind": devices[0].device_kind, "count": len(devices)},
+        "versions": {
+            "jaxsudoku": __version__,
+            "jax": importlib.metadata.version("jax"),
+            "python": platform.python_version(),
+        },
+    }
 
 
 def say_replaced(screen: Screen, args: argparse.Namespace, kind: Kind | None, replaced: Collection[str]) -> None:
-    """Says which columns of the input are not in the output, as far as it has columns.
+    """Reports the columns of the input that are not in the output, if the output has columns.
 
     Args:
-      screen: where to say it.
-      args: of the command, with the ``columns`` of its input.
-      kind: of the output, by default told from its name.
+      screen: where to report.
+      args: the arguments, with the ``columns`` of the input.
+      kind: of the output, None if its name tells.
       replaced: columns that the command writes itself or leaves out.
     """
     names = [name for name in args.columns if name in replaced]
@@ -65,110 +149,14 @@ def say_replaced(screen: Screen, args: argparse.Namespace, kind: Kind | None, re
         screen.say(f"{args.input}: columns that the output replaces or leaves out: {', '.join(names)}")
 
 
-class Tally:
-    """Counts answers by outcome, and the time they took."""
-
-    def __init__(self) -> None:
-        self.puzzles = 0
-        self.counts: collections.Counter[str] = collections.Counter()
-        self._start = time.perf_counter()
-
-    def add(self, counts: Mapping[str, int]) -> None:
-        self.puzzles += sum(counts.values())
-        self.counts.update(counts)
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._start
-
-    @property
-    def rate(self) -> float:
-        return self.puzzles / self.seconds
-
-    def __str__(self) -> str:
-        return f"{counted(self.puzzles)}, {self.rate:,.0f}/s{listed(self.counts)}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Summary:
-    """A run in numbers; ``str()`` is one line for people, ``json()`` one object.
-
-    Attributes:
-      puzzles: answered by this run.
-      already_answered: answered by the run that this one went on from.
-      counts: puzzles by outcome; they add up to ``puzzles``.
-      startup_seconds: from the start of the command to a device that is ready.
-      compile_seconds: compiling, or loading what had been compiled.
-      seconds: reading, solving and writing.
-      puzzles_per_second: ``puzzles`` over ``seconds``.
-      error: why the run ended early, None if it didn't.
-      device: platform, kind and number of devices.
-      solver, config, board: what was asked for.
-      limit: solutions at which a count stops, None unless counting.
-      network: the name or path of a guided solver's network, None of other solvers.
-      network_calls: positions that it looked at, likewise.
-      several: solved puzzles that have further solutions, though the file says that each has one; None where a file
-        does not say so, or that is not looked into.
-      errors: what is wrong with the best grids of all puzzles together, None of a solver that works on no full grids.
-    """
-
-    puzzles: int
-    already_answered: int
-    counts: dict[str, int]
-    startup_seconds: float
-    compile_seconds: float
-    seconds: float
-    puzzles_per_second: float
-    error: str | None
-    device: dict[str, Any]
-    solver: str
-    config: dict[str, Any]
-    board: str
-    limit: int | None = None
-    network: str | None = None
-    network_calls: int | None = None
-    errors: int | None = None
-    several: int | None = None
-
-    def json(self) -> str:
-        numbers = {
-            name: round(value, 6) if isinstance(value, float) else value
-            for name, value in dataclasses.asdict(self).items()
-        }
-        return json.dumps({**numbers, "versions": versions()})
-
-    def __str__(self) -> str:
-        return (
-            f"{counted(self.puzzles)} in {self.seconds:.2f} s ({self.puzzles_per_second:,.0f}/s)"
-            f"{listed(self.counts)}; start {self.startup_seconds:.1f} s, compilation {self.compile_seconds:.1f} s"
-            f"{self._contradiction()}"
-        )
-
-    def _contradiction(self) -> str:
-        if not self.several:
-            return ""
-        have = "has" if self.several == 1 else "have"
-        return f"; {self.several:,} {have} several solutions, though the file says that each puzzle has one"
-
-
-def versions() -> dict[str, str]:
-    """What ran, by name."""
-    import importlib.metadata
-
-    return {"jaxsudoku": __version__, "jax": importlib.metadata.version("jax"), "python": platform.python_version()}
-
-
-def device_of(devices: Sequence[Any]) -> dict[str, Any]:
-    """What it ran on."""
-    return {"platform": devices[0].platform, "kind": devices[0].device_kind, "count": len(devices)}
-
-
 def counted(count: int) -> str:
     """A number of puzzles in words."""
-    return f"{count:,} puzzle{'s' * (count != 1)}"
+    return f"{count:,} {'puzzle' if count == 1 else 'puzzles'}"
 
 
 def listed(counts: Mapping[str, int]) -> str:
     """Counts as in ": 5 solved, 1 malformed"; a number of solutions as in "7 with 2"."""
-    named = [f"{count:,} {'with ' * name.isdecimal()}{name}" for name, count in counts.items() if count]
+    named = [
+        f"{count:,} with {name}" if name.isdecimal() else f"{count:,} {name}" for name, count in counts.items() if count
+    ]
     return f": {', '.join(named)}" if named else ""

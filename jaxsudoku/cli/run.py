@@ -1,74 +1,198 @@
-"""Running a kernel over an input: chunks are read, solved and written side by side, in the order of the input.
+"""The loop of commands that answer an input puzzle by puzzle: batches are read, computed and written side by side.
 
 Answers don't depend on where an earlier run was stopped: the input is cut into the same batches, each with the same
-number and so the same key, and a batch that was answered in part is solved again as a whole.
+number and so the same key, and a batch that was answered in part is computed again as a whole.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
+import argparse
 import itertools
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-import jax
 import numpy as np
 
-from jaxsudoku.batches import Engine
-from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, PuzzleFileError, ResumeError
-from jaxsudoku.terminal.progress import Screen
-from jaxsudoku.terminal.stop import Signals
+from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, ResumeError
+from jaxsudoku.terminal.failure import described
+from jaxsudoku.terminal.progress import share_read
 
-from .report import BadLines, Tally
+from .bad_lines import BadLines
+from .inputs import named
+from .invocation import Invocation, start_screen
+from .report import Tally, summarize
+
+Result = TypeVar("Result")
+
+
+class Worker(Protocol):
+    """What computes answers; ``batches.Engine`` is one."""
+
+    def split(self, size: int) -> list[slice]:
+        """Cuts a short input of ``size`` puzzles into batches."""
+
+    def compile(self, size: int) -> None:
+        """Compiles for batches of ``size`` puzzles."""
+
+    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
+        """The answers to batches uint8[n, cells], the first of which has the number ``first``; in the same order."""
 
 
 class Sink(Protocol):
-    """Where answers go; ``io.SolutionWriter`` is one."""
+    """Where answers are written, a context manager; ``io.SolutionWriter`` is one.
+
+    Attributes:
+      done: puzzles that an earlier run answered.
+    """
 
     done: int
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """What is not answered yet."""
+        """The puzzles that are not answered yet."""
 
-    def write(self, chunk: Chunk, answers: Any) -> None:
+    def write(self, chunk: Chunk, answers: Any, /) -> None:
         """Appends the answers to a chunk."""
 
+    def __enter__(self) -> Any: ...
 
-class Outcomes(Protocol):
-    """What the answers to a chunk amount to: puzzles by outcome, and the rows whose givens clash."""
-
-    def __call__(self, chunk: Chunk, answers: Any, board: Board, /) -> tuple[dict[str, int], np.ndarray]: ...
+    def __exit__(self, *_: Any) -> None: ...
 
 
 class Check(Protocol):
-    """What looks at answers once more after they were written; ``Uniqueness`` is one."""
+    """A check of answers after they are written; ``solve.Uniqueness`` is one."""
 
     def compile(self, size: int) -> None:
         """Compiles for batches of ``size`` puzzles."""
 
     def add(self, chunk: Chunk, answers: Any, /) -> None:
-        """Looks at the answers to a chunk."""
+        """Checks the answers to a chunk."""
 
 
 class Part(NamedTuple):
-    """A batch of the input, its number, and what of it is to be answered: all, or its end."""
+    """A batch of the input.
+
+    Attributes:
+      number: of the batch.
+      whole: what is computed.
+      unanswered: what is written: all of it, or its end.
+    """
 
     number: int
     whole: Chunk
-    asked: Chunk
+    unanswered: Chunk
 
 
-class Batches:
-    """The batches of an input. Reading failures end them early, so that all that came before gets its answers.
+class Run:
+    """The work of a command on an input, from the first progress to the summary; loads JAX.
+
+    Args:
+      args: the arguments, whose input is open.
+      invocation: the run of the command.
+      puzzles: the input.
+      outcomes: the outcomes of a puzzle, in the order of the summary.
+
+    Attributes:
+      screen: shows progress and messages.
+      tally: the puzzles that are answered.
+    """
+
+    def __init__(
+        self, args: argparse.Namespace, invocation: Invocation, puzzles: PuzzleFile, outcomes: Sequence[str]
+    ) -> None:
+        self.screen = start_screen(args.quiet)
+        self.tally = Tally(outcomes)
+        self._args, self._invocation = args, invocation
+        self._share = share_read(puzzles.stream)
+        self._bad = BadLines(self.screen, named(args.input), args.board)
+        self._error: str | None = None
+
+    def answer(
+        self,
+        chunks: Iterator[Chunk],
+        worker: Worker,
+        sink: Sink,
+        outcomes: Callable[[Chunk, Any], tuple[dict[str, int], np.ndarray]],
+        *,
+        note: Callable[[], str] = str,
+        check: Check | None = None,
+        rowwise: bool = False,
+    ) -> None:
+        """Answers all puzzles that the sink lacks; where reading fails, those before that.
+
+        Args:
+          chunks: the input.
+          worker: computes the answers.
+          sink: where they are written.
+          outcomes: (chunk, answers) to the number of puzzles by outcome, and the rows whose givens clash.
+          note: the end of the line of progress.
+          check: checks answers after they are written.
+          rowwise: whether a puzzle's answer is independent of its batch, so that no answered puzzle is computed again.
+
+        Raises:
+          ResumeError: the sink holds no answers to this input.
+        """
+        batches = _Batches(chunks, worker, rowwise)
+        self.tally.begin()
+        try:
+            with sink:
+                for part, answers in self._computed(batches.unanswered(sink), worker, check):
+                    with self._invocation.signals.held():
+                        sink.write(part, answers)
+                        counts, clashes = outcomes(part, answers)
+                        self.tally.add(counts)
+                    self._bad.add(part, clashes)
+                    if check is not None:
+                        check.add(part, answers)
+                    self.screen.show(f"{self._share()}{self.tally}{note()}")
+                if batches.failure is not None:
+                    raise batches.failure
+        except BrokenPipeError:
+            raise
+        except (OSError, PuzzleFileError) as error:
+            self._error = described(error)
+
+    def _computed(self, parts: Iterator[Part], worker: Worker, check: Check | None) -> Iterator[tuple[Chunk, Any]]:
+        """The puzzles that the sink lacks, with their answers."""
+        import jax
+
+        first = next(parts, None)
+        if first is None:
+            return
+        self.screen.show("compiling ...", now=True)
+        for compiled in (worker, check):
+            if compiled is not None:
+                interruptible(compiled.compile, len(first.whole))
+        self.screen.show("working ...", now=True)
+        in_flight: list[Part] = []
+
+        def grids() -> Iterator[np.ndarray]:
+            for part in itertools.chain([first], parts):
+                in_flight.append(part)
+                yield searchable(part.whole.grids, part.whole.good)
+
+        for answers in worker.stream(grids(), first.number):
+            part = in_flight.pop(0)
+            answered = len(part.whole) - len(part.unanswered)
+            yield part.unanswered, jax.tree.map(operator.itemgetter(slice(answered, None)), answers)
+
+    def finish(self, note: str = "", **details: Any) -> int:
+        """Prints the summary, as ``summarize`` does; the exit status."""
+        self._bad.finish()
+        summarize(self._args, self.screen, self.tally, self._invocation.began, self._error, note, **details)
+        return 1 if self._error is not None or self._bad.count else 0
+
+
+class _Batches:
+    """The batches of an input. They end early where reading fails, so that all puzzles before that are answered.
 
     Attributes:
       failure: why reading ended early, None if it didn't.
     """
 
-    def __init__(self, chunks: Iterator[Chunk], engine: Engine) -> None:
+    def __init__(self, chunks: Iterator[Chunk], worker: Worker, rowwise: bool) -> None:
         self.failure: OSError | PuzzleFileError | None = None
-        self._chunks, self._engine = chunks, engine
+        self._chunks, self._worker, self._rowwise = chunks, worker, rowwise
 
     def unanswered(self, sink: Sink) -> Iterator[Part]:
         """The batches that the sink lacks, at least in part."""
@@ -80,9 +204,9 @@ class Batches:
                 yield whole
 
         try:
-            for asked in sink.remaining(remembered()):
+            for rest in sink.remaining(remembered()):
                 assert whole is not None
-                yield Part(number, whole, asked)
+                yield Part(number, rest if self._rowwise else whole, rest)
         except ResumeError:
             # an input that breaks off early may seem too short for the output
             if self.failure is None:
@@ -94,7 +218,7 @@ class Batches:
         if first is None:
             return
         # a chunk is short only if it is the last one: a short input is cut, so that each core gets a part
-        yield from (first[part] for part in self._engine.split(len(first)))
+        yield from (first[part] for part in self._worker.split(len(first)))
         yield from chunks
 
     def _readable(self) -> Iterator[Chunk]:
@@ -104,87 +228,17 @@ class Batches:
             self.failure = failure
 
 
-class Run:
-    """The work on one input.
-
-    The line of progress begins with ``share`` and ends with ``told``; ``check`` sees each chunk with its answers.
-
-    Attributes:
-      tally: what has been answered.
-      compile_seconds: time until the first batch could be run.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        screen: Screen,
-        bad: BadLines,
-        signals: Signals,
-        told: Callable[[], str] = str,
-        share: Callable[[], str] = str,
-        check: Check | None = None,
-    ) -> None:
-        self.engine, self.screen, self.bad, self.signals = engine, screen, bad, signals
-        self._told, self._share, self._check = told, share, check
-        self.compile_seconds = 0.0
-        self.tally = Tally()
-
-    def answer(self, batches: Batches, sink: Sink, outcomes: Outcomes) -> None:
-        """Answers all that the sink lacks.
-
-        Raises:
-          OSError, PuzzleFileError: writing failed, or reading did; in that case all that could be read is answered.
-          ResumeError: the sink holds no answers to this input.
-        """
-        parts = batches.unanswered(sink)
-        first = next(parts, None)
-        if first is not None:
-            self.screen.show("compiling ...", now=True)
-            clock = Tally()
-            self._compile(len(first.whole))
-            self.compile_seconds, self.tally = clock.seconds, Tally()
-            self.screen.show("solving ...", now=True)
-            for part, answers in self._solved(itertools.chain([first], parts), first.number):
-                skipped = len(part.whole) - len(part.asked)
-                asked = _rows(answers, skipped)
-                with self.signals.held():
-                    sink.write(part.asked, asked)
-                    counts, invalid = outcomes(part.asked, asked, self.engine.board)
-                    self.tally.add(counts)
-                self.bad.add(part.asked, invalid)
-                if self._check is not None:
-                    self._check.add(part.asked, asked)
-                self.screen.show(f"{self._share()}{self.tally}{self._told()}")
-        if batches.failure is not None:
-            raise batches.failure
-
-    def _compile(self, size: int) -> None:
-        # in a thread, as a signal is heard only while the main thread runs Python or waits
-        pool = concurrent.futures.ThreadPoolExecutor(1)
-        try:
-            pool.submit(self.engine.compile, size).result()
-            if self._check is not None:
-                pool.submit(self._check.compile, size).result()
-        finally:
-            pool.shutdown(wait=False)
-
-    def _solved(self, parts: Iterable[Part], first: int) -> Iterator[tuple[Part, Any]]:
-        flying: list[Part] = []
-
-        def grids() -> Iterator[np.ndarray]:
-            for part in parts:
-                flying.append(part)
-                yield _searchable(part.whole, self.engine.board)
-
-        for answers in self.engine.stream(grids(), first):
-            yield flying.pop(0), answers
+def searchable(grids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Grids uint8[n, cells] in which the rows outside ``wanted``, bool[n], are invalid, so that they cost no search."""
+    return grids if wanted.all() else np.where(wanted[:, None], grids, np.uint8(255))
 
 
-def _searchable(chunk: Chunk, board: Board) -> np.ndarray:
-    """The chunk's grids, uint8[n, cells], malformed ones invalid: a blank grid would be searched."""
-    return chunk.grids if chunk.good.all() else np.where(chunk.good[:, None], chunk.grids, np.uint8(board.side + 1))
+def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Calls a function in a thread: a signal is handled only while the main thread runs Python or waits."""
+    import concurrent.futures  # which takes time to load, and --help needs none
 
-
-def _rows(answers: Any, start: int) -> Any:
-    """Answers, a pytree of arrays, from a row on."""
-    return jax.tree.map(lambda part: part[start:], answers)
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    try:
+        return pool.submit(function, *arguments).result()
+    finally:
+        pool.shutdown(wait=False)

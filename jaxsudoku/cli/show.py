@@ -1,10 +1,11 @@
-"""The sub-command ``show``: one puzzle as people draw it."""
+"""``jaxsudoku show``: draws one puzzle."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,14 +15,30 @@ from jaxsudoku.solution import Status
 from jaxsudoku.terminal.failure import UsageError
 from jaxsudoku.terminal.progress import Screen
 
-from .clash import describe_clash
-from .files import check_printed, named, put
-from .inputs import opened
-from .progress import check_cache
+from . import flags
+from .bad_lines import describe_clash
+from .inputs import named, opened
+from .invocation import Invocation, check_cache
+from .outputs import check_printed, put
+from .parser import Parser
+
+SUMMARY = "draw one puzzle"
+
+EPILOG = f"{flags.INPUT_SECTION}\nColours are left out if NO_COLOR is set.\n"
 
 
-def show(args: argparse.Namespace) -> int:
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``show``."""
+    del argv
+    flags.add_input(parser)
+    flags.add_number(parser, "--index", "number of the puzzle in the input, from 1", default=1)
+    parser.add_argument("--solve", action="store_true", help="draw its solution, with the givens marked")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Draws; the exit status."""
+    del invocation
     screen = Screen(bar=True)
     puzzle = _find(args)
     if puzzle.errors:
@@ -35,6 +52,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def _find(args: argparse.Namespace) -> Chunk:
+    """The puzzle to draw, as a chunk of one."""
     count = 0
     with opened(args) as puzzles:
         check_printed(args.input)

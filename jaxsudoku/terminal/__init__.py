@@ -1,1 +1,1 @@
-"""What commands share with training: progress, errors for people, signals, streams. No JAX."""
+"""The terminal, for commands and for training: progress, signals, messages of errors, standard streams. No JAX."""

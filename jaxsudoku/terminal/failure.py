@@ -1,4 +1,4 @@
-"""What went wrong, in one line each."""
+"""Errors of a command's user, and the one-line messages of any error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def as_usage(kinds: tuple[type[Exception], ...] = (OSError, ValueError, ImportEr
 
 
 def described(error: Exception) -> str:
-    """An error's message, ``file: cause`` for those of the operating system."""
+    """The message of an error, ``file: cause`` for those of the operating system."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)

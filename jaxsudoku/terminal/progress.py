@@ -1,9 +1,11 @@
-"""Progress on the standard error: a bar on a terminal, elsewhere a line now and then."""
+"""Progress on the standard error: a live line on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import stat
 import sys
 import threading
 import time
@@ -11,24 +13,26 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: A caller's report of progress: how much is done, and how much there is.
+#: A progress callback: how much is done, and how much there is.
 Report = Callable[[int, int], object]
 
-#: Seconds between two pictures of the progress, and between two of the time that a long step takes.
+#: Seconds between two updates of the live line, and between two updates of the time that a long step takes.
 _PAUSE, _TICK = 0.1, 1.0
-#: Seconds after which a line is printed where there is no terminal; each further one waits twice as long, up to the
-#: second number.
+#: Without a terminal, seconds until the first line, and the longest wait for another; each wait is twice the last.
 _FIRST_LINE, _LAST_LINE = 30.0, 600.0
 #: Characters of a bar.
 _WIDTH = 20
 
 
 class Screen:
-    """Messages, and the progress below them if ``bar`` is set.
+    """Messages, and a line of progress below them.
 
-    A terminal shows the progress in one line that is written over, with the time that it has stood still: something
-    moves while a program compiles or a long batch runs. Elsewhere it is printed after 30 seconds, then after twice as
-    long, and so on. A thread does both while a text is shown.
+    A terminal shows the progress in one line that is overwritten, with the time since it last changed, so that
+    something moves while a program compiles or a long batch runs. Elsewhere it is printed after 30 seconds, then after
+    twice as long, and so on. A thread updates the line while there is one.
+
+    Args:
+      bar: whether to show progress; messages are always shown.
     """
 
     def __init__(self, bar: bool) -> None:
@@ -47,7 +51,7 @@ class Screen:
             print(message, file=sys.stderr)
 
     def show(self, text: str, *, now: bool = False) -> None:
-        """Shows a text as the progress, unless the last one has only just come up; ``now`` shows it anyway."""
+        """Shows a text as the progress; without ``now`` at most ten times a second."""
         if not self._bar:
             return
         with self._lock:
@@ -60,7 +64,7 @@ class Screen:
                 threading.Thread(target=self._tick, args=(self._stopped,), daemon=True).start()
 
     def clear(self) -> None:
-        """Takes the progress off the terminal, until the next text."""
+        """Removes the progress from the terminal, until the next ``show``."""
         with self._lock:
             if self._stopped is not None:
                 self._stopped.set()
@@ -92,18 +96,18 @@ class Screen:
             self._next_line = self._last + self._wait
 
 
-#: Screens that show a progress, whose threads tick.
+#: Screens that show progress, whose threads run.
 _shown: weakref.WeakSet[Screen] = weakref.WeakSet()
 
 
 def clear_screens() -> None:
-    """Takes every progress off, as when a command ends early."""
+    """Removes the progress of every screen, as when a command ends early."""
     for screen in list(_shown):
         screen.clear()
 
 
 class Meter:
-    """Measures how fast something is done, from the first report on, and says so in words.
+    """The rate and the time left of a task, measured from the first line on.
 
     Args:
       what: what is counted, such as "puzzles".
@@ -114,7 +118,7 @@ class Meter:
         self._start: tuple[float, float] | None = None
 
     def line(self, done: int, count: int | None) -> str:
-        """A bar, the share, the number, the rate and the time left; without a count the number and the rate alone."""
+        """A bar, the share, the number, the rate and the time left; without a count only the number and the rate."""
         now = time.monotonic()
         if self._start is None:
             self._start = now, done
@@ -129,10 +133,10 @@ class Meter:
 
 @contextlib.contextmanager
 def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[Report]:
-    """The report that an argument ``progress`` asks for: the caller's own, a bar if it is True, else none.
+    """The callback of an argument ``progress``: the caller's own, a bar if it is True, else one that does nothing.
 
     Raises:
-      ValueError: it asks for something else.
+      ValueError: it is none of these.
     """
     if progress is None or progress is False:
         yield lambda done, count: None
@@ -147,10 +151,23 @@ def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[R
 
 
 def called(progress: Any) -> Callable[..., Any]:
-    """A caller's own report; ValueError if it can't be called."""
+    """The caller's progress callback; raises ValueError if it is not callable."""
     if not callable(progress):
         raise ValueError(f"progress must be True or a function to be called, not {progress!r}")
-    return progress
+    callback: Callable[..., Any] = progress
+    return callback
+
+
+def share_read(source: Any) -> Callable[[], str]:
+    """How much of an input has been read, as a function that gives a bar; "" unless the input is a regular file."""
+    try:
+        descriptor = source.fileno()
+        status = os.fstat(descriptor)
+    except (AttributeError, OSError):
+        return str
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        return str
+    return lambda: "" if source.closed else f"{bar(os.lseek(descriptor, 0, os.SEEK_CUR) / status.st_size)} "
 
 
 def bar(share: float) -> str:
@@ -161,7 +178,7 @@ def bar(share: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people, to two places: "45 s", "12 min", "3 h 20 min"."""
+    """Seconds in words: "45 s", "12 min", "3 h 20 min"."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)

@@ -1,0 +1,119 @@
+"""Malformed lines, clashing givens and wrong solutions: found on the host, and reported as ``file:line: cause``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.io import Chunk, LineError
+from jaxsudoku.terminal.progress import Screen
+
+from .report import QUOTED
+
+
+class BadLines:
+    """Reports bad lines: the first few as they come, the number of the others at the end.
+
+    Args:
+      screen: where to report.
+      source: the name of the input.
+      board: the board of the puzzles.
+
+    Attributes:
+      count: the number of bad lines.
+    """
+
+    def __init__(self, screen: Screen, source: str, board: Board) -> None:
+        self.count = 0
+        self._screen, self._source, self._board = screen, source, board
+
+    def add(self, chunk: Chunk, clashes: np.ndarray) -> None:
+        """Reports the malformed puzzles of a chunk, and those in the rows ``clashes``, whose givens clash."""
+        quoted = max(0, QUOTED - self.count)
+        self.count += len(chunk.errors) + len(clashes)
+        errors = [
+            *chunk.errors[:quoted],
+            *(
+                LineError(self._source, int(chunk.lines[row]), describe_clash(self._board, chunk.grids[row]))
+                for row in clashes[:quoted]
+            ),
+        ]
+        for error in sorted(errors, key=lambda error: error.line)[:quoted]:
+            self._screen.say(str(error))
+
+    def finish(self) -> None:
+        """Reports the number of lines beyond those that were quoted."""
+        if self.count > QUOTED:
+            self._screen.say(f"... and {self.count - QUOTED} more")
+
+
+def clashing(board: Board, grids: np.ndarray) -> np.ndarray:
+    """Whether some house holds a digit twice; uint8[n, cells] to bool[n]."""
+    found = np.zeros(len(grids), bool)
+    for house in board.houses:
+        digits = np.sort(grids[:, house], axis=1)
+        found |= ((digits[:, 1:] == digits[:, :-1]) & (digits[:, 1:] > 0)).any(axis=1)
+    return found
+
+
+def clashes_among(board: Board, chunk: Chunk, rows: np.ndarray) -> np.ndarray:
+    """The rows of well-formed puzzles with clashing givens, among those where ``rows``, bool[n], is set."""
+    candidates = np.flatnonzero(chunk.good & rows)
+    found: np.ndarray = candidates[clashing(board, chunk.grids[candidates])]
+    return found
+
+
+def describe_clash(board: Board, grid: np.ndarray) -> str:
+    """The first clash of a grid uint8[cells], as in "the givens clash: 5 twice in row 1".
+
+    Raises:
+      ValueError: nothing clashes.
+    """
+    return f"the givens clash: {_first_clash(board, grid)}"
+
+
+def unsolved(board: Board, puzzles: np.ndarray, solutions: np.ndarray) -> np.ndarray:
+    """Whether solutions are wrong: incomplete, clashing, or without the givens; two uint8[n, cells] to bool[n]."""
+    wrong: np.ndarray = _misfits(puzzles, solutions).any(axis=1) | clashing(board, solutions)
+    return wrong
+
+
+def describe_unsolved(board: Board, puzzle: np.ndarray, solution: np.ndarray) -> str:
+    """Why a solution uint8[cells] is wrong, as in "the solution is wrong: 5 twice in row 1".
+
+    Raises:
+      ValueError: it is right.
+    """
+    misfits = np.flatnonzero(_misfits(puzzle, solution))
+    if not len(misfits):
+        return f"the solution is wrong: {_first_clash(board, solution)}"
+    cell = int(misfits[0])
+    row, column = divmod(cell, board.side)
+    given = f", where {puzzle[cell]} is given" if puzzle[cell] else ""
+    return f"the solution is wrong: {solution[cell] or 'nothing'} in row {row + 1}, column {column + 1}{given}"
+
+
+def _misfits(puzzles: np.ndarray, solutions: np.ndarray) -> np.ndarray:
+    """Whether cells of solutions are empty or differ from the givens, bool."""
+    misfits: np.ndarray = (solutions == 0) | ((puzzles > 0) & (puzzles != solutions))
+    return misfits
+
+
+def _first_clash(board: Board, grid: np.ndarray) -> str:
+    """As in "5 twice in row 1"; raises ValueError where nothing clashes."""
+    for number, house in enumerate(board.houses):
+        times = np.bincount(grid[list(house)])
+        times[0] = 0
+        if times.max() > 1:
+            digit = int(np.argmax(times > 1))
+            often = "twice" if times[digit] == 2 else f"{times[digit]} times"
+            return f"{digit} {often} in {_house_name(board, number)}"
+    raise ValueError("nothing clashes")
+
+
+def _house_name(board: Board, number: int) -> str:
+    kind, index = divmod(number, board.side)
+    names = ("row", "column", "region" if board.box is None else "box")
+    if kind < len(names):
+        return f"{names[kind]} {index + 1}"
+    return f"extra house {number - len(names) * board.side + 1}"

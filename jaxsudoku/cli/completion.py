@@ -1,0 +1,107 @@
+"""``jaxsudoku completion``: prints the script that completes commands, flags and values in a shell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jaxsudoku import shipped, solvers
+from jaxsudoku.config import RULES
+
+from .fields import add_config
+from .invocation import Invocation
+from .outputs import put
+from .parser import Parser
+
+SUMMARY = "print a script that completes commands and flags in a shell"
+
+EPILOG = """\
+examples:
+  jaxsudoku completion bash > ~/.local/share/bash-completion/completions/jaxsudoku
+  jaxsudoku completion zsh > ~/.zfunc/_jaxsudoku
+  jaxsudoku completion fish > ~/.config/fish/completions/jaxsudoku.fish
+
+For zsh, the folder must be in fpath before compinit runs. Needs the extra completion.
+"""
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``completion``."""
+    del argv
+    parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help="bash, zsh or fish")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Prints the script; the exit status."""
+    del invocation
+    put(sys.stdout.buffer, f"{script(args.shell)}\n", "<stdout>")
+    return 0
+
+
+def script(shell: str) -> str:
+    """The script for a shell.
+
+    Raises:
+      ImportError: shtab is missing.
+    """
+    try:
+        import shtab
+    except ImportError as error:
+        raise ImportError("completion needs shtab: pip install 'jaxsudoku[completion]'") from error
+    from jaxsudoku.cli import make_parser
+    from jaxsudoku.mastermind import PLAYERS
+
+    parser = make_parser()
+    _define(parser, {"FILE": shtab.FILE, "NAME|PATH": shtab.FILE, "FOLDER": shtab.DIRECTORY, "INPUT": _inputs()})
+    _add_configs(parser.commands["solve"], [solver.config for solver in solvers.SOLVERS.values()])
+    for action in ("play", "evaluate"):
+        player = parser.commands["mastermind"].commands[action]
+        _add_configs(player, [kind.config for kind in PLAYERS.values()])
+        _action(player, "player").choices = (*PLAYERS, *(["all"] if action == "evaluate" else []))
+    _action(parser.commands["evaluate"], "rules").choices = RULES
+    text: str = shtab.complete(parser, shell)
+    return text
+
+
+def _define(parser: Parser, values: dict[str, Any]) -> None:
+    """Adds the flags of all commands, and how their values are completed, by metavar."""
+    parser.define()
+    for action in parser._actions:
+        if isinstance(action.metavar, str) and action.metavar in values:
+            vars(action)["complete"] = values[action.metavar]  # an attribute that shtab reads
+    for command in parser.commands.values():
+        _define(command, values)
+
+
+def _add_configs(parser: Parser, configs: Iterable[type]) -> None:
+    """Adds the flags of further configs; a flag that several have completes the choices of all."""
+    for config in configs:
+        other = argparse.ArgumentParser(add_help=False)
+        add_config(other, config, config.__name__)
+        for action in other._actions:
+            known = _action(parser, action.dest)
+            if known is None:
+                parser._add_action(action)
+            elif known.choices and action.choices:
+                known.choices = tuple(dict.fromkeys((*known.choices, *action.choices)))
+
+
+def _action(parser: argparse.ArgumentParser, dest: str) -> Any:
+    """The flag whose value has a name; None if there is none."""
+    return next((action for action in parser._actions if action.dest == dest), None)
+
+
+def _inputs() -> dict[str, Any]:
+    """How shells complete an input: files, and the names of shipped puzzles."""
+    names = " ".join(shipped.names())
+    return {
+        "bash": "_jaxsudoku_inputs",
+        "zsh": f"{{_files; compadd -- {names}}}",
+        "fish": f"(__fish_complete_path (commandline -ct); string split ' ' '{names}')",
+        "preamble": {"bash": f"_jaxsudoku_inputs() {{\n  compgen -f -- $1\n  compgen -W '{names}' -- $1\n}}"},
+    }

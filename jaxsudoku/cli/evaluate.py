@@ -1,0 +1,272 @@
+"""``jaxsudoku evaluate``: measures how good a network is on the puzzles of a file."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import functools
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from jaxsudoku import pictures
+from jaxsudoku.board import Board
+from jaxsudoku.config import RULES
+from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, read_grid_column
+from jaxsudoku.terminal.failure import as_usage, described
+
+from . import flags
+from .bad_lines import BadLines, clashing, describe_unsolved, unsolved
+from .inputs import named, opened
+from .invocation import Invocation, start_screen
+from .outputs import check_outputs, check_printed, put
+from .parser import Parser
+from .report import counted, record
+
+if TYPE_CHECKING:
+    from jaxsudoku.evaluation import EvaluateConfig
+
+SUMMARY = "measure how good a network is"
+
+EPILOG = f"""\
+examples:
+  jaxsudoku evaluate --network cube --puzzles rated.csv
+  jaxsudoku evaluate puzzles.txt --network weights/mine --rules none --limit 1000 --iterations 64
+  jaxsudoku evaluate rated.csv --json report.json --plot report.png
+
+{flags.INPUT_SECTION}
+A column named solution is checked, and lines where it is wrong are reported like malformed ones. A column named rating,
+as `jaxsudoku rate` writes it, groups the puzzles by its grades, and one named difficulty by its quantiles; without
+either they are rated. Puzzles that do not have exactly one solution are left out, and counted.
+
+output: tables of shares of open cells and whole boards that are right, filling all cells at once or one after another,
+by rules, number of clues, and rating; and how well the value predicts whether a position has a solution.
+
+{flags.status_section(resumable=False)}"""
+
+#: Flags that change how a network is used, where its architecture allows it.
+_OVERRIDES = ("iterations", "dtype")
+#: Columns of difficulties: our own rating, and any other measure.
+_HARDNESS = ("rating", "difficulty")
+#: Names of the column of solutions; the second one is that of well-known sets.
+_SOLUTIONS = ("solution", "solutions")
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``evaluate``."""
+    del argv
+    source = parser.add_mutually_exclusive_group(required=True)
+    # one input alone, as argparse allows no more in a group
+    source.add_argument("input", metavar="INPUT", nargs="?", default=argparse.SUPPRESS, help=flags.INPUT_HELP)
+    source.add_argument("--puzzles", dest="input", metavar="INPUT", help="the same, as a flag")
+    flags.add_board(parser, named_by_input=True)
+    flags.add_column(parser)
+    parser.add_argument(
+        "--network",
+        default=flags.NETWORK,
+        metavar="NAME|PATH",
+        help=f"weights that ship with the package, or a path of others (default: {flags.NETWORK})",
+    )
+    parser.add_argument(
+        "--rules",
+        type=lambda text: text.split(","),
+        action="extend",
+        metavar=f"{{{','.join(RULES)}}}",
+        help="rules that are applied before the network sees a position; several, separated by commas, are evaluated "
+        "each (default: none,locked)",
+    )
+    parser.add_argument(
+        "--iterative",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="also solve by filling the surest cell, then the rules, and so on, which takes by far the most time "
+        "(default: do)",
+    )
+    flags.add_number(
+        parser,
+        "--positions",
+        "positions on which the value is measured, puzzles filled in part, rightly or not (default: ten a puzzle, at "
+        "most 10000)",
+        least=0,
+    )
+    flags.add_number(parser, "--iterations", "iterations of the network, if it has any (default: as in training)")
+    parser.add_argument(
+        "--dtype", metavar="NAME", help="dtype of the network's computation, such as bfloat16 (default: as in training)"
+    )
+    flags.add_number(parser, "--limit", "puzzles from the beginning (default: all)")
+    parser.add_argument("--json", metavar="FILE", help="file for the figures, as a JSON object")
+    parser.add_argument("--plot", metavar="FILE", help="file for a picture, such as report.png (needs the extra plot)")
+    parser.add_argument("--force", action="store_true", help="replace existing outputs")
+    flags.add_number(parser, "--batch-size", "positions in a forward pass (default: by the machine)")
+    flags.add_seed(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Evaluates; the exit status."""
+    with opened(args) as puzzles:
+        check_printed(args.input)
+        outputs = [path for path in (args.json, args.plot) if path]
+        check_outputs(outputs, reads=[args.input], force=args.force)
+        screen = start_screen(args.quiet)
+        from jaxsudoku import evaluation, networks
+
+        with as_usage():
+            config = evaluation.EvaluateConfig(
+                rules=args.rules or evaluation.EvaluateConfig.rules,
+                iterative=args.iterative,
+                positions=args.positions,
+                batch_size=args.batch_size,
+            )
+            if args.plot:
+                pictures.check_suffix(args.plot)
+            overrides = {name: getattr(args, name) for name in _OVERRIDES if getattr(args, name) is not None}
+            network = networks.load_network(args.network, args.board, **overrides)
+        bad = BadLines(screen, named(args.input), args.board)
+        table = _read(args, puzzles, bad)
+        bad.finish()
+    if not args.quiet and len(table.puzzles):
+        screen.say(_plan(len(table.puzzles), config))
+    clock = time.perf_counter()
+    try:
+        report = evaluation.evaluate(
+            network,
+            table.puzzles,
+            args.board,
+            config,
+            solutions=table.solutions,
+            **table.hardness,
+            key=args.seed,
+            progress=functools.partial(evaluation.run.show, screen),
+        )
+    except ValueError as error:
+        screen.say(f"jaxsudoku: error: {table.failure or f'{named(args.input)}: {error}'}")
+        return 1
+    seconds = time.perf_counter() - clock
+    screen.clear()
+    about = record(
+        network=args.network,
+        puzzles=named(args.input),
+        limit=args.limit,
+        seed=args.seed,
+        error=table.failure,
+        startup_seconds=clock - invocation.began,
+        seconds=seconds,
+    )
+    report = dataclasses.replace(report, about=about, left_out={**table.left_out, **report.left_out})
+    with invocation.signals.held():
+        put(sys.stdout.buffer, f"{report}\n", "<stdout>")
+        if args.json:
+            with open(args.json, "wb") as file:
+                put(file, f"{report.to_json()}\n", args.json)
+        if args.plot:
+            evaluation.plot(report, args.plot)
+    if not args.quiet:
+        screen.say(f"{counted(report.puzzles)} in {seconds:.2f} s, compilation included")
+    if table.failure is not None:
+        screen.say(f"jaxsudoku: error: {table.failure}")
+    return 1 if table.failure is not None or bad.count else 0
+
+
+def _plan(puzzles: int, config: EvaluateConfig) -> str:
+    """What is to be computed, and which part of it takes longest, in a line."""
+    plan = (
+        f"forward passes for {counted(puzzles)} and {config.positions_for(puzzles):,} positions (--positions) under "
+        f"{len(config.rules)} sets of rules"
+    )
+    if config.iterative:
+        plan += "; the puzzles are also filled cell by cell, which takes longest (--no-iterative leaves it out)"
+    return plan
+
+
+# ---------------------------------------------------------------------- the input
+
+
+class _Table(NamedTuple):
+    """The puzzles of the input, and what its columns say of them.
+
+    Attributes:
+      puzzles: uint8[N, cells].
+      solutions: uint8[N, cells], zeros where the file has none.
+      hardness: float64[N] by the name of the column, for the columns that there are.
+      left_out: the number of lines left out, by what is wrong.
+      failure: why reading ended early, None if it didn't.
+    """
+
+    puzzles: np.ndarray
+    solutions: np.ndarray
+    hardness: dict[str, np.ndarray]
+    left_out: dict[str, int]
+    failure: str | None
+
+
+def _read(args: argparse.Namespace, source: PuzzleFile, bad: BadLines) -> _Table:
+    """Reads the puzzles and their labels up to the limit; reports malformed puzzles and wrong labels."""
+    board: Board = args.board
+    columns: dict[str, list[np.ndarray]] = collections.defaultdict(list)
+    columns["puzzle"].append(np.zeros((0, board.cells), np.uint8))
+    columns["solution"].append(np.zeros((0, board.cells), np.uint8))
+    malformed = wrong = 0
+    failure = None
+    try:
+        for chunk in _first(source.chunks(keep=_SOLUTIONS), args.limit):
+            clashes = chunk.good & clashing(board, chunk.grids)
+            labels, causes = _labels(chunk)
+            solutions = labels["solution"]
+            faulty = chunk.good & ~clashes & solutions.any(axis=1) & unsolved(board, chunk.grids, solutions)
+            faulty[list(causes)] = False
+            wrongs = {
+                row: describe_unsolved(board, chunk.grids[row], solutions[row])
+                for row in np.flatnonzero(faulty).tolist()
+            }
+            malformed, wrong = malformed + len(chunk.errors) + len(causes), wrong + len(wrongs)
+            chunk = chunk.with_errors(named(args.input), causes | wrongs)
+            bad.add(chunk, np.flatnonzero(clashes & chunk.good))
+            for name, values in {"puzzle": chunk.grids, **labels}.items():
+                columns[name].append(values[chunk.good])
+    except (OSError, PuzzleFileError) as error:
+        failure = described(error)
+    arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
+    hardness = {name: arrays[name] for name in _HARDNESS if name in arrays}
+    left_out = {"malformed": malformed, "with a wrong solution": wrong}
+    return _Table(arrays["puzzle"], arrays["solution"], hardness, left_out, failure)
+
+
+def _first(chunks: Iterable[Chunk], limit: int | None) -> Iterator[Chunk]:
+    """The first puzzles, all without a limit."""
+    for chunk in chunks:
+        if limit is None:
+            yield chunk
+        else:
+            yield chunk[: limit - chunk.start]
+            if chunk.start + len(chunk) >= limit:
+                return
+
+
+def _labels(chunk: Chunk) -> tuple[dict[str, np.ndarray], dict[int, str]]:
+    """The further columns of a chunk by name, and what is wrong with them, by row.
+
+    Solutions uint8[n, cells] are zeros, and difficulties float64[n] NaN, where there is none.
+    """
+    cells = chunk.grids.shape[1]
+    causes: dict[int, str] = {}
+    labels: dict[str, np.ndarray] = {"solution": np.zeros((len(chunk), cells), np.uint8)}
+    name = next((name for name in _SOLUTIONS if name in chunk.extras), None)
+    if name is not None:
+        side = round(cells**0.5)
+        labels["solution"], faults = read_grid_column(chunk.extras[name], side)
+        causes |= {row: f"the solution is malformed: {cause}" for row, cause in faults.items()}
+    for name in _HARDNESS:
+        if name in chunk.extras:
+            labels[name] = np.full(len(chunk), np.nan)
+            for row, value in enumerate(chunk.extras[name]):
+                try:
+                    labels[name][row] = float("nan" if value in (None, "") else value)
+                except ValueError:
+                    causes.setdefault(row, f"the {name} {value!r} is no number")
+    return labels, {row: cause for row, cause in causes.items() if chunk.good[row]}

@@ -1,0 +1,222 @@
+"""``jaxsudoku generate``: makes puzzles, each with one solution."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxsudoku.io import (
+    BOARD_COLUMN,
+    TABLE_SAMPLE,
+    ResumeError,
+    TableWriter,
+    check_output,
+    grid_column,
+    marked_board,
+)
+from jaxsudoku.terminal.failure import as_usage
+from jaxsudoku.terminal.progress import Meter, Screen
+
+from . import flags
+from .invocation import Invocation, start_screen
+from .outputs import open_table
+from .parser import Parser
+from .report import Tally, summarize
+
+if TYPE_CHECKING:
+    from jaxsudoku.generation import Generator, Puzzles
+
+SUMMARY = "make puzzles, each with one solution"
+
+MAKING_STATUSES = """\
+exit status:
+  0    done
+  1    not all puzzles were found within the attempts, or writing failed; what was found is written, of a data set all
+       whole shards
+  2    usage: an unknown option or value, an output that exists
+  130  stopped by Ctrl-C (143 by SIGTERM); --resume goes on from there
+"""
+
+EPILOG = f"""\
+examples:
+  jaxsudoku generate 100000 --minimal --output minimal.csv
+  jaxsudoku generate 1000 --board 16 --clues 110 --seed 7 --output big.csv
+  jaxsudoku generate 5000 --rating 20: --output hard.csv
+  jaxsudoku generate 500 --rating very-hard --output hard.txt
+  jaxsudoku generate 10 --pattern half-turn --format text
+
+output: the columns puzzle, solution, clues and rating; as text a puzzle a line. Boards that are not classic are named:
+in a column board, as text by a line `# board: windoku` at the top. Each puzzle has exactly one solution. The same
+seed gives the same puzzles on every machine, and a longer run begins with those of a shorter one. So --resume goes on
+with an output of the same arguments, also to a larger COUNT; the first and the last puzzles there are made again to
+check that they are the same.
+
+{MAKING_STATUSES}"""
+
+#: The columns of generated puzzles.
+_COLUMNS = {"puzzle": object, "solution": object, "clues": np.int32, "rating": np.float32}
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``generate``."""
+    del argv
+    add_making(parser)
+    flags.add_output(parser)
+    flags.add_running(parser)
+    flags.add_format(parser, "by the output's suffix, csv on the standard output")
+    flags.add_existing(parser)
+    parser.set_defaults(run=run)
+
+
+def add_making(parser: argparse.ArgumentParser) -> None:
+    """The puzzles to make: how many, on which board, and the fields of ``GenerateConfig``."""
+    parser.add_argument("count", metavar="COUNT", type=flags.at_least(1), help="how many puzzles")
+    flags.add_board(parser, named_by_input=False)
+    parser.add_argument(
+        "--clues",
+        type=flags.bounds(int),
+        metavar="N|A:B",
+        help="number of clues, or a range with either end left out, from which a number is drawn for each puzzle; a "
+        "puzzle that becomes minimal before that has more (default: those of a minimal puzzle)",
+    )
+    parser.add_argument("--minimal", action="store_true", help="no clue may be superfluous; always so without --clues")
+    parser.add_argument(
+        "--rating",
+        type=_rating,
+        metavar="A:B|GRADE",
+        help="range of ratings, see `jaxsudoku rate`, with either end left out; or easy, medium, hard, very-hard or "
+        "extreme",
+    )
+    parser.add_argument(
+        "--pattern",
+        default="none",
+        metavar="NAME",
+        help="symmetry of the places of clues: half-turn, quarter-turn, left-right, top-bottom, diagonal, antidiagonal "
+        "or full (default: none)",
+    )
+    flags.add_number(
+        parser,
+        "--steps",
+        "steps of a search in each puzzle's neighbourhood towards fewer clues or a higher rating (default: 256 where "
+        "the rating is bounded from below, else 0)",
+        least=0,
+    )
+    flags.add_number(parser, "--attempts", "attempts at a puzzle before giving up", default=200)
+
+
+def making_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of ``GenerateConfig``."""
+    return {name: getattr(args, name) for name in ("clues", "minimal", "rating", "pattern", "steps", "attempts")}
+
+
+def _rating(text: str) -> Any:
+    """A range of ratings, or the name of a grade, which is checked where JAX is loaded."""
+    return text if text[:1].isalpha() else flags.bounds(float)(text)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Generates puzzles into a table; the exit status."""
+    with as_usage():  # before JAX is loaded, and again when the output is opened
+        check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
+    screen = start_screen(args.quiet)
+    from jaxsudoku.generation import GenerateConfig, Generator
+
+    with as_usage():
+        generator = Generator(args.seed, args.board, GenerateConfig(**making_options(args)), args.batch_size)
+        columns = _COLUMNS if marked_board(args.board) is None else {**_COLUMNS, BOARD_COLUMN: object}
+        table = open_table(args, columns)
+    with invocation.resumable(args.output, table):
+        _check_kept(args, table, generator)
+        return _generate(args, invocation, table, generator, screen)
+
+
+def _generate(
+    args: argparse.Namespace, invocation: Invocation, table: TableWriter, generator: Generator, screen: Screen
+) -> int:
+    from jaxsudoku.generation import GenerationError
+
+    tally, meter = grade_tally(), Meter()
+    first, error = table.done, None
+
+    def progress(found: int, attempts: int) -> None:
+        others = f"; {attempts:,} of {args.attempts:,} attempts at the others" if attempts > 1 else ""
+        screen.show(f"{meter.line(first + found, args.count)}{others}", now=not attempts)
+
+    # in stretches, so that memory is flat and what is made is soon written
+    with table:
+        while first < args.count and error is None:
+            # a run that was stopped within a stretch goes on to its end, so that the next ones begin where they would
+            size = min(generator.stretch - first % generator.stretch, args.count - first)
+            try:
+                made = generator.make(first, size, progress)
+            except GenerationError as failure:
+                made, error = failure.found, str(failure)
+            first += size
+            with invocation.signals.held():
+                table.write(_rows(args, made))
+                add_grades(tally, made)
+            screen.show(meter.line(table.done + tally.puzzles, args.count))
+    summarize(args, screen, tally, invocation.began, error, **making_details(args, table.done))
+    return 1 if error is not None else 0
+
+
+def _rows(args: argparse.Namespace, made: Puzzles) -> dict[str, Any]:
+    rows = {
+        "puzzle": grid_column(made.puzzles, args.board),
+        "solution": grid_column(made.solutions, args.board),
+        "clues": made.clues,
+        "rating": made.rating,
+    }
+    board_name = marked_board(args.board)
+    return rows if board_name is None else {**rows, BOARD_COLUMN: [board_name] * len(made.clues)}
+
+
+def _check_kept(args: argparse.Namespace, table: TableWriter, generator: Generator) -> None:
+    """Makes the first and the last puzzles of an earlier run again, to see that the arguments are the same.
+
+    Raises:
+      ResumeError: the output has other puzzles, or more than are to be made.
+    """
+    from jaxsudoku.generation import GenerationError
+
+    if table.done > args.count:
+        raise ResumeError(
+            f"{args.output}: has {table.done} puzzles, more than {args.count}; the output is left as it is"
+        )
+    # at either end at most a stretch
+    size = min(TABLE_SAMPLE, generator.stretch, table.done)
+    for first in sorted({0, table.done - size}) if size else ():
+        try:
+            table.check(first, grid_column(generator.make(first, size).puzzles, args.board))
+        except (GenerationError, ResumeError) as error:
+            raise ResumeError(
+                f"{error}. To be resumed it needs the seed, board and settings that it was made with, and all of its "
+                "puzzles found"
+            ) from error
+
+
+# ---------------------------------------------------------------------- the report, of ``build`` as well
+
+
+def grade_tally() -> Tally:
+    """A tally of puzzles by the grade of their rating."""
+    from jaxsudoku.rating import GRADES
+
+    return Tally(GRADES)
+
+
+def add_grades(tally: Tally, made: Puzzles) -> None:
+    """Adds puzzles to a tally of grades."""
+    from jaxsudoku.rating import GRADES, grade
+
+    counts = np.bincount(grade(made.rating), minlength=len(GRADES)).tolist()
+    tally.add(dict(zip(GRADES, counts, strict=True)))
+
+
+def making_details(args: argparse.Namespace, earlier: int) -> dict[str, Any]:
+    """The end of the summary of commands that make or rate puzzles, after the ``earlier`` ones of a resumed run."""
+    note = f"; {earlier:,} were there already" if earlier else ""
+    return {"note": note, "already_there": earlier, "board": str(args.board), "seed": args.seed}

@@ -1,0 +1,29 @@
+"""``jaxsudoku mastermind``: plays Mastermind, and measures players; an action is a module of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxsudoku.cli.parser import Parser
+
+from . import evaluate, play, show
+
+SUMMARY = "play Mastermind, and measure its players"
+
+EPILOG = """\
+examples:
+  jaxsudoku mastermind play
+  jaxsudoku mastermind play --you guess --pegs 5 --colours 8
+  jaxsudoku mastermind evaluate --pegs 4 --colours 6 --player entropy
+  jaxsudoku mastermind evaluate --player all --plot players.png
+  jaxsudoku mastermind evaluate --player optimal --save optimal.json
+  jaxsudoku mastermind show optimal.json --guesses 3
+
+`jaxsudoku mastermind ACTION --help` describes an action and its flags.
+"""
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The actions."""
+    del argv
+    parser.add_commands((play, evaluate, show), "action")

@@ -1,0 +1,159 @@
+"""``jaxsudoku mastermind play``: a game against a player, in the terminal or over a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxsudoku.cli import flags
+from jaxsudoku.cli.invocation import Invocation, start_screen
+from jaxsudoku.cli.outputs import check_printed
+from jaxsudoku.cli.parser import Parser, find_values
+from jaxsudoku.io import check_standard_input
+from jaxsudoku.terminal.failure import UsageError, as_usage
+
+from . import options
+
+if TYPE_CHECKING:
+    from jaxsudoku.mastermind import Game, Tree
+
+SUMMARY = "play a game against a player"
+
+EPILOG = f"""\
+examples:
+  jaxsudoku mastermind play
+  jaxsudoku mastermind play --you guess --seed 7
+
+{options.CODES_SECTION}
+While you hold the secret, feedback that fits no code is reported, with the answers that may be wrong; undo takes one
+back. While you guess, fits CODE says whether a code may be the secret. quit ends the game.
+"""
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``play``, with those of the player that the arguments name."""
+    options.add_game(parser)
+    parser.add_argument(
+        "--you",
+        choices=("hold", "guess"),
+        default="hold",
+        help="hold the secret and answer, or guess a secret (default: hold)",
+    )
+    options.add_player(parser, find_values(argv, "--player")[-1:], several=False)
+    parser.add_argument("--tree", metavar="FILE", help="a strategy to guess by, instead of a player; it names the game")
+    parser.add_argument(
+        "--seed",
+        type=flags.seed,
+        metavar="N",
+        help="seed of all randomness, the secret too (default: another every time)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Plays a game; the exit status, 1 if the input ended before it."""
+    del invocation
+    game, configs = options.game_of(args), options.players_of(args)
+    with as_usage():
+        check_standard_input()
+    check_printed("-", *([args.tree] if args.tree else []))
+    screen = start_screen(quiet=False)
+    from jaxsudoku.mastermind import SearchLimitError
+    from jaxsudoku.mastermind.rules import check_size
+
+    tree = options.load_strategy(args.tree) if args.tree else None
+    if tree is not None:
+        if options.game_flags(args) and tree.game != game:
+            raise UsageError(f"{args.tree}: a strategy for {tree.game}, where the game is {game}")
+        game = tree.game
+    with as_usage():
+        check_size(game)
+    seed = random.SystemRandom().getrandbits(32) if args.seed is None else args.seed
+    screen.clear()
+    if args.you == "guess":
+        return _you_guess(game, seed)
+    try:
+        return _you_hold(game, seed, tree, configs)
+    except SearchLimitError as error:
+        print(f"jaxsudoku: error: {args.player}: {error}", file=sys.stderr)
+        return 1
+
+
+def _lines(prompt: str) -> Iterator[str]:
+    """The lines that are typed, until the input ends."""
+    while True:
+        print(prompt, end="", flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print()
+            return
+        yield line.strip()
+
+
+def _guesses(number: int) -> str:
+    return f"{number} {'guess' if number == 1 else 'guesses'}"
+
+
+def _you_hold(game: Game, seed: int, tree: Tree | None, configs: dict[str, Any]) -> int:
+    """A player guesses, and feedback is typed."""
+    from jaxsudoku import mastermind
+    from jaxsudoku.mastermind import players
+
+    ((name, config),) = configs.items()
+    print(f"{game}: think of a code. After each guess type two numbers: pegs that are right, colours elsewhere.")
+    player = tree if tree is not None else players.get(name).make(game, config, lambda text: None)
+    breaker = mastermind.CodeBreaker(game, player, seed)
+    while True:
+        guess = breaker.guess()
+        left = len(breaker.possible)
+        print(f"guess {len(breaker.answers) + 1}: {mastermind.code_text(game, guess)}  ({left:,} possible)")
+        for line in _lines("> "):
+            if line == "quit":
+                return 0
+            try:
+                if line == "undo":
+                    breaker.undo()
+                else:
+                    breaker.update(guess, mastermind.parse_feedback(game, line))
+                break
+            except IndexError:
+                print("there is no answer to take back")
+            except (mastermind.CodeError, mastermind.InconsistentError) as error:
+                print(f"{error}; undo takes the last answer back" if breaker.answers else error)
+        else:
+            return 1
+        if breaker.over:
+            print(f"found in {_guesses(len(breaker.answers))}")
+            return 0
+
+
+def _you_guess(game: Game, seed: int) -> int:
+    """A random secret is held, and guesses are answered."""
+    import jax
+
+    from jaxsudoku import mastermind
+
+    secret = int(jax.random.randint(jax.random.key(seed), (), 0, game.size))
+    maker = mastermind.CodeMaker(game, secret)
+    print(f"{game}: guess the code. The answer is two numbers: pegs that are right, colours elsewhere.")
+    for line in _lines("> "):
+        if line == "quit":
+            print(f"it was {mastermind.code_text(game, secret)}")
+            return 0
+        try:
+            if line.startswith("fits "):
+                fits = maker.fits(mastermind.parse_code(game, line.removeprefix("fits ")))
+                print("it may be the secret" if fits else "it can't be the secret")
+                continue
+            feedback = maker.answer(mastermind.parse_code(game, line))
+        except mastermind.CodeError as error:
+            print(error)
+            continue
+        if feedback == game.win:
+            print(f"found in {_guesses(maker.guesses)}")
+            return 0
+        print(f"{mastermind.feedback_text(game, feedback)}  ({len(maker.possible):,} possible)")
+    return 1

@@ -1,0 +1,211 @@
+"""``jaxsudoku rate``: rates how hard the puzzles of a file are."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.config import RULES
+from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, ResumeError, TableWriter, grid_column, mark_board
+from jaxsudoku.terminal.failure import as_usage
+
+from . import flags
+from .bad_lines import clashes_among
+from .generate import making_details
+from .inputs import opened
+from .invocation import Invocation
+from .outputs import open_table, table_kind
+from .parser import Parser
+from .report import say_replaced
+from .run import Run, searchable
+
+SUMMARY = "rate how hard puzzles are"
+
+EPILOG = f"""\
+examples:
+  jaxsudoku rate puzzles.txt --output rated.csv
+  jaxsudoku rate puzzles.txt --searches 50
+
+rating: the mean number of branch nodes of complete searches in random orders, after naked and hidden singles; 0 if
+these solve the puzzle. rules: the weakest that solve it alone (none, naked, singles, locked), or search. Both are empty
+where a puzzle has no solution or several.
+
+{flags.INPUT_SECTION}
+output: the columns puzzle, clues, rating and rules, then the further columns of the input, among them the answers of
+`jaxsudoku solve`; as text the puzzles alone.
+
+{flags.status_section(resumable=True)}"""
+
+#: The columns that ``rate`` writes.
+_COLUMNS = {"puzzle": object, "clues": np.int32, "rating": np.float32, "rules": object}
+
+#: What solves a puzzle, by the index that ``weakest_rules`` gives.
+_SOLVED_BY = np.array([*RULES, "search"], object)
+
+#: Puzzles in a batch by default.
+_BATCH_SIZE = 8192
+
+#: Puzzles that are rated again before a table of ratings is resumed.
+_RATED_AGAIN = 8
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``rate``."""
+    del argv
+    flags.add_input(parser)
+    flags.add_number(parser, "--searches", "searches whose branch nodes are averaged", default=8)
+    flags.add_output(parser)
+    flags.add_running(parser)
+    flags.add_format(parser, "by the output's suffix, csv on the standard output")
+    flags.add_existing(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Rates; the exit status."""
+    with opened(args) as puzzles:
+        # answers of an earlier `solve` are carried along
+        chunks = mark_board(puzzles.chunks(args.batch_size or _BATCH_SIZE, keep=ANSWER_COLUMNS), args.board)
+        first = next(chunks, None)  # before an output is made, which a failure would leave empty
+        # earlier ratings are replaced
+        extras = [name for name in (first.extras if first is not None else ()) if name not in _COLUMNS]
+        with as_usage():
+            table = open_table(args, {**_COLUMNS, **dict.fromkeys(extras, object)}, args.input)
+        chunks = itertools.chain([] if first is None else [first], chunks)
+        with invocation.resumable(args.output, table):
+            work = Run(args, invocation, puzzles, (*_SOLVED_BY.tolist(), "without", "malformed"))
+            say_replaced(work.screen, args, table_kind(args), (*PUZZLE_COLUMNS, *_COLUMNS))
+            rater = Rater(args.board, args.seed, args.searches)
+            sink = RatingWriter(table, args.output, rater, extras)
+            work.answer(chunks, rater, sink, functools.partial(_outcomes, args.board), rowwise=True)
+            return work.finish(**making_details(args, table.done))
+
+
+class Ratings(NamedTuple):
+    """The ratings of n puzzles.
+
+    Attributes:
+      rating: float32[n], NaN for a puzzle without exactly one solution.
+      rules: object[n], the name of the weakest rules that solve it, or "search"; "" where the rating is NaN.
+    """
+
+    rating: np.ndarray
+    rules: np.ndarray
+
+
+class Rater:
+    """Rates batches of puzzles, each puzzle independently of its batch; a ``run.Worker`` that loads JAX.
+
+    Args:
+      board: the board.
+      seed: of the searches.
+      searches: searches of each puzzle.
+    """
+
+    def __init__(self, board: Board, seed: int, searches: int) -> None:
+        self.board, self.seed, self.searches = board, seed, searches
+
+    def rate(self, puzzles: np.ndarray) -> Ratings:
+        """The ratings of puzzles uint8[n, cells]."""
+        from jaxsudoku.rating import rate, weakest_rules
+
+        rating = rate(puzzles, self.board, key=self.seed, searches=self.searches)
+        rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]
+        rules[np.isnan(rating)] = ""
+        return Ratings(rating, rules)
+
+    def split(self, size: int) -> list[slice]:
+        """One batch: ``rate`` cuts it for the cores."""
+        return [slice(0, size)]
+
+    def compile(self, size: int) -> None:
+        """Nothing: ``rate`` compiles."""
+
+    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Ratings]:
+        """The ratings of batches."""
+        del first
+        yield from map(self.rate, batches)
+
+
+class RatingWriter:
+    """Writes ratings into a table, after those of an earlier run; a context manager.
+
+    Args:
+      table: the table.
+      name: the name of the output.
+      rater: rates the first puzzles of an earlier run again.
+      extras: further columns of the input.
+
+    Attributes:
+      done: puzzles that an earlier run rated.
+    """
+
+    def __init__(self, table: TableWriter, name: str, rater: Rater, extras: list[str]) -> None:
+        self.done = table.done
+        self._table, self._name, self._rater, self._extras = table, name, rater, extras
+
+    def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The puzzles that the table lacks.
+
+        Raises:
+          ResumeError: the table has those of another input, more than there are, or other ratings.
+        """
+        count = 0
+        for chunk in chunks:
+            count = chunk.start + len(chunk)
+            if chunk.start < self.done:
+                self._table.check(chunk.start, grid_column(chunk.grids, self._rater.board, ~chunk.good))
+                if chunk.start == 0:
+                    self._check_ratings(chunk[: min(_RATED_AGAIN, self.done)])
+            if count > self.done:
+                yield chunk[max(0, self.done - chunk.start) :]
+        if count < self.done:
+            raise ResumeError(
+                f"{self._name}: has {self.done} puzzles, the input only {count}; the output is left as it is"
+            )
+
+    def _check_ratings(self, chunk: Chunk) -> None:
+        """Rates the first puzzles of an earlier run again, to see that the seed and the searches are the same."""
+        rater = self._rater
+        for row, rating in enumerate(rater.rate(searchable(chunk.grids, chunk.good)).rating.tolist()):
+            kept = self._table.kept[row]
+            if "rating" not in kept:  # text has no ratings
+                continue
+            earlier = float(kept["rating"] or "nan")
+            if not np.isclose(earlier, rating, rtol=1e-4, equal_nan=True):
+                raise ResumeError(
+                    f"{self._name}: puzzle {row + 1} is rated {earlier:.6g}, and by --seed {rater.seed} --searches "
+                    f"{rater.searches} it is {rating:.6g}; the output is left as it is"
+                )
+
+    def write(self, chunk: Chunk, ratings: Ratings) -> None:
+        """Appends the ratings of a chunk."""
+        self._table.write(
+            {
+                "puzzle": grid_column(chunk.grids, self._rater.board, ~chunk.good),
+                "clues": (chunk.grids > 0).sum(axis=1, dtype=np.int32),
+                "rating": ratings.rating,
+                "rules": ratings.rules.tolist(),
+                **{name: ["" if x is None else str(x) for x in chunk.extras[name]] for name in self._extras},
+            }
+        )
+
+    def __enter__(self) -> RatingWriter:
+        self._table.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._table.__exit__(*error)
+
+
+def _outcomes(board: Board, chunk: Chunk, ratings: Ratings) -> tuple[dict[str, int], np.ndarray]:
+    outcomes = np.where(chunk.good, np.where(ratings.rules == "", "without", ratings.rules), "malformed")
+    names, counts = np.unique(outcomes.astype(str), return_counts=True)
+    by_name = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    return by_name, clashes_among(board, chunk, np.isnan(ratings.rating))
