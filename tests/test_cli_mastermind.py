@@ -75,8 +75,10 @@ def test_a_strategy_is_kept_and_shown(capsys, tmp_path):
     assert out.rstrip().endswith(mm.draw_tree(tree, 3))
     assert json.loads(run(capsys, "show", path, "--json")[1])["mean"] == 21 / 9
     assert run(capsys, "evaluate", *GAME, "--save", path) == (
-        2, "", f"jaxsudoku: error: {path}: the output exists: replace it with --force\n"
-    )  # fmt: skip
+        2,
+        "",
+        f"jaxsudoku: error: {path}: the output exists: replace it with --force\n",
+    )
     assert run(capsys, "evaluate", *GAME, "--save", path, "--force")[0] == 0
     assert mm.load_tree(path).player == "entropy"
 
