@@ -90,8 +90,11 @@ def start(*argv, cache="", **options):
     environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": cache}
     return subprocess.Popen(
         [sys.executable, "-c", "import sys; from jaxsudoku.cli import main; sys.exit(main())", *argv],
-        env=environment, stderr=subprocess.PIPE, text=True, **options,
-    )  # fmt: skip
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 # ---------------------------------------------------------------------- solve
@@ -217,10 +220,25 @@ def test_summary_as_json(capsys, puzzles, tmp_path):
     assert set(summary["versions"]) == {"jaxsudoku", "jax", "python"}
     assert set(summary["device"]) == {"platform", "kind", "count"}
     assert set(summary) == {
-        "puzzles", "already_answered", "counts", "startup_seconds", "compile_seconds", "seconds", "puzzles_per_second",
-        "error", "device", "solver", "config", "board", "limit", "network",
-        "network_calls", "errors", "several", "versions",
-    }  # fmt: skip
+        "puzzles",
+        "already_answered",
+        "counts",
+        "startup_seconds",
+        "compile_seconds",
+        "seconds",
+        "puzzles_per_second",
+        "error",
+        "device",
+        "solver",
+        "config",
+        "board",
+        "limit",
+        "network",
+        "network_calls",
+        "errors",
+        "several",
+        "versions",
+    }
     assert summary["network"] is summary["network_calls"] is summary["errors"] is None
     assert (summary["solver"], summary["board"], summary["error"]) == ("exact", "4x4 with 2x2 boxes", None)
 

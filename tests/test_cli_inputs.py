@@ -288,5 +288,6 @@ def test_columns_that_the_output_replaces_are_named(capsys, folder):
     assert (code, f"{told}rating\n" in err) == (1, True)
     assert ": 1 naked, 1 malformed;" in err
     assert out.splitlines()[:2] == [
-        "puzzle,clues,rating,rules,id,status,solution", f"{PROPER},11,0,naked,7,solved,{SOLVED}"
-    ]  # fmt: skip
+        "puzzle,clues,rating,rules,id,status,solution",
+        f"{PROPER},11,0,naked,7,solved,{SOLVED}",
+    ]

@@ -312,9 +312,10 @@ def test_a_build_that_is_killed_goes_on(capsys, tmp_path, cache):
     argv = ["build", "200", *SMALL, "--clues", "5:8", "--shard-size", "20", "--output"]
     assert run(capsys, *argv, str(whole))[0] == 0
     process = subprocess.Popen(
-        [sys.executable, "-m", "jaxsudoku", *argv, str(folder)], stderr=subprocess.DEVNULL,
+        [sys.executable, "-m", "jaxsudoku", *argv, str(folder)],
+        stderr=subprocess.DEVNULL,
         env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache},
-    )  # fmt: skip
+    )
     while process.poll() is None and not list(folder.glob("shard-*")):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)

@@ -51,8 +51,10 @@ def stopped(puzzles, out, size, number, cache):
     program = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)\n" + PROGRAM
     process = subprocess.Popen(
         [sys.executable, "-c", program, "solve", puzzles, *SETTINGS, "--output", str(out)],
-        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache}, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     deadline = time.monotonic() + 60
     while not (out.exists() and out.stat().st_size >= size):
         assert process.poll() is None, process.stderr.read()

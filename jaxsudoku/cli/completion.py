@@ -59,10 +59,11 @@ def script(shell: str) -> str:
     parser = make_parser()
     _define(parser, {"FILE": shtab.FILE, "NAME|PATH": shtab.FILE, "FOLDER": shtab.DIRECTORY, "INPUT": _inputs()})
     _add_configs(parser.commands["solve"], [solver.config for solver in solvers.SOLVERS.values()])
-    for action in ("play", "evaluate"):
-        player = parser.commands["mastermind"].commands[action]
+    play, evaluate, _ = parser.commands["mastermind"].commands.values()
+    for player in (play, evaluate):
         _add_configs(player, [kind.config for kind in PLAYERS.values()])
-        _action(player, "player").choices = (*PLAYERS, *(["all"] if action == "evaluate" else []))
+    _action(play, "player").choices = tuple(PLAYERS)
+    _action(evaluate, "player").choices = (*PLAYERS, "all")
     _action(parser.commands["evaluate"], "rules").choices = RULES
     text: str = shtab.complete(parser, shell)
     return text
