@@ -139,7 +139,8 @@ class Board:
             rows, columns = int(match[1]), int(match[2])
             return cls.classic(rows * columns, box=(rows, columns))
         if match := re.fullmatch(r"(classic|diagonal|windoku)(?:-(\d+))?", text):
-            return getattr(cls, match[1])(int(match[2] or 9))
+            variants = {"classic": cls.classic, "diagonal": cls.diagonal, "windoku": cls.windoku}
+            return variants[match[1]](int(match[2] or 9))
         if text.isdecimal():
             return cls.classic(int(text))
         hint = did_you_mean(text, ("classic", "diagonal", "windoku"))

@@ -196,7 +196,9 @@ def rank_lanes(plane: Array) -> tuple[Array, Array]:
 def _check_array(name: str, array: AnyArray, rank: int, dtype: Any) -> None:
     """Raises ValueError for another rank or dtype, which shifts and reshapes would turn into wrong results."""
     if array.ndim != rank or array.dtype != dtype:
-        raise ValueError(f"{name}: {array.dtype}{list(array.shape)}; must be {jnp.dtype(dtype)} of {rank} axes")
+        raise ValueError(
+            f"{name}: {array.dtype}{list(array.shape)}; must be of dtype {jnp.dtype(dtype)} and rank {rank}"
+        )
 
 
 # ---------------------------------------------------------------------- transposition

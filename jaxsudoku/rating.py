@@ -22,10 +22,10 @@ from jaxsudoku import exact
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import node_lanes, whole_number
+from jaxsudoku.config import CPU_LANES, RULES, node_lanes, whole_number
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
-from jaxsudoku.propagation import RULES, invalid_givens, outcome, propagate
+from jaxsudoku.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.random import APART, mix
 from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.progress import Report, reports
@@ -136,7 +136,7 @@ def branch_nodes(
     board: Board | None = None,
     *,
     searches: int = SEARCHES,
-    lanes: int = exact.CPU_LANES,
+    lanes: int = CPU_LANES,
 ) -> Array:
     """The ratings of puzzles uint8[N, cells] as finite numbers; pure, all but the arrays static.
 
@@ -183,9 +183,7 @@ def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
     return lax.fori_loop(0, words.shape[0], lambda row, value: mix(value ^ words[row]) + np.uint32(0x85EBCA6B), start)
 
 
-def solved_by(
-    puzzles: AnyArray, board: Board | None = None, rules: str = "locked", *, lanes: int = exact.CPU_LANES
-) -> Array:
+def solved_by(puzzles: AnyArray, board: Board | None = None, rules: str = "locked", *, lanes: int = CPU_LANES) -> Array:
     """Whether rules alone solve puzzles, which proves a unique solution; pure, all but the puzzles static.
 
     Args:
@@ -212,7 +210,7 @@ def solved_by(
 @dataclasses.dataclass(frozen=True)
 class _RatingKernel(PuzzleItems):
     searches: int
-    lanes: int = exact.CPU_LANES
+    lanes: int = CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _RatingKernel:
         return dataclasses.replace(self, lanes=node_lanes(board, platform))
@@ -224,7 +222,7 @@ class _RatingKernel(PuzzleItems):
 
 @dataclasses.dataclass(frozen=True)
 class _RulesKernel(PuzzleItems):
-    lanes: int = exact.CPU_LANES
+    lanes: int = CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _RulesKernel:
         return _RulesKernel(node_lanes(board, platform))

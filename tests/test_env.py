@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import chex
 import jax
 import numpy as np
 import pytest
@@ -28,6 +29,11 @@ def sparse(board):
 
 def host(function, board, *arguments, **settings):
     return jax.tree.map(np.asarray, jitted(function, board, **settings)(*arguments))
+
+
+def row(state, lane):
+    """One position of several."""
+    return jax.tree.map(lambda leaf: leaf[lane], state)
 
 
 def choices(board, left):
@@ -73,8 +79,7 @@ def test_a_game_of_random_moves(name, rules):
         found, grids = host(env.observe, board, after), host(env.grids, board, after)
         for lane in range(SIZE):
             if not playing[lane]:
-                for old, new in zip(state, after, strict=True):
-                    np.testing.assert_array_equal(old[lane], new[lane])
+                chex.assert_trees_all_equal(row(after, lane), row(state, lane))
                 continue
             chosen = seen[lane].copy()
             chosen[:, state.cell[lane]] = np.arange(board.side) == action[lane]
@@ -137,8 +142,7 @@ def test_a_placement_is_a_step_in_any_cell(board):
     chosen[playing] = [rng.choice(np.flatnonzero(placements[lane])) for lane in playing]
     placed = host(env.place, board, state, chosen, rules="naked")
     named = host(env.step, board, state._replace(cell=chosen % board.cells), chosen // board.cells, rules="naked")
-    for one, other in zip(placed, named, strict=True):
-        np.testing.assert_array_equal(one, other)
+    chex.assert_trees_all_equal(placed, named)
     found = host(env.observe, board, placed)
     assert (chosen % board.cells != state.cell)[playing].any()
     for lane in playing[~placed.refuted[playing]]:
@@ -165,3 +169,13 @@ def test_digits_are_taken_from_a_cell_and_nothing_else(board):
     for lane in np.flatnonzero(~settled.refuted):
         expected = reference.deduce(board, left[lane], "naked")
         np.testing.assert_array_equal(host(env.observe, board, settled)[lane], expected)
+
+
+def test_other_dtypes_and_shapes_are_refused():
+    board = BOARDS["4x4"]
+    state = env.init(np.zeros((2, board.cells), np.uint8), board)
+    for wrong in (state._replace(nodes=state.nodes.astype(np.int32)), state._replace(refuted=state.refuted[:1])):
+        with pytest.raises(AssertionError):
+            env.observe(wrong, board)
+    with pytest.raises(AssertionError):
+        env.pack(np.zeros((2, board.side, board.cells), np.uint8), board)

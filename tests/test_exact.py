@@ -407,3 +407,11 @@ def test_boards_whose_houses_coincide_or_never_meet(board):
         puzzle[rng.integers(board.cells, size=board.side)] = rng.integers(1, board.side + 1, board.side)
     found = search(board, puzzles, limit=5)
     np.testing.assert_array_equal(found.counts, [reference.count(board, puzzle, 5) for puzzle in puzzles])
+
+
+def test_a_branch_of_another_shape_is_refused():
+    def branch(board, planes, branching):
+        return jnp.zeros((3 * board.side - 1, branching.shape[0]), jnp.uint32)
+
+    with pytest.raises(ValueError, match=r"branch returned uint32\[11, 1\]; it must return uint32\[12, 1\]"):
+        exact.guided_search(np.zeros((1, 16), np.uint8), branch, lanes=32)

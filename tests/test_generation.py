@@ -1,4 +1,4 @@
-"""Generated puzzles: proper, minimal, as wished, and each the same whatever the batch."""
+"""Generated puzzles: proper, minimal, as the settings say, and independent of the batch."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def test_few_puzzles_are_the_first_of_many_and_compile_apart():
     assert generator._quick.kernel.compiler_options
     for part, whole in zip(generator.make(0, 3), made, strict=True):
         np.testing.assert_array_equal(part, whole[:3])
-    for wishes in ({"rating": (1.0, None)}, {"clues": 4}, {"clues": 6, "steps": 2}):
-        other = generation.Generator(1, FOUR, generation.GenerateConfig(**wishes))
+    for options in ({"rating": (1.0, None)}, {"clues": 4}, {"clues": 6, "steps": 2}):
+        other = generation.Generator(1, FOUR, generation.GenerateConfig(**options))
         assert other._engine_for(3) is other._engine
 
 
@@ -130,12 +130,12 @@ def test_the_places_of_a_pattern_make_a_partition(pattern, side):
 @pytest.mark.slow
 def test_the_neighbourhood_leads_to_fewer_clues_and_higher_ratings():
     plain = minimal("2x3")
-    wished = generate(0, 64, SIX, clues=(0, 10), minimal=True, rating=(1.0, None), steps=20)
-    check(SIX, wished)
+    made = generate(0, 64, SIX, clues=(0, 10), minimal=True, rating=(1.0, None), steps=20)
+    check(SIX, made)
     assert ((plain.clues > 10) | (plain.rating < 1)).mean() > 0.8
-    assert (wished.clues <= 10).all()
-    assert (wished.rating >= 1).all()
-    assert all(is_minimal(SIX, puzzle) for puzzle in wished.puzzles)
+    assert (made.clues <= 10).all()
+    assert (made.rating >= 1).all()
+    assert all(is_minimal(SIX, puzzle) for puzzle in made.puzzles)
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_no_puzzles_at_all():
 
 
 @pytest.mark.parametrize(
-    ("count", "wishes", "cause"),
+    ("count", "options", "cause"),
     [
         (-1, {}, "count must be at least 0, not -1"),
         (1, {"clues": 17}, "17 clues; a board of 4x4 with 2x2 boxes has 16 cells"),
@@ -191,9 +191,9 @@ def test_no_puzzles_at_all():
         (1, {"clues": (13, None), "minimal": True}, "13 to 16 clues: no minimal puzzle of .* with more than 12 can be"),
     ],
 )
-def test_senseless_wishes(count, wishes, cause):
+def test_senseless_options(count, options, cause):
     with pytest.raises(ValueError, match=cause):
-        generate(0, count, FOUR, **wishes)
+        generate(0, count, FOUR, **options)
 
 
 @pytest.mark.parametrize(

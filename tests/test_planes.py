@@ -1,9 +1,10 @@
-"""Planes: the ways between the layouts, which lane a bit belongs to, and logic on planes."""
+"""Planes: conversions between the layouts, the lane of each bit, and logic on planes."""
 
 from __future__ import annotations
 
 import functools
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -219,3 +220,48 @@ def test_slices_go_through_the_first_axis_slowest():
     parts = planes.slices(jnp.asarray(x), (0, 2))
     np.testing.assert_array_equal(parts, [x[i, :, j] for i in range(2) for j in range(4)])
     np.testing.assert_array_equal(planes.slices(jnp.asarray(x), 1), np.moveaxis(x, 1, 0))
+
+
+# ---------------------------------------------------------------------- padding, selecting, checks
+
+
+@pytest.mark.parametrize(("shape", "axis", "padded"), [((33, 2), 0, 64), ((2, 32), 1, 32), ((0, 5), 0, 32)])
+def test_lanes_are_padded_to_whole_words(shape, axis, padded):
+    values = jnp.ones(shape, jnp.uint32)
+    after = planes.pad_lanes(values, axis)
+    assert after.shape[axis] == padded and after.shape[1 - axis] == shape[1 - axis]
+    assert after.sum() == values.size
+
+
+def test_padded_grids_end_with_invalid_rows():
+    grids = np.zeros((40, 16), np.uint8)
+    grids[[3, 37, 38, 39]] = 255
+    padded, active = planes.pad_grids(jnp.asarray(grids), BOARDS["4x4"], 32)
+    np.testing.assert_array_equal(padded[:40], grids)
+    assert padded.shape == (64, 16) and (padded[40:] == 255).all()
+    assert active == 37
+
+
+def test_select_takes_whole_rows_of_a_tree():
+    chosen = jnp.array([True, False, True])
+    one, other = ({"x": jnp.full(3, value), "y": [jnp.full((3, 2, 2), value)]} for value in (1, 2))
+    expected = {"x": np.array([1, 2, 1]), "y": [np.array([1, 2, 1])[:, None, None].repeat(2, 1).repeat(2, 2)]}
+    chex.assert_trees_all_equal(planes.select(chosen, one, other), expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [
+        (planes.pack_lanes, np.zeros(32, np.uint8)),
+        (planes.pack_lanes, np.zeros((2, 32), bool)),
+        (planes.unpack_lanes, np.zeros(1, np.int32)),
+        (planes.unpack_lanes, np.zeros((1, 1), np.uint32)),
+        (planes.rank_lanes, np.zeros((1, 1), np.uint32)),
+        (planes.words_to_planes, np.zeros((1, 32), np.int32)),
+        (planes.planes_to_words, np.zeros((1, 2, 1), np.uint32)),
+        (planes.words_to_grids, np.zeros((4, 32), np.int32)),
+    ],
+)
+def test_another_rank_or_dtype_is_refused(function, argument):
+    with pytest.raises(ValueError, match="must be"):
+        function(argument)

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import exact, rating, symmetry
+from jaxsudoku import rating, symmetry
 from jaxsudoku.board import Board
-from jaxsudoku.config import node_lanes
+from jaxsudoku.config import CPU_LANES, node_lanes
 from jaxsudoku.generation.grids import random_grids
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.generation.reduction import count_clues, first_ranks, or_invalid, reduce_clues, restore_clues
@@ -77,7 +77,7 @@ class Attempt:
     pattern: str
     steps: int
     quick: bool = False
-    lanes: int = exact.CPU_LANES
+    lanes: int = CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> Attempt:
         lanes = node_lanes(board, platform)

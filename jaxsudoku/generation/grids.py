@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.branching import choose, random_planes
-from jaxsudoku.exact import CPU_LANES
+from jaxsudoku.config import CPU_LANES
 from jaxsudoku.planes import GROUP, any_of, fence, pack_lanes, planes_to_grids, slices, unpack_lanes, where
 from jaxsudoku.propagation import outcome, sweep
 from jaxsudoku.random import APART, mix

@@ -7,6 +7,7 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.board import Board
+from jaxsudoku.config import CPU_LANES
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.solution import Status
 
@@ -24,7 +25,7 @@ def reduce_clues(
     floor: Array,
     *,
     pattern: str = "none",
-    lanes: int = exact.CPU_LANES,
+    lanes: int = CPU_LANES,
 ) -> Array:
     """Removes clues one by one, each if the solution stays unique without it.
 

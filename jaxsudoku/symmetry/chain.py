@@ -99,7 +99,7 @@ class _Search:
             return self._verified((before[:, None] == after).argmax(axis=1).astype(np.int32))
         # Either no choice extends to a rearrangement, or as many do as there are lines in the orbit of ``line``. So one
         # of the first few does, if any. The line itself is tried first, so that the rearrangement moves few lines.
-        choices = sorted(np.flatnonzero(after == before[line]).tolist(), key=line.__ne__)
+        choices = sorted(np.flatnonzero(after == before[line]).tolist(), key=lambda image: image != line)
         for image in choices[: len(choices) - len(orbits[line]) + 1]:
             if (found := self.extend([*lines, line], [*images, image], orbits)) is not None:
                 return found

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from jaxsudoku import exact
 from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board
-from jaxsudoku.config import node_lanes
+from jaxsudoku.config import CPU_LANES, node_lanes
 from jaxsudoku.inputs import check_on_host
 from jaxsudoku.symmetry.chain import mix
 
@@ -175,7 +175,7 @@ def _solved(grids: NDArray[np.uint8], shape: tuple[int, ...], solutions: ArrayLi
 class _Solutions(PuzzleItems):
     """Solves puzzles and counts their solutions up to two."""
 
-    lanes: int = exact.CPU_LANES
+    lanes: int = CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> _Solutions:
         return dataclasses.replace(self, lanes=node_lanes(board, platform))
