@@ -192,7 +192,7 @@ def test_the_objective_in_plain_numpy():
         found.candidates, rng.normal(size=(3, 16, 4, 16)) + 4 * found.truth * (rng.random(16) < 0.8), -1e9
     )
     value = rng.normal(size=(3, 16))
-    forward = SimpleNamespace(trace=lambda *_: (Outputs(jnp.float32(policy), jnp.float32(value)), None))
+    forward = SimpleNamespace(unroll=lambda *_: (Outputs(jnp.float32(policy), jnp.float32(value)), None))
     loss, aux = objective(forward, {}, Positions(*map(jnp.asarray, found)), ObjectiveConfig(2.0, 0.3), 50.0, 12.0)
 
     live = found.alive & found.useful
