@@ -49,7 +49,7 @@ class CsvTable(Format):
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> CsvTable | None:
-        """A header names a column that holds puzzles, or several columns none of which is a grid."""
+        """A header names the column of puzzles, or several columns; the first name is not a grid."""
         wanted = PUZZLE_COLUMNS if start.column is None else (start.column,)
         if not start.lines:
             return None

@@ -51,7 +51,7 @@ class Record(NamedTuple):
     """The first puzzle of a table.
 
     Attributes:
-      fields: its values by column; that of the column of puzzles, whatever its name, under ``puzzle``.
+      fields: its values by column; the puzzle has the name ``puzzle``, whatever its column.
       line: its line, counted from 1.
     """
 

@@ -165,7 +165,7 @@ def _remove(folder: str) -> None:
 
 
 def _list(folder: str) -> list[str]:
-    """The whole parts, in the order of their rows."""
+    """Paths of the whole parts, in the order of their rows."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     return [os.path.join(folder, name) for name in names if name.endswith(_SUFFIX)]
 
@@ -199,7 +199,7 @@ def _texts(table: Any, row: int, header: tuple[str, ...]) -> list[str]:
 
 
 def _sample(file: Any, found: Recovered, sample: int) -> None:
-    """Adds the rows of a part from either end."""
+    """Adds the first and last rows of a part to the samples."""
     start, rows = found.done, file.metadata.num_rows
     for group in range(file.num_row_groups):
         count = file.metadata.row_group(group).num_rows

@@ -35,7 +35,7 @@ class RowWriter(abc.ABC):
     Args:
       target: a path, or ``-`` for the standard output.
       columns: names and numpy dtypes of the first columns, ``object`` for text.
-      kind: ``text``, ``csv`` or ``parquet``; by default told from the suffix, which may be followed by ``.gz``.
+      kind: ``text``, ``csv`` or ``parquet``; by default that of the suffix, which may be followed by ``.gz``.
       force: whether an existing output is replaced.
       resume: whether to keep the whole rows of an output that an earlier run left, cut off what it left half written,
         and go on after them. The output is changed only by the first write.
@@ -143,16 +143,15 @@ class RowWriter(abc.ABC):
 
 
 class TableWriter(RowWriter):
-    """Appends rows of known columns, the first of which is ``puzzle``.
+    """Appends rows of known columns; the first column is ``puzzle``.
 
     CSV and Parquet have all columns; text has only the first, a value a line.
 
     Arguments and errors are those of ``RowWriter``.
 
     Attributes:
-      kept: at least the first and the last ``TABLE_SAMPLE`` rows that were kept, by number, each a dict of texts by
-        column, to be compared with what is to be written. Of Parquet it has puzzles, solutions and ratings alone, of
-        text puzzles alone.
+      kept: at least the first and the last ``TABLE_SAMPLE`` kept rows, by number, each a dict of texts by column, to
+        be compared with the rows to write. Of Parquet it has only puzzles, solutions and ratings, of text only puzzles.
     """
 
     _rows = "puzzles"

@@ -24,7 +24,7 @@ _OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods",
 
 
 class ResumeError(ValueError):
-    """An output can't be the beginning of the answers to this input; it was left as it is."""
+    """An output can't be resumed with this input; it was left unchanged."""
 
 
 @dataclasses.dataclass
@@ -34,7 +34,7 @@ class Recovered:
     Attributes:
       done: how many there are.
       keep: size in bytes of the part of the file that holds them; what follows is half written.
-      samples: some of them, by index: the fields of a record, or of text the line alone.
+      samples: some of them, by index: the fields of a record, for text the line.
       header: names of the columns; empty for text and where nothing was written.
     """
 
