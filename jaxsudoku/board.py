@@ -28,6 +28,10 @@ MAX_SIDE = 32
 House = tuple[int, ...]
 
 
+#: Named variants: class methods of ``Board`` that take a side.
+VARIANTS = ("diagonal", "windoku")
+
+
 @dataclasses.dataclass(frozen=True)
 class Board:
     """A square board on which every house holds every digit once.
@@ -138,20 +142,20 @@ class Board:
         if match := re.fullmatch(r"(\d+)x(\d+)", text):
             rows, columns = int(match[1]), int(match[2])
             return cls.classic(rows * columns, box=(rows, columns))
-        if match := re.fullmatch(r"(classic|diagonal|windoku)(?:-(\d+))?", text):
+        if match := re.fullmatch(rf"({'|'.join(('classic', *VARIANTS))})(?:-(\d+))?", text):
             variants = {"classic": cls.classic, "diagonal": cls.diagonal, "windoku": cls.windoku}
             return variants[match[1]](int(match[2] or 9))
         if text.isdecimal():
             return cls.classic(int(text))
-        hint = did_you_mean(text, ("classic", "diagonal", "windoku"))
+        hint = did_you_mean(text, ("classic", *VARIANTS))
         raise ValueError(
-            f"unknown board {name!r}: name a side (9, 16), a box shape (3x4), diagonal, windoku, or jigsaw:LABELS{hint}"
+            f"unknown board {name!r}: name a side (9, 16), a box shape (3x4), {', '.join(VARIANTS)}, or jigsaw:LABELS{hint}"
         )
 
     @property
     def name(self) -> str | None:
         """The name of this board for ``Board.named``; None if it has none."""
-        candidates = [str(self.side), "diagonal", "windoku", f"diagonal-{self.side}", f"windoku-{self.side}"]
+        candidates = [str(self.side), *VARIANTS, *(f"{name}-{self.side}" for name in VARIANTS)]
         if self.box is not None:
             candidates.insert(1, f"{self.box[0]}x{self.box[1]}")
         else:

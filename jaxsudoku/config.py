@@ -40,6 +40,11 @@ RULES: tuple[str, ...] = typing.get_args(Rules)
 SEARCH_RULES: tuple[str, ...] = typing.get_args(SearchRules)
 
 
+def includes(rules: str, level: str) -> bool:
+    """Whether rules apply a level, one of ``RULES``: each level includes those before it."""
+    return RULES.index(rules) >= RULES.index(level)
+
+
 class Range(NamedTuple):
     """The numbers that a field takes: from ``least`` to ``most``, multiples of ``step``."""
 

@@ -30,7 +30,7 @@ from jax import Array, lax
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.branching import Branch, choose, random_planes
-from jaxsudoku.config import CPU_LANES, MOST_ROUNDS, SEARCH_RULES, whole_number
+from jaxsudoku.config import CPU_LANES, MOST_ROUNDS, SEARCH_RULES, includes, whole_number
 from jaxsudoku.planes import (
     GROUP,
     any_of,
@@ -551,7 +551,7 @@ def _store(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array)
 def _settle(plan: _Plan, planes: Array) -> tuple[Array, Array]:
     """A few rounds of the rules; also uint32[W], the lanes in which the last round still changed something."""
     # locked candidates cost as much as singles and seldom apply twice in a row, so every second round leaves them out
-    lighter = "singles" if plan.rules == "locked" else plan.rules
+    lighter = "singles" if includes(plan.rules, "singles") else plan.rules
 
     def two_rounds(_: int, planes: Array) -> Array:
         return sweep(sweep(planes, plan.board, plan.rules), plan.board, lighter)

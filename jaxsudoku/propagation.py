@@ -18,7 +18,7 @@ from jax import Array, lax
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, House, board_of_planes
-from jaxsudoku.config import RULES
+from jaxsudoku.config import RULES, includes
 from jaxsudoku.planes import Givens, all_of, any_of, exactly_one, fence, ones_and_twos, slices
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.suggestions import did_you_mean
@@ -65,9 +65,9 @@ def sweep(planes: Array, board: Board | None = None, rules: str = "locked") -> A
     """One round of the rules on candidate planes uint32[side, side, side, W]."""
     _check_rules(rules)
     board = board_of_planes(np.shape(planes), board)
-    if rules != "none":
-        planes = singles(planes, board, hidden=rules != "naked")
-    if rules == "locked":
+    if includes(rules, "naked"):
+        planes = singles(planes, board, hidden=includes(rules, "singles"))
+    if includes(rules, "locked"):
         planes = locked_candidates(planes, board)
     return planes
 

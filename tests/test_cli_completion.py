@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from jaxsudoku import shipped, solvers
-from jaxsudoku.cli import main
+from jaxsudoku.cli import main, make_parser
 from jaxsudoku.mastermind import PLAYERS
 
 SHELLS = ("bash", "zsh", "fish")
@@ -22,7 +22,7 @@ def scripts():
     pytest.importorskip("shtab")
     from jaxsudoku.cli import completion
 
-    return {shell: completion.script(shell) for shell in SHELLS}
+    return {shell: completion.script(make_parser(), shell) for shell in SHELLS}
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -2,8 +2,7 @@
 
 A command is a module of this package that defines what ``parser.Command`` lists: its summary and epilog for ``--help``,
 ``add_flags``, and the function that runs it. A new command is such a module and its name in ``COMMANDS``. The parser
-and all usage errors load no JAX (but for the players of ``mastermind``), so a command imports what needs it when it
-runs.
+and all usage errors load no JAX, so a command imports what needs it when it runs.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ examples:
 
 
 def make_parser() -> Parser:
-    """The parser of all commands; its result has ``run``, the function of the command."""
+    """The parser of all commands; its result has ``run``, the function of the command, and ``program``, the parser."""
     parser = Parser(
         prog="jaxsudoku",
         description="Sudoku-like puzzles solved by the batch, on all cores or on accelerators.",
@@ -63,6 +62,7 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_commands(COMMANDS, "command")
+    parser.set_defaults(program=parser)
     return parser
 
 

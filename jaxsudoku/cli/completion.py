@@ -9,6 +9,8 @@ from typing import Any
 
 from jaxsudoku import shipped, solvers
 from jaxsudoku.config import RULES
+from jaxsudoku.generation.patterns import PATTERNS
+from jaxsudoku.mastermind import PLAYERS
 
 from .fields import add_config
 from .invocation import Invocation
@@ -39,12 +41,12 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Prints the script; the exit status."""
     del invocation
-    put(sys.stdout.buffer, f"{script(args.shell)}\n", "<stdout>")
+    put(sys.stdout.buffer, f"{script(args.program, args.shell)}\n", "<stdout>")
     return 0
 
 
-def script(shell: str) -> str:
-    """The script for a shell.
+def script(parser: Parser, shell: str) -> str:
+    """The script that completes the commands of a parser in a shell.
 
     Raises:
       ImportError: shtab is missing.
@@ -53,10 +55,6 @@ def script(shell: str) -> str:
         import shtab
     except ImportError as error:
         raise ImportError("completion needs shtab: pip install 'jaxsudoku[completion]'") from error
-    from jaxsudoku.cli import make_parser
-    from jaxsudoku.mastermind import PLAYERS
-
-    parser = make_parser()
     _define(parser, {"FILE": shtab.FILE, "NAME|PATH": shtab.FILE, "FOLDER": shtab.DIRECTORY, "INPUT": _inputs()})
     _add_configs(parser.commands["solve"], [solver.config for solver in solvers.SOLVERS.values()])
     play, evaluate, _ = parser.commands["mastermind"].commands.values()
@@ -65,6 +63,8 @@ def script(shell: str) -> str:
     _action(play, "player").choices = tuple(PLAYERS)
     _action(evaluate, "player").choices = (*PLAYERS, "all")
     _action(parser.commands["evaluate"], "rules").choices = RULES
+    for name in ("generate", "build"):
+        _action(parser.commands[name], "pattern").choices = tuple(PATTERNS)
     text: str = shtab.complete(parser, shell)
     return text
 

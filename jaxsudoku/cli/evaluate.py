@@ -17,6 +17,7 @@ from jaxsudoku import pictures
 from jaxsudoku.board import Board
 from jaxsudoku.config import RULES
 from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, read_grid_column
+from jaxsudoku.solvers import DEFAULT_NETWORK
 from jaxsudoku.terminal.failure import as_usage, described
 
 from . import flags
@@ -67,9 +68,9 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     flags.add_column(parser)
     parser.add_argument(
         "--network",
-        default=flags.NETWORK,
+        default=DEFAULT_NETWORK,
         metavar="NAME|PATH",
-        help=f"weights that ship with the package, or a path of others (default: {flags.NETWORK})",
+        help=f"weights that ship with the package, or a path of others (default: {DEFAULT_NETWORK})",
     )
     parser.add_argument(
         "--rules",

@@ -13,9 +13,6 @@ from jaxsudoku.suggestions import did_you_mean
 
 from .report import QUOTED
 
-#: The network of ``evaluate``, and of guided solvers, unless another one is named.
-NETWORK = "cube"
-
 INPUT_HELP = "file of puzzles, - for the standard input, name of a shipped set, or a puzzle itself"
 
 INPUT_SECTION = """\

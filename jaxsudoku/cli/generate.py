@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxsudoku.generation.patterns import PATTERNS
 from jaxsudoku.io import (
     BOARD_COLUMN,
     TABLE_SAMPLE,
@@ -93,9 +94,8 @@ def add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pattern",
         default="none",
-        metavar="NAME",
-        help="symmetry of the places of clues: half-turn, quarter-turn, left-right, top-bottom, diagonal, antidiagonal "
-        "or full (default: none)",
+        metavar=f"{{{','.join(PATTERNS)}}}",
+        help="symmetry of the cells with clues (default: none)",
     )
     flags.add_number(
         parser,

@@ -16,6 +16,7 @@ from jaxsudoku import solvers
 from jaxsudoku.board import Board
 from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, mark_board, open_output
 from jaxsudoku.solution import STATS, Solution, Status
+from jaxsudoku.solvers import DEFAULT_NETWORK
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
 from . import flags
@@ -66,7 +67,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
         "--network",
         metavar="NAME|PATH",
         help=f"the network of {solvers.reporting('network_calls')}, by the name or the file of its weights "
-        f"(default: {flags.NETWORK})",
+        f"(default: {DEFAULT_NETWORK})",
     )
     flags.add_output(parser)
     flags.add_running(parser)
@@ -151,7 +152,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             work.answer(chunks, engine, sink, totals.outcomes, note=totals.progress, check=uniqueness)
     details: dict[str, Any] = {"already_answered": sink.done}
     if solver.guided:
-        details |= {"network": args.network or flags.NETWORK, "network_calls": totals.sums["network_calls"]}
+        details |= {"network": args.network or DEFAULT_NETWORK, "network_calls": totals.sums["network_calls"]}
     if "errors" in solver.stats:
         details["errors"] = totals.sums["errors"]
     several = None if uniqueness is None else uniqueness.several
@@ -164,7 +165,7 @@ def _network(args: argparse.Namespace, solver: solvers.Solver) -> tuple[Any, ...
         return ()
     from jaxsudoku.solvers import driver
 
-    return driver.networks_for(solver.name, args.network or flags.NETWORK, args.board)
+    return driver.networks_for(solver.name, args.network or DEFAULT_NETWORK, args.board)
 
 
 def summary_details(

@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import VARIANTS, Board
 
 from .chunk import Chunk, PuzzleFileError
 from .columns import BOARD_COLUMN
@@ -22,7 +22,7 @@ _COMMENT = rb"#[ \t]*([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)"
 # It begins with the character itself, as that is found ten times as fast as a start of line.
 _BOARD_COMMENT = rb"(?m)#(?<=^#)[ \t]*(?i:board)[ \t]*:[ \t]*(.*)"
 #: Values of a column that name a board. A number may number anything, and 9x9 may be a size: neither is a name.
-_BOARD_NAME = r"(?i)(classic|diagonal|windoku)(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*"
+_BOARD_NAME = rf"(?i)({'|'.join(('classic', *VARIANTS))})(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*"
 _PROPER = r"(?i)\b(minimal|unique|proper)\b"
 
 

@@ -22,12 +22,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .config import ExactConfig, GuidedExactConfig, IterativeConfig, OneShotConfig
-from .registry import SOLVERS, Solver, get, make_config, reporting
+from .registry import DEFAULT_NETWORK, SOLVERS, Solver, get, make_config, reporting
 
 if TYPE_CHECKING:
     from .judging import judge
 
 __all__ = [
+    "DEFAULT_NETWORK",
     "SOLVERS",
     "ExactConfig",
     "GuidedExactConfig",

@@ -24,9 +24,6 @@ from .judging import judge
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
 
-#: The default network of guided solvers.
-NETWORK = "cube"
-
 
 def solve(
     puzzles: Any,
@@ -105,7 +102,7 @@ def networks_for(
         return ()
     from jaxsudoku import networks  # loads flax, which takes a second
 
-    network = networks.as_network(NETWORK if network is None else network, board)
+    network = networks.as_network(solvers.DEFAULT_NETWORK if network is None else network, board)
     network = networks.for_board(network, board)
     networks.check_network(network)
     return (network,)

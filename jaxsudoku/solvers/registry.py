@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from jaxsudoku.solution import Solution
 
 
+#: The network that guided solvers use by default.
+DEFAULT_NETWORK = "cube"
+
+
 @dataclasses.dataclass(frozen=True)
 class Solver:
     """A solver as the registry knows it.
