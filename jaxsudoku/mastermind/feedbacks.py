@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,9 @@ from jaxsudoku import cache
 from jaxsudoku.arrays import AnyArray
 
 from .rules import Game
+
+#: Arrays for each peg or each colour: a list, or an array along its first axis.
+Columns: TypeAlias = Sequence[Any] | AnyArray
 
 #: Bytes of the rows of the table that are computed together.
 _BLOCK = 1 << 22
@@ -32,12 +35,12 @@ def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
     Returns:
       uint8[...].
     """
-    guesses, secrets = (jnp.moveaxis(jnp.asarray(codes), -1, 0) for codes in (guesses, secrets))
-    return _feedback(game, guesses, secrets, _colour_counts(game, guesses), _colour_counts(game, secrets))
+    arrays = guesses, secrets, _colour_counts(game, guesses), _colour_counts(game, secrets)
+    return _feedback(game, *([array[..., index] for index in range(array.shape[-1])] for array in arrays))
 
 
-def _feedback(game: Game, guesses: Array, secrets: Array, guess_counts: Array, secret_counts: Array) -> Array:
-    """As ``feedback``, with the pegs first and the counts of each colour uint8[colours, ...]."""
+def _feedback(game: Game, guesses: Columns, secrets: Columns, guess_counts: Columns, secret_counts: Columns) -> Array:
+    """As ``feedback``, of codes peg by peg, with the numbers of their pegs colour by colour."""
     exact = _sum((guesses[peg] == secrets[peg]).astype(jnp.uint8) for peg in range(game.pegs))
     common = _sum(jnp.minimum(guess_counts[colour], secret_counts[colour]) for colour in range(game.colours))
     firsts = [number for number, (_, colour) in enumerate(game.pairs) if colour == 0]  # (0, 0), (1, 0), ...
@@ -48,13 +51,12 @@ def _feedback(game: Game, guesses: Array, secrets: Array, guess_counts: Array, s
 
 
 def _sum(terms: Iterable[Array]) -> Array:
-    return functools.reduce(operator.add, terms)
+    return functools.reduce(jnp.add, terms)
 
 
-def _colour_counts(game: Game, codes: Array) -> Array:
-    """The number of pegs of each colour, uint8[colours, ...], in codes uint8[pegs, ...]."""
-    colours = np.arange(game.colours, dtype=np.uint8).reshape(-1, *(1,) * (codes.ndim - 1))
-    return _sum((codes[peg] == colours).astype(jnp.uint8) for peg in range(game.pegs))
+def _colour_counts(game: Game, codes: AnyArray) -> AnyArray:
+    """The number of pegs of each colour in codes uint8[..., pegs], uint8[..., colours]."""
+    return (codes[..., None] == np.arange(game.colours, dtype=np.uint8)).astype(jnp.uint8).sum(-2, dtype=jnp.uint8)
 
 
 @functools.lru_cache(maxsize=1)
@@ -71,8 +73,7 @@ def feedback_table(game: Game) -> Array:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _table(game: Game, codes: Array) -> Array:
-    secrets = codes.T
-    counts = _colour_counts(game, secrets)
+    secrets, counts = codes.T, _colour_counts(game, codes).T
 
     def row(guess: Array) -> Array:
         return _feedback(game, guess, secrets, _colour_counts(game, guess), counts)
