@@ -16,8 +16,15 @@ from jaxsudoku import networks, symmetry
 
 NINE, SIXTEEN = js.Board.classic(9), js.Board.classic(16)
 BOXES = "aaabbbccc" * 3 + "dddeeefff" * 3 + "ggghhhiii" * 3
-BOARDS = (js.Board.classic(4), js.Board.classic(6), NINE, SIXTEEN, js.Board.diagonal(9), js.Board.windoku(),
-          js.Board.jigsaw("aaaabb acbbbb accccd eecddd ffffdd eeeeff"))  # fmt: skip
+BOARDS = (
+    js.Board.classic(4),
+    js.Board.classic(6),
+    NINE,
+    SIXTEEN,
+    js.Board.diagonal(9),
+    js.Board.windoku(),
+    js.Board.jigsaw("aaaabb acbbbb accccd eecddd ffffdd eeeeff"),
+)
 
 #: With every option on, so that no part of it goes unseen.
 SIZES = {"width": 8, "hidden": 8, "house": 12, "shares": 2, "maximum": True, "iterations": 4}

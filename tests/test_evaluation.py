@@ -201,9 +201,7 @@ def test_the_iterative_share_comes_from_the_solver(puzzles, monkeypatch):
     monkeypatch.setattr(driver, "solve", solve)
     network = oracle(puzzles.solutions)
     filled = run.solve_iteratively(network, puzzles.puzzles[:3], "naked", 5, 33)
-    assert asked == {
-        "solver": "iterative", "network": network, "rules": "naked", "key": 5, "lanes": 64, "board": FOUR
-    }  # fmt: skip
+    assert asked == {"solver": "iterative", "network": network, "rules": "naked", "key": 5, "lanes": 64, "board": FOUR}
     assert filled.solved.tolist() == [True, False, True]
     assert filled.fillings.tolist() == [0, 4, 6]  # a puzzle that the rules solve has no filling
     assert filled.network_calls.tolist() == [0, 4, 6]
@@ -486,9 +484,13 @@ def test_the_command_gives_what_the_library_gives(command, puzzles, tmp_path):
     assert "\n50 puzzles in " in err
     found = Report.from_json(figures.read_text())
     expected = evaluate(
-        oracle(puzzles.solutions, trust=13), puzzles.puzzles[:50], rating=ratings[:50], rules=("none", "naked"), key=3,
+        oracle(puzzles.solutions, trust=13),
+        puzzles.puzzles[:50],
+        rating=ratings[:50],
+        rules=("none", "naked"),
+        key=3,
         positions=200,
-    )  # fmt: skip
+    )
     assert found.levels == expected.levels
     assert (found.about["network"], found.about["limit"], found.about["seed"]) == ("knowing", 50, 3)
     assert out == f"{found}\n"
