@@ -148,9 +148,8 @@ class Board:
         if text.isdecimal():
             return cls.classic(int(text))
         hint = did_you_mean(text, ("classic", *VARIANTS))
-        raise ValueError(
-            f"unknown board {name!r}: name a side (9, 16), a box shape (3x4), {', '.join(VARIANTS)}, or jigsaw:LABELS{hint}"
-        )
+        kinds = f"a side (9, 16), a box shape (3x4), {', '.join(VARIANTS)}, or jigsaw:LABELS"
+        raise ValueError(f"unknown board {name!r}: name {kinds}{hint}")
 
     @property
     def name(self) -> str | None:
