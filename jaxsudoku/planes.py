@@ -260,7 +260,7 @@ def cubes_to_planes(cubes: AnyArray, board: Board | None = None) -> Array:
     """Candidates bool[B, side, cells] to planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
     board = board_of_cubes(np.shape(cubes), board)
     check_lanes(cubes.shape[0])
-    by_bit = cubes.transpose(1, 2, 0).reshape(board.candidates, GROUP, -1).astype(jnp.uint32)
+    by_bit = jnp.asarray(cubes).transpose(1, 2, 0).reshape(board.candidates, GROUP, -1).astype(jnp.uint32)
     packed = (by_bit << np.arange(GROUP, dtype=np.uint32)[None, :, None]).sum(axis=1, dtype=jnp.uint32)
     return packed.reshape(*(board.side,) * 3, -1)
 

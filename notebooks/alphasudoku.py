@@ -96,9 +96,9 @@ plt.show()
 #
 # Gumbel MuZero search chooses a cell with fewest candidates; among these the one that the network is least sure about,
 # because it is decided soonest. It tries the digits of this cell, the most probable first. Every node is a position
-# after the rules. A position that the rules refute is dead, and its move is not tried again. A position whose moves are
-# all refuted is dead as well; this is a proof, and it is propagated to the root. Below, nodes are coloured by the
-# network's value; dead ones are crossed out, and a solution is a star.
+# after the rules. The move to a position that the rules refute is not tried again. A position whose moves are
+# all refuted is refuted as well; this is a proof, and it is propagated to the root. Below, nodes are coloured by the
+# network's value; refuted ones are crossed out, and a solution is a star.
 
 # %%
 config = tree.GumbelConfig(simulations=8 if SMALL else 24, rules=rules)
@@ -150,7 +150,7 @@ plt.show()
 # %% [markdown]
 # ## Solved share by grids
 #
-# Between two searches the root moves down its tree. Undecided moves go on a stack, and a root that is proven dead is
+# Between two searches the root moves down its tree. Undecided moves go on a stack, and a root that is refuted is
 # replaced by the top of the stack. So no puzzle is lost by an early wrong move, and searches differ in the number of
 # grids that they need. As in the study, an iteration is one grid: a root, a node of a tree, or a step of a rollout.
 

@@ -1,4 +1,4 @@
-"""The house's own rules: imports run downwards, importing computes nothing, and files are read without JAX."""
+"""Rules of the package: imports run downwards, importing computes nothing, files are read without JAX."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.quick
 PACKAGE = "jaxsudoku"
 FOLDER = Path(jaxsudoku.__file__).parent
 
-#: The rooms of the house, lowest first. A room (a module, or a sub-package with all in it) imports from lower levels
-#: alone, and from itself. "" is the package's own ``__init__``, its face.
+#: The modules at the top of the package, lowest level first. Each, with all that a sub-package holds, imports from
+#: lower levels alone, and from itself. "" is the package's own ``__init__``.
 LEVELS = (
     ("suggestions", "_version"),
     ("arrays", "board", "files", "locks", "pictures", "terminal"),
@@ -142,25 +142,70 @@ def test_other_imports_are_well():
     assert upward("from .puct import x\nfrom ..env import step", "jaxsudoku.solvers", is_package=True) == []
 
 
-# ---------------------------------------------------------------------- training stands outside
+#: The levels inside ``solvers``, lowest first; "" is its own ``__init__``. Families of solvers import no other family.
+SOLVER_LEVELS = (
+    ("config", "roots", "judging"),
+    ("queue", "tree.config", "textbook.config", "population.config"),
+    ("tree", "textbook", "population", "decoding", "exact"),
+    ("guided_exact", "registry"),
+    ("",),
+    ("driver",),
+)
 
-TRAINING = sorted((FOLDER.parent / "train").rglob("*.py"))
+
+def _solver_level(module: str) -> tuple[int, str]:
+    """The level of a module in ``solvers``, and the entry of ``SOLVER_LEVELS`` that it belongs to."""
+    inside = module.removeprefix(f"{PACKAGE}.solvers").strip(".")
+    found = [
+        (level, name)
+        for level, names in enumerate(SOLVER_LEVELS)
+        for name in names
+        if inside == name or (name and inside.startswith(f"{name}."))
+    ]
+    return max(found, key=lambda pair: len(pair[1]))
 
 
-def test_training_is_found():
+@pytest.mark.parametrize("module", [module for module in MODULES if room(module) == "solvers"])
+def test_imports_run_downwards_inside_solvers(module):
+    path = MODULES[module]
+    level, name = _solver_level(module)
+    for line, other in imported(path.read_text(), module, path.name == "__init__.py"):
+        if room(other) == "solvers":
+            above, there = _solver_level(other)
+            assert there == name or above < level, f"{module}:{line} imports {other}"
+
+
+# ---------------------------------------------------------------------- what is public
+
+OUTSIDE = [
+    path for folder in ("train", "benchmarks", "notebooks") for path in sorted((FOLDER.parent / folder).rglob("*.py"))
+]
+TRAINING = [path for path in OUTSIDE if path.parent.name == "train"]
+
+
+def test_what_lies_outside_is_found():
     assert "supervised" in [path.stem for path in TRAINING]
+    assert {path.parent.name for path in OUTSIDE} == {"train", "benchmarks", "notebooks"}
 
 
-@pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)
-def test_training_imports_public_names_alone(path):
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_only_public_names_are_imported_from_outside(path):
+    """A name is public if no part of its dotted path begins with an underscore; the rest of the package may change."""
     for node in ast.walk(ast.parse(path.read_text())):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names if node.module != "__future__"]
-        private = [name for name in names if any(part.startswith("_") for part in name.split("."))]
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        ours = [name for name in names if name.split(".")[0] in (PACKAGE, "train")]
+        private = [name for name in ours if any(part.startswith("_") for part in name.split("."))]
         assert not private, f"{path.name}:{node.lineno} imports {private}"
+
+
+@pytest.mark.parametrize("name", [*jaxsudoku.__all__, *jaxsudoku._MODULES])
+def test_a_name_of_the_face_has_a_docstring(name):
+    public = getattr(jaxsudoku, name)
+    assert name == "__version__" or (public.__doc__ or "").strip() or isinstance(public, dict)
 
 
 @pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)

@@ -80,9 +80,10 @@ def test_building_again_gives_the_same_bytes(built, format, tmp_path):
 def test_shards_of_any_board(board, format, tmp_path):
     rng = np.random.default_rng(0)
     puzzles = Puzzles(
-        *rng.integers(0, board.side + 1, (2, 5, board.cells)).astype(np.uint8), np.arange(5, dtype=np.int32),
+        *rng.integers(0, board.side + 1, (2, 5, board.cells)).astype(np.uint8),
+        np.arange(5, dtype=np.int32),
         rng.random(5).astype(np.float32),
-    )  # fmt: skip
+    )
     data = shards.encode(puzzles, board, format)
     shard = shards.describe(2, format, 5, data)
     write_file(tmp_path / shard.file, data)

@@ -228,8 +228,9 @@ def test_the_objective_in_plain_numpy():
 
 def test_summaries_are_means():
     told = summary(Metrics(*map(jnp.float32, (8, 6, 3, 4, 1, 5, 2, 8, 10))))
-    assert told == pytest.approx({"loss": 1, "policy_loss": 1.5, "value_loss": 0.25, "cell_accuracy": 0.75,
-                                  "board_accuracy": 0.2, "useful": 0.8})  # fmt: skip
+    assert told == pytest.approx(
+        {"loss": 1, "policy_loss": 1.5, "value_loss": 0.25, "cell_accuracy": 0.75, "board_accuracy": 0.2, "useful": 0.8}
+    )
     assert set(summary(no_metrics()).values()) == {0.0}
 
 
@@ -313,10 +314,13 @@ def test_microbatches_make_the_gradients_of_the_batch():
     found = found._replace(useful=jnp.arange(8) != 2)
     params = forward.init(jax.random.key(1))
     results = [
-        jax.jit(lambda params, found, size=size: batch_gradients(
-            dataclasses.replace(config, microbatch=size), forward, params, *all_fresh(found)))(params, found)
+        jax.jit(
+            lambda params, found, size=size: batch_gradients(
+                dataclasses.replace(config, microbatch=size), forward, params, *all_fresh(found)
+            )
+        )(params, found)
         for size in (None, 2)
-    ]  # fmt: skip
+    ]
     for whole, parts in zip(*map(jax.tree.leaves, results), strict=True):
         assert np.isfinite(whole).all()
         np.testing.assert_allclose(whole, parts, rtol=2e-4, atol=1e-6)
@@ -354,9 +358,13 @@ print(len(jax.devices()))
 def python(*arguments, **environment):
     """A Python at the project's root."""
     return subprocess.Popen(
-        [sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT), **environment},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.slow
@@ -491,8 +499,13 @@ def test_a_run_learns_and_leaves_a_network(whole):
     folder, network = whole
     reports = lines(folder)
     assert [(line["kind"], line["step"]) for line in reports] == [
-        ("train", 10), ("train", 20), ("validate", 20), ("train", 30), ("train", 40), ("validate", 40)
-    ]  # fmt: skip
+        ("train", 10),
+        ("train", 20),
+        ("validate", 20),
+        ("train", 30),
+        ("train", 40),
+        ("validate", 40),
+    ]
     losses = [line["loss"] for line in reports if line["kind"] == "train"]
     assert losses[-1] < 0.8 * losses[0]
     assert all(line["useful"] == 1 for line in reports)
@@ -661,6 +674,7 @@ def test_a_terminal_shows_a_live_line(tmp_path, capsys, monkeypatch):
     recorder.show(5, no_metrics()._replace(made=jnp.float32(40), positions=jnp.float32(30)))
     recorder.train(10, no_metrics())
     shown = capsys.readouterr().err
+    recorder.close()
     assert re.search(r"\r5 of 100: loss 0\.0000, boards 0\.0%, [\d,]+ positions/s, \d+ s left, useful 75%", shown)
     assert "10 of 100" not in shown
 
@@ -780,9 +794,23 @@ def test_kinds_must_be_named():
 
 
 def command(folder, cache, *flags):
-    return python("-m", "train.supervised", "--preset", "tiny", "--devices", "1", "--steps", "60", "--save-every", "1",
-                  "--output", str(folder), *flags, JAX_COMPILATION_CACHE_DIR=cache,
-                  JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")  # fmt: skip
+    return python(
+        "-m",
+        "train.supervised",
+        "--preset",
+        "tiny",
+        "--devices",
+        "1",
+        "--steps",
+        "60",
+        "--save-every",
+        "1",
+        "--output",
+        str(folder),
+        *flags,
+        JAX_COMPILATION_CACHE_DIR=cache,
+        JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
+    )
 
 
 def finished(process, code=0):

@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
             define, self._define = self._define, None
             define(self, argv)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parses arguments, of which none may be unknown, so that errors name the command that they belong to."""
         self.define(args or ())
         parsed, unknown = super().parse_known_args(args, namespace)

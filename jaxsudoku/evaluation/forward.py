@@ -14,7 +14,7 @@ from jax import Array
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
-from jaxsudoku.propagation import duplicated_givens, outcome, propagate
+from jaxsudoku.propagation import invalid_givens, outcome, propagate
 
 #: Candidates in a chunk by default, which bounds the memory of a network's features.
 _CANDIDATES = {"cpu": 1 << 18, "gpu": 1 << 21, "tpu": 1 << 21}
@@ -91,8 +91,8 @@ def _predict(apply: Forward, rules: str, params: Params, grids: Array) -> Predic
     board = apply.board
     givens = grids_to_planes(grids, board)
     planes = propagate(fence(givens.candidates), board, rules)
-    dead, solved = outcome(planes, board)
-    refuted = dead | duplicated_givens(givens.digits, board) | givens.foreign
+    contradictory, solved = outcome(planes, board)
+    refuted = contradictory | invalid_givens(givens, board)
     candidates = planes_to_cubes(planes, board)  # [B, side, cells]
     outputs = apply(params, candidates)
     fixed = cubes_to_grids(candidates)  # [B, cells]
