@@ -51,7 +51,7 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
     from jaxsudoku.planes import select
     from jaxsudoku.solvers.tree import graph
 
-    evaluate = graph.by_placements(board, config, network)
+    evaluate = graph.by_network(board, config, network)
 
     @functools.partial(jax.jit, compiler_options=js.compiler_options())
     def move(params: Any, state: Any, playing: Any) -> tuple[Any, Any, Any, Any, Any, Any]:

@@ -74,12 +74,12 @@ class PuzzleItems:
         return jax.ShapeDtypeStruct((board.cells,), np.uint8)
 
     def extra_bytes(self, board: Board) -> int:
-        """None."""
+        """No extra bytes."""
         return 0
 
     @property
     def compiler_options(self) -> dict[str, str]:
-        """None."""
+        """No further options."""
         return {}
 
 

@@ -143,8 +143,8 @@ class Board:
             rows, columns = int(match[1]), int(match[2])
             return cls.classic(rows * columns, box=(rows, columns))
         if match := re.fullmatch(rf"({'|'.join(('classic', *VARIANTS))})(?:-(\d+))?", text):
-            variants = {"classic": cls.classic, "diagonal": cls.diagonal, "windoku": cls.windoku}
-            return variants[match[1]](int(match[2] or 9))
+            board: Board = getattr(cls, match[1])(int(match[2] or 9))
+            return board
         if text.isdecimal():
             return cls.classic(int(text))
         hint = did_you_mean(text, ("classic", *VARIANTS))
@@ -154,12 +154,12 @@ class Board:
     @property
     def name(self) -> str | None:
         """The name of this board for ``Board.named``; None if it has none."""
-        candidates = [str(self.side), *VARIANTS, *(f"{name}-{self.side}" for name in VARIANTS)]
         if self.box is not None:
-            candidates.insert(1, f"{self.box[0]}x{self.box[1]}")
+            shape = f"{self.box[0]}x{self.box[1]}"
         else:
             labels = np.array(list(string.ascii_letters))[np.asarray(self.regions).reshape(self.side, self.side)]
-            candidates = ["jigsaw:" + "/".join(map("".join, labels.tolist()))]
+            shape = "jigsaw:" + "/".join(map("".join, labels.tolist()))
+        candidates = [str(self.side), shape, *VARIANTS, *(f"{name}-{self.side}" for name in VARIANTS)]
         return next((name for name in candidates if _is_named(self, name)), None)
 
     @property

@@ -33,8 +33,10 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     """
     side = board.side
     cells = planes.reshape(side, board.cells, -1)
-    places = fence(count_planes(slices(cells, 0)))
-    eligible = fewest(places, any_of(places[1:] or [jnp.zeros_like(places[0])]))  # a 1x1 board has no open cell
+    count_bits = fence(count_planes(slices(cells, 0)))
+    eligible = fewest(
+        count_bits, any_of(count_bits[1:] or [jnp.zeros_like(count_bits[0])])
+    )  # a 1x1 board has no open cell
     open_digits = fence(cells & eligible[None])
     digit = _pick(any_of(slices(open_digits, 1)), preferred, 0)
     chosen = fence(any_of([cell & one for cell, one in zip(slices(open_digits, 0), slices(digit, 0), strict=True)]))
@@ -44,10 +46,10 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     return jnp.concatenate([digit, row, _pick(in_row, preferred, 2)])
 
 
-def fewest(places: Sequence[Array], eligible: Array) -> Array:
+def fewest(count_bits: Sequence[Array], eligible: Array) -> Array:
     """The eligible cells uint32[cells, W] with fewest candidates, which ``planes.count_planes`` has counted."""
-    for place in reversed(places):
-        fewer = fence(eligible & ~place)
+    for bit in reversed(count_bits):
+        fewer = fence(eligible & ~bit)
         eligible = fence(where(any_of(slices(fewer, 0)), fewer, eligible))
     return eligible
 

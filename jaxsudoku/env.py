@@ -52,7 +52,8 @@ class State(NamedTuple):
     Attributes:
       nodes: uint32[B, words], the packed candidates; a filled cell has its digit alone.
       cell: int32[B], the open cell that an action fills; undefined where there is none.
-      refuted: bool[B], whether the rules found a contradiction. They may find it long after the wrong action.
+      refuted: bool[B], whether the rules found a contradiction, maybe long after the wrong action, or a search has
+        proven one. Searches also mark lanes to be skipped as refuted.
       solved: bool[B], whether all cells are filled without a contradiction.
     """
 

@@ -5,7 +5,7 @@ pushes what is still open. So every lane is used at every step, and a hard puzzl
 
 1. fill: while the stack has fewer nodes than the block, push the root nodes of the next puzzles;
 2. pop the top nodes, drop those of decided puzzles, and run a few rounds of the rules;
-3. classify each lane: contradictory (dropped), solved (stored and counted), unsettled (the rules still make progress:
+3. classify each lane: contradictory (dropped), solved (stored and counted), undecided (the rules still make progress:
    pushed as it is), or open;
 4. branch on one candidate of a cell with fewest in each open lane: one child takes it, the other excludes it.
 
@@ -87,13 +87,13 @@ class _Plan(NamedTuple):
         return -(-(self.board.candidates + 3 * self.board.side + 1) // GROUP)
 
     @property
-    def part(self) -> int:
+    def store_block(self) -> int:
         """Solved nodes that are stored at a time: a small part of a block, as in most steps few lanes are solved."""
         return max(self.lanes // 16, GROUP)
 
     @property
     def capacity(self) -> int:
-        """Nodes on the stack from which on one is popped a step: room for a block, or many puzzles, to go deep."""
+        """With this many nodes on the stack a step pops only one. There is room for a whole block to descend."""
         return max(3 * self.board.side * self.lanes, 1 << 16)
 
     @property
@@ -224,8 +224,8 @@ def _search(
     else:
         budgets = None if budget is None else jnp.full(puzzles.shape[0], budget, jnp.int32)
         found = _attempt(plan, puzzles, seeds, excluded, budgets)[0]
-    # This changes no value, as such rows are invalid anyway. But an elementwise operation on the puzzles makes XLA
-    # shard the results like them; the results of a loop alone are replicated.
+    # Rows of padding are INVALID already, so this changes no value. But an elementwise operation on the puzzles makes
+    # XLA shard the results like them; the results of a loop alone are replicated.
     padding = puzzles[:, 0] > plan.board.side
     return Search(
         jnp.where(padding[:, None], jnp.uint8(0), found.grids),
@@ -287,8 +287,8 @@ def _search_with_restarts(
             jnp.where(newer, after.counts, before.counts),
             iterations,
         )
-        unsettled = pending & spent & (after.counts < plan.limit) & (iterations < most)
-        return merged, unsettled, number + 1
+        undecided = pending & spent & (after.counts < plan.limit) & (iterations < most)
+        return merged, undecided, number + 1
 
     nothing = Search(
         jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), jnp.zeros(size, jnp.int32), jnp.zeros(size, jnp.int32)
@@ -310,8 +310,8 @@ def _attempt(
     size = puzzles.shape[0]
     padded, active = pad_grids(puzzles, board, plan.lanes)
     padding = len(padded) - size
-    barred = None if excluded is None else jnp.pad(excluded, ((0, padding), (0, 0)))
-    roots, invalid = _make_roots(plan, padded, seeds, barred, active)
+    padded_excluded = None if excluded is None else jnp.pad(excluded, ((0, padding), (0, 0)))
+    roots, invalid = _make_roots(plan, padded, seeds, padded_excluded, active)
     found = _Found(
         solutions=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
@@ -320,7 +320,7 @@ def _attempt(
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
         place=jnp.zeros(size + padding, jnp.int32),
-        solved=jnp.zeros((board.words, size + padding + plan.part), jnp.uint32),
+        solved=jnp.zeros((board.words, size + padding + plan.store_block), jnp.uint32),
         used=jnp.int32(0),
     )
     stack = _Stack(
@@ -388,8 +388,8 @@ def _make_roots(
         wrong = invalid_givens(givens, board)
         candidates = givens.candidates
         if excluded is not None:
-            barred = grids_to_planes(lax.dynamic_slice_in_dim(excluded, number * lanes, lanes), board)
-            candidates = candidates & ~(barred.digits & givens.empty[None])
+            removed = grids_to_planes(lax.dynamic_slice_in_dim(excluded, number * lanes, lanes), board)
+            candidates = candidates & ~(removed.digits & givens.empty[None])
         literal = jnp.zeros((3 * board.side + 1, lanes // GROUP), jnp.uint32)
         nodes = _make_rows(board, fence(candidates), literal)
         rows = lax.dynamic_update_slice_in_dim(rows, nodes, number * lanes, axis=1)
@@ -454,7 +454,7 @@ def _make_rows(board: Board, planes: Array, literal: Array) -> Array:
 
 
 def _read_rows(board: Board, rows: Array) -> Array:
-    """The candidate planes of stack rows, with the pending literal taken or excluded."""
+    """The candidate planes of stack rows, with the pending literal popped or excluded."""
     planes = words_to_planes(rows)
     side, width = board.side, planes.shape[-1]
     candidates = planes[: board.candidates].reshape(side, side, side, width)
@@ -478,22 +478,22 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     """Pops a block of nodes, applies the rules, stores the solved ones and pushes what is left."""
     board, lanes = plan.board, plan.lanes
     lane = jnp.arange(lanes, dtype=jnp.int32)
-    nobody = found.solutions.shape[0]
+    no_puzzle = found.solutions.shape[0]  # out of range: dropped by scatters
 
     # each node leaves a sibling on the stack at every level of its descent, so a fuller stack gets fewer nodes popped
     room = jnp.maximum((plan.capacity - stack.top) // board.side, 1)
-    taken = jnp.minimum(stack.top, jnp.minimum(lanes, room))
-    base = stack.top - taken
-    owner = jnp.where(lane < taken, lax.dynamic_slice(stack.owner, (base,), (lanes,)), nobody)
+    popped = jnp.minimum(stack.top, jnp.minimum(lanes, room))
+    base = stack.top - popped
+    owner = jnp.where(lane < popped, lax.dynamic_slice(stack.owner, (base,), (lanes,)), no_puzzle)
     live = found.solutions.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
     if found.budget.size:
         left = found.budget - found.iterations
         spent = live & (left.at[owner].get(mode="fill", fill_value=1) < 1)
-        found = found._replace(spent=found.spent.at[jnp.where(spent, owner, nobody)].set(True, mode="drop"))
+        found = found._replace(spent=found.spent.at[jnp.where(spent, owner, no_puzzle)].set(True, mode="drop"))
         live = live & ~spent
 
     planes = _read_rows(board, lax.dynamic_slice_in_dim(stack.rows, base, lanes, axis=1))
-    planes, changed = _settle(plan, planes)
+    planes, changed = _sweep_rounds(plan, planes)
     contradictory, solved = outcome(planes, board)
     live_plane = pack_lanes(live)
     solved = live_plane & solved
@@ -515,10 +515,10 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     rows = _make_rows(board, planes, literal)
     stack = _push(plan, stack, base, rows, owner, seed, branching, unfinished)
 
-    visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, nobody)
+    visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, no_puzzle)
     found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
     if plan.branch is not None:
-        branched = jnp.where(unpack_lanes(branching), owner, nobody)
+        branched = jnp.where(unpack_lanes(branching), owner, no_puzzle)
         found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
     return stack, cursor, _store(plan, found, rows, owner, solved)
 
@@ -526,9 +526,9 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
 def _store(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
     """Counts the solved lanes, and stores the node of each puzzle's first solution."""
     lane = jnp.arange(plan.lanes, dtype=jnp.int32)
-    nobody = found.solutions.shape[0]
+    no_puzzle = found.solutions.shape[0]
     is_solved = unpack_lanes(solved)
-    solver_of = jnp.where(is_solved, owner, nobody)
+    solver_of = jnp.where(is_solved, owner, no_puzzle)
     winner = found.winner.at[solver_of].set(lane, mode="drop")
     first = found.solutions.at[owner].get(mode="fill", fill_value=1) == 0
     wins = is_solved & first & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
@@ -536,19 +536,21 @@ def _store(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array)
     source = _sources(jnp.where(wins, rank, plan.lanes), plan.lanes)
 
     def put(number: Array, kept: Array) -> Array:
-        nodes = _take_lanes(rows[: plan.board.words], lax.dynamic_slice(source, (number * plan.part,), (plan.part,)))
-        return lax.dynamic_update_slice_in_dim(kept, nodes, found.used + number * plan.part, axis=1)
+        nodes = _take_lanes(
+            rows[: plan.board.words], lax.dynamic_slice(source, (number * plan.store_block,), (plan.store_block,))
+        )
+        return lax.dynamic_update_slice_in_dim(kept, nodes, found.used + number * plan.store_block, axis=1)
 
     return found._replace(
         solutions=found.solutions.at[solver_of].add(1, mode="drop"),
         winner=winner,
-        place=found.place.at[jnp.where(wins, owner, nobody)].set(found.used + rank, mode="drop"),
-        solved=lax.fori_loop(0, -(-total // plan.part), put, found.solved),
+        place=found.place.at[jnp.where(wins, owner, no_puzzle)].set(found.used + rank, mode="drop"),
+        solved=lax.fori_loop(0, -(-total // plan.store_block), put, found.solved),
         used=found.used + total,
     )
 
 
-def _settle(plan: _Plan, planes: Array) -> tuple[Array, Array]:
+def _sweep_rounds(plan: _Plan, planes: Array) -> tuple[Array, Array]:
     """A few rounds of the rules; also uint32[W], the lanes in which the last round still changed something."""
     # locked candidates cost as much as singles and seldom apply twice in a row, so every second round leaves them out
     lighter = "singles" if includes(plan.rules, "singles") else plan.rules
@@ -579,12 +581,12 @@ def _push(
     A lane that is unfinished but not branching is pushed as it is, among the latter.
     """
     lanes = plan.lanes
-    exclude, excluded = rank_lanes(branching)
-    take, took = rank_lanes(unfinished)
-    branches = unpack_lanes(branching)
-    total = excluded + took
-    excluding = jnp.where(branches, exclude, 2 * lanes)
-    taking = jnp.where(unpack_lanes(unfinished), excluded + take, 2 * lanes)
+    exclude_rank, exclude_count = rank_lanes(branching)
+    take_rank, take_count = rank_lanes(unfinished)
+    is_branching = unpack_lanes(branching)
+    total = exclude_count + take_count
+    excluding = jnp.where(is_branching, exclude_rank, 2 * lanes)
+    taking = jnp.where(unpack_lanes(unfinished), exclude_count + take_rank, 2 * lanes)
     # the source of each new entry: lane for an excluding child, lanes + lane for a taking one
     source = _sources(jnp.concatenate([excluding, taking]), 2 * lanes)
 
@@ -598,7 +600,7 @@ def _push(
         new_seed = stack.seed
         if seed is not None:
             child = mix(seed[lane] + jnp.where(takes, 1, 2).astype(jnp.uint32))
-            child = jnp.where(branches[lane] & (seed[lane] != 0), child, seed[lane])
+            child = jnp.where(is_branching[lane] & (seed[lane] != 0), child, seed[lane])
             new_seed = lax.dynamic_update_slice(stack.seed, child, (start,))
         return _Stack(new_rows, new_owner, new_seed, stack.top)
 
@@ -608,7 +610,7 @@ def _push(
 
 
 def _sources(position: Array, size: int) -> Array:
-    """The inverse of a numbering: int32[size], the index in ``position`` of 0, 1, 2 ...; 0 for missing numbers."""
+    """Inverts a numbering: int32[size], entry i is the j with ``position[j] == i``, or 0 if there is none."""
     entry = jnp.arange(position.shape[0], dtype=jnp.int32)
     return fence(jnp.zeros(size, jnp.int32).at[position].set(entry, mode="drop"))
 

@@ -106,7 +106,9 @@ def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]
     planes = jnp.asarray(planes)
     view = _view(board, planes)
     ones, twos = fence(ones_and_twos(slices(view, _CELL)))
-    present = fence([any_of(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, planes, any_of))
+    present = fence(
+        [any_of(slices(view, axes)) for axes in _house_axes(board)] + _fold_irregular(board, planes, any_of)
+    )
     alive = fence(all_of([_over_all(all_of, fold) for fold in [ones, *present]]))
     return ~alive, alive & ~_over_all(any_of, twos)
 
@@ -120,7 +122,7 @@ def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
     """Which lanes hold a digit twice in a house: uint32[W] from planes of digits."""
     board = board_of_planes(np.shape(digits), board)
     view = _view(board, digits)
-    repeated = [_twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_tables(board, digits, _twos)
+    repeated = [_twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_irregular(board, digits, _twos)
     return any_of([_over_all(any_of, fold) for fold in fence(repeated)])
 
 
@@ -131,15 +133,15 @@ def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> A
     houses = _house_axes(board)
     sole = _fold_and_spread(view, (_CELL, *houses) if hidden else (_CELL,), exactly_one)
     if hidden:
-        sole += _spread_tables(board, planes, exactly_one)
+        sole += _spread_irregular(board, planes, exactly_one)
     placed = fence(view & any_of(sole))
     taken = _fold_and_spread(placed, (_CELL, *houses), any_of)
-    taken += _spread_tables(board, placed.reshape(planes.shape), any_of)
+    taken += _spread_irregular(board, placed.reshape(planes.shape), any_of)
     if not _has_boxes(board):
         # A cell that two digits must take, or a house in which a digit must take two cells, loses these candidates, so
         # that the contradiction shows at once. With boxes it shows soon anyway, and this step would not pay.
         clashing = _fold_and_spread(placed, (_CELL, *houses), _twos)
-        clashing += _spread_tables(board, placed.reshape(planes.shape), _twos)
+        clashing += _spread_irregular(board, placed.reshape(planes.shape), _twos)
         placed = fence(placed & ~any_of(clashing))
     return fence(placed | (view & ~any_of(taken))).reshape(planes.shape)
 
@@ -185,13 +187,16 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 
 
 def _confined_elsewhere(board: Board, cells: Array) -> Array:
-    """Candidates uint32[side, cells, W] to remove: all places for the digit in another house lie in one of theirs."""
+    """Candidates uint32[side, cells, W] to remove.
+
+    A candidate goes if another house has all its places for the digit in one of the cell's houses, but not in the cell.
+    """
     outside, affected = _intersections(board)
     if not len(outside):
         return jnp.zeros_like(cells)
-    padded = _with_blank(cells)
+    padded = _with_zero_plane(cells)
     confined = ~any_of([padded[:, column] for column in outside.T])
-    confined = _with_blank(fence(confined))
+    confined = _with_zero_plane(fence(confined))
     return any_of([confined[:, column] for column in affected.T])
 
 
@@ -243,7 +248,7 @@ def _over_all(fold: Fold, planes: Array) -> Array:
     return planes
 
 
-def _fold_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
+def _fold_irregular(board: Board, planes: Array, fold: Fold) -> list[Array]:
     """Folds each irregular house of planes uint32[side, side, side, W] into uint32[side, houses, W]."""
     if not board.irregular_houses:
         return []
@@ -252,17 +257,17 @@ def _fold_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
     return [fold([cells[:, member] for member in members])]
 
 
-def _spread_tables(board: Board, planes: Array, fold: Fold) -> list[Array]:
+def _spread_irregular(board: Board, planes: Array, fold: Fold) -> list[Array]:
     """Folds each irregular house; each cell gets the OR over its houses, in the six-axes view."""
     view_shape = _view(board, planes).shape
     spread = []
-    for folded in _fold_tables(board, planes, fold):
-        padded = _with_blank(fence(folded))
+    for folded in _fold_irregular(board, planes, fold):
+        padded = _with_zero_plane(fence(folded))
         spread.append(fence(any_of([padded[:, house] for house in houses_of_cells(board).T])).reshape(view_shape))
     return spread
 
 
-def _with_blank(planes: Array) -> Array:
+def _with_zero_plane(planes: Array) -> Array:
     """Appends an all-zero plane to axis 1, for the index -1 of ragged tables."""
     return jnp.pad(planes, ((0, 0), (0, 1), (0, 0)))
 

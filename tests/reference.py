@@ -136,7 +136,7 @@ def deduce(board: Board, left: np.ndarray, rules: str) -> np.ndarray:
                     cell = house[digit[house].argmax()]
                     left[:, cell] = False
                     digit[cell] = True  # a view of ``left``
-            for one, other in _overlapping(board) if rules == "locked" else ():
+            for one, other in _overlapping(board) if rules not in ("naked", "singles") else ():
                 if digit[list(one)].any() and not digit[list(one - other)].any():
                     digit[list(other - one)] = False
         if (left == before).all():

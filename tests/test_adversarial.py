@@ -33,6 +33,7 @@ SETTINGS = {
     "alphasudoku": {"rules": "none", "simulations": 4, "chunk": 1, "temperature": 1.0},
     "mcgs": {"rules": "naked", "simulations": 8, "chunk": 1},
 }
+assert set(SETTINGS) == {name for name, solver in solvers.SOLVERS.items() if solver.guided}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -162,6 +162,7 @@ def _solver_level(module: str) -> tuple[int, str]:
         for name in names
         if inside == name or (name and inside.startswith(f"{name}."))
     ]
+    assert found, f"{module} is on no level of SOLVER_LEVELS: put {inside!r} there"
     return max(found, key=lambda pair: len(pair[1]))
 
 

@@ -32,7 +32,7 @@ def grown(*, solvable=True, **options):
     """Graphs from puzzles, and the roots."""
     config = McgsConfig(**{"simulations": 24, "rules": "none", "exploration": 4.0, **options})
     network = make_network("cube", FOUR, **reference.TINY["cube"])
-    evaluate = graph.by_placements(FOUR, config, network)
+    evaluate = graph.by_network(FOUR, config, network)
 
     def grow(params, puzzles):
         root = evaluate(params, env.init(puzzles, FOUR, config.rules), jnp.zeros(LANES, jnp.uint32))

@@ -121,7 +121,7 @@ def test_lanes_that_are_not_ready_settle_first() -> None:
 
     numbers = np.array([n for n in VALID.tolist() for _ in range(4)])
     found = run(
-        base._replace(step=step, settle=settle, ready=ready),
+        base._replace(step=step, prepare=settle, ready=ready),
         BOARD,
         spelt(numbers),
         jax.random.key(0),

@@ -254,7 +254,7 @@ def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
     node = proofs.Node(state, None, ~dead & False, nothing, nothing, nothing.astype(np.uint32))
     tree = tree_of(logits, parents, taken, jax.tree.map(jnp.asarray, node))
     proven = proofs._prove(tree, 3)
-    left = np.asarray(proofs.alive(proven))
+    left = np.asarray(proofs.open_moves(proven))
     assert not left[0, [1, 2]].any()
     np.testing.assert_array_equal(left[0, 0], [False, True, False, False])
     np.testing.assert_array_equal(left[1, 2], [True, False, False, False])
@@ -263,7 +263,7 @@ def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
         np.asarray(proven.embeddings.state.refuted)[:, :5],
         [[False, True, True, True, False], [False, False, False, True, False]],
     )
-    np.testing.assert_array_equal(proofs.finished(proven), [True, False])
+    np.testing.assert_array_equal(proofs.decided(proven), [True, False])
 
 
 def tree_of(logits, parents, taken, node):
@@ -412,7 +412,7 @@ def test_memory_is_what_is_predicted(name, options):
     def grown(puzzles, seed):
         evaluate = {
             "mcts": lambda: evaluators.by_rollouts(FOUR, config),
-            "mcgs": lambda: graph.by_placements(FOUR, config, given),
+            "mcgs": lambda: graph.by_network(FOUR, config, given),
         }.get(name, lambda: evaluators.by_network(FOUR, config, given))()
         method = backtracking._method(
             backtracking._Roots(FOUR, config, jax.random.key(0)), evaluate, None, given.params

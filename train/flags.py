@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxsudoku import networks
-from jaxsudoku.board import Board
+from jaxsudoku.board import VARIANTS, Board
 from jaxsudoku.cli.fields import add_config, attribute_texts
 from jaxsudoku.config import settings_of
 
@@ -78,7 +78,7 @@ def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:
     )
     parser.add_argument(
         "--board",
-        help=f"9, 3x4, diagonal, windoku, jigsaw:LABELS, as for the command jaxsudoku (default: {defaults.board})",
+        help=f"9, 3x4, {', '.join(VARIANTS)}, jigsaw:LABELS, as for the command jaxsudoku (default: {defaults.board})",
     )
 
 

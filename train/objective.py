@@ -88,7 +88,7 @@ def objective(
     carry: Any = None,
     fresh: Array | None = None,
 ) -> tuple[Array, Aux]:
-    """The loss of positions, as their part of the loss of a batch.
+    """What positions add to the loss of a batch: summed over microbatches and devices it is that loss.
 
     The loss of a batch is the mean over open cells of the policy's cross-entropy, and ``value_weight`` times the mean
     over useful positions of the value's, averaged over the iterations with weights that rise linearly from 1 to

@@ -49,7 +49,7 @@ class TrainState(NamedTuple):
 
 
 def make_forward(config: TrainConfig, iterations: int | None) -> Forward:
-    """The network with a number of iterations; None if it has none. Raises ValueError for an unknown size."""
+    """The network; ``iterations`` is None for an architecture without. Raises ValueError for an unknown size."""
     sizes = dataclasses.asdict(config.network.sizes)
     if iterations is not None:
         sizes["iterations"] = iterations

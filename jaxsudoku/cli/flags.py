@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxsudoku import shipped
-from jaxsudoku.board import Board
+from jaxsudoku.board import VARIANTS, Board
 from jaxsudoku.config import MOST
+from jaxsudoku.io import KINDS
 from jaxsudoku.suggestions import did_you_mean
 
 from .report import QUOTED
@@ -72,8 +73,8 @@ def add_board(parser: argparse.ArgumentParser, named_by_input: bool) -> None:
         type=board,
         default=None if named_by_input else Board.classic(9),
         metavar="BOARD",
-        help="a side (16), a box shape (3x4), diagonal, windoku (or diagonal-16 ...), jigsaw: and a label for each "
-        "cell, rows separated by /, or the name of a shipped set (jigsaw-9x9) "
+        help=f"a side (16), a box shape (3x4), {', '.join(VARIANTS)} (or {VARIANTS[0]}-16 ...), jigsaw: and a label "
+        "for each cell, rows separated by /, or the name of a shipped set (jigsaw-9x9) "
         f"(default: {'the board that the input names, or else 9' if named_by_input else '9'})",
     )
 
@@ -87,7 +88,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_format(parser: argparse.ArgumentParser, default: str) -> None:
     """The format of the output."""
-    parser.add_argument("--format", choices=("text", "csv", "parquet"), help=f"default: {default}")
+    parser.add_argument("--format", choices=KINDS, help=f"default: {default}")
 
 
 def add_existing(parser: argparse.ArgumentParser) -> None:

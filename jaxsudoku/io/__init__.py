@@ -11,6 +11,7 @@ from .line_file import open_lines
 from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
 from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (
+    KINDS,
     Kind,
     ResumeError,
     check_folder,
@@ -25,6 +26,7 @@ from .write import SolutionWriter, open_output
 __all__ = [
     "ANSWER_COLUMNS",
     "BOARD_COLUMN",
+    "KINDS",
     "PUZZLE_COLUMNS",
     "TABLE_SAMPLE",
     "Chunk",

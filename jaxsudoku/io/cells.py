@@ -20,7 +20,7 @@ from jaxsudoku.board import Board
 #: Stands for a grid that is missing: no solution, or no puzzle.
 NO_GRID = b"-"
 BLANKS = b".0*_-"
-_END, _FOREIGN = 254, 255  # values of no board, whose side is at most 64
+_END, _FOREIGN = 254, 255  # greater than any side
 _ENDING = re.compile(rb"[\s,;#]")
 _ALPHABET = string.digits + string.ascii_uppercase
 

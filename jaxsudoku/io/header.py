@@ -163,7 +163,7 @@ class BoardCheck:
             if values is None:
                 yield chunk
                 continue
-            # a number is a side if another row names a board in words, else it may number anything
+            # a number names a board only if another row names one in words: the column may hold anything
             boards = boards or any(board_in_column(value) is not None for value in values)
             causes = {}
             for row, value in enumerate(values):

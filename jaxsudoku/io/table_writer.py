@@ -47,8 +47,8 @@ class RowWriter(abc.ABC):
       done: number of rows that were kept, 0 unless resuming.
 
     Raises:
-      FileExistsError: the output exists and is neither replaced nor resumed, or a file that is not ours has the name of
-        one that is needed.
+      FileExistsError: the output exists and is neither replaced nor resumed, or a foreign file is in the
+        way.
       ResumeError: the output to resume is not of this kind, or has other columns.
       BlockingIOError: another process is writing the output.
       ValueError: the arguments contradict each other, or the output is the input.

@@ -8,6 +8,7 @@ import errno
 import os
 import stat
 import sys
+import typing
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Literal, TextIO
 
@@ -17,6 +18,7 @@ from .compression import COMPRESSIONS
 from .source import Source
 
 Kind = Literal["text", "csv", "parquet"]
+KINDS: tuple[str, ...] = typing.get_args(Kind)
 
 STDOUT = "<stdout>"
 #: Suffixes of formats that an output might be expected to have, but that are not written.
@@ -55,8 +57,8 @@ def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
     compressed = stem != name.lower()
     if kind is None:
         kind = "csv" if stem.endswith(".csv") else "parquet" if stem.endswith(".parquet") else "text"
-    if kind not in ("text", "csv", "parquet"):
-        raise ValueError(f"unknown kind of output {kind!r}: text, csv or parquet")
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind of output {kind!r}: {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     if kind == "parquet" and compressed:
         raise ValueError(f"{name}: Parquet is compressed already and takes no .gz")
     return kind, compressed
@@ -210,7 +212,7 @@ def is_special(target: str | os.PathLike[str]) -> bool:
 
 
 def open_target(target: str | os.PathLike[str], *, keep: bool = False) -> BinaryIO:
-    """Opens an output for writing, unbuffered; a file is locked itself, as it may have several names.
+    """Opens an output for writing, unbuffered. The file is locked besides its name, as hard links give it several.
 
     Args:
       target: the path.

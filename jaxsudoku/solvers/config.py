@@ -57,7 +57,7 @@ class ExactConfig(Config):
     lanes: Words | None = None
 
     def resolve(self, board: Board, platform: str) -> ExactConfig:
-        """Chooses the lanes and the restart limit, in which a descent of all lanes through a large board must fit."""
+        """Chooses the lanes, and a restart limit that lets all lanes reach the bottom of a large board first."""
         lanes = self.lanes or node_lanes(board, platform)
         restart = self.restart or ("never" if board.side < 12 else 4 * board.side * lanes)
         return dataclasses.replace(self, lanes=lanes, restart=restart)

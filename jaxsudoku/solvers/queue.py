@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
 
 def select_but(field: str) -> Callable[[Array, Any, Any], Any]:
-    """As ``planes.select`` for NamedTuples, but keeps a field of the second: storage that is empty for new puzzles."""
+    """As ``planes.select``, but always takes a field of the second: storage that new puzzles need not clear."""
 
     def select(chosen: Array, one: Any, other: Any) -> Any:
         selected = planes.select(chosen, one._replace(**{field: None}), other._replace(**{field: None}))
@@ -89,18 +89,18 @@ class Method(NamedTuple, Generic[State]):
     """An iterative solver for K puzzles.
 
     Attributes:
-      init: the state of new puzzles: ``Start`` to a pytree.
+      init: ``Start`` to the state of new puzzles, a pytree.
       step: one step of all lanes. Its results for lanes that are done are ignored.
-      done: bool[K], whether a puzzle needs no further step.
-      postprocess: the results, an ``Answer``; read where ``done``.
+      done: state to bool[K], whether a puzzle needs no further step.
+      postprocess: state to an ``Answer``; read where ``done``.
       stats: the names in ``Answer.stats``, each with its value for puzzles that the rules refute; it is 0 for puzzles
         that the rules solve.
       select: (bool[K], state, state) to the state that takes lanes of the first where True, of the second elsewhere.
       gather: (indices int32[k], state) to the state of these lanes alone.
-      ready: bool[K], whether a lane may take a step; None if lanes always may.
-      settle: a cheap move of the lanes that are not ready: (state, bool[K] lanes in use) to a state. It is repeated
+      ready: state to bool[K], whether a lane may take a step; None if lanes always may.
+      prepare: a cheap move of the lanes that are not ready: (state, bool[K] lanes in use) to a state. It is repeated
         until all lanes in use are ready. It may finish puzzles; their lanes take the next ones.
-      error: int32[K], the best error so far, for ``record``; None for a method without errors.
+      error: state to int32[K], the best error so far, for ``record``; None for a method without errors.
       narrow_from: fewest lanes for which a second loop for the last few puzzles is worth its compilation.
     """
 
@@ -112,7 +112,7 @@ class Method(NamedTuple, Generic[State]):
     select: Callable[[Array, State, State], State] = planes.select
     gather: Callable[[Array, State], State] = gather_first
     ready: Callable[[State], Array] | None = None
-    settle: Callable[[State, Array], State] | None = None
+    prepare: Callable[[State, Array], State] | None = None
     error: Callable[[State], Array] | None = None
     narrow_from: int = NARROWER + 1
 
@@ -170,10 +170,10 @@ def run(
 
     now = lax.while_loop(many, functools.partial(turn, refill), now)
     if few:
-        put_away = functools.partial(_put_away, method)
+        store_answers = functools.partial(_store_answers, method)
         left = _narrowed(few, method, now)
-        now = lax.while_loop(lambda now: now.at_work.any(), functools.partial(turn, put_away), left)
-    return _put_away(method, now).found
+        now = lax.while_loop(lambda now: now.at_work.any(), functools.partial(turn, store_answers), left)
+    return _store_answers(method, now).found
 
 
 def placed(nodes: Array, board: Board) -> Array:
@@ -232,7 +232,7 @@ class _Queue:
 
 def _turn(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
     """Refills the lanes until they are ready, then takes a step."""
-    now = _settled(method, refill, now)
+    now = _prepared(method, refill, now)
     state = method.step(now.state)
     found = now.found
     if "history" in found.stats and method.error is not None:
@@ -241,23 +241,23 @@ def _turn(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) 
     return _Lanes(state, now.puzzle, now.steps + 1, now.busy & method.done(state), now.taken, found)
 
 
-def _settled(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
+def _prepared(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
     def refilled(now: _Lanes) -> _Lanes:
         return lax.cond(now.ended.any(), refill, lambda now: now, now)
 
-    if method.ready is None or method.settle is None:
+    if method.ready is None or method.prepare is None:
         return refilled(now)
-    ready, settle = method.ready, method.settle
+    ready, prepare = method.ready, method.prepare
 
     def once(now: _Lanes) -> _Lanes:
         now = refilled(now)
-        state = settle(now.state, now.busy)
+        state = prepare(now.state, now.busy)
         return now._replace(state=state, ended=now.busy & method.done(state))
 
     return lax.while_loop(lambda now: now.ended.any() | (now.busy & ~ready(now.state)).any(), once, now)
 
 
-def _put_away(method: Method[Any], now: _Lanes) -> _Lanes:
+def _store_answers(method: Method[Any], now: _Lanes) -> _Lanes:
     """Stores the answers of ended puzzles; their lanes are idle then."""
     size = len(now.found.status)
     mine = jnp.where(now.ended, now.puzzle, size)
@@ -280,7 +280,7 @@ def _put_away(method: Method[Any], now: _Lanes) -> _Lanes:
 
 def _refill(queue: _Queue, method: Method[Any], now: _Lanes) -> _Lanes:
     """Stores the answers of ended puzzles, and gives idle lanes the next puzzles of the queue."""
-    now = _put_away(method, now)
+    now = _store_answers(method, now)
     size = len(now.found.status)
     idle = ~now.busy
     turn = jnp.cumsum(idle, dtype=jnp.int32)

@@ -1,4 +1,4 @@
-"""Tree and graph search over mctx, guided by a network or by random rollouts.
+"""Tree search over mctx, and graph search, guided by a network or by random rollouts.
 
 ``search`` has the solvers. ``jaxsudoku.env`` is the game that they play, ``evaluators`` say what a position is worth,
 ``policies`` how a tree grows (thin compositions over mctx), ``proofs`` what is proven in it, ``reroot`` how a root

@@ -4,8 +4,8 @@ Every search grows the trees of K lanes. Then each root moves along its tree as 
 and pushes the alternatives on the lane's stack: the position without the digits tried or refuted. A refuted root pops
 the stack. So the search is complete: with enough budget a puzzle is solved or proven to have no solution.
 
-The rules are not applied to positions on the stack. A root that moves to a position outside its tree is pushed and
-popped at once, and a new puzzle begins in the same way, so the rules for roots are compiled once, in ``settle``.
+The rules are not applied to positions on the stack. A root that leaves its tree is pushed; the next ``prepare`` pops it
+and applies the rules. ``prepare`` also starts new puzzles, so the rules for roots are compiled once.
 
 A lane depends only on its puzzle and the puzzle's seed, so results are the same for any number of lanes, up to the
 rounding of the network's sums.
@@ -39,7 +39,7 @@ class Lanes(NamedTuple):
       evaluated: bool[K].
       puzzle: int32[K], the indices of the puzzles in the batch.
       origin: uint32[K, words], the packed candidates at the start of an attempt.
-      fresh: bool[K], whether an attempt is about to begin.
+      fresh: bool[K], whether the puzzle is new, and its first attempt has not begun.
       attempt: int32[K], attempts before this one.
       spent: int32[K], grids evaluated in this attempt.
       iterations: int32[K], grids evaluated in all attempts.
@@ -93,11 +93,11 @@ class Lanes(NamedTuple):
         )
 
 
-#: ``queue.Method.narrow_from``: with fewer lanes a step costs the time of the network, which idle lanes do not call.
+#: ``queue.Method.narrow_from``. Below this a step mostly costs the network's time, which skips idle lanes.
 _NARROW_FROM = 256
 
-#: Searches from each lane's evaluated root: (parameters, lanes, seeds uint32[K]) to the lanes with roots that are
-#: deeper, terminated.
+#: Searches from the evaluated roots, then moves them: (parameters, lanes, seeds uint32[K]) to lanes whose roots are
+#: deeper or terminated.
 Advance = Callable[[Any, Lanes, Array], Lanes]
 
 
@@ -141,11 +141,11 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
 
     def done(lanes: Lanes) -> Array:
         refuted = lanes.state.refuted & (lanes.depth == 0)
-        spent = roots.spent(lanes) & (lanes.attempt == config.restarts)
+        spent = roots.over_budget(lanes) & (lanes.attempt == config.restarts)
         return (lanes.state.solved | refuted | spent) & ~lanes.fresh
 
     def ready(lanes: Lanes) -> Array:
-        return ~(lanes.fresh | lanes.state.terminated | roots.spent(lanes) | (roots.forced(lanes) >= 0))
+        return ~(lanes.fresh | lanes.state.terminated | roots.over_budget(lanes) | (roots.forced(lanes) >= 0))
 
     def postprocess(lanes: Lanes) -> Answer:
         grids = env.grids(lanes.state, board)
@@ -162,7 +162,7 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         {"network_calls": 0},
         select=select_but("stack"),
         ready=ready,
-        settle=roots.settle,
+        prepare=roots.prepare,
         narrow_from=_NARROW_FROM,
     )
 
@@ -180,7 +180,7 @@ class _Roots:
         )
         return mix(own + lanes.searches.astype(jnp.uint32))
 
-    def spent(self, lanes: Lanes) -> Array:
+    def over_budget(self, lanes: Lanes) -> Array:
         """Lanes whose attempt has spent its budget: bool[K]."""
         budget = self.config.budget
         return (lanes.spent >= budget) & ~lanes.state.solved if budget else jnp.zeros(lanes.evaluated.shape, bool)
@@ -193,9 +193,9 @@ class _Roots:
         one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.terminated
         return jnp.where(one, legal.argmax(axis=1).astype(jnp.int32), -1)
 
-    def settle(self, lanes: Lanes, busy: Array) -> Lanes:
+    def prepare(self, lanes: Lanes, busy: Array) -> Lanes:
         """One move of the roots that are not ready for a search; idle lanes become refuted."""
-        spent, forced = busy & ~lanes.fresh & self.spent(lanes), self.forced(lanes)
+        spent, forced = busy & ~lanes.fresh & self.over_budget(lanes), self.forced(lanes)
         again = spent & (lanes.attempt < self.config.restarts)
         anew = (busy & lanes.fresh) | again
         back = busy & lanes.state.refuted & (lanes.depth > 0) & ~anew & ~spent

@@ -194,13 +194,13 @@ def _lane_bytes(config: SearchConfig, board: Board) -> int:
     plays = isinstance(config, MctsConfig) or (isinstance(config, GuidedConfig) and config.value in ("rollout", "both"))
     answer = packed * plays
     moves = board.candidates if graph else board.side
-    # ``lanes.Lanes``: the stack, the origin, the evaluated root, 7 further numbers and 2 flags
+    # ``backtracking.Lanes``: the stack, the origin, the evaluated root, 7 further numbers and 2 flags
     lane = (board.cells + 1) * packed + state + (moves + 3) * _NUMBER + _FLAG + answer + 7 * _NUMBER + 2 * _FLAG
     if isinstance(config, McgsConfig):  # ``graph.Graph``: 4 numbers a node, 5 an edge, 2 for the whole
         edges = min(max(config.placements, board.side), board.candidates)
         lane += 2 * _NUMBER
         node = state + (4 + 5 * edges) * _NUMBER
-    else:  # ``mctx.Tree``: 5 numbers a node, 6 a move, 1 a move of the root; ``trees.Node``: 3 and a flag besides
+    else:  # ``mctx.Tree``: 5 numbers a node, 6 a move, 1 a move of the root; ``proofs.Node``: 3 and a flag besides
         lane += board.side * _NUMBER * (1 + isinstance(config, GumbelConfig))  # Gumbel search has its noise too
         node = state + answer + (5 + 6 * board.side + 3) * _NUMBER + _FLAG
     return lane + (config.simulations + 1) * node

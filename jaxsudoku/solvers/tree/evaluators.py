@@ -105,7 +105,7 @@ def apply_where(network: Network, params: Any, cubes: Array, wanted: Array, chun
       chunk: positions evaluated together; None evaluates all B, wanted or not.
 
     Returns:
-      ``Outputs`` for B positions after ``finite_outputs``; zeros for positions not wanted if ``chunk`` is less than B.
+      ``Outputs`` for B positions after ``finite_outputs``; undefined for positions not wanted.
     """
     size = len(wanted)
 

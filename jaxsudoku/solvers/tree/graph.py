@@ -66,7 +66,7 @@ class Graph(NamedTuple):
     hits: Array
 
 
-def by_placements(board: Board, config: McgsConfig, network: Network) -> Evaluate:
+def by_network(board: Board, config: McgsConfig, network: Network) -> Evaluate:
     """Evaluates by a network; the logits are those of all placements, float32[B, side * cells]."""
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
@@ -110,7 +110,7 @@ def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root
     start = _put(board, empty, root, jnp.zeros(width, jnp.int32), jnp.ones(width, bool))
 
     def going(now: tuple[Array, Graph]) -> Array:
-        return (now[0] < config.simulations) & ~finished(now[1]).all()
+        return (now[0] < config.simulations) & ~decided(now[1]).all()
 
     def simulate(now: tuple[Array, Graph]) -> tuple[Array, Graph]:
         number, graph = now
@@ -119,7 +119,7 @@ def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root
     return lax.while_loop(going, simulate, (jnp.int32(0), start))[1]
 
 
-def finished(graph: Graph) -> Array:
+def decided(graph: Graph) -> Array:
     """The lanes that are decided: bool[K]."""
     return graph.state.solved.any(axis=1) | graph.state.refuted[:, 0]
 
@@ -152,7 +152,7 @@ class _Path(NamedTuple):
 
 
 def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, graph: Graph, lane: Array) -> Graph:
-    playing = ~finished(graph)
+    playing = ~decided(graph)
     path, corrected, correction = _descend(config, graph, lane, playing)
     last = jnp.maximum(path.length - 1, 0)
     parent, edge = path.nodes[lane, last], path.edges[lane, last]

@@ -22,7 +22,7 @@ from jaxsudoku.random import mix
 
 from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
 from .evaluators import Evaluate, Evaluation, gumbel_noise, lowest
-from .proofs import Node, alive, prove_loop
+from .proofs import Node, open_moves, prove_loop
 
 
 class Decision(NamedTuple):
@@ -131,7 +131,7 @@ def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
 
 def _most_visited(tree: mctx.Tree, score: Array) -> Array:
     """The most visited of the root's moves that are not refuted, of equal ones the highest score: int32[B]."""
-    there, visits = alive(tree)[:, mctx.Tree.ROOT_INDEX], tree.children_visits[:, mctx.Tree.ROOT_INDEX]
+    there, visits = open_moves(tree)[:, mctx.Tree.ROOT_INDEX], tree.children_visits[:, mctx.Tree.ROOT_INDEX]
     visits = jnp.where(there, visits, -1)
     best = visits == visits.max(axis=1, keepdims=True)
     return jnp.argmax(jnp.where(best & there, score, -jnp.inf), axis=1).astype(jnp.int32)

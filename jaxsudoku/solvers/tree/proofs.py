@@ -46,15 +46,15 @@ class Node(NamedTuple):
         return cls(evaluation.state, evaluation.answer, evaluation.found, evaluation.iterations, evaluation.calls, seed)
 
 
-def alive(tree: mctx.Tree) -> Array:
+def open_moves(tree: mctx.Tree) -> Array:
     """The moves that are neither illegal nor refuted: bool[B, nodes, side]."""
     return tree.children_prior_logits > ABSENT / 2
 
 
-def finished(tree: mctx.Tree) -> Array:
+def decided(tree: mctx.Tree) -> Array:
     """The lanes that are decided: bool[B]."""
     node: Node = tree.embeddings
-    left = alive(tree)[:, mctx.Tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32)
+    left = open_moves(tree)[:, mctx.Tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32)
     return node.found.any(axis=1) | node.state.refuted[:, mctx.Tree.ROOT_INDEX] | (left <= 1)
 
 
@@ -70,9 +70,9 @@ def prove_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], carry: t
         resting = node._replace(state=node.state._replace(refuted=node.state.refuted | over[:, None]))
         key, after = body(number, (key, before.replace(embeddings=resting)))
         tree = _prove(_discard(before, after, number + 1, over), number + 1)
-        return number + 1, finished(tree), (key, tree)
+        return number + 1, decided(tree), (key, tree)
 
-    return lax.while_loop(going, simulate, (jnp.int32(lower), finished(carry[1]), carry))[2]
+    return lax.while_loop(going, simulate, (jnp.int32(lower), decided(carry[1]), carry))[2]
 
 
 def _discard(before: mctx.Tree, after: mctx.Tree, index: Array, over: Array) -> mctx.Tree:

@@ -17,7 +17,7 @@ from .backtracking import Advance, Lanes
 from .config import TreeConfig
 from .evaluators import Evaluation
 from .policies import Policy
-from .proofs import Node, alive
+from .proofs import Node, open_moves
 
 
 def along_tree(board: Board, config: TreeConfig, policy: Policy) -> Advance:
@@ -38,7 +38,7 @@ def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move:
     node: Node = tree.embeddings
     lane = jnp.arange(len(lanes.evaluated), dtype=jnp.int32)
     lanes = lanes.add_counts(node.iterations.sum(axis=1, dtype=jnp.int32), node.calls.sum(axis=1, dtype=jnp.int32))
-    open_moves = alive(tree)
+    moves_left = open_moves(tree)
 
     def position(here: Array) -> env.State:
         return jax.tree.map(lambda leaf: leaf[lane, here], node.state)
@@ -50,7 +50,7 @@ def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move:
         lanes, here, move, walking = now
         state = position(here)
         others = jnp.arange(board.side) != move[:, None]
-        left = open_moves[lane, here] & others
+        left = moves_left[lane, here] & others
         lanes = lanes.push(env.exclude(state, ~left, board), walking & left.any(axis=1))
         child = tree.children_index[lane, here, move]
         visited = (child != tree.UNVISITED) & (node.iterations[lane, child] > 0)
@@ -65,14 +65,15 @@ def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move:
         )
         lanes = lanes._replace(root=select(walking & visited, reached, lanes.root))
         lanes = lanes.go_to(env.exclude(state, others, board), walking & ~visited)
-        visits = jnp.where(open_moves[lane, child], tree.children_visits[lane, child], 0)
+        visits = jnp.where(moves_left[lane, child], tree.children_visits[lane, child], 0)
         deeper = visits.max(axis=1) >= max(config.reuse * config.simulations, 1)
-        return lanes, child, visits.argmax(axis=1).astype(jnp.int32), walking & visited & deeper & ~decided
+        return lanes, child, visits.argmax(axis=1).astype(jnp.int32), walking & visited & deeper & ~one_move_left
 
     answered, refuted = node.found.any(axis=1), node.state.refuted[:, tree.ROOT_INDEX]
     over = answered | refuted
-    # the tree of a decided lane depends on the other lanes from there on
-    decided = open_moves[:, tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32) <= 1
+    # a lane with one move left stops early, but mctx still counts its visits while other lanes search:
+    # so it makes this move only, whatever the counts say
+    one_move_left = moves_left[:, tree.ROOT_INDEX].sum(axis=1, dtype=jnp.int32) <= 1
     first = node.found.argmax(axis=1)
     answer = position(first) if node.answer is None else lanes.state._replace(nodes=node.answer[lane, first])
     answer = answer._replace(refuted=jnp.zeros_like(over), solved=jnp.ones_like(over))

@@ -49,14 +49,14 @@ def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Sol
 
 def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: Network, /) -> Solution:
     """Monte-Carlo graph search with a network, with transpositions; arguments and results as of ``gumbel``."""
-    evaluate = graph.by_placements(board, config, network)
+    evaluate = graph.by_network(board, config, network)
     advance = graph.along_graph(board, config, evaluate)
     return search_all(board, puzzles, key, config, evaluate, advance, network.params)
 
 
 def _by_tree(
-    board: Board, puzzles: Array, key: Array, config: GuidedConfig, network: Network, policy: Callable[..., Policy]
+    board: Board, puzzles: Array, key: Array, config: GuidedConfig, network: Network, make_policy: Callable[..., Policy]
 ) -> Solution:
     evaluate = evaluators.by_network(board, config, network)
-    advance = reroot.along_tree(board, config, policy(board, config, evaluate))
+    advance = reroot.along_tree(board, config, make_policy(board, config, evaluate))
     return search_all(board, puzzles, key, config, evaluate, advance, network.params)
