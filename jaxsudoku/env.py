@@ -35,6 +35,7 @@ from jaxsudoku.planes import (
     first_of,
     grids_to_planes,
     nodes_to_planes,
+    one_candidate,
     pad_lanes,
     planes_to_cubes,
     planes_to_grids,
@@ -122,7 +123,7 @@ def exclude(state: State, digits: AnyArray, board: Board | None = None) -> Array
     _check_batch(state, "digits", digits, board.side)
     nodes = state.nodes
     for digit in range(board.side):
-        gone = _literals(board, digit * board.cells + state.cell)
+        gone = one_candidate(digit * board.cells + state.cell, board)
         nodes &= ~jnp.where(digits[:, digit, None], gone, jnp.uint32(0))
     return nodes
 
@@ -239,13 +240,6 @@ def _fewest(board: Board, choices: Array) -> Array:
         bit = any_of([chosen[cell] for cell in range(board.cells) if cell >> digit & 1])
         number |= unpack_lanes(bit).astype(jnp.int32) << digit
     return number
-
-
-def _literals(board: Board, placement: Array) -> Array:
-    """One candidate a lane, packed: uint32[B, words]."""
-    word = np.arange(board.words, dtype=np.int32)
-    bit = jnp.uint32(1) << (placement % GROUP).astype(jnp.uint32)
-    return jnp.where(word == (placement // GROUP)[:, None], bit[:, None], jnp.uint32(0))
 
 
 def _planes(board: Board, nodes: Array) -> Array:

@@ -164,6 +164,13 @@ def select(chosen: Array, one: T, other: T) -> T:
     return jax.tree.map(selected, one, other)
 
 
+def one_candidate(candidate: Array, board: Board) -> Array:
+    """One candidate alone, packed: int32[*b], digit * cells + cell from 0, to uint32[*b, words]."""
+    word = np.arange(board.words, dtype=np.int32)
+    bit = jnp.uint32(1) << (candidate % GROUP).astype(jnp.uint32)
+    return jnp.where(word == (candidate // GROUP)[..., None], bit[..., None], jnp.uint32(0))
+
+
 def pack_lanes(lanes: Array) -> Array:
     """One truth value a lane as a plane: bool[B] to uint32[B / 32]."""
     _check_array("lanes", lanes, 1, jnp.bool_)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.generation.patterns import PATTERNS
 from jaxsudoku.io import (
     BOARD_COLUMN,
@@ -121,11 +122,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Generates puzzles into a table; the exit status."""
     with as_usage():  # before JAX is loaded, and again when the output is opened
         check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
+        config = GenerateConfig(**making_options(args))
     screen = start_screen(args.quiet)
-    from jaxsudoku.generation import GenerateConfig, Generator
+    from jaxsudoku.generation import Generator
 
     with as_usage():
-        generator = Generator(args.seed, args.board, GenerateConfig(**making_options(args)), args.batch_size)
+        generator = Generator(args.seed, args.board, config, args.batch_size)
         columns = _COLUMNS if marked_board(args.board) is None else {**_COLUMNS, BOARD_COLUMN: object}
         table = open_table(args, columns)
     with invocation.resumable(args.output, table):

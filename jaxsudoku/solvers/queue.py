@@ -49,7 +49,7 @@ class Answer(NamedTuple):
       grids: uint8[K, cells], the best grids.
       solved: bool[K], whether these are solutions.
       refuted: bool[K], whether it is proven that there is no solution.
-      iterations: int32[K], grids looked at, the root among them.
+      iterations: int32[K], grids evaluated, including the root.
       stats: further numbers int32[K] by name, as in ``Solution.stats``.
     """
 

@@ -22,6 +22,7 @@ from jaxsudoku.planes import (
     exactly_one,
     fence,
     nodes_to_planes,
+    one_candidate,
     planes_to_nodes,
     slices,
     unpack_lanes,
@@ -103,10 +104,7 @@ def grids(board: Board, filled: Array) -> Array:
 
 def literal(board: Board, digit: Array, cell: Array) -> Array:
     """A placement alone, packed; digits from 0 and cells int32[*b] to uint32[*b, words]."""
-    number = digit * board.cells + cell
-    word = np.arange(board.words, dtype=np.int32)
-    bit = jnp.uint32(1) << (number % GROUP).astype(jnp.uint32)
-    return jnp.where(word == (number // GROUP)[..., None], bit[..., None], jnp.uint32(0))
+    return one_candidate(digit * board.cells + cell, board)
 
 
 def in_cell(board: Board, cell: Array) -> Array:
