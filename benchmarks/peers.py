@@ -6,9 +6,11 @@ Python allows. Peers that are not installed are left out. Run as a script it lis
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import importlib.util
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -48,6 +50,15 @@ class Peer:
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
         """Solves uint8[N, cells]; returns uint8[N, cells], zeros where it finds there is no solution."""
         raise NotImplementedError
+
+    def solve_each(self, puzzles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Solves one puzzle after another; returns the grids, and the seconds of each, float64[N]."""
+        grids, seconds = np.zeros_like(puzzles), np.zeros(len(puzzles))
+        for number in range(len(puzzles)):
+            start = time.perf_counter()
+            grids[number] = self.solve(puzzles[number : number + 1])[0]
+            seconds[number] = time.perf_counter() - start
+        return grids, seconds
 
     def count(self, puzzles: np.ndarray, limit: int) -> np.ndarray:
         """Counts solutions of uint8[N, cells] up to ``limit``; returns int32[N].
@@ -124,6 +135,41 @@ class Minisat22(Peer):
                 counts.append(count)
             solver.delete()
         return np.array(counts, np.int32)
+
+
+class FreshSat(Minisat22):
+    """A SAT solver from python-sat, a new one for each puzzle, with the givens as clauses.
+
+    Args:
+      name: what python-sat calls it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def prepare(self, board: Board) -> None:
+        Peer.prepare(self, board)
+        self._clauses = list(self._exactly_once(board))
+
+    def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        return self.solve_each(puzzles)[0]
+
+    def solve_each(self, puzzles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As ``Peer.solve_each``; reading the clauses of the board is not timed."""
+        from pysat.solvers import Solver
+
+        grids, seconds = np.zeros_like(puzzles), np.zeros(len(puzzles))
+        for number, givens in enumerate(self._givens(puzzles)):
+            with Solver(self.name, bootstrap_with=self._clauses) as solver:
+                start = time.perf_counter()
+                for given in givens:
+                    solver.add_clause([given])
+                solved = solver.solve()
+                seconds[number] = time.perf_counter() - start
+                if solved:
+                    true = np.array([variable for variable in solver.get_model() if variable > 0], np.int32)
+                    grids[number] = (true - 1) % self.board.side + 1
+        return grids, seconds
 
 
 class Rustoku(Peer):
@@ -203,7 +249,14 @@ def _lines(puzzles: np.ndarray) -> list[str]:
     return [text[start : start + 81] for start in range(0, len(text), 81)]
 
 
-_MAKERS: tuple[Callable[[], Peer], ...] = (Minisat22, Rustoku, CpSat, PySudoku)
+_MAKERS: tuple[Callable[[], Peer], ...] = (
+    Minisat22,
+    functools.partial(FreshSat, "glucose4"),
+    functools.partial(FreshSat, "cadical195"),
+    Rustoku,
+    CpSat,
+    PySudoku,
+)
 
 #: Every peer, by name.
 PEERS: dict[str, Peer] = {peer.name: peer for peer in (make() for make in _MAKERS)}

@@ -22,8 +22,8 @@ import numpy as np
 
 from jaxsudoku.suggestions import did_you_mean
 
-#: Widest board: the set of digits of a house fits one 32-bit word.
-MAX_SIDE = 32
+#: Widest board: 6x6 boxes. Larger ones are not tested.
+MAX_SIDE = 36
 
 House = tuple[int, ...]
 

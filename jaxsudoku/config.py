@@ -29,6 +29,10 @@ LANES = 32
 #: Nodes in a step of the exact search of 9x9 on a CPU, whose planes fit its cache.
 CPU_LANES = 2048
 
+#: Searches at a time of an exact search with restarts on a CPU: fewer do not fill its vectors, more are too many for
+#: the last puzzles of a batch.
+CPU_SEARCHES = 64
+
 #: The factor by which lanes are narrowed for the last puzzles of a queue; these run a second program.
 NARROWER = 8
 
@@ -240,10 +244,27 @@ def fitting_lanes(board: Board, platform: str, *, cpu: int, accelerator: int, le
     return max(candidates // board.candidates // step * step, least)
 
 
-def node_lanes(board: Board, platform: str) -> int:
-    """The automatic number of nodes in a step of the exact search: fits the cache of a CPU, fills an accelerator.
+def search_restart(board: Board) -> int | None:
+    """The nodes of the first run of an exact search with restarts; None for boards that are searched without."""
+    return None if board.side < 12 else 100
 
-    On a CPU large boards have few lanes, so that the search of a single puzzle stays narrow.
+
+def search_lanes(board: Board, platform: str) -> int:
+    """The automatic number of searches at a time of an exact search with restarts.
+
+    On a CPU the candidates fit its cache. On an accelerator the stacks, one for each lane, fill up to 2 GiB.
+    """
+    if platform == "cpu":
+        return CPU_SEARCHES
+    stack_bytes = board.cells**2 * (1 if board.side <= 8 else 2 if board.side <= 16 else 4 * -(-board.side // 32))
+    return max(min((1 << 31) // stack_bytes, 1 << 14) // LANES * LANES, LANES)
+
+
+def node_lanes(board: Board, platform: str) -> int:
+    """The automatic number of nodes in a step of the exact search without restarts.
+
+    They fit the cache of a CPU, and fill an accelerator. On a CPU large boards have few lanes, so that the search of a
+    single puzzle stays narrow.
     """
     if platform == "cpu":
         return CPU_LANES if board.side < 12 else 128

@@ -1,7 +1,7 @@
 """Checks of grids of digits: valid, solved, number of conflicts. They verify the results of every solver.
 
 Grids are integers[*b, cells], row by row, 0 = empty. The checks share no code with the planes and rules of the solvers:
-the digits of a house are a set, one bit each in a 32-bit word.
+the digits of a house are a set, one bit each in 32-bit words.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def is_solved(grids: AnyArray, board: Board | None = None, givens: AnyArray | No
       ValueError: a shape that does not fit the board, or a dtype that is not an integer.
     """
     grids, board = _flat(grids, board)
-    full = np.uint32((1 << board.side) - 1)
     # a value above the side sets no bit, so its houses miss a digit
-    whole = (lax.optimization_barrier(_house_digits(board, grids)) == full).all(axis=0)
+    digits = lax.optimization_barrier(_house_digits(board, grids))
+    whole = jnp.stack([word == _all_digits(board, limb) for limb, word in enumerate(digits)]).all(axis=(0, 1))
     if givens is not None:
         givens = _flat(givens, board)[0]
         whole &= ((givens == 0) | (givens == grids)).all(axis=-1)
@@ -83,24 +83,34 @@ def _flat(grids: AnyArray, board: Board | None) -> tuple[Array, Board]:
 
 
 def _conflicts(grids: Array, board: Board) -> Array:
-    bits = _digit_bits(board, grids)
-    filled = bits != 0
+    filled = jnp.stack([bits != 0 for bits in _digit_bits(board, grids)]).any(axis=0)
     total = sum(filled[member].astype(jnp.int32) for member in np.asarray(board.houses).T)
-    distinct = lax.population_count(_house_digits(board, grids)).astype(jnp.int32)
+    distinct = lax.population_count(jnp.stack(_house_digits(board, grids))).astype(jnp.int32).sum(axis=0)
     return (total - distinct).sum(axis=0, dtype=jnp.int32)
 
 
-def _house_digits(board: Board, grids: Array) -> Array:
-    """The set of digits in each house, uint32[houses, *b], digit d being bit d - 1."""
-    bits = _digit_bits(board, grids)
-    digits = jnp.zeros((len(board.houses), *grids.shape[:-1]), jnp.uint32)
-    for member in np.asarray(board.houses).T:
-        digits = digits | bits[member]
-    return digits
+def _house_digits(board: Board, grids: Array) -> list[Array]:
+    """The set of digits in each house, uint32[houses, *b] for every 32 digits."""
+    sets = []
+    for bits in _digit_bits(board, grids):
+        digits = jnp.zeros((len(board.houses), *grids.shape[:-1]), jnp.uint32)
+        for member in np.asarray(board.houses).T:
+            digits = digits | bits[member]
+        sets.append(digits)
+    return sets
 
 
-def _digit_bits(board: Board, grids: Array) -> Array:
-    """Each cell's digit as a bit, uint32[cells, *b]; 0 for an empty cell and for a value above the side."""
-    cells = lax.optimization_barrier(jnp.moveaxis(grids, -1, 0)).astype(jnp.uint32)
-    known = (cells > 0) & (cells <= board.side)
-    return lax.optimization_barrier(jnp.where(known, jnp.uint32(1) << ((cells - 1) & 31), jnp.uint32(0)))
+def _digit_bits(board: Board, grids: Array) -> list[Array]:
+    """Each cell's digit d as bit (d - 1) % 32 of word (d - 1) // 32, uint32[cells, *b] for every 32 digits.
+
+    An empty cell and a value above the side set no bit.
+    """
+    place = lax.optimization_barrier(jnp.moveaxis(grids, -1, 0)).astype(jnp.uint32) - 1
+    bit = jnp.uint32(1) << (place & 31)
+    words = [jnp.where((place < board.side) & (place // 32 == limb), bit, 0) for limb in range(-(-board.side // 32))]
+    return lax.optimization_barrier(words)
+
+
+def _all_digits(board: Board, limb: int) -> np.uint32:
+    """The bits of ``_digit_bits`` that all digits set in a word."""
+    return np.uint32((1 << min(board.side - 32 * limb, 32)) - 1)

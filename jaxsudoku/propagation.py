@@ -1,10 +1,12 @@
-"""The rules, on planes: naked singles, hidden singles, locked candidates, applied to a fixpoint.
+"""The rules, on planes and on masks: naked singles, hidden singles, locked candidates, applied to a fixpoint.
 
-Every rule is sound (it removes only candidates that no solution uses) and never guesses. All work on candidate planes
-uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes`` describes, on boards of any size.
+Every rule is sound (it removes only candidates that no solution uses) and never guesses. All work on candidates in
+either layout, on boards of any size: planes uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes``
+describes, or masks [limbs, side, side, B], a word a cell, as ``jaxsudoku.masks`` describes.
 
-The planes are viewed with six axes, digit x band x row in band x stack x column in stack x group. A cell, a row, a
-column and a box are each a set of axes to fold over. Irregular regions and extra houses go through index tables.
+Candidates are viewed with six axes, digit x band x row in band x stack x column in stack x group. A cell, a row, a
+column and a box are each a set of axes to fold over; in masks the digits of a cell are bits of one word, and are
+folded there. Irregular regions and extra houses go through index tables.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, House, board_of_planes
+from jaxsudoku.board import Board, House, board_of_planes, check_board
 from jaxsudoku.config import RULES, includes
+from jaxsudoku.masks import all_digits, cell_ones_and_twos, is_masks
 from jaxsudoku.planes import Givens, all_of, any_of, exactly_one, fence, ones_and_twos, slices
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.suggestions import did_you_mean
@@ -43,7 +46,7 @@ def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked
       a house without a place for a digit; see ``outcome``.
     """
     _check_rules(rules)
-    board = board_of_planes(np.shape(planes), board)
+    board = _board_of(np.shape(planes), board)
     planes = jnp.asarray(planes)
     if rules == "none":
         return planes
@@ -62,9 +65,9 @@ def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked
 
 
 def sweep(planes: Array, board: Board | None = None, rules: str = "locked") -> Array:
-    """One round of the rules on candidate planes uint32[side, side, side, W]."""
+    """One round of the rules on candidates, planes uint32[side, side, side, W] or masks [limbs, side, side, B]."""
     _check_rules(rules)
-    board = board_of_planes(np.shape(planes), board)
+    board = _board_of(np.shape(planes), board)
     if includes(rules, "naked"):
         planes = singles(planes, board, hidden=includes(rules, "singles"))
     if includes(rules, "locked"):
@@ -100,15 +103,21 @@ def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]
     has one candidate and there is no contradiction. Both are exact after any rules, or none.
 
     Returns:
-      contradictory uint32[W], solved uint32[W].
+      contradictory uint32[W], solved uint32[W]; of masks bool[B] each.
     """
-    board = board_of_planes(np.shape(planes), board)
+    board = _board_of(np.shape(planes), board)
     planes = jnp.asarray(planes)
     view = _view(board, planes)
-    ones, twos = fence(ones_and_twos(slices(view, _CELL)))
+    ones, twos = fence(ones_and_twos(_members(view, _CELL)))
     present = fence(
         [any_of(slices(view, axes)) for axes in _house_axes(board)] + _fold_irregular(board, planes, any_of)
     )
+    if is_masks(planes.shape):
+        digits = jnp.asarray(all_digits(board.side))[:, None]
+        absent = [digits & ~_over_houses(all_of, fold) for fold in present]
+        contradictory = (~_over_houses(all_of, ones[None]) != 0).any(axis=0) | (any_of(absent) != 0).any(axis=0)
+        several_left = (_over_houses(any_of, twos[None]) != 0).any(axis=0)
+        return fence((contradictory, ~contradictory & ~several_left))
     alive = fence(all_of([_over_all(all_of, fold) for fold in [ones, *present]]))
     return ~alive, alive & ~_over_all(any_of, twos)
 
@@ -120,17 +129,21 @@ def invalid_givens(givens: Givens, board: Board) -> Array:
 
 def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
     """Which lanes hold a digit twice in a house: uint32[W] from planes of digits."""
-    board = board_of_planes(np.shape(digits), board)
+    board = _board_of(np.shape(digits), board)
     view = _view(board, digits)
     repeated = [_twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_irregular(board, digits, _twos)
+    if is_masks(digits.shape):
+        return fence((any_of([_over_houses(any_of, fold) for fold in fence(repeated)]) != 0).any(axis=0))
     return any_of([_over_all(any_of, fold) for fold in fence(repeated)])
 
 
 def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> Array:
     """One round of naked singles and, by default, hidden singles: each is placed and removed from its houses."""
-    board = board_of_planes(np.shape(planes), board)
+    board = _board_of(np.shape(planes), board)
     view = _view(board, planes)
     houses = _house_axes(board)
+    if is_masks(planes.shape):
+        return _singles_of_masks(view, board, hidden).reshape(planes.shape)
     sole = _fold_and_spread(view, (_CELL, *houses) if hidden else (_CELL,), exactly_one)
     if hidden:
         sole += _spread_irregular(board, planes, exactly_one)
@@ -146,13 +159,36 @@ def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> A
     return fence(placed | (view & ~any_of(taken))).reshape(planes.shape)
 
 
+def _singles_of_masks(view: Array, board: Board, hidden: bool) -> Array:
+    """``singles`` of a view of masks.
+
+    Two digits that must take one cell, or two cells of a house that must take one digit, are removed, so that the
+    contradiction shows at once. Without it a search of large boards visits many times the nodes.
+    """
+    houses, shape = _house_axes(board), (view.shape[0], board.side, board.side, -1)
+    nothing = np.zeros((), view.dtype)
+    ones, twos = cell_ones_and_twos(view)
+    sole = jnp.where(ones & ~twos, view, nothing)
+    clash = jnp.zeros_like(twos)
+    if hidden:
+        only = _fold_and_spread(view, houses, exactly_one) + _spread_irregular(board, view.reshape(shape), exactly_one)
+        found = view & any_of(only)
+        clash = cell_ones_and_twos(found)[1]
+        sole = jnp.where(ones & ~twos, view, jnp.where(clash, nothing, found))
+    placed = fence(sole)
+    taken = _fold_and_spread(placed, houses, any_of) + _spread_irregular(board, placed.reshape(shape), any_of)
+    twice = _fold_and_spread(placed, houses, _twos) + _spread_irregular(board, placed.reshape(shape), _twos)
+    settled = jnp.where(cell_ones_and_twos(placed)[0], placed & ~any_of(twice), view & ~any_of(taken))
+    return fence(jnp.where(clash, nothing, settled))
+
+
 def locked_candidates(planes: Array, board: Board | None = None) -> Array:
     """One round of locked candidates (pointing and claiming), between any two houses that share cells.
 
     If all places for a digit in one house lie in another house too, the digit is removed from the rest of that other
     house. Lines and equal boxes intersect in segments of adjacent cells, each of which is treated as one place.
     """
-    board = board_of_planes(np.shape(planes), board)
+    board = _board_of(np.shape(planes), board)
     view = _view(board, planes)
     if _has_boxes(board):
         in_rows, in_columns = fence((any_of(slices(view, 4)), any_of(slices(view, 2))))
@@ -160,7 +196,7 @@ def locked_candidates(planes: Array, board: Board | None = None) -> Array:
         in_columns = _locked_segments(in_columns, across_box=3, across_line=1)  # digit, band, stack, column
         view = fence(view & in_rows[:, :, :, :, None] & in_columns[:, :, None])
     if board.irregular_houses:
-        cells = view.reshape(board.side, board.cells, -1)
+        cells = view.reshape(view.shape[0], board.cells, -1)
         view = fence(cells & ~_confined_elsewhere(board, cells))
     return view.reshape(planes.shape)
 
@@ -187,7 +223,7 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 
 
 def _confined_elsewhere(board: Board, cells: Array) -> Array:
-    """Candidates uint32[side, cells, W] to remove.
+    """Candidates [side or limbs, cells, W or B] to remove.
 
     A candidate goes if another house has all its places for the digit in one of the cell's houses, but not in the cell.
     """
@@ -208,11 +244,33 @@ def _check_rules(rules: str) -> None:
         raise ValueError(f"unknown rules {rules!r}: choose one of {', '.join(RULES)}{did_you_mean(rules, RULES)}")
 
 
+def _board_of(shape: Sequence[int], board: Board | None) -> Board:
+    """The board of candidates of this shape, planes or masks; None for the classic one of their side."""
+    if not is_masks(shape):
+        return board_of_planes(shape, board)
+    if board is None:
+        return Board.classic(shape[1])
+    check_board(board)
+    if shape[1] != board.side:
+        raise ValueError(f"masks of shape {tuple(shape)}; a board of {board} has {board.side} rows")
+    return board
+
+
 def _view(board: Board, planes: Array) -> Array:
     """Digit x band x row in band x stack x column in stack x group; without boxes every band is one line."""
     height, width = board.box or (1, 1)
     side = board.side
-    return planes.reshape(side, side // height, height, side // width, width, -1)
+    return planes.reshape(planes.shape[0], side // height, height, side // width, width, -1)
+
+
+def _members(view: Array, axes: Sequence[int]) -> list[Array]:
+    """The candidates to fold over: the slices at the axes. For a cell of masks, words with the same folds."""
+    height, width = view.shape[1] * view.shape[2], view.shape[3] * view.shape[4]
+    if axes != _CELL or not is_masks((view.shape[0], height, width, view.shape[-1])):
+        return slices(view, axes)
+    everything, nothing = ~np.zeros((), view.dtype), np.zeros((), view.dtype)
+    # two words, the second only where the first is: any, exactly one and at least two of them are as of the digits
+    return [jnp.where(flag, everything, nothing) for flag in cell_ones_and_twos(view)]
 
 
 def _house_axes(board: Board) -> tuple[tuple[int, ...], ...]:
@@ -232,13 +290,20 @@ def _spread(folded: Array, axes: Sequence[int], shape: tuple[int, ...]) -> Array
 
 def _fold_and_spread(view: Array, families: Sequence[tuple[int, ...]], fold: Fold) -> list[Array]:
     """The fold of each family of houses, given by its axes, broadcast to every member."""
-    folded = fence([fold(slices(view, axes)) for axes in families])
+    folded = fence([fold(_members(view, axes)) for axes in families])
     return [_spread(values, axes, view.shape) for values, axes in zip(folded, families, strict=True)]
 
 
 def _twos(planes: Sequence[Array]) -> Array:
     """Where at least two of the planes are set."""
     return ones_and_twos(planes)[1]
+
+
+def _over_houses(fold: Fold, masks: Array) -> Array:
+    """Folds all axes of masks [limbs, ..., B] between the first and the last: [limbs, B]."""
+    while masks.ndim > 2:
+        masks = fence(fold(slices(masks, 1)))
+    return masks
 
 
 def _over_all(fold: Fold, planes: Array) -> Array:
@@ -249,10 +314,10 @@ def _over_all(fold: Fold, planes: Array) -> Array:
 
 
 def _fold_irregular(board: Board, planes: Array, fold: Fold) -> list[Array]:
-    """Folds each irregular house of planes uint32[side, side, side, W] into uint32[side, houses, W]."""
+    """Folds each irregular house of candidates [digits, side, side, W] into [digits, houses, W]."""
     if not board.irregular_houses:
         return []
-    cells = planes.reshape(board.side, board.cells, -1)
+    cells = planes.reshape(planes.shape[0], board.cells, -1)
     members = np.asarray(board.irregular_houses).T
     return [fold([cells[:, member] for member in members])]
 
@@ -268,7 +333,7 @@ def _spread_irregular(board: Board, planes: Array, fold: Fold) -> list[Array]:
 
 
 def _with_zero_plane(planes: Array) -> Array:
-    """Appends an all-zero plane to axis 1, for the index -1 of ragged tables."""
+    """Appends zeros to axis 1, for the index -1 of ragged tables."""
     return jnp.pad(planes, ((0, 0), (0, 1), (0, 0)))
 
 

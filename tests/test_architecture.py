@@ -25,7 +25,7 @@ LEVELS = (
     ("config", "solution", "random", "cache", "sharding"),
     ("io", "drawing", "grid", "planes"),
     ("shipped",),
-    ("batches", "inputs"),
+    ("batches", "inputs", "masks"),
     ("propagation",),
     ("branching",),
     ("exact",),

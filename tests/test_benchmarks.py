@@ -113,6 +113,8 @@ def test_peers_solve_boards_that_they_know_alone(script):
     }
     assert fitting == {
         "minisat22": [True, True, True],
+        "glucose4": [True, True, True],
+        "cadical195": [True, True, True],
         "cp-sat": [True, True, True],
         "py-sudoku": [True, True, False],
         "rustoku": [True, False, False],
@@ -158,3 +160,39 @@ def test_instances_in_files_of_their_own_become_a_set(script, monkeypatch, capsy
     monkeypatch.setattr(sys, "argv", [*argv[:3], "9", *argv[4:]])
     assert module.main() == 2
     assert "inst9x9_5_0.txt: 1 cells, not 81" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- large boards
+
+
+def test_the_table_of_large_boards_has_all_contenders(script, monkeypatch, capsys, tmp_path):
+    pytest.importorskip("pysat")
+    file = tmp_path / "figures.json"
+    options = ["--sets", "4x4", "--puzzles", "8", "--repeat", "1", "--single", "--data", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["large.py", *options, "--json", str(file)])
+    assert script("large").main() == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert [row["by"] for row in rows] == ["exact", "exact, one a call", "glucose4"]
+    assert [row["decided"] for row in rows] == [8, 8, 8]
+    assert "glucose4" in capsys.readouterr().out
+
+
+def test_puzzles_with_a_wrong_clue_are_refuted_by_all(script, monkeypatch, tmp_path):
+    pytest.importorskip("pysat")
+    file = tmp_path / "figures.json"
+    options = ["--sets", "4x4", "--repeat", "1", "--wrong-clue", "--data", str(tmp_path), "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["large.py", *options])
+    assert script("large").main() == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert all(row["decided"] == row["puzzles"] > 8 for row in rows)
+    assert not any(row["wrong"] for row in rows)
+
+
+def test_a_grid_that_is_not_right_counts_as_wrong(script):
+    judged = script("large")._judged
+    puzzles = np.zeros((3, 16), np.uint8)
+    good = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1], np.uint8)
+    grids = np.stack([good, np.ones(16, np.uint8), np.zeros(16, np.uint8)])
+    status = np.array([js.Status.SOLVED, js.Status.SOLVED, js.Status.UNSOLVED])
+    assert judged(puzzles, grids, status, False) == (1, 1)
+    assert judged(puzzles, grids, status, True) == (0, 2)

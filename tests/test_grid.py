@@ -118,3 +118,18 @@ def test_dtypes(setting):
         ]
         found.append(jax.eval_shape(functools.partial(grid.is_solved, board=NINE), grids, givens=grids))
     assert [x.dtype.name for x in found] == ["int32", "bool", "bool"]
+
+
+def test_a_board_with_more_digits_than_a_word_has_bits():
+    board = Board.classic(36)
+    rng = np.random.default_rng(0)
+    grids = np.array([reference.full_grid(board, rng) for _ in range(6)])
+    grids[2, 0] = 36 if grids[2, 0] != 36 else 35  # a repeated digit, above 32
+    grids[3, :100] = 0
+    grids[4, 7] = 37
+    grids[5, 5] = 255
+    assert grid.is_solved(grids, board).tolist() == [True, True, False, False, False, False]
+    assert grid.is_valid(grids, board).tolist() == [True, True, False, True, False, False]
+    assert np.asarray(grid.conflicts(grids, board))[:4].tolist() == [0, 0, 3, 0]
+    assert grid.is_solved(grids[:1], board, givens=grids[3:4] * 0).all()
+    assert not grid.is_solved(grids[:1], board, givens=grids[1:2]).any()

@@ -177,7 +177,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 puzzles = np.array(json.loads(sys.argv[1]), np.uint8)
 board, options = js.Board.classic(4), js.compiler_options()
 search = functools.partial(js.exact.search, board=board, limit=3, lanes=32)
-restarting = functools.partial(search, restart=2, budget=100)
+restarting = functools.partial(search, restart=2, budget=10_000)
 mesh = jax.make_mesh((4,), ("batch",))
 automatic = jax.make_mesh((4,), ("batch",), axis_types=(AxisType.Auto,))
 square = jax.make_mesh((2, 2), ("rows", "columns"))

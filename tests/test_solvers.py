@@ -354,5 +354,10 @@ def test_settings_reach_the_search(monkeypatch):
     search(Board.classic(), puzzles, jax.random.key(0), solvers.ExactConfig())
     assert asked["seeds"] is None
     assert asked["budget"] is asked["restart"] is None
-    assert asked["lanes"] % 32 == 0
-    assert asked["lanes"] > 0
+    assert asked["lanes"] is None
+    for side, restart in ((9, None), (16, 100)):
+        board = Board.classic(side)
+        search(board, puzzles, jax.random.key(0), solvers.ExactConfig().resolve(board, "cpu"))
+        assert asked["restart"] == restart
+        assert asked["lanes"] % 32 == 0
+        assert asked["lanes"] > 0

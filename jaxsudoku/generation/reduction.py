@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES
+from jaxsudoku.config import CPU_LANES, search_restart
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.solution import Status
 
 #: Nodes after which a proof of uniqueness is given up, and the clue kept; boards below 12x12 never need as many.
 _PROOF_BUDGET = 20_000
+#: Levels of a proof of uniqueness for each row of the board, from 12x12 on; a clue whose proof needs more is kept.
+_PROOF_LEVELS = 4
 #: Orbits of clues that ``restore_clues`` restores.
 _RESTORED = 3
 
@@ -40,7 +44,7 @@ def reduce_clues(
         first.
       floor: int32[N], the fewest clues to go down to.
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
-      lanes: nodes in a step of the search, a multiple of 32.
+      lanes: nodes in a step of the search of boards below 12x12, a multiple of 32.
 
     Returns:
       uint8[N, cells].
@@ -53,7 +57,14 @@ def reduce_clues(
     last = given.sum(axis=1, dtype=jnp.int32)
     most = jnp.max(last, initial=0)
     everyone = jnp.arange(size)[:, None]
-    budget = None if board.side < 12 else _PROOF_BUDGET
+    restart = search_restart(board)
+    if restart is None:
+        budget, proof = None, functools.partial(exact.search, lanes=lanes)
+    else:  # without a portfolio a puzzle's search does not depend on the others
+        budget = _PROOF_BUDGET
+        proof = functools.partial(
+            exact.search, budget=budget, restart=restart, portfolio=False, levels=_PROOF_LEVELS * board.side
+        )
 
     def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
         number, puzzles = state
@@ -68,10 +79,10 @@ def reduce_clues(
                 .at[everyone, cells]
                 .set(jnp.take_along_axis(solutions, cells, axis=1), mode="drop")
             )
-            found = exact.search(searched, board, None, excluded, budget=budget, lanes=lanes)
+            found = proof(searched, board, None, excluded)
             unique = found.status == Status.UNSATISFIABLE
         else:
-            found = exact.search(searched, board, limit=2, budget=budget, lanes=lanes)
+            found = proof(searched, board, limit=2)
             unique = (found.counts == 1) & (found.status == Status.SOLVED)
         if budget is not None:  # a longer proof might be cut off in another batch
             unique &= found.iterations < budget

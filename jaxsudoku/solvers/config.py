@@ -19,6 +19,8 @@ from jaxsudoku.config import (
     Words,
     fitting_lanes,
     node_lanes,
+    search_lanes,
+    search_restart,
 )
 
 #: The cell that a network branches on: the first of those with fewest candidates; among these the one whose digit the
@@ -41,25 +43,25 @@ class ExactConfig(Config):
 
     Attributes:
       rules: rules applied at every node: naked, singles or locked, each including the one before it.
-      rounds: rounds of the rules in a step, up to 1000.
+      rounds: rounds of the rules in a step, up to 1000; None is 5, and 2 with restarts.
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
-      restart: nodes after which the search of a puzzle restarts in a random order, doubled at each restart, or never;
-        None suits the board (never below 12x12).
+      restart: nodes after which the search of a puzzle starts again, a fifth more each time, guided by the conflicts it
+        has met; or never. None suits the board (never below 12x12).
       order: order of branching: fixed, or random by the key.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
     """
 
     rules: SearchRules = "locked"
-    rounds: Rounds = 5
+    rounds: Rounds | None = None
     budget: Positive | None = None
     restart: Positive | Literal["never"] | None = None
     order: Literal["fixed", "random"] = "fixed"
     lanes: Words | None = None
 
     def resolve(self, board: Board, platform: str) -> ExactConfig:
-        """Chooses the lanes, and a restart limit that lets all lanes reach the bottom of a large board first."""
-        lanes = self.lanes or node_lanes(board, platform)
-        restart = self.restart or ("never" if board.side < 12 else 4 * board.side * lanes)
+        """Chooses the lanes, and restarts on large boards."""
+        restart = self.restart or search_restart(board) or "never"
+        lanes = self.lanes or (node_lanes if restart == "never" else search_lanes)(board, platform)
         return dataclasses.replace(self, lanes=lanes, restart=restart)
 
 

@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku import exact as stack
+from jaxsudoku import exact as exact_search
 from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES
 from jaxsudoku.solution import Solution
 
 from .config import ExactConfig
@@ -30,10 +29,10 @@ def exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, /) -> S
     return Solution(found.grids, found.status, found.iterations, {})
 
 
-def search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> stack.Search:
+def search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> exact_search.Search:
     """``jaxsudoku.exact.search`` as an ``ExactConfig`` says; ``puzzles`` uint8[N, cells]."""
     seeds = jax.random.bits(key, puzzles.shape[:1], jnp.uint32) if config.order == "random" else None
-    return stack.search(
+    return exact_search.search(
         puzzles,
         board,
         seeds,
@@ -42,5 +41,5 @@ def search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit:
         restart=None if config.restart == "never" else config.restart,
         rules=config.rules,
         rounds=config.rounds,
-        lanes=config.lanes or CPU_LANES,
+        lanes=config.lanes,
     )

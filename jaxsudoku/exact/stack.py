@@ -18,19 +18,14 @@ and adds no more nodes than a puzzle has candidates.
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
-import jax
-import jax.export
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.board import Board
 from jaxsudoku.branching import Branch, choose, random_planes
-from jaxsudoku.config import CPU_LANES, MOST_ROUNDS, SEARCH_RULES, includes, whole_number
+from jaxsudoku.config import includes
 from jaxsudoku.planes import (
     GROUP,
     any_of,
@@ -47,39 +42,31 @@ from jaxsudoku.planes import (
     words_to_planes,
 )
 from jaxsudoku.propagation import invalid_givens, outcome, sweep
-from jaxsudoku.random import APART, mix
-from jaxsudoku.sharding import by_shards, vary_as
+from jaxsudoku.random import mix
+from jaxsudoku.sharding import vary_as
 from jaxsudoku.solution import Status
 
 
-class Search(NamedTuple):
-    """Results of an exact search for N puzzles.
+class Plan(NamedTuple):
+    """The static arguments of a search.
 
     Attributes:
-      grids: uint8[N, cells], the first solution found, zeros where there is none.
-      status: int8[N], one of ``Status``.
-      counts: int32[N], solutions found, at most ``limit``.
-      iterations: int32[N], nodes visited.
+      board: the board.
+      limit: the most solutions to find.
+      rules: one of ``SEARCH_RULES``.
+      rounds: rounds of the rules in a step.
+      lanes: nodes in a step, a multiple of 32.
+      budget: the most nodes of a puzzle, checked between steps; None for no limit.
+      branch: chooses the literals to branch on; None for ``branching.choose``.
     """
-
-    grids: Array
-    status: Array
-    counts: Array
-    iterations: Array
-
-
-jax.export.register_namedtuple_serialization(Search, serialized_name="jaxsudoku.exact.Search")
-
-
-class _Plan(NamedTuple):
-    """The static arguments of a search."""
 
     board: Board
     limit: int
     rules: str
     rounds: int
     lanes: int
-    branch: Branch | None
+    budget: int | None = None
+    branch: Branch | None = None
 
     @property
     def row_words(self) -> int:
@@ -125,7 +112,6 @@ class _Found(NamedTuple):
       solutions: int32[N], solutions found (``limit`` from the start for invalid givens, so that they are not visited).
       iterations: int32[N], nodes visited.
       branches: int32[N], nodes branched on; int32[0] if they are not counted.
-      budget: int32[N], the most nodes to visit; int32[0] without a budget.
       spent: bool[N], whether a node was dropped because the budget was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
       place: int32[N], the column of ``solved`` with the first solution.
@@ -136,7 +122,6 @@ class _Found(NamedTuple):
     solutions: Array
     iterations: Array
     branches: Array
-    budget: Array
     spent: Array
     winner: Array
     place: Array
@@ -153,158 +138,19 @@ class _Roots(NamedTuple):
 
 
 def search(
-    puzzles: AnyArray,
-    board: Board | None = None,
-    seeds: AnyArray | None = None,
-    excluded: AnyArray | None = None,
-    *,
-    limit: int = 1,
-    budget: int | None = None,
-    restart: int | None = None,
-    rules: str = "locked",
-    rounds: int = 5,
-    lanes: int = CPU_LANES,
-    branch: Branch | None = None,
-) -> Search:
-    """Solves a batch of puzzles by complete search, or counts their solutions up to a limit.
-
-    Pure; jit it with all arguments but the arrays static. The search tree of a puzzle is independent of the batch, and
-    so are counts, statuses and unique solutions. Which of several solutions is found first, and ``iterations`` with it,
-    may depend on the other puzzles; so may the nodes that a budget leaves out, as budgets are checked between steps.
-    The random order of a restart depends on a puzzle's index in the batch.
+    plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Searches puzzles uint8[N, cells].
 
     Args:
-      puzzles: uint8[N, cells], 0 = empty.
-      board: the board; None for the classic one of the puzzles' size.
-      seeds: uint32[N], a seed for each puzzle's random order of branching, 0 for the fixed order; None for the fixed
-        order in all.
-      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all. Excluding a
-        digit of a known solution tests whether there is another solution.
-      limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
-      budget: stop a puzzle after this many nodes, checked between steps; its status is UNSOLVED if nodes were left.
-      restart: restart a puzzle in a random order after this many nodes, then after twice as many, and so on; None for
-        never. Restarts cure the long tail of large boards, on which an unlucky early branch may never end.
-      rules: one of ``SEARCH_RULES``.
-      rounds: rounds of the rules in a step, up to 1000.
-      lanes: nodes in a step, a multiple of 32.
-      branch: chooses the literals to branch on; None for ``branching.choose``, the only one that uses the seeds.
+      plan: the static arguments.
+      puzzles: uint8[N, cells].
+      seeds: uint32[N], a seed for each puzzle's random order, 0 for the fixed order; None for the fixed order in all.
+      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all.
 
     Returns:
-      A ``Search``; the status is SOLVED where at least one solution was found.
-
-    Raises:
-      ValueError: an argument is out of its range, or the puzzles don't fit the board.
-    """
-    board, _ = board_of_grids(np.shape(puzzles), board)
-    limit = whole_number("limit", limit, 1)
-    budget, restart = (
-        None if value is None else whole_number(name, value, 1)
-        for name, value in (("budget", budget), ("restart", restart))
-    )
-    plan = _planned(board, limit, rules, rounds, lanes, branch)
-    puzzles = jnp.asarray(puzzles)
-    seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
-    _check(plan, puzzles, seeds, excluded)
-    if not puzzles.shape[0]:
-        nothing = jnp.zeros(0, jnp.int32)
-        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
-    return by_shards(functools.partial(_search, plan, budget, restart), puzzles, seeds, excluded)
-
-
-def _search(
-    plan: _Plan,
-    budget: int | None,
-    restart: int | None,
-    puzzles: Array,
-    seeds: Array | None,
-    excluded: Array | None,
-) -> Search:
-    if restart is not None:
-        found = _search_with_restarts(plan, puzzles, seeds, excluded, budget, restart)
-    else:
-        budgets = None if budget is None else jnp.full(puzzles.shape[0], budget, jnp.int32)
-        found = _attempt(plan, puzzles, seeds, excluded, budgets)[0]
-    # Rows of padding are INVALID already, so this changes no value. But an elementwise operation on the puzzles makes
-    # XLA shard the results like them; the results of a loop alone are replicated.
-    padding = puzzles[:, 0] > plan.board.side
-    return Search(
-        jnp.where(padding[:, None], jnp.uint8(0), found.grids),
-        jnp.where(padding, jnp.int8(Status.INVALID), found.status),
-        jnp.where(padding, 0, found.counts),
-        jnp.where(padding, 0, found.iterations),
-    )
-
-
-def guided_search(
-    puzzles: Array,
-    branch: Branch,
-    board: Board | None = None,
-    *,
-    budget: int | None = None,
-    rules: str = "locked",
-    rounds: int = 5,
-    lanes: int = CPU_LANES,
-) -> tuple[Search, Array]:
-    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes that were branched on.
-
-    Returns:
-      the ``Search``, and int32[N], the nodes that were branched on: those on which the rules make no more progress, and
-      which they neither solve nor refute.
-    """
-    board, _ = board_of_grids(np.shape(puzzles), board)
-    plan = _planned(board, 1, rules, rounds, lanes, branch)
-    _check(plan, puzzles, None, None)
-    size = puzzles.shape[0]
-    if not size:
-        nothing = jnp.zeros(0, jnp.int32)
-        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing), nothing
-    found, _, branches = _attempt(
-        plan, puzzles, None, None, None if budget is None else jnp.full(size, budget, jnp.int32)
-    )
-    return found, branches
-
-
-def _search_with_restarts(
-    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, budget: int | None, restart: int
-) -> Search:
-    """Attempts with budgets that double, each in another order, at the puzzles that are not decided yet."""
-    size = puzzles.shape[0]
-    first_seeds = jnp.zeros(size, jnp.uint32) if seeds is None else seeds
-    most = np.int32(np.iinfo(np.int32).max if budget is None else budget)
-
-    def attempt(state: tuple[Search, Array, Array]) -> tuple[Search, Array, Array]:
-        before, pending, number = state
-        doubled = jnp.where(number < 31 - restart.bit_length(), restart << jnp.minimum(number, 30), most)
-        budgets = jnp.minimum(doubled, most - before.iterations).astype(jnp.int32)
-        again = mix(first_seeds + number.astype(jnp.uint32) * APART + jnp.arange(size, dtype=jnp.uint32))
-        order = jnp.where(number == 0, first_seeds, again)
-        after, spent, _ = _attempt(plan, jnp.where(pending[:, None], puzzles, 255), order, excluded, budgets)
-        iterations = before.iterations + jnp.where(pending, after.iterations, 0)
-        newer = pending & (after.counts >= before.counts)  # an attempt cut short may find less than one before it
-        merged = Search(
-            jnp.where(newer[:, None], after.grids, before.grids),
-            jnp.where(newer, after.status, before.status),
-            jnp.where(newer, after.counts, before.counts),
-            iterations,
-        )
-        undecided = pending & spent & (after.counts < plan.limit) & (iterations < most)
-        return merged, undecided, number + 1
-
-    nothing = Search(
-        jnp.zeros_like(puzzles), jnp.zeros(size, jnp.int8), jnp.zeros(size, jnp.int32), jnp.zeros(size, jnp.int32)
-    )
-    start = vary_as(puzzles, (nothing, jnp.ones(size, bool), jnp.int32(0)))
-    return lax.while_loop(lambda state: state[1].any(), attempt, start)[0]
-
-
-def _attempt(
-    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, budgets: Array | None
-) -> tuple[Search, Array, Array]:
-    """A search of uint8[N, cells] within budgets int32[N].
-
-    Returns:
-      the search; bool[N], where it ended because the budget was spent; and int32[N], the nodes for which the plan's
-      ``branch`` chose a literal, int32[0] without one.
+      grids uint8[N, cells], status int8[N], counts int32[N] and iterations int32[N], as ``exact.Search``; and
+      int32[N], the nodes for which the plan's ``branch`` chose a literal, int32[0] without one.
     """
     board, limit = plan.board, plan.limit
     size = puzzles.shape[0]
@@ -316,7 +162,6 @@ def _attempt(
         solutions=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
         branches=jnp.zeros(0 if plan.branch is None else size + padding, jnp.int32),
-        budget=jnp.zeros(0, jnp.int32) if budgets is None else jnp.pad(budgets, (0, padding)),
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
         place=jnp.zeros(size + padding, jnp.int32),
@@ -342,38 +187,14 @@ def _attempt(
         jnp.int8(Status.UNSATISFIABLE),
     )
     grids = _solution_grids(plan, found, active)
-    result = Search(grids[:size], status[:size], count[:size], found.iterations[:size])
-    return result, found.spent[:size], found.branches[:size]
-
-
-def _planned(board: Board, limit: int, rules: str, rounds: int, lanes: int, branch: Branch | None) -> _Plan:
-    """The static arguments of a search; raises ValueError if its rounds or lanes are out of range."""
-    lanes = whole_number("lanes", lanes)
-    if lanes < GROUP or lanes % GROUP:
-        raise ValueError(f"lanes must be a positive multiple of {GROUP}, not {lanes}")
-    return _Plan(board, limit, rules, whole_number("rounds", rounds, 1, MOST_ROUNDS), lanes, branch)
-
-
-def _check(plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> None:
-    if puzzles.ndim != 2 or puzzles.shape[1] != plan.board.cells:
-        raise ValueError(f"puzzles of shape {puzzles.shape}; a {plan.board} takes [N, {plan.board.cells}]")
-    if puzzles.dtype != jnp.uint8:
-        raise ValueError(f"puzzles of dtype {puzzles.dtype}; they must be uint8")
-    if seeds is not None and (seeds.shape != puzzles.shape[:1] or seeds.dtype != jnp.uint32):
-        raise ValueError(
-            f"seeds {seeds.dtype}{list(seeds.shape)}; they must be uint32[{puzzles.shape[0]}], one a puzzle"
-        )
-    if excluded is not None and (excluded.shape != puzzles.shape or excluded.dtype != jnp.uint8):
-        raise ValueError(f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)}")
-    if plan.rules not in SEARCH_RULES:
-        raise ValueError(f"unknown rules {plan.rules!r}: the exact search takes one of {', '.join(SEARCH_RULES)}")
+    return grids[:size], status[:size], count[:size], found.iterations[:size], found.branches[:size]
 
 
 # ---------------------------------------------------------------------- roots
 
 
 def _make_roots(
-    plan: _Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
+    plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
 ) -> tuple[_Roots, Array]:
     """The root nodes of puzzles uint8[N, cells], N a multiple of the lanes, and bool[N], which are invalid.
 
@@ -406,7 +227,7 @@ def _make_roots(
     return _Roots(rows, jnp.arange(size + lanes, dtype=jnp.int32), seed), invalid
 
 
-def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
+def _solution_grids(plan: Plan, found: _Found, active: Array) -> Array:
     """The grids uint8[N, cells] of the first solutions, zeros where there is none and from ``active`` on."""
 
     def block(number: Array, grids: Array) -> Array:
@@ -421,7 +242,7 @@ def _solution_grids(plan: _Plan, found: _Found, active: Array) -> Array:
     return lax.fori_loop(0, -(-active // plan.lanes), block, grids)
 
 
-def _fill(plan: _Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Array) -> tuple[_Stack, Array]:
+def _fill(plan: Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Array) -> tuple[_Stack, Array]:
     """Fills the stack up to a block of nodes with roots from ``cursor`` on; returns the next cursor as well."""
 
     def push(stack: _Stack) -> _Stack:
@@ -474,7 +295,7 @@ def _taking(board: Board, rows: Array, take: Array) -> Array:
 # ---------------------------------------------------------------------- a step
 
 
-def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Stack, Array, _Found]:
+def _step(plan: Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Stack, Array, _Found]:
     """Pops a block of nodes, applies the rules, stores the solved ones and pushes what is left."""
     board, lanes = plan.board, plan.lanes
     lane = jnp.arange(lanes, dtype=jnp.int32)
@@ -486,8 +307,8 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     base = stack.top - popped
     owner = jnp.where(lane < popped, lax.dynamic_slice(stack.owner, (base,), (lanes,)), no_puzzle)
     live = found.solutions.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
-    if found.budget.size:
-        left = found.budget - found.iterations
+    if plan.budget is not None:
+        left = plan.budget - found.iterations
         spent = live & (left.at[owner].get(mode="fill", fill_value=1) < 1)
         found = found._replace(spent=found.spent.at[jnp.where(spent, owner, no_puzzle)].set(True, mode="drop"))
         live = live & ~spent
@@ -523,7 +344,7 @@ def _step(plan: _Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_St
     return stack, cursor, _store(plan, found, rows, owner, solved)
 
 
-def _store(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
+def _store(plan: Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
     """Counts the solved lanes, and stores the node of each puzzle's first solution."""
     lane = jnp.arange(plan.lanes, dtype=jnp.int32)
     no_puzzle = found.solutions.shape[0]
@@ -550,7 +371,7 @@ def _store(plan: _Plan, found: _Found, rows: Array, owner: Array, solved: Array)
     )
 
 
-def _sweep_rounds(plan: _Plan, planes: Array) -> tuple[Array, Array]:
+def _sweep_rounds(plan: Plan, planes: Array) -> tuple[Array, Array]:
     """A few rounds of the rules; also uint32[W], the lanes in which the last round still changed something."""
     # locked candidates cost as much as singles and seldom apply twice in a row, so every second round leaves them out
     lighter = "singles" if includes(plan.rules, "singles") else plan.rules
@@ -567,7 +388,7 @@ def _sweep_rounds(plan: _Plan, planes: Array) -> tuple[Array, Array]:
 
 
 def _push(
-    plan: _Plan,
+    plan: Plan,
     stack: _Stack,
     base: Array,
     rows: Array,

@@ -1,0 +1,198 @@
+"""Large boards: the exact search beside SAT and CP solvers, puzzle set by puzzle set, in one run.
+
+The library solves each set in one call, and with --single one puzzle after another, as peers do. Compilation is timed
+apart; the clauses that a board always has are not timed. Every grid that counts as solved is checked against its givens
+with numpy alone. With --wrong-clue each puzzle gets a clue that its solution, found first, does not have; those that
+still have a solution are left out, so that every puzzle must be refuted.
+
+    python benchmarks/large.py --cores 1 --json benchmarks/out/large.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import checking
+import machine
+import numpy as np
+import report
+import sets
+from peers import PEERS
+
+#: Columns for a solver on a set; times are in milliseconds a puzzle.
+COLUMNS = (
+    ("set", 22, "<"),
+    ("puzzles", 7, ">"),
+    ("by", 26, "<"),
+    ("decided", 7, ">"),
+    ("first s", 8, ">"),
+    ("mean", 9, ">"),
+    ("median", 9, ">"),
+    ("worst", 9, ">"),
+    ("nodes", 9, ">"),
+    ("most", 9, ">"),
+    ("", 0, "<"),
+)
+
+
+def main() -> int:
+    args = _parse()
+    about = machine.describe(machine.keep_to_cores(args.cores), [peer.package for peer in args.peers])
+    print("\n".join(machine.lines(about)))
+    print(report.aligned([name for name, _, _ in COLUMNS], COLUMNS))
+    rows: list[dict[str, Any]] = []
+    for name in args.sets:
+        puzzle_set = sets.wanted(name, args.data)
+        puzzles = puzzle_set.resized(args.puzzles).puzzles if args.puzzles else puzzle_set.puzzles
+        if args.wrong_clue:
+            puzzles, name = _refutable(puzzles, args.key), f"{name} + clue"
+        for row in _measured(name, puzzles, args):
+            rows.append(row)
+            print(_line(row), flush=True)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    return int(any(row["wrong"] for row in rows))
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    add = parser.add_argument
+    default = ["acs_25x25@40", "acs_25x25@45", "acs_25x25@50"]
+    add("--sets", type=lambda text: text.split(","), default=default, help=f"by name (default: {','.join(default)})")
+    add("--data", help="folder of puzzle sets")
+    add("--puzzles", type=int, help="puzzles of each set, which is repeated if it has fewer; by default all")
+    add("--peers", default="glucose4", help="peers by name, an empty text for none (default: glucose4)")
+    add("--single", action="store_true", help="also call the library once for each puzzle")
+    add("--wrong-clue", action="store_true", help="add a clue to each puzzle that leaves it without a solution")
+    add(
+        "--repeat",
+        type=int,
+        default=3,
+        help="calls with a whole set, in other orders; peers solve it once (default: 3)",
+    )
+    add("--cores", default="all", help='cores of this process, or "all" (default)')
+    add("--key", type=int, default=0, help="seed of the orders and of the wrong clues (default: 0)")
+    add("--json", type=Path, help="file for all raw figures")
+    args = parser.parse_args()
+    names = [name for name in args.peers.split(",") if name]
+    if unknown := [name for name in names if name not in PEERS]:
+        parser.error(f"unknown {', '.join(unknown)}: choose from {', '.join(PEERS)}")
+    args.peers = [PEERS[name] for name in names]
+    for peer in args.peers:
+        if not peer.available():
+            parser.error(f"{peer.name} needs {peer.package}: pip install {peer.package}")
+    return args
+
+
+def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row for the library, one for single calls if wanted, and one for each peer."""
+    import jaxsudoku as js
+
+    board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
+    start = time.perf_counter()
+    js.solve(puzzles, board)
+    first = time.perf_counter() - start
+    times, nodes, decided, wrong = [], [], len(puzzles), 0
+    rng = np.random.default_rng(args.key)
+    for _ in range(args.repeat):
+        # another order of the puzzles is another search of those that are left at the end
+        shuffled = puzzles[rng.permutation(len(puzzles))]
+        start = time.perf_counter()
+        found = js.solve(shuffled, board)
+        times.append(time.perf_counter() - start)
+        nodes.append(np.asarray(found.iterations))
+        right, amiss = _judged(shuffled, np.asarray(found.grids), np.asarray(found.status), args.wrong_clue)
+        decided, wrong = min(decided, right), wrong + amiss
+    ours = _row(name, "exact", len(puzzles), decided, wrong)
+    ours |= {"first_s": first, "runs_s": times, "mean_ms": float(np.median(times)) * 1e3 / len(puzzles)}
+    ours |= {"nodes": float(np.mean(nodes)), "most_nodes": int(np.max(nodes))}
+    rows = [ours]
+    if args.single:
+        start = time.perf_counter()
+        js.solve(puzzles[:1], board)
+        single = _row(name, "exact, one a call", len(puzzles), 0, 0) | {"first_s": time.perf_counter() - start}
+        seconds = []
+        for puzzle in puzzles:
+            start = time.perf_counter()
+            found = js.solve(puzzle[None], board)
+            seconds.append(time.perf_counter() - start)
+            status = np.asarray(found.status)
+            right, amiss = _judged(puzzle[None], np.asarray(found.grids), status, args.wrong_clue)
+            single["decided"] += right
+            single["wrong"] += amiss
+        rows.append(single | _spread(np.array(seconds)))
+    for peer in args.peers:
+        peer.prepare(board)
+        grids, seconds = peer.solve_each(puzzles)
+        status = np.where(grids.any(axis=1), js.Status.SOLVED, js.Status.UNSATISFIABLE)
+        right, amiss = _judged(puzzles, grids, status, args.wrong_clue)
+        row = _row(name, peer.name, len(puzzles), right, amiss) | _spread(seconds)
+        row["ratio"] = row["mean_ms"] / ours["mean_ms"]
+        rows.append(row)
+    return rows
+
+
+def _row(name: str, by: str, puzzles: int, decided: int, wrong: int) -> dict[str, Any]:
+    return {"set": name, "by": by, "puzzles": puzzles, "decided": decided, "wrong": wrong}
+
+
+def _spread(seconds: np.ndarray) -> dict[str, float]:
+    return {
+        "mean_ms": float(seconds.mean()) * 1e3,
+        "median_ms": float(np.median(seconds)) * 1e3,
+        "worst_ms": float(seconds.max()) * 1e3,
+    }
+
+
+def _judged(puzzles: np.ndarray, grids: np.ndarray, status: np.ndarray, refutable: bool) -> tuple[int, int]:
+    """How many puzzles are decided rightly, and how many wrongly; all are to be solved, or all to be refuted."""
+    import jaxsudoku as js
+
+    solved = status == js.Status.SOLVED
+    right = solved & checking.rightly_solved(puzzles, grids)
+    wrong = solved & ~right
+    refuted = np.isin(status, [js.Status.UNSATISFIABLE, js.Status.INVALID])
+    if refutable:
+        return int(refuted.sum()), int(solved.sum())
+    return int(right.sum()), int((wrong | refuted).sum())
+
+
+def _refutable(puzzles: np.ndarray, key: int) -> np.ndarray:
+    """The puzzles with a further clue that no solution has, as the peer glucose4 proves; others are left out."""
+    import jaxsudoku as js
+
+    board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
+    solutions = np.asarray(js.solve(puzzles, board).grids)
+    rng = np.random.default_rng(key)
+    changed = puzzles.copy()
+    for puzzle, solution in zip(changed, solutions, strict=True):
+        empty = rng.permutation(np.flatnonzero(puzzle == 0))
+        for cell in empty:
+            around = {int(puzzle[c]) for house in board.houses if cell in house for c in house}
+            digits = [d for d in range(1, board.side + 1) if d not in around and d != solution[cell]]
+            if digits:
+                puzzle[cell] = rng.choice(digits)
+                break
+    judge = PEERS["glucose4"]
+    judge.prepare(board)
+    grids, _ = judge.solve_each(changed)
+    return changed[~grids.any(axis=1)]
+
+
+def _line(row: dict[str, Any]) -> str:
+    numbers = [f"{row[key]:,.2f}" if key in row else "-" for key in ("mean_ms", "median_ms", "worst_ms")]
+    nodes = [f"{row[key]:,.0f}" if key in row else "-" for key in ("nodes", "most_nodes")]
+    first = f"{row['first_s']:.1f}" if "first_s" in row else "-"
+    note = f"{row['wrong']} WRONG" if row["wrong"] else f"{row['ratio']:.2f}x exact" if "ratio" in row else ""
+    texts = [row["set"], f"{row['puzzles']:,}", row["by"], f"{row['decided']:,}", first, *numbers, *nodes, note]
+    return report.aligned(texts, COLUMNS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,442 @@
+"""Exact search of large boards: a depth-first search with restarts in every lane, guided by conflict weights.
+
+Each lane searches one puzzle, with a stack of its own:
+
+1. a round or two of the rules on all lanes, as masks;
+2. classify each lane: contradictory, solved, undecided (the rules still make progress: no move), or open;
+3. an open lane branches: it takes the rarest digit of the cell with fewest candidates for its weight (``weights``), and
+   pushes the candidates without this digit. It tries the digit that the cell held last first, if there was one
+   ("phase saving" in SAT solvers);
+4. a contradictory lane adds to the weights of its empty cells, and pops. After an allowance of nodes it starts again,
+   with the weights that it has learned and a larger allowance.
+
+A lane whose puzzle is decided takes the next puzzle. When none is left, it joins one that is still searched, from the
+start and in a random order (a portfolio of searches, the first of which to end decides).
+
+What is learned about a puzzle at the bottom of the stack, that a digit leads to no solution, holds for all later runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
+from jaxsudoku.masks import all_digits, cell_ones_and_twos, grids_to_masks, mask_dtype, masks_to_grids
+from jaxsudoku.planes import any_of, fence, slices
+from jaxsudoku.propagation import duplicated_givens, outcome, sweep
+from jaxsudoku.random import APART, mix
+from jaxsudoku.sharding import vary_as
+from jaxsudoku.solution import Status
+
+#: Growth of the allowance of nodes from one run to the next.
+_GROWTH = 1.2
+#: Lanes are filled when one in this many is free, or all are.
+_FREE = 8
+
+
+class Plan(NamedTuple):
+    """The static arguments of a search.
+
+    Attributes:
+      board: the board.
+      limit: the most solutions to find.
+      rules: one of ``SEARCH_RULES``.
+      rounds: rounds of the rules in a step.
+      lanes: searches at a time.
+      restart: nodes of the first run.
+      budget: the most nodes of a puzzle; None for no limit.
+      portfolio: whether free lanes join puzzles that other lanes search.
+      levels: the height of the stacks; a puzzle that needs more is left unsolved. As many as the board has cells are
+        enough for every puzzle.
+    """
+
+    board: Board
+    limit: int
+    rules: str
+    rounds: int
+    lanes: int
+    restart: int
+    budget: int | None
+    portfolio: bool
+    levels: int
+
+
+class _Lanes(NamedTuple):
+    """L searches; the lane axis is last but in ``stack``.
+
+    Attributes:
+      puzzle: int32[L], the puzzle that is searched; N if none.
+      masks: unsigned[limbs, side, side, L], the candidates.
+      root: as ``masks``, the candidates from which a run starts.
+      saved: as ``masks``, the last single candidate of each cell, or none.
+      weights: float32[side, side, L].
+      stack: unsigned[L, levels, limbs * cells], the candidates to go back to.
+      depth: int32[L], the height of the stack.
+      seed: uint32[L], the seed of the run.
+      shuffled: bool[L], whether digits are tried in a random order.
+      nodes: int32[L], nodes of the run.
+      allowance: int32[L], nodes after which the run ends at the next contradiction.
+      solutions: int32[L], solutions that the run has found.
+    """
+
+    puzzle: Array
+    masks: Array
+    root: Array
+    saved: Array
+    weights: Array
+    stack: Array
+    depth: Array
+    seed: Array
+    shuffled: Array
+    nodes: Array
+    allowance: Array
+    solutions: Array
+
+
+class _Found(NamedTuple):
+    """Results so far for N puzzles.
+
+    Attributes:
+      decided: bool[N], whether the search of the puzzle has ended.
+      invalid: bool[N], whether its givens clash.
+      spent: bool[N], whether it ended because the budget was spent, or the stack full.
+      solutions: int32[N], the most solutions that a run has found.
+      iterations: int32[N], nodes visited, by all lanes.
+      grids: uint8[N, cells], the first solution.
+    """
+
+    decided: Array
+    invalid: Array
+    spent: Array
+    solutions: Array
+    iterations: Array
+    grids: Array
+
+
+class _Input(NamedTuple):
+    """The puzzles, uint8[N, cells], with seeds uint32[N] or None and excluded digits uint8[N, cells] or None."""
+
+    puzzles: Array
+    seeds: Array | None
+    excluded: Array | None
+
+
+def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> tuple[Array, ...]:
+    """Searches puzzles uint8[N, cells].
+
+    Args:
+      plan: the static arguments.
+      puzzles: uint8[N, cells]; rows of 255 at the end are skipped.
+      seeds: uint32[N], 0 for the fixed order, any other seed for random digits; None for the fixed order in all.
+      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all.
+
+    Returns:
+      grids uint8[N, cells], status int8[N], counts int32[N], iterations int32[N], as ``exact.Search``.
+    """
+    board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
+    given = _Input(puzzles, seeds, excluded)
+    # rows of padding are INVALID, and need no lane
+    active = jnp.max(jnp.where(puzzles[:, 0] <= side, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
+    skipped = jnp.arange(size) >= active
+    found = _Found(
+        decided=skipped,
+        invalid=skipped,
+        spent=jnp.zeros(size, bool),
+        solutions=jnp.zeros(size, jnp.int32),
+        iterations=jnp.zeros(size, jnp.int32),
+        grids=jnp.zeros((size, board.cells), jnp.uint8),
+    )
+    dtype = mask_dtype(side)
+    none = jnp.zeros((len(all_digits(side)), side, side, lanes), dtype)
+    zeros = jnp.zeros(lanes, jnp.int32)
+    searches = _Lanes(
+        puzzle=zeros + size,
+        masks=none,
+        root=none,
+        saved=none,
+        weights=jnp.ones(none.shape[1:], jnp.float32),
+        stack=jnp.zeros((lanes, plan.levels, none.shape[0] * board.cells), dtype),
+        depth=zeros,
+        seed=jnp.zeros(lanes, jnp.uint32),
+        shuffled=jnp.zeros(lanes, bool),
+        nodes=zeros,
+        allowance=zeros,
+        solutions=zeros,
+    )
+    start = vary_as(puzzles, (searches, found, jnp.int32(0), jnp.int32(0)))
+
+    def step(state: tuple[_Lanes, _Found, Array, Array]) -> tuple[_Lanes, _Found, Array, Array]:
+        searches, found, following, number = state
+        searches, found, following = _fill(plan, given, active, searches, found, following, number)
+        return *_step(plan, searches, found), following, number + 1
+
+    _, found, _, _ = lax.while_loop(lambda state: ~state[1].decided.all(), step, start)
+    counts = jnp.where(found.invalid, 0, jnp.minimum(found.solutions, plan.limit))
+    status = jnp.select(
+        [found.invalid, counts > 0, found.spent],
+        [jnp.int8(Status.INVALID), jnp.int8(Status.SOLVED), jnp.int8(Status.UNSOLVED)],
+        jnp.int8(Status.UNSATISFIABLE),
+    )
+    return found.grids, status, counts, found.iterations
+
+
+# ---------------------------------------------------------------------- filling lanes
+
+
+def _fill(
+    plan: Plan, given: _Input, active: Array, searches: _Lanes, found: _Found, following: Array, number: Array
+) -> tuple[_Lanes, _Found, Array]:
+    """Gives puzzles to free lanes, if enough are free: the ``following`` ones, then ones that are searched already."""
+    size = found.decided.shape[0]
+    free = found.decided.at[searches.puzzle].get(mode="fill", fill_value=True)
+    count = free.sum(dtype=jnp.int32)
+    useful = (following < active) | plan.portfolio
+    enough = (count >= max(plan.lanes // _FREE, 1)) & useful
+
+    def fill(state: tuple[_Lanes, _Found, Array]) -> tuple[_Lanes, _Found, Array]:
+        searches, found, following = state
+        rank = jnp.cumsum(free, dtype=jnp.int32) - 1
+        puzzle = jnp.where(free, following + rank, searches.puzzle)
+        joining = free & (puzzle >= active)
+        after = jnp.minimum(following + count, active)
+        if plan.portfolio:
+            # the undecided puzzles in order; free lanes are dealt out to them, beginning elsewhere each time
+            undecided = ~found.decided & (jnp.arange(size) < after)
+            place = jnp.where(undecided, jnp.cumsum(undecided, dtype=jnp.int32) - 1, size)
+            open_puzzles = jnp.full(size, size, jnp.int32).at[place].set(jnp.arange(size, dtype=jnp.int32), mode="drop")
+            dealt = (rank + number) % jnp.maximum(undecided.sum(dtype=jnp.int32), 1)
+            puzzle = jnp.where(joining, open_puzzles[dealt], puzzle)
+        else:
+            puzzle = jnp.where(joining, size, puzzle)
+        taken = free & (puzzle < size)
+        fork = jnp.where(joining, number * plan.lanes + rank + 1, 0)
+        loaded, invalid = _load(plan, given, searches, puzzle, fork)
+        if plan.portfolio:
+            loaded = _forked(plan, searches, loaded, free, size)
+        wrong = jnp.where(taken & invalid, puzzle, size)
+        found = found._replace(
+            decided=found.decided.at[wrong].set(True, mode="drop"),
+            invalid=found.invalid.at[wrong].set(True, mode="drop"),
+        )
+        # the stack of a new search is empty, whatever it holds
+        changed = {
+            name: jnp.where(taken, value, getattr(searches, name))
+            for name, value in loaded._asdict().items()
+            if name != "stack"
+        }
+        return searches._replace(**changed)._replace(puzzle=puzzle), found, after
+
+    return lax.cond(enough, fill, lambda state: state, (searches, found, following))
+
+
+def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Array) -> tuple[_Lanes, Array]:
+    """New searches of puzzles int32[L] in all lanes, and bool[L], whose givens clash.
+
+    A ``fork`` int32[L] other than 0 gives a search an order of its own.
+    """
+    board = plan.board
+    grids = given.puzzles.at[puzzle].get(mode="clip")
+    digits = grids_to_masks(grids, board)
+    invalid = duplicated_givens(digits, board) | (grids > board.side).any(axis=1)
+    empty = fence((grids == 0).T).reshape(1, board.side, board.side, -1)
+    masks = jnp.where(empty, all_digits(board.side)[:, None, None, None], digits)
+    if given.excluded is not None:
+        masks = masks & ~jnp.where(empty, grids_to_masks(given.excluded.at[puzzle].get(mode="clip"), board), 0)
+    masks = fence(masks)
+    own = jnp.zeros(plan.lanes, jnp.uint32) if given.seeds is None else given.seeds.at[puzzle].get(mode="clip")
+    seed = jnp.where(fork == 0, own, mix(own + fork.astype(jnp.uint32) * APART))
+    zeros = jnp.zeros_like(puzzle)
+    lanes = searches._replace(
+        puzzle=puzzle,
+        masks=masks,
+        root=masks,
+        saved=jnp.zeros_like(masks),
+        weights=first_weights(board, seed),
+        depth=zeros,
+        seed=seed,
+        shuffled=own != 0,
+        nodes=zeros,
+        allowance=zeros + plan.restart,
+        solutions=zeros,
+    )
+    return lanes, invalid
+
+
+def _forked(plan: Plan, searches: _Lanes, loaded: _Lanes, free: Array, size: int) -> _Lanes:
+    """The new searches, with what a lane that searches the same of N puzzles has learned, if there is one."""
+    lane = jnp.arange(plan.lanes, dtype=jnp.int32)
+    working = jnp.full(size, -1, jnp.int32).at[jnp.where(free, size, searches.puzzle)].max(lane, mode="drop")
+    source = working.at[loaded.puzzle].get(mode="fill", fill_value=-1)
+    found = source >= 0
+
+    def learned(field: str, change: Callable[[Array], Array] = lambda values: values) -> Array:
+        values = getattr(searches, field)[..., jnp.maximum(source, 0)]
+        return jnp.where(found, change(values), getattr(loaded, field))
+
+    root = learned("root")
+    weights = learned("weights", lambda weights: renewed(plan.board, weights, loaded.seed))
+    return loaded._replace(masks=root, root=root, weights=weights, allowance=learned("allowance"))
+
+
+# ---------------------------------------------------------------------- a step
+
+
+def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
+    """A few rounds of the rules, and a move of each lane: branch, go back, or start again."""
+    board, size, limit = plan.board, found.decided.shape[0], plan.limit
+    puzzle, depth = searches.puzzle, searches.depth
+    live = ~found.decided.at[puzzle].get(mode="fill", fill_value=True)
+    masks, changed = _propagated(plan, searches.masks)
+    dead, solved = outcome(masks, board)
+    dead, solved = fence((live & dead, live & solved))
+    branching = fence(live & ~dead & ~solved & ~changed)
+    visited = fence(dead | solved | branching)
+
+    solutions = searches.solutions + solved
+    nodes = searches.nodes + visited
+    ended = dead | (solved & (solutions < limit))
+    exhausted = ended & (depth == 0)
+    again = dead & ~exhausted & (nodes >= searches.allowance)
+    back = fence(ended & ~exhausted & ~again)
+    again = fence(again)
+
+    weights = fence(raised(searches.weights, masks, dead))
+    cell = weighted_cell(masks, weights)
+    here, digit = rarest_digit(board, masks, cell, mix(searches.seed + nodes.astype(jnp.uint32)), searches.shuffled)
+    ones, twos = cell_ones_and_twos(masks)
+    saved = fence(jnp.where(branching & ones & ~twos, masks, searches.saved))
+    before = _at(saved, cell) & here
+    digit = fence(jnp.where((before != 0).any(axis=0) & ~searches.shuffled, before, digit))
+    stack = _push(searches.stack, masks, cell, here & ~digit, depth, branching)
+    moved = _pop(stack, _with(masks, cell, digit, branching), depth, back)
+
+    grown = jnp.ceil(searches.allowance.astype(jnp.float32) * np.float32(_GROWTH))
+    grown = jnp.minimum(grown, np.float32(1 << 30)).astype(jnp.int32)
+    searches = searches._replace(
+        masks=moved,
+        saved=saved,
+        weights=weights,
+        stack=stack,
+        depth=jnp.where(again, 0, depth + branching - back),
+        nodes=jnp.where(again, 0, nodes),
+        allowance=jnp.where(again, grown, searches.allowance),
+        solutions=jnp.where(again, 0, solutions),
+    )
+    # without a solution so far, what the bottom of the stack has lost is lost in every run
+    bottom = branching & (depth == 0) & (solutions == 0)
+    searches = lax.cond(
+        (again | bottom).any(), lambda searches: _restarted(plan, searches, masks, bottom, again), lambda s: s, searches
+    )
+
+    visitor = jnp.where(visited, puzzle, size)
+    iterations = found.iterations.at[visitor].add(1, mode="drop")
+    finished = jnp.where(exhausted | (solved & (solutions >= limit)), puzzle, size)
+    found = _store(found, puzzle, masks, solved, solutions)
+    decided = found.decided.at[finished].set(True, mode="drop")
+    spent = found.spent
+    if plan.budget is not None:
+        spent = spent | (~decided & (iterations >= plan.budget))
+    if plan.levels < board.cells:
+        full = jnp.where(branching & (depth == plan.levels), puzzle, size)
+        spent = spent | (~decided & jnp.zeros(size, bool).at[full].set(True, mode="drop"))
+    return searches, found._replace(decided=decided | spent, spent=spent, iterations=iterations)
+
+
+def _restarted(plan: Plan, searches: _Lanes, masks: Array, bottom: Array, again: Array) -> _Lanes:
+    """New roots, ``masks``, in the lanes ``bottom`` bool[L], and new runs in the lanes ``again`` bool[L]."""
+    root = jnp.where(bottom, masks, searches.root)
+    seed = jnp.where(again, mix(searches.seed + APART), searches.seed)
+    return searches._replace(
+        masks=jnp.where(again, root, searches.masks),
+        root=root,
+        weights=jnp.where(again, renewed(plan.board, searches.weights, seed), searches.weights),
+        seed=seed,
+    )
+
+
+def _propagated(plan: Plan, masks: Array) -> tuple[Array, Array]:
+    """The masks after a few rounds of the rules; also bool[L], the lanes in which the last round changed something."""
+    before = lax.fori_loop(0, plan.rounds - 1, lambda _, masks: sweep(masks, plan.board, plan.rules), masks)
+    # fences after the reshape in which a sweep ends: XLA does not vectorize an operation that it fuses with a reshape
+    before = fence(before)
+    after = fence(sweep(before, plan.board, plan.rules))
+    difference = fence(any_of(slices(after ^ before, (0, 1))))
+    return after, fence(any_of(slices(difference, 0)) != 0)
+
+
+def _at(masks: Array, cell: Array) -> Array:
+    """The candidates [limbs, L] of a cell int32[L] of each lane."""
+    lanes = masks.shape[-1]
+    place = cell * lanes + np.arange(lanes, dtype=np.int32)
+    return fence(masks.reshape(masks.shape[0], -1).at[:, place].get(mode="promise_in_bounds"))
+
+
+def _with(masks: Array, cell: Array, candidates: Array, lanes: Array) -> Array:
+    """The masks with other candidates [limbs, L] in a cell int32[L], in some ``lanes`` bool[L]."""
+    flat = masks.reshape(masks.shape[0], -1)
+    place = cell * lanes.shape[0] + np.arange(lanes.shape[0], dtype=np.int32)
+    place = jnp.where(lanes, place, flat.shape[1])
+    return fence(flat.at[:, place].set(candidates, mode="drop").reshape(masks.shape))
+
+
+def _numbered(lanes: Array) -> tuple[Array, Array]:
+    """The indices of the lanes bool[L] in order, int32[L], and how many there are."""
+    size = lanes.shape[0]
+    place = jnp.where(lanes, jnp.cumsum(lanes, dtype=jnp.int32) - 1, size)
+    index = jnp.zeros(size, jnp.int32).at[place].set(jnp.arange(size, dtype=jnp.int32), mode="drop")
+    return fence(index), lanes.sum(dtype=jnp.int32)
+
+
+def _push(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
+    """Writes the masks of some ``lanes`` bool[L] on their stacks, with other candidates [limbs, L] in a cell."""
+    index, count = _numbered(lanes)
+    limbs, width = masks.shape[0], stack.shape[-1]
+    flat = masks.reshape(width, -1)
+
+    def push(number: Array, stack: Array) -> Array:
+        lane = index[number]
+        row = lax.dynamic_slice(flat, (0, lane), (width, 1))
+        for limb in range(limbs):
+            word = lax.dynamic_slice(others, (limb, lane), (1, 1))
+            row = lax.dynamic_update_slice(row, word, (limb * (width // limbs) + cell[lane], 0))
+        return lax.dynamic_update_slice(stack, row.reshape(1, 1, width), (lane, depth[lane], 0))
+
+    return lax.fori_loop(0, count, push, stack)
+
+
+def _pop(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
+    """The masks, those of some ``lanes`` bool[L] replaced by the tops of their stacks."""
+    index, count = _numbered(lanes)
+    width = stack.shape[-1]
+
+    def pop(number: Array, flat: Array) -> Array:
+        lane = index[number]
+        row = lax.dynamic_slice(stack, (lane, depth[lane] - 1, 0), (1, 1, width))
+        return lax.dynamic_update_slice(flat, row.reshape(width, 1), (0, lane))
+
+    return lax.fori_loop(0, count, pop, masks.reshape(width, -1)).reshape(masks.shape)
+
+
+def _store(found: _Found, puzzle: Array, masks: Array, solved: Array, solutions: Array) -> _Found:
+    """Counts the solutions of the lanes ``solved`` bool[L], and keeps the first grid of each puzzle."""
+    size = found.decided.shape[0]
+    lane = jnp.arange(puzzle.shape[0], dtype=jnp.int32)
+
+    def store(found: _Found) -> _Found:
+        solver = jnp.where(solved, puzzle, size)
+        # one lane for each puzzle, of those that solve it in this step
+        winner = jnp.full(size, puzzle.shape[0], jnp.int32).at[solver].min(lane, mode="drop")
+        first = solved & (found.solutions.at[puzzle].get(mode="fill", fill_value=1) == 0)
+        wins = first & (winner.at[puzzle].get(mode="fill", fill_value=-1) == lane)
+        return found._replace(
+            grids=found.grids.at[jnp.where(wins, puzzle, size)].set(masks_to_grids(masks), mode="drop"),
+            solutions=found.solutions.at[solver].max(solutions, mode="drop"),
+        )
+
+    return lax.cond(solved.any(), store, lambda found: found, found)
