@@ -48,7 +48,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     for name in args.sets:
         puzzle_set = sets.wanted(name, args.data)
-        puzzles = puzzle_set.resized(args.puzzles).puzzles if args.puzzles else puzzle_set.puzzles
+        puzzles = puzzle_set.puzzles
         if args.wrong_clue:
             puzzles, name = _refutable(puzzles, args.key), f"{name} + clue"
         for row in _measured(name, puzzles, args):
@@ -66,7 +66,11 @@ def _parse() -> argparse.Namespace:
     default = ["acs_25x25@40", "acs_25x25@45", "acs_25x25@50"]
     add("--sets", type=lambda text: text.split(","), default=default, help=f"by name (default: {','.join(default)})")
     add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=int, help="puzzles of each set, which is repeated if it has fewer; by default all")
+    add(
+        "--puzzles",
+        type=int,
+        help="puzzles in a call, a set being repeated as often as that takes; peers take each once",
+    )
     add("--peers", default="glucose4", help="peers by name, an empty text for none (default: glucose4)")
     add("--single", action="store_true", help="also call the library once for each puzzle")
     add("--wrong-clue", action="store_true", help="add a clue to each puzzle that leaves it without a solution")
@@ -94,6 +98,8 @@ def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> list[
     """A row for the library, one for single calls if wanted, and one for each peer."""
     import jaxsudoku as js
 
+    distinct = puzzles
+    puzzles = np.resize(puzzles, (args.puzzles or len(puzzles), puzzles.shape[1]))
     board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
     start = time.perf_counter()
     js.solve(puzzles, board)
@@ -116,9 +122,9 @@ def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> list[
     if args.single:
         start = time.perf_counter()
         js.solve(puzzles[:1], board)
-        single = _row(name, "exact, one a call", len(puzzles), 0, 0) | {"first_s": time.perf_counter() - start}
+        single = _row(name, "exact, one a call", len(distinct), 0, 0) | {"first_s": time.perf_counter() - start}
         seconds = []
-        for puzzle in puzzles:
+        for puzzle in distinct:
             start = time.perf_counter()
             found = js.solve(puzzle[None], board)
             seconds.append(time.perf_counter() - start)
@@ -129,10 +135,10 @@ def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> list[
         rows.append(single | _spread(np.array(seconds)))
     for peer in args.peers:
         peer.prepare(board)
-        grids, seconds = peer.solve_each(puzzles)
+        grids, seconds = peer.solve_each(distinct)
         status = np.where(grids.any(axis=1), js.Status.SOLVED, js.Status.UNSATISFIABLE)
-        right, amiss = _judged(puzzles, grids, status, args.wrong_clue)
-        row = _row(name, peer.name, len(puzzles), right, amiss) | _spread(seconds)
+        right, amiss = _judged(distinct, grids, status, args.wrong_clue)
+        row = _row(name, peer.name, len(distinct), right, amiss) | _spread(seconds)
         row["ratio"] = row["mean_ms"] / ours["mean_ms"]
         rows.append(row)
     return rows

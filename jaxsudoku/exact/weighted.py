@@ -361,11 +361,21 @@ def _restarted(plan: Plan, searches: _Lanes, masks: Array, bottom: Array, again:
 
 
 def _propagated(plan: Plan, masks: Array) -> tuple[Array, Array]:
-    """The masks after a few rounds of the rules; also bool[L], the lanes in which the last round changed something."""
-    before = lax.fori_loop(0, plan.rounds - 1, lambda _, masks: sweep(masks, plan.board, plan.rules), masks)
-    # fences after the reshape in which a sweep ends: XLA does not vectorize an operation that it fuses with a reshape
-    before = fence(before)
-    after = fence(sweep(before, plan.board, plan.rules))
+    """The masks after a few rounds of the rules; also bool[L], the lanes in which the last round changed something.
+
+    A lane stays as it is once a cell is empty, as further rounds would empty others, which are not to blame.
+    """
+
+    def one_round(_: int | Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
+        _, masks = pair
+        # as words, because XLA folds truth values slowly
+        empty = fence(any_of(slices((masks == 0).all(axis=0).astype(masks.dtype), 0)))
+        contradictory = fence(any_of(slices(empty, 0)) != 0)
+        # a fence after the reshape in which a sweep ends: XLA does not vectorize what it fuses with a reshape
+        return masks, fence(jnp.where(contradictory, masks, fence(sweep(masks, plan.board, plan.rules))))
+
+    first = fence(sweep(masks, plan.board, plan.rules))
+    before, after = lax.fori_loop(1, plan.rounds, one_round, (masks, first))
     difference = fence(any_of(slices(after ^ before, (0, 1))))
     return after, fence(any_of(slices(difference, 0)) != 0)
 
