@@ -98,8 +98,8 @@ def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> list[
     """A row for the library, one for single calls if wanted, and one for each peer."""
     import jaxsudoku as js
 
-    distinct = puzzles
-    puzzles = np.resize(puzzles, (args.puzzles or len(puzzles), puzzles.shape[1]))
+    size = args.puzzles or len(puzzles)
+    distinct, puzzles = puzzles[:size], np.resize(puzzles, (size, puzzles.shape[1]))
     board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
     start = time.perf_counter()
     js.solve(puzzles, board)
