@@ -99,6 +99,17 @@ def test_a_number_of_clues():
     np.testing.assert_array_equal(full.puzzles, full.solutions)
 
 
+def test_a_large_board():
+    """From 12x12 up grids and proofs come from the search with restarts, one puzzle a lane."""
+    board = Board.classic(12)
+    made = js.generate(0, 20, board, clues=(55, 70))
+    check(board, made)
+    assert ((made.clues >= 55) & (made.clues <= 70)).all()
+    again = js.generate(0, 5, board, first=9, clues=(55, 70))
+    for part, whole in zip(again, made, strict=True):
+        np.testing.assert_array_equal(part, whole[9:14])
+
+
 def test_minimal_with_a_number_of_clues():
     made = generate(0, 40, FOUR, clues=5, minimal=True)
     check(FOUR, made)

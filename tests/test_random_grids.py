@@ -40,6 +40,15 @@ def test_nine_by_nine():
     assert len(np.unique(made, axis=0)) == SIZE
 
 
+def test_a_large_board_is_searched_and_its_grids_depend_on_their_seeds_alone():
+    board = Board.classic(12)
+    made = grids(board, range(SIZE))
+    assert np.asarray(js.is_solved(made, board)).all()
+    assert len(np.unique(made, axis=0)) == SIZE
+    assert len(np.unique(made[:, 0])) == board.side  # any digit may come first
+    np.testing.assert_array_equal(grids(board, range(100, 107)), made[100:107])
+
+
 def test_all_grids_of_side_four_come_up():
     made = grids(Board.classic(4), range(4000))
     assert len(np.unique(made, axis=0)) == 288

@@ -1,7 +1,9 @@
-"""Random solved grids: each lane takes random candidates until its grid is full, and restarts at a contradiction.
+"""Random solved grids.
 
-There is no stack. With rules applied between the choices few descents fail (one in thirty on 9x9, one in three on
-16x16), so restarting is cheaper than backtracking. A grid depends on its seed alone, independent of the batch.
+On small boards each lane takes random candidates until its grid is full, and starts again at a contradiction. There is
+no stack: with rules applied between the choices few descents fail (one in thirty on 9x9), so starting again is cheaper
+than backtracking. On large boards, on which most descents fail, the exact search with restarts solves empty boards with
+digits in a random order. A grid depends on its seed alone, independent of the batch.
 """
 
 from __future__ import annotations
@@ -10,16 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku import exact
 from jaxsudoku.board import Board
 from jaxsudoku.branching import choose, random_planes
-from jaxsudoku.config import CPU_LANES
+from jaxsudoku.config import CPU_LANES, search_restart
 from jaxsudoku.planes import GROUP, any_of, fence, pack_lanes, planes_to_grids, slices, unpack_lanes, where
 from jaxsudoku.propagation import outcome, sweep
 from jaxsudoku.random import APART, mix
 
 #: Rounds of the rules between two choices, and the rules: the fastest combination on 9x9.
 _ROUNDS, _RULES = 3, "singles"
-#: Steps for each candidate of the board after which a board counts as one without a solved grid.
+#: Steps, or nodes, for each candidate of the board after which a board counts as one without a solved grid.
 _PATIENCE = 32
 #: A pass ends when all but one in this many of its lanes are full; the rest restart together in new blocks.
 _STRAGGLERS = 16
@@ -35,9 +38,15 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
     Args:
       board: the board.
       seeds: uint32[N, 2]; different seeds give different grids, as far as there are enough grids.
-      lanes: grids that are made together, a multiple of 32.
+      lanes: grids that are made together on boards below 12x12, a multiple of 32.
     """
     size = seeds.shape[0]
+    restart = search_restart(board)
+    if restart is not None:
+        orders = jnp.maximum(mix(seeds[:, 0]) ^ seeds[:, 1], 1)  # 0 would be the fixed order
+        blank = jnp.zeros((size, board.cells), jnp.uint8)
+        budget = _PATIENCE * board.candidates
+        return exact.search(blank, board, orders, restart=restart, portfolio=False, budget=budget).grids
     blocks = -(-size // lanes)
     everyone = jnp.arange(blocks * lanes, dtype=jnp.int32)
 

@@ -55,7 +55,6 @@ def reduce_clues(
     # orbits with clues come first
     turns = jnp.argsort(first_ranks(ranks, given), axis=1)
     last = given.sum(axis=1, dtype=jnp.int32)
-    most = jnp.max(last, initial=0)
     everyone = jnp.arange(size)[:, None]
     restart = search_restart(board)
     if restart is None:
@@ -88,7 +87,11 @@ def reduce_clues(
             unique &= found.iterations < budget
         return number + 1, jnp.where((active & unique)[:, None], trial, puzzles)
 
-    return lax.while_loop(lambda state: state[0] < most, turn, (jnp.int32(0), puzzles))[1]
+    def going(state: tuple[Array, Array]) -> Array:
+        number, puzzles = state
+        return ((number < last) & (count_clues(puzzles) > floor)).any()
+
+    return lax.while_loop(going, turn, (jnp.int32(0), puzzles))[1]
 
 
 def restore_clues(board: Board, solutions: Array, puzzles: Array, ranks: Array, pattern: str) -> tuple[Array, Array]:
