@@ -14,8 +14,9 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxsudoku import compiler_options, exact
+from jaxsudoku import compiler_options, exact, masks
 from jaxsudoku.board import Board
+from jaxsudoku.exact import weighted
 from jaxsudoku.solution import Status
 
 pytestmark = pytest.mark.quick
@@ -217,6 +218,37 @@ def test_one_puzzle_is_searched_by_all_lanes():
     for puzzle in reference.batch(SIX, 8):
         found = search(SIX, puzzle[None], limit=5, restart=1)
         check(SIX, puzzle[None], found, 5)
+
+
+@pytest.mark.parametrize("side", [4, 36])
+def test_stacks_are_the_same_lane_by_lane_and_at_once(side):
+    """The first on a CPU, the second on accelerators."""
+    rng = np.random.default_rng(side)
+    limbs, lanes, levels = masks.limbs(side), 32, 3
+    dtype = masks.mask_dtype(side)
+
+    def drawn(*shape):
+        return jnp.asarray(rng.integers(1, np.iinfo(dtype).max, shape, dtype=dtype))
+
+    stacks, words, others = (
+        drawn(lanes, levels, limbs * side**2),
+        drawn(limbs, side, side, lanes),
+        drawn(limbs, lanes),
+    )
+    cell, depth = (jnp.asarray(rng.integers(0, most, lanes, dtype=np.int32)) for most in (side**2, levels))
+    chosen = jnp.asarray(rng.random(lanes) < 0.5)
+    pushed = weighted._push_one_by_one(stacks, words, cell, others, depth, chosen)
+    at_once = weighted._push_at_once(stacks, words, cell, others, depth, chosen)
+    np.testing.assert_array_equal(at_once, pushed)
+    changed = (np.asarray(pushed) != stacks).any(axis=2)
+    np.testing.assert_array_equal(changed, np.asarray(chosen)[:, None] & (np.arange(levels) == depth[:, None]))
+    popped = weighted._pop_one_by_one(pushed, words + 1, depth + 1, chosen)
+    np.testing.assert_array_equal(weighted._pop_at_once(pushed, words + 1, depth + 1, chosen), popped)
+    expected = np.array(words + 1)
+    for lane in np.flatnonzero(chosen):
+        expected[..., lane] = words[..., lane]
+        expected.reshape(limbs, -1, lanes)[:, cell[lane], lane] = others[:, lane]
+    np.testing.assert_array_equal(popped, expected)
 
 
 def test_a_search_that_needs_more_levels_is_left_unsolved():

@@ -405,6 +405,12 @@ def _numbered(lanes: Array) -> tuple[Array, Array]:
 
 def _push(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
     """Writes the masks of some ``lanes`` bool[L] on their stacks, with other candidates [limbs, L] in a cell."""
+    operands = stack, masks, cell, others, depth, lanes
+    return lax.platform_dependent(*operands, cpu=_push_one_by_one, default=_push_at_once)
+
+
+def _push_one_by_one(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
+    """``_push``, lane by lane: on a CPU faster than a scatter of all."""
     index, count = _numbered(lanes)
     limbs, width = masks.shape[0], stack.shape[-1]
     flat = masks.reshape(width, -1)
@@ -420,8 +426,20 @@ def _push(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, 
     return lax.fori_loop(0, count, push, stack)
 
 
+def _push_at_once(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
+    """``_push``, all lanes together: on an accelerator every pass of a loop would be a launch."""
+    rows = _with(masks, cell, others, lanes).reshape(stack.shape[-1], -1).T
+    level = jnp.where(lanes, jnp.minimum(depth, stack.shape[1] - 1), stack.shape[1])
+    return stack.at[jnp.arange(stack.shape[0]), level].set(rows, mode="drop")
+
+
 def _pop(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
     """The masks, those of some ``lanes`` bool[L] replaced by the tops of their stacks."""
+    return lax.platform_dependent(stack, masks, depth, lanes, cpu=_pop_one_by_one, default=_pop_at_once)
+
+
+def _pop_one_by_one(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
+    """``_pop``, lane by lane, as ``_push_one_by_one``."""
     index, count = _numbered(lanes)
     width = stack.shape[-1]
 
@@ -431,6 +449,12 @@ def _pop(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
         return lax.dynamic_update_slice(flat, row.reshape(width, 1), (0, lane))
 
     return lax.fori_loop(0, count, pop, masks.reshape(width, -1)).reshape(masks.shape)
+
+
+def _pop_at_once(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
+    """``_pop``, all lanes together, as ``_push_at_once``."""
+    rows = stack[jnp.arange(stack.shape[0]), jnp.maximum(depth - 1, 0)]
+    return jnp.where(lanes, rows.T.reshape(masks.shape), masks)
 
 
 def _store(found: _Found, puzzle: Array, masks: Array, solved: Array, solutions: Array) -> _Found:
