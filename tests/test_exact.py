@@ -251,6 +251,14 @@ def test_stacks_are_the_same_lane_by_lane_and_at_once(side):
     np.testing.assert_array_equal(popped, expected)
 
 
+@pytest.mark.parametrize(("platform", "loops"), [("cpu", 3), ("cuda", 1), ("tpu", 1)])
+def test_only_a_cpu_copies_stacks_in_loops(platform, loops):
+    traced = jax.jit(functools.partial(exact.search, board=FOUR, restart=9, rounds=1)).trace(
+        np.zeros((8, 16), np.uint8)
+    )
+    assert traced.lower(lowering_platforms=(platform,)).as_text().count("stablehlo.while") == loops
+
+
 def test_a_search_that_needs_more_levels_is_left_unsolved():
     puzzles = reference.batch(SIX, BATCH)
     puzzles[:8] = 0
