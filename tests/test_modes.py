@@ -165,6 +165,23 @@ def test_a_solver_takes_keys_of_other_implementations():
         np.testing.assert_array_equal(found.status, js.solve(PUZZLES, FOUR).status)
 
 
+@pytest.mark.parametrize("mode", ["x64", "strict", "debug_nans"])
+def test_the_search_with_restarts(mode):
+    seeds, excluded = np.arange(len(PUZZLES), dtype=np.uint32), np.zeros_like(PUZZLES)
+    search = functools.partial(exact.search, PUZZLES, FOUR, seeds, excluded, limit=2, restart=3, lanes=32)
+    expected = search()
+    contexts = {
+        "x64": jax.enable_x64(True),
+        "strict": jax.numpy_dtype_promotion("strict"),
+        "debug_nans": jax.debug_nans(True),
+    }
+    with contexts[mode]:
+        found = search()
+    for part, whole in zip(found, expected, strict=True):
+        assert part.dtype == whole.dtype
+        np.testing.assert_array_equal(part, whole)
+
+
 # ---------------------------------------------------------------------- several devices
 
 

@@ -298,8 +298,8 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
     branching = fence(live & ~dead & ~solved & ~changed)
     visited = fence(dead | solved | branching)
 
-    solutions = searches.solutions + solved
-    nodes = searches.nodes + visited
+    solutions = searches.solutions + solved.astype(jnp.int32)
+    nodes = searches.nodes + visited.astype(jnp.int32)
     ended = dead | (solved & (solutions < limit))
     exhausted = ended & (depth == 0)
     again = dead & ~exhausted & (nodes >= searches.allowance)
@@ -323,7 +323,7 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
         saved=saved,
         weights=weights,
         stack=stack,
-        depth=jnp.where(again, 0, depth + branching - back),
+        depth=jnp.where(again, 0, depth + branching.astype(jnp.int32) - back.astype(jnp.int32)),
         nodes=jnp.where(again, 0, nodes),
         allowance=jnp.where(again, grown, searches.allowance),
         solutions=jnp.where(again, 0, solutions),
@@ -412,18 +412,18 @@ def _push(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, 
 def _push_one_by_one(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
     """``_push``, lane by lane: on a CPU faster than a scatter of all."""
     index, count = _numbered(lanes)
-    limbs, width = masks.shape[0], stack.shape[-1]
+    limbs, width, zero = masks.shape[0], stack.shape[-1], jnp.int32(0)
     flat = masks.reshape(width, -1)
 
     def push(number: Array, stack: Array) -> Array:
         lane = index[number]
-        row = lax.dynamic_slice(flat, (0, lane), (width, 1))
+        row = lax.dynamic_slice(flat, (zero, lane), (width, 1))
         for limb in range(limbs):
-            word = lax.dynamic_slice(others, (limb, lane), (1, 1))
-            row = lax.dynamic_update_slice(row, word, (limb * (width // limbs) + cell[lane], 0))
-        return lax.dynamic_update_slice(stack, row.reshape(1, 1, width), (lane, depth[lane], 0))
+            word = lax.dynamic_slice(others, (jnp.int32(limb), lane), (1, 1))
+            row = lax.dynamic_update_slice(row, word, (limb * (width // limbs) + cell[lane], zero))
+        return lax.dynamic_update_slice(stack, row.reshape(1, 1, width), (lane, depth[lane], zero))
 
-    return lax.fori_loop(0, count, push, stack)
+    return lax.fori_loop(jnp.int32(0), count, push, stack)
 
 
 def _push_at_once(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
@@ -441,14 +441,14 @@ def _pop(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
 def _pop_one_by_one(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
     """``_pop``, lane by lane, as ``_push_one_by_one``."""
     index, count = _numbered(lanes)
-    width = stack.shape[-1]
+    width, zero = stack.shape[-1], jnp.int32(0)
 
     def pop(number: Array, flat: Array) -> Array:
         lane = index[number]
-        row = lax.dynamic_slice(stack, (lane, depth[lane] - 1, 0), (1, 1, width))
-        return lax.dynamic_update_slice(flat, row.reshape(width, 1), (0, lane))
+        row = lax.dynamic_slice(stack, (lane, depth[lane] - 1, zero), (1, 1, width))
+        return lax.dynamic_update_slice(flat, row.reshape(width, 1), (zero, lane))
 
-    return lax.fori_loop(0, count, pop, masks.reshape(width, -1)).reshape(masks.shape)
+    return lax.fori_loop(jnp.int32(0), count, pop, masks.reshape(width, -1)).reshape(masks.shape)
 
 
 def _pop_at_once(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
