@@ -36,13 +36,13 @@ def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked
     """Applies the rules until nothing changes in any lane, or for a number of rounds.
 
     Args:
-      planes: uint32[side, side, side, W], the candidates.
+      planes: the candidates, planes uint32[side, side, side, W] or masks [limbs, side, side, B].
       board: the board; None for the classic one of that side.
       rules: one of ``RULES``. "none" leaves the planes as they are.
       rounds: at most this many rounds; None for no limit.
 
     Returns:
-      uint32[side, side, side, W], the candidates that are left. A contradictory lane has a cell without a candidate or
+      the candidates that are left, in the same layout. A contradictory lane has a cell without a candidate or
       a house without a place for a digit; see ``outcome``.
     """
     _check_rules(rules)

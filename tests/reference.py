@@ -225,6 +225,18 @@ def batch(board: Board, size: int, seed: int = 0) -> np.ndarray:
     return np.array(puzzles, np.uint8)
 
 
+def with_repeats(board: Board) -> np.ndarray:
+    """uint8[64, cells]: 16 partly solved grids, 32 with a random change, 16 with two of a digit in one house alone."""
+    rng = np.random.default_rng(0)
+    grids = np.array([blanked(full_grid(board, rng), board.cells // 2, rng) for _ in range(64)])
+    for grid in grids[16:]:
+        grid[rng.integers(board.cells)] = rng.integers(board.side + 1)
+    for lane, house in enumerate(board.houses[-16:], 48):
+        grids[lane] = 0
+        grids[lane, rng.choice(house, 2, replace=False)] = 1
+    return grids
+
+
 def solvable(board: Board, size: int, seed: int = 0, givens: int | None = None) -> np.ndarray:
     """Puzzles that have a solution, with some number of givens (by default any number): uint8[B, cells]."""
     rng = np.random.default_rng(seed)

@@ -146,13 +146,7 @@ def test_outcomes_are_exact(board):
 
 @every_board
 def test_duplicated_givens_are_found(board):
-    rng = np.random.default_rng(0)
-    grids = np.array([reference.blanked(reference.full_grid(board, rng), board.cells // 2, rng) for _ in range(64)])
-    for grid in grids[16:]:
-        grid[rng.integers(board.cells)] = rng.integers(board.side + 1)
-    for lane, house in enumerate(board.houses[-16:], 48):  # two of a digit in each kind of house
-        grids[lane] = 0
-        grids[lane, rng.choice(house, 2, replace=False)] = 1
+    grids = reference.with_repeats(board)
     repeated = kernel(propagation.duplicated_givens, board)(np.asarray(masks.grids_to_masks(grids, board)))
     np.testing.assert_array_equal(repeated, [reference.is_clash(board, grid) for grid in grids])
 

@@ -2,7 +2,7 @@
 
 Each lane searches one puzzle, with a stack of its own:
 
-1. a round or two of the rules on all lanes, as masks;
+1. a few rounds of the rules on all lanes, as masks;
 2. classify each lane: contradictory, solved, undecided (the rules still make progress: no move), or open;
 3. an open lane branches: it takes the rarest digit of the cell with fewest candidates for its weight (``weights``), and
    pushes the candidates without this digit. It tries the digit that the cell held last first, if there was one
@@ -10,8 +10,8 @@ Each lane searches one puzzle, with a stack of its own:
 4. a contradictory lane adds to the weights of its empty cells, and pops. After an allowance of nodes it starts again,
    with the weights that it has learned and a larger allowance.
 
-A lane whose puzzle is decided takes the next puzzle. When none is left, it joins one that is still searched, from the
-start and in a random order (a portfolio of searches, the first of which to end decides).
+A lane whose puzzle is decided takes the next puzzle. When none is left, it joins one that is still searched, with the
+weights learned so far and another order of cells (a portfolio: the first of the searches to end decides).
 
 What is learned about a puzzle at the bottom of the stack, that a digit leads to no solution, holds for all later runs.
 """
@@ -28,7 +28,7 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
 from jaxsudoku.masks import all_digits, cell_ones_and_twos, grids_to_masks, mask_dtype, masks_to_grids
-from jaxsudoku.planes import any_of, fence, slices
+from jaxsudoku.planes import any_of, fence, pad_grids, slices
 from jaxsudoku.propagation import duplicated_givens, outcome, sweep
 from jaxsudoku.random import APART, mix
 from jaxsudoku.sharding import vary_as
@@ -36,7 +36,7 @@ from jaxsudoku.solution import Status
 
 #: Growth of the allowance of nodes from one run to the next.
 _GROWTH = 1.2
-#: Lanes are filled when one in this many is free, or all are.
+#: Free lanes take puzzles once one lane in this many is free, as filling costs as much as a step.
 _FREE = 8
 
 
@@ -141,8 +141,7 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
     """
     board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
     given = _Input(puzzles, seeds, excluded)
-    # rows of padding are INVALID, and need no lane
-    active = jnp.max(jnp.where(puzzles[:, 0] <= side, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
+    _, active = pad_grids(puzzles, board, 1)  # rows of padding are INVALID, and need no lane
     skipped = jnp.arange(size) >= active
     found = _Found(
         decided=skipped,
@@ -197,7 +196,7 @@ def _fill(
     free = found.decided.at[searches.puzzle].get(mode="fill", fill_value=True)
     count = free.sum(dtype=jnp.int32)
     useful = (following < active) | plan.portfolio
-    enough = (count >= max(plan.lanes // _FREE, 1)) & useful
+    enough = (count >= plan.lanes // _FREE) & useful
 
     def fill(state: tuple[_Lanes, _Found, Array]) -> tuple[_Lanes, _Found, Array]:
         searches, found, following = state
