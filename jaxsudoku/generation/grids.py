@@ -3,7 +3,8 @@
 On small boards each lane takes random candidates until its grid is full, and starts again at a contradiction. There is
 no stack: with rules applied between the choices few descents fail (one in thirty on 9x9), so starting again is cheaper
 than backtracking. On large boards, on which most descents fail, the exact search with restarts solves empty boards with
-digits in a random order. A grid depends on its seed alone, independent of the batch.
+digits in a random order; its first run may visit as many nodes as the board has cells, as filling an empty board takes
+most of these. A grid depends on its seed alone, independent of the batch.
 """
 
 from __future__ import annotations
@@ -41,12 +42,11 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
       lanes: grids that are made together on boards below 12x12, a multiple of 32.
     """
     size = seeds.shape[0]
-    restart = search_restart(board)
-    if restart is not None:
+    if search_restart(board) is not None:
         orders = jnp.maximum(mix(seeds[:, 0]) ^ seeds[:, 1], 1)  # 0 would be the fixed order
         blank = jnp.zeros((size, board.cells), jnp.uint8)
         budget = _PATIENCE * board.candidates
-        return exact.search(blank, board, orders, restart=restart, portfolio=False, budget=budget).grids
+        return exact.search(blank, board, orders, restart=board.cells, portfolio=False, budget=budget).grids
     blocks = -(-size // lanes)
     everyone = jnp.arange(blocks * lanes, dtype=jnp.int32)
 
