@@ -260,6 +260,11 @@ def search_lanes(board: Board, platform: str) -> int:
     return max(min((1 << 31) // stack_bytes, 1 << 14) // LANES * LANES, LANES)
 
 
+def exact_lanes(board: Board, platform: str) -> int:
+    """The automatic number of lanes of the exact search that a board is searched by."""
+    return (node_lanes if search_restart(board) is None else search_lanes)(board, platform)
+
+
 def node_lanes(board: Board, platform: str) -> int:
     """The automatic number of nodes in a step of the exact search without restarts.
 

@@ -22,7 +22,7 @@ from jaxsudoku import exact
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import CPU_LANES, RULES, node_lanes, whole_number
+from jaxsudoku.config import CPU_LANES, RULES, exact_lanes, node_lanes, search_restart, whole_number
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
@@ -136,7 +136,7 @@ def branch_nodes(
     board: Board | None = None,
     *,
     searches: int = SEARCHES,
-    lanes: int = CPU_LANES,
+    lanes: int | None = None,
 ) -> Array:
     """The ratings of puzzles uint8[N, cells] as finite numbers; pure, all but the arrays static.
 
@@ -145,7 +145,7 @@ def branch_nodes(
       seed: uint32[2], random bits of the key.
       board: the board; None for the classic one of the puzzles' size.
       searches: searches of each puzzle.
-      lanes: nodes in a step of the search, a multiple of 32.
+      lanes: as for ``exact.search``.
 
     Returns:
       float32[N]; ``IMPROPER`` for a puzzle without exactly one solution, ``CUT_OFF`` if a search was cut off. Kernels
@@ -153,18 +153,25 @@ def branch_nodes(
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     puzzles = jnp.asarray(puzzles)
-    identity = _hash(board, puzzles, seed)
-
-    def one(number: Array, total: Array) -> Array:
-        seeds = mix(identity + (number.astype(jnp.uint32) + 1) * APART) | np.uint32(1)
-        found = exact.search(puzzles, board, seeds, limit=2, budget=BUDGET, rules=_RULES, lanes=lanes)
-        # every branch node has two children, so a tree of n nodes has (n - 1) / 2
-        branches = ((found.iterations - 1) // 2).astype(jnp.float32)
-        known = jnp.where(found.counts == 1, branches, jnp.nan)
-        return total + jnp.where(found.iterations < BUDGET, known, jnp.inf)
-
-    total = lax.fori_loop(0, searches, one, jnp.zeros(puzzles.shape[0], jnp.float32))
-    ratings = total / searches
+    numbers = jnp.arange(1, searches + 1, dtype=jnp.uint32)
+    seeds = mix(_hash(board, puzzles, seed)[:, None] + numbers * APART) | np.uint32(1)
+    # on large boards the trees are small only if conflict weights choose the cells; a search that restarts has no tree
+    restart = None if search_restart(board) is None else BUDGET
+    found = exact.search(
+        jnp.repeat(puzzles, searches, axis=0),
+        board,
+        seeds.reshape(-1),
+        limit=2,
+        budget=BUDGET,
+        restart=restart,
+        portfolio=False,
+        rules=_RULES,
+        lanes=lanes,
+    )
+    # every branch node has two children, so a tree of n nodes has (n - 1) / 2
+    branches = ((found.iterations - 1) // 2).astype(jnp.float32)
+    known = jnp.where(found.counts == 1, branches, jnp.nan)
+    ratings = jnp.where(found.iterations < BUDGET, known, jnp.inf).reshape(-1, searches).mean(axis=1)
     ratings = jnp.where(jnp.isnan(ratings), jnp.float32(IMPROPER), ratings)
     return jnp.where(jnp.isinf(ratings), jnp.float32(CUT_OFF), ratings)
 
@@ -210,10 +217,10 @@ def solved_by(puzzles: AnyArray, board: Board | None = None, rules: str = "locke
 @dataclasses.dataclass(frozen=True)
 class _RatingKernel(PuzzleItems):
     searches: int
-    lanes: int = CPU_LANES
+    lanes: int | None = None
 
     def resolve(self, board: Board, platform: str) -> _RatingKernel:
-        return dataclasses.replace(self, lanes=node_lanes(board, platform))
+        return dataclasses.replace(self, lanes=exact_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
         seed = jax.random.bits(key, (2,), jnp.uint32)

@@ -70,6 +70,14 @@ def test_files_are_as_their_comments_say(name):
     np.testing.assert_array_equal(js.read_puzzles(Path(js.__file__).parent / "puzzles" / f"{name}.txt", board), puzzles)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["4x4", "9x9", "12x12", "16x16-hard", "25x25"])
+def test_files_are_made_by_the_call_in_their_comments(name):
+    call = shipped.about(name)["made by"]
+    made = eval(call, {"js": js})  # our own file
+    np.testing.assert_array_equal(made.puzzles, js.load(name))
+
+
 @pytest.mark.quick
 def test_the_boards_are_what_the_names_say():
     assert shipped.board("16x16-easy") == Board.classic(16)

@@ -18,7 +18,7 @@ from jax import Array, lax
 
 from jaxsudoku import rating, symmetry
 from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES, node_lanes
+from jaxsudoku.config import CPU_LANES, exact_lanes
 from jaxsudoku.generation.grids import random_grids
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.generation.reduction import count_clues, first_ranks, or_invalid, reduce_clues, restore_clues
@@ -80,7 +80,7 @@ class Attempt:
     lanes: int = CPU_LANES
 
     def resolve(self, board: Board, platform: str) -> Attempt:
-        lanes = node_lanes(board, platform)
+        lanes = exact_lanes(board, platform)
         return dataclasses.replace(self, lanes=min(lanes, _QUICK_LANES) if self.quick else lanes)
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:

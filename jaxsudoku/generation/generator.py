@@ -15,7 +15,7 @@ from jax import Array
 from jaxsudoku import rating
 from jaxsudoku.batches import Engine, default_batch_size, used_devices
 from jaxsudoku.board import Board, check_board
-from jaxsudoku.config import settings_of, whole_number
+from jaxsudoku.config import search_restart, settings_of, whole_number
 from jaxsudoku.generation.attempt import PADDING, Attempt, Puzzles, Request
 from jaxsudoku.generation.config import GenerateConfig, check_clues
 from jaxsudoku.terminal.progress import Report, reports
@@ -159,9 +159,13 @@ class Generator:
         )
 
     def _engine_for(self, count: int) -> Engine:
-        """The engine of first attempts: the quick one for few puzzles, if these will not need a second attempt."""
+        """The engine of first attempts: the quick one for few puzzles, if these will not need a second attempt.
+
+        On large boards the search takes longer than its compilation, so there it is always optimized.
+        """
         _, most = self.config.clue_range(self.board.cells)
-        few = self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
+        small = search_restart(self.board) is None
+        few = small and self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
         certain = self.config.rating is None and not self.config.local_steps and most >= self.board.cells // 3
         return self._quick if few and certain and not self._compiled else self._engine
 

@@ -29,7 +29,7 @@ _PATIENCE = 32
 _STRAGGLERS = 16
 
 
-def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
+def random_grids(board: Board, seeds: Array, lanes: int | None = None) -> Array:
     """Solved grids uint8[N, cells], each from its seed uint32[N, 2]; pure, all but the seeds static.
 
     The distribution is not uniform: early digits and cells in the order of ``choose`` are slightly favoured, which a
@@ -39,14 +39,17 @@ def random_grids(board: Board, seeds: Array, lanes: int = CPU_LANES) -> Array:
     Args:
       board: the board.
       seeds: uint32[N, 2]; different seeds give different grids, as far as there are enough grids.
-      lanes: grids that are made together on boards below 12x12, a multiple of 32.
+      lanes: grids that are made together, a multiple of 32; None for as many as suit a CPU.
     """
     size = seeds.shape[0]
     if search_restart(board) is not None:
         orders = jnp.maximum(mix(seeds[:, 0]) ^ seeds[:, 1], 1)  # 0 would be the fixed order
         blank = jnp.zeros((size, board.cells), jnp.uint8)
         budget = _PATIENCE * board.candidates
-        return exact.search(blank, board, orders, restart=board.cells, portfolio=False, budget=budget).grids
+        return exact.search(
+            blank, board, orders, restart=board.cells, portfolio=False, budget=budget, lanes=lanes
+        ).grids
+    lanes = lanes or CPU_LANES
     blocks = -(-size // lanes)
     everyone = jnp.arange(blocks * lanes, dtype=jnp.int32)
 

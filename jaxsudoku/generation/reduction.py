@@ -9,7 +9,7 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES, search_restart
+from jaxsudoku.config import search_restart
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.solution import Status
 
@@ -29,7 +29,7 @@ def reduce_clues(
     floor: Array,
     *,
     pattern: str = "none",
-    lanes: int = CPU_LANES,
+    lanes: int | None = None,
 ) -> Array:
     """Removes clues one by one, each if the solution stays unique without it.
 
@@ -44,7 +44,7 @@ def reduce_clues(
         first.
       floor: int32[N], the fewest clues to go down to.
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
-      lanes: nodes in a step of the search of boards below 12x12, a multiple of 32.
+      lanes: as for ``exact.search``.
 
     Returns:
       uint8[N, cells].
@@ -58,7 +58,7 @@ def reduce_clues(
     everyone = jnp.arange(size)[:, None]
     restart = search_restart(board)
     if restart is None:
-        budget, proof = None, functools.partial(exact.search, lanes=lanes)
+        budget, proof = None, exact.search
     else:  # without a portfolio a puzzle's search does not depend on the others
         budget = _PROOF_BUDGET
         proof = functools.partial(
@@ -78,10 +78,10 @@ def reduce_clues(
                 .at[everyone, cells]
                 .set(jnp.take_along_axis(solutions, cells, axis=1), mode="drop")
             )
-            found = proof(searched, board, None, excluded)
+            found = proof(searched, board, None, excluded, lanes=lanes)
             unique = found.status == Status.UNSATISFIABLE
         else:
-            found = proof(searched, board, limit=2)
+            found = proof(searched, board, limit=2, lanes=lanes)
             unique = (found.counts == 1) & (found.status == Status.SOLVED)
         if budget is not None:  # a longer proof might be cut off in another batch
             unique &= found.iterations < budget
