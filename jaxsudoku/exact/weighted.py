@@ -5,8 +5,8 @@ Each lane searches one puzzle, with a stack of its own:
 1. a few rounds of the rules on all lanes, as masks;
 2. classify each lane: contradictory, solved, undecided (the rules still make progress: no move), or open;
 3. an open lane branches: it takes the rarest digit of the cell with fewest candidates for its weight (``weights``), and
-   pushes the candidates without this digit. It tries the digit that the cell held last first, if there was one
-   ("phase saving" in SAT solvers);
+   pushes the candidates without this digit. If the cell held a digit when most cells were filled so far, it tries that
+   digit first ("target phases": Biere and Fleury, Chasing target phases, 2020);
 4. a contradictory lane adds to the weights of its empty cells, and pops. After an allowance of nodes it starts again,
    with the weights that it has learned and a larger allowance.
 
@@ -18,6 +18,7 @@ What is learned about a puzzle at the bottom of the stack, that a digit leads to
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -74,7 +75,8 @@ class _Lanes(NamedTuple):
       puzzle: int32[L], the puzzle that is searched; N if none.
       masks: unsigned[limbs, side, side, L], the candidates.
       root: as ``masks``, the candidates from which a run starts.
-      saved: as ``masks``, the last single candidate of each cell, or none.
+      target: as ``masks``, the single candidates of the cells when most cells had one, elsewhere none.
+      filled: int32[L], the number of cells with a target.
       weights: float32[side, side, L].
       stack: unsigned[L, levels, limbs * cells], the candidates to go back to.
       depth: int32[L], the height of the stack.
@@ -88,7 +90,8 @@ class _Lanes(NamedTuple):
     puzzle: Array
     masks: Array
     root: Array
-    saved: Array
+    target: Array
+    filled: Array
     weights: Array
     stack: Array
     depth: Array
@@ -158,7 +161,8 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
         puzzle=zeros + size,
         masks=none,
         root=none,
-        saved=none,
+        target=none,
+        filled=zeros,
         weights=jnp.ones(none.shape[1:], jnp.float32),
         stack=jnp.zeros((lanes, plan.levels, none.shape[0] * board.cells), dtype),
         depth=zeros,
@@ -255,7 +259,8 @@ def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Arra
         puzzle=puzzle,
         masks=masks,
         root=masks,
-        saved=jnp.zeros_like(masks),
+        target=jnp.zeros_like(masks),
+        filled=zeros,
         weights=first_weights(board, seed),
         depth=zeros,
         seed=seed,
@@ -308,10 +313,9 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
     weights = fence(raised(searches.weights, masks, dead))
     cell = weighted_cell(masks, weights)
     here, digit = rarest_digit(board, masks, cell, mix(searches.seed + nodes.astype(jnp.uint32)), searches.shuffled)
-    ones, twos = cell_ones_and_twos(masks)
-    saved = fence(jnp.where(branching & ones & ~twos, masks, searches.saved))
-    before = _at(saved, cell) & here
-    digit = fence(jnp.where((before != 0).any(axis=0) & ~searches.shuffled, before, digit))
+    target, filled = _fuller(searches, masks, branching)
+    wanted = _at(target, cell) & here
+    digit = fence(jnp.where((wanted != 0).any(axis=0) & ~searches.shuffled, wanted, digit))
     stack = _push(searches.stack, masks, cell, here & ~digit, depth, branching)
     moved = _pop(stack, _with(masks, cell, digit, branching), depth, back)
 
@@ -319,7 +323,8 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
     grown = jnp.minimum(grown, np.float32(1 << 30)).astype(jnp.int32)
     searches = searches._replace(
         masks=moved,
-        saved=saved,
+        target=target,
+        filled=filled,
         weights=weights,
         stack=stack,
         depth=jnp.where(again, 0, depth + branching.astype(jnp.int32) - back.astype(jnp.int32)),
@@ -345,6 +350,18 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
         full = jnp.where(branching & (depth == plan.levels), puzzle, size)
         spent = spent | (~decided & jnp.zeros(size, bool).at[full].set(True, mode="drop"))
     return searches, found._replace(decided=decided | spent, spent=spent, iterations=iterations)
+
+
+def _fuller(searches: _Lanes, masks: Array, open_lanes: Array) -> tuple[Array, Array]:
+    """The fields ``target`` and ``filled``, new in the ``open_lanes`` bool[L] that have more cells filled than ever."""
+    ones, twos = cell_ones_and_twos(masks)
+    single = ones & ~twos
+    flags = jnp.where(single, np.ones((), masks.dtype), np.zeros((), masks.dtype))
+    rows = fence(functools.reduce(jnp.add, slices(flags, 0)))  # a chain of slices is vectorized
+    filled = fence(functools.reduce(jnp.add, slices(rows, 0)).astype(jnp.int32))
+    fuller = fence(open_lanes & (filled > searches.filled))
+    singles = jnp.where(single, masks, np.zeros((), masks.dtype))
+    return fence(jnp.where(fuller, singles, searches.target)), jnp.where(fuller, filled, searches.filled)
 
 
 def _restarted(plan: Plan, searches: _Lanes, masks: Array, bottom: Array, again: Array) -> _Lanes:
