@@ -208,10 +208,43 @@ def test_what_cannot_be_leaves_what_was_found(capsys):
     assert f"{len(found)} of 60 puzzles found" in err
 
 
+def test_instances_with_holes(capsys, one_core, tmp_path):
+    path, whole = str(tmp_path / "holes.csv"), str(tmp_path / "whole.csv")
+    argv = (*SMALL, "--holes", "balanced", "--given", "0.4", "--output")
+    assert run(capsys, "generate", "180", *argv, whole)[0] == 0
+    code, out, _ = run(capsys, "generate", "100", *argv, path, "--json")
+    assert (code, json.loads(out)["counts"]) == (0, {"unrated": 100})
+    code, _, err = run(capsys, "generate", "180", *argv, path, "--resume")
+    assert code == 0
+    assert re.match(r"80 puzzles in .*: 80 unrated; .*; 100 were there already\n", err)
+    with open(path) as file, open(whole) as other:
+        text = file.read()
+        assert text == other.read()
+    columns, made = table(text), js.generate(0, 180, FOUR, batch_size=64, holes="balanced", given=0.4)
+    assert list(columns) == ["puzzle", "solution", "clues"]
+    assert set(columns["clues"]) == {"6"}
+    np.testing.assert_array_equal([js.parse(text) for text in columns["puzzle"]], made.puzzles)
+    np.testing.assert_array_equal([js.parse(text) for text in columns["solution"]], made.solutions)
+    code, _, err = run(capsys, "generate", "180", *argv[:-2], "0.5", "--output", path, "--resume")
+    assert (code, "row 1 holds another puzzle" in err) == (2, True)
+    code, _, err = run(capsys, "generate", "180", *SMALL, "--output", path, "--resume")
+    assert (code, "the columns are puzzle, solution, clues, and should be" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("argv", "cause"),
     [
         (("0",), "must be at least 1, not 0"),
+        (("5", "--holes", "balanced"), "holes needs given, the share of cells that are given, such as 0.45"),
+        (("5", "--given", "0.5"), "given is for instances with holes"),
+        (("5", "--holes", "balance", "--given", "0.5"), "did you mean 'balanced'"),
+        (("5", "--holes", "random", "--given", "45"), "between 0 and 1, not 45: for 45% it is 0.45"),
+        (("5", "--holes", "random", "--given", "45%"), "'45%' is no share such as 0.45"),
+        (
+            ("5", "--holes", "random", "--given", "0.999"),
+            "is 81 of the 81 cells of 9x9 with 3x3 boxes, which leaves no",
+        ),
+        (("5", "--holes", "random", "--given", "0.5", "--minimal", "--clues", "30"), "takes no clues, minimal"),
         (("5", "--clues", "7:5"), "clues must be a number or a range from few to many"),
         (("5", "--clues", "many"), "'many' is neither a number nor a range such as 20:30, 20: or :30"),
         (("5", "--clues", "99"), "99 clues; a board of 9x9 with 3x3 boxes has 81 cells"),

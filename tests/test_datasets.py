@@ -297,6 +297,7 @@ def test_folders_that_are_there_are_refused(mine, tmp_path):
         ({"clues": 17}, "17 clues"),
         ({"exclude": np.zeros((1, 16), np.uint8)}, "for the classic 9x9 board"),
         ({"exclude": "test.txt", "board": NINE}, "exclude: .* for a file jaxsudoku.read_puzzles"),
+        ({"holes": "random", "given": 0.5}, "a data set has puzzles with one solution; holes makes instances"),
         ({"clue": 3}, "the generator has no option clue; it has clues, minimal, .*; did you mean 'clues'"),
         ({"shard_size": 1.5}, "shard_size must be a whole number, not 1.5"),
     ],

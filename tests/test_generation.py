@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 
 import jax
@@ -224,6 +225,117 @@ def test_impossible_numbers_of_clues_are_said_at_once(board, clues, minimal, cau
     config = generation.GenerateConfig(clues, minimal)
     with pytest.raises(ValueError, match=cause) if cause else contextlib.nullcontext():
         generation.Generator(0, board, config)
+
+
+# ---------------------------------------------------------------------- holes
+
+
+def holes_of_houses(board: Board, puzzles: np.ndarray) -> np.ndarray:
+    """The number of holes of every house, [N, houses]."""
+    return np.stack([(puzzles[:, list(house)] == 0).sum(axis=1) for house in board.houses], axis=1)
+
+
+def check_holes(board: Board, made: js.Puzzles, given: float) -> None:
+    """Instances with holes are parts of solved grids, with the number of clues that was asked for."""
+    assert (made.clues == round(given * board.cells)).all()
+    np.testing.assert_array_equal((made.puzzles > 0).sum(axis=1), made.clues)
+    assert all(reference.is_solution(board, grid) for grid in made.solutions)
+    assert ((made.puzzles == 0) | (made.puzzles == made.solutions)).all()
+    assert made.rating.dtype == np.float32 and np.isnan(made.rating).all()
+
+
+@pytest.mark.parametrize(
+    ("board", "shares"),
+    [
+        (FOUR, (0.1, 0.4, 0.5, 0.9)),
+        (reference.SMALL["jigsaw-6"], (0.35, 0.5)),
+        (Board.classic(16), (0.37,)),
+        *(
+            pytest.param(board, (0.3, 0.45, 1 / 3), marks=pytest.mark.slow)
+            for board in (SIX, NINE, Board.windoku(), Board.classic(12))
+        ),
+    ],
+    ids=str,
+)
+def test_balanced_holes_are_as_many_in_every_house(board, shares):
+    for given in shares:  # of one program
+        made = generate(3, 40, board, holes="balanced", given=given)
+        check_holes(board, made, given)
+        holes = holes_of_houses(board, made.puzzles)
+        assert np.ptp(holes, axis=1).max() == (round(given * board.cells) % board.side > 0)
+        assert len(np.unique(made.puzzles, axis=0)) > (35 if board.side > 4 else 10)
+        again = generate(3, 20, board, first=20, holes="balanced", given=given)
+        for part, whole in zip(again, made, strict=True):
+            np.testing.assert_array_equal(part, whole[20:])
+
+
+def test_balanced_holes_are_anywhere():
+    """Every cell is as often a hole as any other, and holes tell nothing of the digits below them."""
+    made = generate(0, 4000, FOUR, holes="balanced", given=0.4)
+    holes = made.puzzles == 0
+    assert np.abs(holes.mean(axis=0) - 0.625).max() < 0.04  # 5 standard deviations
+    for digit in range(1, 5):
+        assert holes[made.solutions == digit].mean() == pytest.approx(0.625, abs=0.03)
+    patterns = {tuple(row) for row in holes}
+    assert len(patterns) > 200
+
+
+def test_random_holes_are_drawn_among_all_cells():
+    made = generate(0, 4000, FOUR, holes="random", given=0.4)
+    check_holes(FOUR, made, 0.4)
+    holes = made.puzzles == 0
+    assert np.abs(holes.mean(axis=0) - 0.625).max() < 0.04
+    assert np.ptp(holes_of_houses(FOUR, made.puzzles), axis=1).max() == 4
+    # two cells of a row are holes as often as two others
+    together = [holes[:, one] & holes[:, other] for one, other in ((0, 1), (0, 15), (5, 6))]
+    assert all(pair.mean() == pytest.approx(0.625 * 9 / 15, abs=0.04) for pair in together)
+
+
+@pytest.mark.parametrize("holes", ["balanced", pytest.param("random", marks=pytest.mark.slow)])
+def test_an_instance_is_its_own_whatever_the_batch(holes):
+    made = generate(1, 40, FOUR, holes=holes, given=0.5)
+    for (first, count), size in itertools.product(((0, 40), (7, 9)), (64, 10)):
+        again = js.generate(1, count, FOUR, first=first, batch_size=size, holes=holes, given=0.5)
+        for part, whole in zip(again, made, strict=True):
+            np.testing.assert_array_equal(part, whole[first : first + count])
+    other = generate(2, 40, FOUR, holes=holes, given=0.5)
+    assert (other.puzzles != made.puzzles).any(axis=1).mean() > 0.9
+    more = generate(1, 40, FOUR, holes=holes, given=0.75)
+    np.testing.assert_array_equal(more.solutions, made.solutions)
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ({"holes": "balanced"}, "holes needs given, the share of cells that are given, such as 0.45"),
+        ({"given": 0.5}, "given is for instances with holes: set holes too"),
+        ({"holes": "even", "given": 0.5}, "unknown holes 'even': choose one of balanced, random"),
+        ({"holes": "random", "given": 45}, r"given must be a share between 0 and 1, not 45: for 45% it is 0\.45"),
+        ({"holes": "random", "given": 0}, "given must be a share between 0 and 1, not 0"),
+        ({"holes": "random", "given": 1}, "given must be a share between 0 and 1, not 1"),
+        ({"holes": "random", "given": "45%"}, "given must be a number, not '45%'"),
+        ({"holes": "random", "given": 0.02}, "given 0.02 is 0 of the 16 cells of 4x4 with 2x2 boxes, .* no clue"),
+        ({"holes": "random", "given": 0.99}, "given 0.99 is 16 of the 16 cells .* no hole"),
+        ({"holes": "random", "given": 0.5, "clues": 8}, "holes makes instances that may have .* takes no clues"),
+        (
+            {"holes": "balanced", "given": 0.5, "minimal": True, "rating": "hard", "pattern": "full", "steps": 0},
+            "takes no minimal, rating, pattern, steps",
+        ),
+    ],
+)
+def test_holes_go_with_their_share_alone(options, cause):
+    with pytest.raises(ValueError, match=cause):
+        generate(0, 1, FOUR, **options)
+
+
+@pytest.mark.slow
+def test_holes_of_a_board_without_solved_grids():
+    board = Board(4, box=(2, 2), extra=((0, 1, 2, 7),))
+    with pytest.raises(js.GenerationError, match=r"0 of 2 puzzles found: .* \(balanced holes, 8 clues on 4x4"):
+        generate(0, 2, board, attempts=1, holes="balanced", given=0.5)
+
+
+# ---------------------------------------------------------------------- another solver
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""``jaxsudoku generate``: makes puzzles, each with one solution."""
+"""``jaxsudoku generate``: makes puzzles, each with one solution, or instances with holes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxsudoku.generation import GenerateConfig
+from jaxsudoku.generation import HOLES, GenerateConfig
 from jaxsudoku.generation.patterns import PATTERNS
 from jaxsudoku.io import (
     BOARD_COLUMN,
@@ -31,7 +31,7 @@ from .report import Tally, summarize
 if TYPE_CHECKING:
     from jaxsudoku.generation import Generator, Puzzles
 
-SUMMARY = "make puzzles, each with one solution"
+SUMMARY = "make puzzles, each with one solution, or hard instances with holes"
 
 MAKING_STATUSES = """\
 exit status:
@@ -49,23 +49,35 @@ examples:
   jaxsudoku generate 5000 --rating 20: --output hard.csv
   jaxsudoku generate 500 --rating very-hard --output hard.txt
   jaxsudoku generate 10 --pattern half-turn --format text
+  jaxsudoku generate 50 --board 25 --holes balanced --given 0.45 --output hard.csv
 
 output: the columns puzzle, solution, clues and rating; as text a puzzle a line. Boards that are not classic are named:
-in a column board, as text by a line `# board: windoku` at the top. Each puzzle has exactly one solution. The same
-seed gives the same puzzles on every machine, and a longer run begins with those of a shorter one. So --resume goes on
-with an output of the same arguments, also to a larger COUNT; the first and the last puzzles there are made again to
-check that they are the same.
+in a column board, as text by a line `# board: windoku` at the top. Each puzzle has exactly one solution. With --holes
+it has at least one, which the column solution holds, and there is no rating. The same seed gives the same puzzles on
+every machine, and a longer run begins with those of a shorter one. So --resume goes on with an output of the same
+arguments, also to a larger COUNT; the first and the last puzzles there are made again to check that they are the same.
 
 {MAKING_STATUSES}"""
 
 #: The columns of generated puzzles.
-_COLUMNS = {"puzzle": object, "solution": object, "clues": np.int32, "rating": np.float32}
+_COLUMNS = {"puzzle": object, "solution": object, "clues": np.int32, "rating": np.float32, BOARD_COLUMN: object}
+#: What the summary calls instances with holes, in the place of a grade.
+_UNRATED = "unrated"
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``generate``."""
     del argv
     add_making(parser)
+    parser.add_argument(
+        "--holes",
+        choices=HOLES,
+        help="make solved grids with holes, as many, up to one, in every row, column, box and other house (balanced) "
+        "or in cells drawn at random; an instance may have several solutions, and there is no rating. Needs --given",
+    )
+    parser.add_argument(
+        "--given", type=_share, metavar="SHARE", help="with --holes: the share of cells that are given, such as 0.45"
+    )
     flags.add_output(parser)
     flags.add_running(parser)
     flags.add_format(parser, "by the output's suffix, csv on the standard output")
@@ -113,6 +125,14 @@ def making_options(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in ("clues", "minimal", "rating", "pattern", "steps", "attempts")}
 
 
+def _share(text: str) -> float:
+    """A number between 0 and 1; the config checks its range."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share such as 0.45") from None
+
+
 def _rating(text: str) -> Any:
     """A range of ratings, or the name of a grade, which is checked where JAX is loaded."""
     return text if text[:1].isalpha() else flags.bounds(float)(text)
@@ -122,14 +142,13 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Generates puzzles into a table; the exit status."""
     with as_usage():  # before JAX is loaded, and again when the output is opened
         check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
-        config = GenerateConfig(**making_options(args))
+        config = GenerateConfig(**making_options(args), holes=args.holes, given=args.given)
     screen = start_screen(args.quiet)
     from jaxsudoku.generation import Generator
 
     with as_usage():
         generator = Generator(args.seed, args.board, config, args.batch_size)
-        columns = _COLUMNS if marked_board(args.board) is None else {**_COLUMNS, BOARD_COLUMN: object}
-        table = open_table(args, columns)
+        table = open_table(args, _columns(args))
     with invocation.resumable(args.output, table):
         _check_kept(args, table, generator)
         return _generate(args, invocation, table, generator, screen)
@@ -140,7 +159,7 @@ def _generate(
 ) -> int:
     from jaxsudoku.generation import GenerationError
 
-    tally, meter = grade_tally(), Meter()
+    tally, meter = grade_tally() if args.holes is None else Tally([_UNRATED]), Meter()
     first, error = table.done, None
 
     def progress(found: int, attempts: int) -> None:
@@ -159,10 +178,21 @@ def _generate(
             first += size
             with invocation.signals.held():
                 table.write(_rows(args, made))
-                add_grades(tally, made)
+                if args.holes is None:
+                    add_grades(tally, made)
+                else:
+                    tally.add({_UNRATED: len(made.clues)})
             screen.show(meter.line(table.done + tally.puzzles, args.count))
     summarize(args, screen, tally, invocation.began, error, **making_details(args, table.done))
     return 1 if error is not None else 0
+
+
+def _columns(args: argparse.Namespace) -> dict[str, Any]:
+    """The columns of the output: the board only if it is not classic, no ratings of instances with holes."""
+    absent = {BOARD_COLUMN} if marked_board(args.board) is None else set()
+    if args.holes is not None:
+        absent.add("rating")
+    return {name: kind for name, kind in _COLUMNS.items() if name not in absent}
 
 
 def _rows(args: argparse.Namespace, made: Puzzles) -> dict[str, Any]:
@@ -171,9 +201,9 @@ def _rows(args: argparse.Namespace, made: Puzzles) -> dict[str, Any]:
         "solution": grid_column(made.solutions, args.board),
         "clues": made.clues,
         "rating": made.rating,
+        BOARD_COLUMN: [marked_board(args.board)] * len(made.clues),
     }
-    board_name = marked_board(args.board)
-    return rows if board_name is None else {**rows, BOARD_COLUMN: [board_name] * len(made.clues)}
+    return {name: rows[name] for name in _columns(args)}
 
 
 def _check_kept(args: argparse.Namespace, table: TableWriter, generator: Generator) -> None:

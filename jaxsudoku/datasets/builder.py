@@ -73,7 +73,7 @@ def build(
       progress: called with the number of finished puzzles and the count after each shard; True shows a bar on the
         standard error.
       made: called with the ``Puzzles`` of each new shard, before ``progress``; not with those of shards that are kept.
-      **wishes: fields of ``GenerateConfig``.
+      **wishes: fields of ``GenerateConfig``, but for ``holes`` and ``given``.
 
     Returns:
       The ``Dataset``, as ``load`` gives it.
@@ -95,6 +95,8 @@ def build(
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
     config = settings_of(GenerateConfig, "generator", **wishes)
+    if config.holes is not None:
+        raise ValueError("a data set has puzzles with one solution; holes makes instances that may have several")
     generator = Generator(seed, board, config, batch_size, devices)
     hashes = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
     plan = Card(

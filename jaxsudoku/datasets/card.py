@@ -206,9 +206,10 @@ def versions() -> dict[str, str]:
 
 
 def wishes_of(config: GenerateConfig) -> dict[str, Any]:
-    """The fields of a config on which puzzles depend, in the form in which JSON is read: all but ``attempts``."""
+    """The fields of a config on which the puzzles of data sets depend, in the form in which JSON is read."""
     fields: dict[str, Any] = plain(dataclasses.asdict(config))
-    del fields["attempts"]
+    for name in ("attempts", "holes", "given"):
+        del fields[name]
     if fields["rating"] is not None:  # JSON has no infinity
         fields["rating"] = [None if bound in (None, math.inf) else float(bound) for bound in fields["rating"]]
     return fields

@@ -1,7 +1,8 @@
-"""Generates puzzles with a unique solution, by clue count, minimality or rating.
+"""Generates puzzles with a unique solution, by clue count, minimality or rating, and instances with holes.
 
 ``config`` has the settings, ``grids`` makes random solved grids, ``reduction`` removes clues, ``attempt`` is the kernel
-that does both for a batch, and ``generator`` repeats attempts until it has the puzzles. Settings load no JAX.
+that does both for a batch, ``holes`` the one of solved grids with holes, ``requests`` what both take and give, and
+``generator`` repeats attempts until it has the puzzles. Settings load no JAX.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .config import ATTEMPTS, GenerateConfig
+from .config import ATTEMPTS, HOLES, GenerateConfig
 
 if TYPE_CHECKING:
-    from .attempt import Puzzles
     from .generator import GenerationError, Generator, generate
+    from .requests import Puzzles
 
-__all__ = ["ATTEMPTS", "GenerateConfig", "GenerationError", "Generator", "Puzzles", "generate"]
+__all__ = ["ATTEMPTS", "HOLES", "GenerateConfig", "GenerationError", "Generator", "Puzzles", "generate"]
 
 
 if not TYPE_CHECKING:
@@ -23,5 +24,5 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = "attempt" if name == "Puzzles" else "generator"
+        module = "requests" if name == "Puzzles" else "generator"
         return getattr(importlib.import_module(f"{__name__}.{module}"), name)

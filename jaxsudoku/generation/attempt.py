@@ -8,64 +8,28 @@ better.
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import rating, symmetry
+from jaxsudoku import rating
 from jaxsudoku.board import Board
 from jaxsudoku.config import CPU_LANES, exact_lanes
-from jaxsudoku.generation.grids import random_grids
+from jaxsudoku.generation.grids import solved_grids
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.generation.reduction import count_clues, first_ranks, or_invalid, reduce_clues, restore_clues
+from jaxsudoku.generation.requests import PADDING, Puzzles, Request, RequestItems, attempt_keys, random_bits
 
-#: The number of an item that pads a batch.
-PADDING = 0xFFFFFFFF
 #: Nodes in a step of the searches of a ``quick`` kernel.
 _QUICK_LANES = 64
 
 
-class Request(NamedTuple):
-    """Attempts to make, as uint32 each.
-
-    Attributes:
-      number, attempt: the number of the puzzle, and of the attempt at it.
-      fewest, most: the range from which the number of clues is drawn at which removal ends.
-      enough: the number of clues at which the local search for fewer ends.
-      goal: the bits of the float32 rating at which the local search for a higher one ends.
-    """
-
-    number: Any
-    attempt: Any
-    fewest: Any
-    most: Any
-    enough: Any
-    goal: Any
-
-
-class Puzzles(NamedTuple):
-    """Generated puzzles.
-
-    Attributes:
-      puzzles: uint8[N, cells], 0 = empty; each has exactly one solution.
-      solutions: uint8[N, cells].
-      clues: int32[N], number of clues.
-      rating: float32[N], as of ``rate``; in results of the kernel, as of ``rating.branch_nodes``.
-    """
-
-    puzzles: np.ndarray
-    solutions: np.ndarray
-    clues: np.ndarray
-    rating: np.ndarray
-
-
 @dataclasses.dataclass(frozen=True)
-class Attempt:
-    """A ``batches.Kernel`` from ``Request``s, uint32[B, 6], to ``Puzzles``.
+class Attempt(RequestItems):
+    """A ``batches.Kernel`` from ``Request``s to ``Puzzles`` with one solution.
 
     Attributes:
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
@@ -83,12 +47,6 @@ class Attempt:
         lanes = exact_lanes(board, platform)
         return dataclasses.replace(self, lanes=min(lanes, _QUICK_LANES) if self.quick else lanes)
 
-    def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((len(Request._fields),), np.uint32)
-
-    def extra_bytes(self, board: Board) -> int:
-        return 0
-
     @property
     def compiler_options(self) -> dict[str, str]:
         """Further options for the compiler; quick kernels run on CPUs alone."""
@@ -101,15 +59,12 @@ class Attempt:
 
     def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
         request = Request(*rows.T)
-        keys = jax.vmap(functools.partial(_keys, key))(request.number, request.attempt)
-        solutions = random_grids(board, _bits(keys.grid, 2), self.lanes)
-        chosen = jax.vmap(lambda one: symmetry.sample(one, board))(keys.symmetry)
-        solutions = symmetry.apply(chosen, solutions)
+        keys = _Keys(*attempt_keys(key, request, len(_Keys._fields)))
         # batches are padded with rows of the largest number, and a board may have no solved grid
-        wanted = (request.number != np.uint32(PADDING)) & solutions.any(axis=1)
-        solutions = jnp.where(wanted[:, None], solutions, 0)
-        floor = (request.fewest + _bits(keys.clues) % (request.most - request.fewest + 1)).astype(jnp.int32)
-        ranks = _bits(keys.order, len(orbits_of(board, self.pattern)))
+        solutions = solved_grids(board, keys.grid, keys.symmetry, request.number != np.uint32(PADDING), self.lanes)
+        wanted = solutions.any(axis=1)
+        floor = (request.fewest + random_bits(keys.clues) % (request.most - request.fewest + 1)).astype(jnp.int32)
+        ranks = random_bits(keys.order, len(orbits_of(board, self.pattern)))
         puzzles = reduce_clues(board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes)
         seed = jax.random.bits(key, (2,), jnp.uint32)
         ratings = rating.branch_nodes(or_invalid(puzzles, wanted), seed, board, lanes=self.lanes)
@@ -172,12 +127,3 @@ class _Keys(NamedTuple):
     clues: Array
     order: Array
     steps: Array
-
-
-def _keys(key: Array, number: Array, attempt: Array) -> _Keys:
-    return _Keys(*jax.random.split(jax.random.fold_in(jax.random.fold_in(key, number), attempt), len(_Keys._fields)))
-
-
-def _bits(keys: Array, *shape: int) -> Array:
-    """Random bits uint32[N, *shape] of keys [N]."""
-    return jax.vmap(lambda key: jax.random.bits(key, shape, jnp.uint32))(keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Natural, Positive, real_number, whole_number
 from jaxsudoku.generation.patterns import Pattern, clue_counts
 
+#: How holes are placed.
+Holes = Literal["balanced", "random"]
+HOLES: tuple[str, ...] = get_args(Holes)
 #: Attempts at each puzzle before generation gives up.
 ATTEMPTS = 200
 #: Default of ``steps`` if ratings have a lower bound.
@@ -40,6 +43,11 @@ class GenerateConfig(Config):
       steps: steps of local search in each attempt, towards fewer clues or a higher rating; None for 256 if the rating
         has a lower bound, else 0.
       attempts: attempts at each puzzle before giving up.
+      holes: None for puzzles with one solution. "balanced" and "random" make instances that may have several: solved
+        grids with holes, as many, up to one, in every house, or in cells drawn uniformly. Only ``given`` and
+        ``attempts`` go with it.
+      given: the share of cells that are given where there are ``holes``, between 0 and 1. The number of clues is
+        ``round(given * cells)``.
     """
 
     clues: int | tuple[int | None, int | None] | None = None
@@ -48,11 +56,14 @@ class GenerateConfig(Config):
     pattern: Pattern = "none"
     steps: Natural | None = None
     attempts: Positive = ATTEMPTS
+    holes: Holes | None = None
+    given: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "clues", _clues(self.clues))
         object.__setattr__(self, "rating", _rating(self.rating))
+        self._check_holes()
         fewest, most = self.clue_range(1 << 30)
         if not 0 <= fewest <= most:
             raise ValueError(f"clues must be a number or a range from few to many, not {self.clues}")
@@ -66,8 +77,26 @@ class GenerateConfig(Config):
         if self.steps and self.rating_range()[0] <= 0 and most == 1 << 30:
             raise ValueError("steps lead to fewer clues or a higher rating: bound the clues above or the rating below")
 
+    def _check_holes(self) -> None:
+        """Raises ValueError if ``holes`` and ``given`` do not fit each other or the other settings."""
+        if self.given is not None and not 0 < self.given < 1:
+            hint = f": for {self.given:g}% it is {self.given / 100:g}" if 1 < self.given < 100 else ""
+            raise ValueError(f"given must be a share between 0 and 1, not {self.given:g}{hint}")
+        if self.holes is None:
+            if self.given is not None:
+                raise ValueError("given is for instances with holes: set holes too, or clues for puzzles without")
+            return
+        if self.given is None:
+            raise ValueError("holes needs given, the share of cells that are given, such as 0.45")
+        plain = GenerateConfig()
+        names = ("clues", "minimal", "rating", "pattern", "steps")
+        if others := [name for name in names if getattr(self, name) != getattr(plain, name)]:
+            raise ValueError(f"holes makes instances that may have several solutions, and takes no {', '.join(others)}")
+
     def clue_range(self, cells: int) -> tuple[int, int]:
         """The fewest and the most clues."""
+        if self.given is not None:
+            return (round(self.given * cells),) * 2
         low, high = self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
         return 0 if low is None else low, cells if high is None else high
 
@@ -79,7 +108,7 @@ class GenerateConfig(Config):
     @property
     def exhaustive(self) -> bool:
         """Whether clues are removed until all that are left are needed."""
-        return self.minimal or self.clues is None
+        return self.minimal or (self.clues is None and self.holes is None)
 
     @property
     def local_steps(self) -> int:
@@ -93,6 +122,8 @@ class GenerateConfig(Config):
         fewest, most = self.clue_range(cells)
         low, high = self.rating_range()
         parts = ["minimal"] if self.exhaustive else []
+        if self.holes is not None:
+            parts.append(f"{self.holes} holes, {fewest} clues")
         if self.clues is not None:
             parts.append(f"{fewest} clues" if fewest == most else f"{fewest} to {most} clues")
         if self.rating is not None:
@@ -148,6 +179,13 @@ def most_minimal_clues(board: Board) -> int:
 def check_clues(board: Board, config: GenerateConfig) -> None:
     """Raises ValueError with the reason if no puzzle of the board can have that number of clues."""
     fewest, most = config.clue_range(board.cells)
+    if config.holes is not None:
+        if not 0 < most < board.cells:
+            raise ValueError(
+                f"given {config.given:g} is {most} of the {board.cells} cells of {board}, which leaves "
+                f"no {'hole' if most else 'clue'}"
+            )
+        return
     if most > board.cells:
         raise ValueError(f"{most} clues; a board of {board} has {board.cells} cells")
     wanted = f"{most} clues" if fewest == most else f"{fewest} to {most} clues"

@@ -16,13 +16,17 @@ from jaxsudoku import rating
 from jaxsudoku.batches import Engine, default_batch_size, used_devices
 from jaxsudoku.board import Board, check_board
 from jaxsudoku.config import search_restart, settings_of, whole_number
-from jaxsudoku.generation.attempt import PADDING, Attempt, Puzzles, Request
+from jaxsudoku.generation.attempt import Attempt
 from jaxsudoku.generation.config import GenerateConfig, check_clues
+from jaxsudoku.generation.holes import HoleKernel
+from jaxsudoku.generation.requests import PADDING, Puzzles, Request
 from jaxsudoku.terminal.progress import Report, reports
 
 #: Attempts in a batch once few 9x9 puzzles are missing, without and with local search, which makes each of them long;
 #: on wider boards there are fewer, as each takes longer.
 _RETRIES, _RETRIES_WITH_STEPS = 1024, 256
+#: Instances with holes in a batch on a device where their grids are searched, which may take a second each.
+_HOLED = 32
 #: The most puzzles whose first attempts take less time than an optimized compilation.
 _FEW = 64
 
@@ -50,7 +54,7 @@ def generate(
     progress: Report | bool | None = None,
     **options: object,
 ) -> Puzzles:
-    """Generates puzzles with exactly one solution each, on all devices and cores.
+    """Generates puzzles with exactly one solution each, or instances with holes, on all devices and cores.
 
     Args:
       key: a JAX key or a seed.
@@ -61,7 +65,8 @@ def generate(
       devices: the devices; None for all of the default backend.
       progress: called with the number of puzzles found and ``count``, at the start and after each batch of attempts;
         True shows a bar on standard error.
-      **options: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``pattern``, ``steps``, ``attempts``.
+      **options: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``pattern``, ``steps``, ``attempts``,
+        ``holes``, ``given``.
 
     Returns:
       ``Puzzles``, which depend on the key and their numbers alone.
@@ -108,10 +113,16 @@ class Generator:
         devices = used_devices(devices)
         if batch_size is None:
             batch_size = max(default_batch_size(board, devices) // 8, 64 * len(devices))
-        kernel = Attempt(config.pattern, config.local_steps)
-        self._engine = Engine(kernel, board, key, batch_size, devices)
-        few = _FEW * len(self._engine.devices)
-        self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
+            if config.holes is not None and search_restart(board) is not None:
+                batch_size = _HOLED * len(devices)
+        self._quick: Engine | None = None
+        if config.holes is not None:
+            self._engine = Engine(HoleKernel(config.holes), board, key, batch_size, devices)
+        else:
+            kernel = Attempt(config.pattern, config.local_steps)
+            self._engine = Engine(kernel, board, key, batch_size, devices)
+            few = _FEW * len(devices)
+            self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
         #: Rows of the batches of first attempts, 0 before the first.
         self._compiled = 0
         retries = _RETRIES_WITH_STEPS if config.local_steps else _RETRIES
@@ -164,10 +175,11 @@ class Generator:
         On large boards the search takes longer than its compilation, so there it is always optimized.
         """
         _, most = self.config.clue_range(self.board.cells)
-        small = search_restart(self.board) is None
-        few = small and self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
+        if self._quick is None or self._compiled or search_restart(self.board) is not None:
+            return self._engine
+        few = self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
         certain = self.config.rating is None and not self.config.local_steps and most >= self.board.cells // 3
-        return self._quick if few and certain and not self._compiled else self._engine
+        return self._quick if few and certain else self._engine
 
     def _fewest_rows(self, engine: Engine, attempt: int) -> int:
         """Rows to pad a batch to, so that any small number of attempts runs one program.
@@ -221,4 +233,6 @@ class Generator:
         fewest, most = self.config.clue_range(self.board.cells)
         low, high = self.config.rating_range()
         proper = made.solutions.any(axis=1) & (made.clues >= fewest) & (made.clues <= most)
+        if self.config.holes is not None:
+            return proper
         return proper & (made.rating >= low) & (made.rating <= high)

@@ -9,14 +9,17 @@ most of these. A grid depends on its seed alone, independent of the batch.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import exact
+from jaxsudoku import exact, symmetry
 from jaxsudoku.board import Board
 from jaxsudoku.branching import choose, random_planes
 from jaxsudoku.config import CPU_LANES, search_restart
+from jaxsudoku.generation.reduction import or_invalid
+from jaxsudoku.generation.requests import random_bits
 from jaxsudoku.planes import GROUP, any_of, fence, pack_lanes, planes_to_grids, slices, unpack_lanes, where
 from jaxsudoku.propagation import outcome, sweep
 from jaxsudoku.random import APART, mix
@@ -29,8 +32,25 @@ _PATIENCE = 32
 _STRAGGLERS = 16
 
 
-def random_grids(board: Board, seeds: Array, lanes: int | None = None) -> Array:
-    """Solved grids uint8[N, cells], each from its seed uint32[N, 2]; pure, all but the seeds static.
+def solved_grids(board: Board, keys: Array, symmetry_keys: Array, wanted: Array, lanes: int | None = None) -> Array:
+    """``random_grids`` under random symmetries of the board, uniform over the whole group.
+
+    Args:
+      board: the board.
+      keys, symmetry_keys: random keys [N] of the grids and of the symmetries.
+      wanted: bool[N]; other rows are zeros. At the end of the batch they take no time on large boards.
+      lanes: as for ``random_grids``.
+
+    Returns:
+      uint8[N, cells], zeros if the board has no solved grid.
+    """
+    grids = random_grids(board, random_bits(keys, 2), lanes, wanted)
+    chosen = jax.vmap(lambda key: symmetry.sample(key, board))(symmetry_keys)
+    return jnp.where((wanted & grids.any(axis=1))[:, None], symmetry.apply(chosen, grids), 0)
+
+
+def random_grids(board: Board, seeds: Array, lanes: int | None = None, wanted: Array | None = None) -> Array:
+    """Solved grids uint8[N, cells], each from its seed uint32[N, 2]; pure, all but the arrays static.
 
     The distribution is not uniform: early digits and cells in the order of ``choose`` are slightly favoured, which a
     random symmetry corrects, and grids that few descents lead to are rarer. A board on which no descent succeeds gives
@@ -40,11 +60,13 @@ def random_grids(board: Board, seeds: Array, lanes: int | None = None) -> Array:
       board: the board.
       seeds: uint32[N, 2]; different seeds give different grids, as far as there are enough grids.
       lanes: grids that are made together, a multiple of 32; None for as many as suit a CPU.
+      wanted: bool[N], the grids that are needed, others may be zeros; None for all.
     """
     size = seeds.shape[0]
     if search_restart(board) is not None:
         orders = jnp.maximum(mix(seeds[:, 0]) ^ seeds[:, 1], 1)  # 0 would be the fixed order
         blank = jnp.zeros((size, board.cells), jnp.uint8)
+        blank = blank if wanted is None else or_invalid(blank, wanted)
         budget = _PATIENCE * board.candidates
         return exact.search(
             blank, board, orders, restart=board.cells, portfolio=False, budget=budget, lanes=lanes

@@ -1,0 +1,83 @@
+"""Instances with holes: solved grids from which a number of cells is blanked, without a proof of uniqueness.
+
+Balanced holes are as many, up to one, in every row, column, box and other house. Such instances are the hardest of
+their size: Ansótegui, Béjar, Fernàndez, Gomes and Mateu, "The Impact of Balancing on Problem Hardness in a Highly
+Structured Domain" (AAAI 2006).
+
+The cells of one digit of a solved grid are one cell of every house. So the cells of k digits of a second random grid
+give k holes in every house, and some of the cells of one more digit at most one more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.config import CPU_LANES, node_lanes
+from jaxsudoku.generation.config import Holes
+from jaxsudoku.generation.grids import solved_grids
+from jaxsudoku.generation.reduction import count_clues
+from jaxsudoku.generation.requests import PADDING, Puzzles, Request, RequestItems, attempt_keys, random_bits
+from jaxsudoku.rating import IMPROPER
+
+
+@dataclasses.dataclass(frozen=True)
+class HoleKernel(RequestItems):
+    """A ``batches.Kernel`` that makes instances with as many clues as a ``Request`` has in ``most``.
+
+    Attributes:
+      holes: one of ``HOLES``.
+      lanes: grids of a board below 12x12 that are made together, a multiple of 32.
+    """
+
+    holes: Holes
+    lanes: int = CPU_LANES
+
+    def resolve(self, board: Board, platform: str) -> HoleKernel:
+        return dataclasses.replace(self, lanes=node_lanes(board, platform))
+
+    def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
+        request, size = Request(*rows.T), rows.shape[0]
+        holes = board.cells - request.most.astype(jnp.int32)
+        *seeds, order = attempt_keys(key, request, 5)
+        # a second grid an instance, its neighbour in the batch, for the places of balanced holes
+        each = 2 if self.holes == "balanced" else 1
+        of_grids, of_symmetries = (jnp.stack(keys[:each], axis=1).reshape(-1) for keys in (seeds[::2], seeds[1::2]))
+        wanted = jnp.repeat(request.number != np.uint32(PADDING), each)
+        grids = solved_grids(board, of_grids, of_symmetries, wanted, self.lanes).reshape(size, each, -1)
+        if self.holes == "balanced":
+            blank = balanced_holes(board, grids[:, 1], holes, order)
+        else:
+            blank = _drawn(order, holes, board.cells)
+        solutions = jnp.where(grids.any(axis=2).all(axis=1)[:, None], grids[:, 0], 0)
+        puzzles = jnp.where(blank, 0, solutions)
+        unrated = jnp.full(size, IMPROPER, jnp.float32)
+        return Puzzles(puzzles, solutions, count_clues(puzzles), unrated)  # type: ignore[arg-type]
+
+
+def balanced_holes(board: Board, grids: Array, holes: Array, keys: Array) -> Array:
+    """Holes of which every house has as many, up to one, for each of N grids.
+
+    Args:
+      board: the board.
+      grids: uint8[N, cells], solved grids, whose digits are in no order that matters.
+      holes: int32[N], how many.
+      keys: N random keys.
+
+    Returns:
+      bool[N, cells].
+    """
+    digits, more = (holes // board.side).astype(jnp.uint8)[:, None], holes % board.side
+    # a digit comes once in every row: the rows to which its part of the holes belongs
+    rows = jnp.repeat(_drawn(keys, more, board.side), board.side, axis=1)
+    return (grids <= digits) | ((grids == digits + 1) & rows)
+
+
+def _drawn(keys: Array, counts: Array, size: int) -> Array:
+    """Random ``counts`` int32[N] of ``size`` things, by N keys; bool[N, size]."""
+    ranks = jnp.argsort(jnp.argsort(random_bits(keys, size), axis=1), axis=1)
+    return ranks < counts[:, None]

@@ -1,0 +1,81 @@
+"""What kernels of generation take and give: requests for attempts, and puzzles."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+
+#: The number of an item that pads a batch.
+PADDING = 0xFFFFFFFF
+
+
+class Request(NamedTuple):
+    """Attempts to make, as uint32 each.
+
+    Attributes:
+      number, attempt: the number of the puzzle, and of the attempt at it.
+      fewest, most: the range from which the number of clues is drawn at which removal ends.
+      enough: the number of clues at which the local search for fewer ends.
+      goal: the bits of the float32 rating at which the local search for a higher one ends.
+    """
+
+    number: Any
+    attempt: Any
+    fewest: Any
+    most: Any
+    enough: Any
+    goal: Any
+
+
+class Puzzles(NamedTuple):
+    """Generated puzzles.
+
+    Attributes:
+      puzzles: uint8[N, cells], 0 = empty; each has exactly one solution, or with ``holes`` at least one.
+      solutions: uint8[N, cells].
+      clues: int32[N], number of clues.
+      rating: float32[N], as of ``rate``; NaN with ``holes``, as such puzzles are not rated. In results of a kernel, as
+        of ``rating.branch_nodes``.
+    """
+
+    puzzles: np.ndarray
+    solutions: np.ndarray
+    clues: np.ndarray
+    rating: np.ndarray
+
+
+class RequestItems:
+    """Base of kernels whose items are ``Request``s, uint32[B, 6], and whose results are ``Puzzles``."""
+
+    def row(self, board: Board) -> jax.ShapeDtypeStruct:
+        """A request, uint32[6]."""
+        return jax.ShapeDtypeStruct((len(Request._fields),), np.uint32)
+
+    def extra_bytes(self, board: Board) -> int:
+        """No extra bytes."""
+        return 0
+
+    @property
+    def compiler_options(self) -> dict[str, str]:
+        """No further options."""
+        return {}
+
+
+def attempt_keys(key: Array, request: Request, count: int) -> Array:
+    """``count`` random keys of each of N attempts, [count, N]."""
+
+    def of_one(number: Array, attempt: Array) -> Array:
+        return jax.random.split(jax.random.fold_in(jax.random.fold_in(key, number), attempt), count)
+
+    return jnp.moveaxis(jax.vmap(of_one)(request.number, request.attempt), 0, 1)
+
+
+def random_bits(keys: Array, *shape: int) -> Array:
+    """Random bits uint32[N, *shape] of keys [N]."""
+    return jax.vmap(lambda key: jax.random.bits(key, shape, jnp.uint32))(keys)
