@@ -10,6 +10,7 @@ import functools
 import importlib.metadata
 import importlib.util
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,12 +28,14 @@ class Peer:
       module: the module to import; the peer is installed if it is found.
       package: its distribution.
       boards: the boards it solves: "9x9", "classic" ones of any size, or "any".
+      limitable: whether ``solve_each`` takes a limit.
     """
 
     name: str
     module: str
     package: str
     boards = "9x9"
+    limitable = False
 
     def available(self) -> bool:
         """Whether it is installed here."""
@@ -51,14 +54,31 @@ class Peer:
         """Solves uint8[N, cells]; returns uint8[N, cells], zeros where it finds there is no solution."""
         raise NotImplementedError
 
-    def solve_each(self, puzzles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Solves one puzzle after another; returns the grids, and the seconds of each, float64[N]."""
-        grids, seconds = np.zeros_like(puzzles), np.zeros(len(puzzles))
+    def solve_each(self, puzzles: np.ndarray, limit: float | None = None) -> tuple[np.ndarray, ...]:
+        """Solves one puzzle after another.
+
+        Args:
+          puzzles: uint8[N, cells].
+          limit: the seconds after which a puzzle is given up, where the peer is ``limitable``; None for no limit.
+
+        Returns:
+          the grids uint8[N, cells], zeros without a solution; the seconds of each, float64[N]; and bool[N], which of
+          them were not given up.
+        """
+        assert limit is None or self.limitable
+        grids, seconds, decided = np.zeros_like(puzzles), np.zeros(len(puzzles)), np.ones(len(puzzles), bool)
         for number in range(len(puzzles)):
             start = time.perf_counter()
-            grids[number] = self.solve(puzzles[number : number + 1])[0]
+            grid = self._solve_within(puzzles[number : number + 1], limit)
             seconds[number] = time.perf_counter() - start
-        return grids, seconds
+            decided[number] = grid is not None
+            grids[number] = 0 if grid is None else grid
+        return grids, seconds, decided
+
+    def _solve_within(self, puzzle: np.ndarray, limit: float | None) -> np.ndarray | None:
+        """The grid uint8[cells] of a puzzle uint8[1, cells]; None if it is given up."""
+        del limit
+        return self.solve(puzzle)[0]
 
     def count(self, puzzles: np.ndarray, limit: int) -> np.ndarray:
         """Counts solutions of uint8[N, cells] up to ``limit``; returns int32[N].
@@ -146,6 +166,7 @@ class FreshSat(Minisat22):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.limitable = not name.startswith("cadical")  # python-sat cannot interrupt it
 
     def prepare(self, board: Board) -> None:
         Peer.prepare(self, board)
@@ -154,22 +175,34 @@ class FreshSat(Minisat22):
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
         return self.solve_each(puzzles)[0]
 
-    def solve_each(self, puzzles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve_each(self, puzzles: np.ndarray, limit: float | None = None) -> tuple[np.ndarray, ...]:
         """As ``Peer.solve_each``; reading the clauses of the board is not timed."""
         from pysat.solvers import Solver
 
-        grids, seconds = np.zeros_like(puzzles), np.zeros(len(puzzles))
+        grids, seconds, decided = np.zeros_like(puzzles), np.zeros(len(puzzles)), np.ones(len(puzzles), bool)
         for number, givens in enumerate(self._givens(puzzles)):
             with Solver(self.name, bootstrap_with=self._clauses) as solver:
                 start = time.perf_counter()
                 for given in givens:
                     solver.add_clause([given])
-                solved = solver.solve()
+                solved = solver.solve() if limit is None else _interrupted(solver, limit)
                 seconds[number] = time.perf_counter() - start
+                decided[number] = solved is not None
                 if solved:
                     true = np.array([variable for variable in solver.get_model() if variable > 0], np.int32)
                     grids[number] = (true - 1) % self.board.side + 1
-        return grids, seconds
+        return grids, seconds, decided
+
+
+def _interrupted(solver: Any, limit: float) -> bool | None:
+    """Whether the clauses of a solver of python-sat can be satisfied; None if that took longer than the limit."""
+    timer = threading.Timer(limit, solver.interrupt)
+    timer.start()
+    try:
+        return solver.solve_limited(expect_interrupt=True)
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 class Rustoku(Peer):
@@ -200,6 +233,7 @@ class CpSat(Peer):
     """CP-SAT from ortools: an integer a cell, all different in every house, one worker."""
 
     name, module, package, boards = "cp-sat", "ortools", "ortools", "any"
+    limitable = True
 
     def prepare(self, board: Board) -> None:
         from ortools.sat.python import cp_model  # type: ignore[import-not-found, unused-ignore]
@@ -211,18 +245,23 @@ class CpSat(Peer):
             self._model.add_all_different([self._variables[cell] for cell in house])
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        grids = [self._solve_within(puzzle[None], None) for puzzle in puzzles]
+        return np.array(grids, np.uint8).reshape(puzzles.shape)
+
+    def _solve_within(self, puzzle: np.ndarray, limit: float | None) -> np.ndarray | None:
         from ortools.sat.python import cp_model  # type: ignore[import-not-found, unused-ignore]
 
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
-        grids = np.zeros_like(puzzles)
-        for puzzle, grid in zip(puzzles, grids, strict=True):
-            model = self._model.clone()
-            for cell in np.flatnonzero(puzzle).tolist():
-                model.add(self._variables[cell] == int(puzzle[cell]))
-            if solver.solve(model) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-                grid[:] = [solver.value(variable) for variable in self._variables]
-        return grids
+        if limit is not None:
+            solver.parameters.max_time_in_seconds = limit
+        model = self._model.clone()
+        for cell in np.flatnonzero(puzzle).tolist():
+            model.add(self._variables[cell] == int(puzzle[0, cell]))
+        status = solver.solve(model)
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return np.array([solver.value(variable) for variable in self._variables], np.uint8)
+        return None if status == cp_model.UNKNOWN else np.zeros(puzzle.shape[1], np.uint8)
 
 
 class PySudoku(Peer):

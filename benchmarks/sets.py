@@ -1,5 +1,8 @@
 """Puzzle sets by name: the stem of a file in the data folder or of a shipped file.
 
+Names such as ``balanced_36x36@50`` and ``random_25x25@45`` are of instances with holes, 50% and 45% of whose cells are
+given, which are made when they are loaded.
+
 Run as a script it lists the sets that are found: name, side, puzzles, file.
 """
 
@@ -18,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import jaxsudoku as js
+from jaxsudoku.generation import HOLES
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _SHIPPED = Path(js.__file__).parent / "puzzles"
@@ -31,6 +35,10 @@ _WITHOUT_SOLUTION = ("nosolution", "rust_sudoku_invalid")
 _SEVERAL_SOLUTIONS = ("multisolution",)
 _UNIQUENESS_UNKNOWN = ("acs_16x16", "acs_25x25")
 
+#: Names of sets that are made, and how many instances they have.
+_MADE = re.compile(rf"({'|'.join(HOLES)})_(\d+)x\2@(\d+(?:\.\d+)?)")
+_MADE_SIZE = 50
+
 
 @dataclasses.dataclass(frozen=True)
 class PuzzleSet:
@@ -41,7 +49,7 @@ class PuzzleSet:
       board: the board, which the file's header names ("# board: windoku"), or else the classic one of the size.
       puzzles: uint8[N, cells], 0 = empty.
       distinct: puzzles before tiling; the first ``distinct`` are repeated over and over.
-      source: name of the file, and whether it is a shipped one.
+      source: name of the file, and whether it is a shipped one; or the call that made the puzzles.
     """
 
     name: str
@@ -66,7 +74,8 @@ class PuzzleSet:
             return 0, 0
         if self.name in _SEVERAL_SOLUTIONS:
             return 2, math.inf
-        return 1, math.inf if self.name.split("@")[0] in _UNIQUENESS_UNKNOWN else 1
+        several = self.name.split("@")[0] in _UNIQUENESS_UNKNOWN or _MADE.fullmatch(self.name)
+        return 1, math.inf if several else 1
 
     def resized(self, size: int) -> PuzzleSet:
         """The first ``size`` puzzles, the set being repeated as often as that takes."""
@@ -90,8 +99,10 @@ def folders(data: str | None) -> list[Path]:
 def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleSet:
     """The set of that name; ``NAME@40`` takes the puzzles with 40% given, from a set with percentages.
 
+    ``balanced_25x25@45`` and ``random_25x25@45`` are made.
+
     Args:
-      name: the stem of a file.
+      name: the stem of a file, or the name of a set that is made.
       data: as in ``folders``.
       any_board: whether boards other than classic ones are accepted.
 
@@ -99,6 +110,12 @@ def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleS
       ValueError: there is no such set, its file holds no puzzles or malformed ones, or none of that percentage, or its
         board is not a classic one.
     """
+    if match := _MADE.fullmatch(name):
+        holes, side, percent = match.groups()
+        board, given = js.Board.classic(int(side)), float(percent) / 100
+        puzzles = js.generate(0, _MADE_SIZE, board, holes=holes, given=given).puzzles
+        call = f'js.generate(0, {_MADE_SIZE}, js.Board.classic({side}), holes="{holes}", given={given:g})'
+        return PuzzleSet(name, board, puzzles, len(puzzles), call)
     stem, _, percent = name.partition("@")
     for folder in folders(data):
         for ending in _ENDINGS:

@@ -177,6 +177,36 @@ def test_the_table_of_large_boards_has_all_contenders(script, monkeypatch, capsy
     assert "glucose4" in capsys.readouterr().out
 
 
+def test_sets_of_instances_with_holes_are_made(script):
+    loaded = script("sets").load("balanced_4x4@40")
+    made = js.generate(0, 50, js.Board.classic(4), holes="balanced", given=0.4)
+    assert (loaded.puzzles == made.puzzles).all() and loaded.solutions == (1, np.inf)
+    assert loaded.source == 'js.generate(0, 50, js.Board.classic(4), holes="balanced", given=0.4)'
+    with pytest.raises(ValueError, match="no puzzle set 'balanced_4x5@40'"):
+        script("sets").load("balanced_4x5@40")
+
+
+def test_puzzles_that_are_given_up_are_not_decided(script, monkeypatch, capsys, tmp_path):
+    pytest.importorskip("pysat")
+    file = tmp_path / "figures.json"
+    peer = script("peers").PEERS["glucose4"]
+    monkeypatch.setattr(peer, "solve_each", lambda puzzles, limit: given_up(peer.__class__, peer, puzzles, limit))
+
+    def given_up(kind, peer, puzzles, limit):
+        assert limit == 5
+        grids, seconds, decided = kind.solve_each(peer, puzzles, limit)
+        assert decided.all()
+        grids[:3], decided[:3] = 0, False
+        return grids, seconds, decided
+
+    options = ["--sets", "balanced_4x4@20", "--puzzles", "8", "--repeat", "1", "--budget", "1", "--peer-limit", "5"]
+    monkeypatch.setattr(sys, "argv", ["large.py", *options, "--data", str(tmp_path), "--json", str(file)])
+    assert script("large").main() == 0
+    ours, theirs = json.loads(file.read_text())["rows"]
+    assert ours["decided"] < 8 and theirs["decided"] == 5
+    assert capsys.readouterr().out.count(" >") == 2
+
+
 def test_puzzles_with_a_wrong_clue_are_refuted_by_all(script, monkeypatch, tmp_path):
     pytest.importorskip("pysat")
     file = tmp_path / "figures.json"
