@@ -252,7 +252,7 @@ def check_holes(board: Board, made: js.Puzzles, given: float) -> None:
         (Board.classic(16), (0.37,)),
         *(
             pytest.param(board, (0.3, 0.45, 1 / 3), marks=pytest.mark.slow)
-            for board in (SIX, NINE, Board.windoku(), Board.classic(12))
+            for board in (SIX, NINE, reference.SMALL["diagonal-4"], Board.classic(12))
         ),
     ],
     ids=str,
