@@ -62,6 +62,7 @@ def makers(network: js.networks.Network) -> dict[str, Any]:
     symmetry = functools.partial(js.symmetry.sample, 3, FOUR, PUZZLES.shape[:1])
     return {
         "generate": lambda: js.generate(0, 5, FOUR),
+        "holes": lambda: js.generate(0, 5, FOUR, holes="balanced", given=0.5, batch_size=64),
         "rate": lambda: js.rate(PUZZLES, FOUR),
         "weakest_rules": lambda: js.weakest_rules(PUZZLES, FOUR),
         "count_solutions": lambda: js.count_solutions(PUZZLES, FOUR, limit=3),

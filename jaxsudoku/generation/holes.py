@@ -1,8 +1,8 @@
 """Instances with holes: solved grids from which a number of cells is blanked, without a proof of uniqueness.
 
-Balanced holes are as many, up to one, in every row, column, box and other house. Such instances are the hardest of
-their size: Ansótegui, Béjar, Fernàndez, Gomes and Mateu, "The Impact of Balancing on Problem Hardness in a Highly
-Structured Domain" (AAAI 2006).
+Balanced holes are as many, up to one, in every row, column, box and other house, which makes instances harder:
+Ansótegui, Béjar, Fernàndez, Gomes and Mateu, "The Impact of Balancing on Problem Hardness in a Highly Structured
+Domain" (AAAI 2006).
 
 The cells of one digit of a solved grid are one cell of every house. So the cells of k digits of a second random grid
 give k holes in every house, and some of the cells of one more digit at most one more.
@@ -80,4 +80,4 @@ def balanced_holes(board: Board, grids: Array, holes: Array, keys: Array) -> Arr
 def _drawn(keys: Array, counts: Array, size: int) -> Array:
     """Random ``counts`` int32[N] of ``size`` things, by N keys; bool[N, size]."""
     ranks = jnp.argsort(jnp.argsort(random_bits(keys, size), axis=1), axis=1)
-    return ranks < counts[:, None]
+    return ranks.astype(jnp.int32) < counts[:, None]
