@@ -312,6 +312,8 @@ def test_a_field_takes_its_type_alone(config):
     for name, kind in fields_of(config):
         cause, values = WRONG[kind]
         for value in values:
+            if value is None and getattr(config(), name) is None:
+                continue
             with pytest.raises(ValueError, match=f"^{name} {cause}, not {re.escape(repr(value))}$"):
                 config(**{name: value})
 
