@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES, node_lanes
+from jaxsudoku.config import exact_lanes
 from jaxsudoku.generation.config import Holes
 from jaxsudoku.generation.grids import solved_grids
 from jaxsudoku.generation.reduction import count_clues
@@ -31,14 +31,14 @@ class HoleKernel(RequestItems):
 
     Attributes:
       holes: one of ``HOLES``.
-      lanes: grids of a board below 12x12 that are made together, a multiple of 32.
+      lanes: as for ``random_grids``.
     """
 
     holes: Holes
-    lanes: int = CPU_LANES
+    lanes: int | None = None
 
     def resolve(self, board: Board, platform: str) -> HoleKernel:
-        return dataclasses.replace(self, lanes=node_lanes(board, platform))
+        return dataclasses.replace(self, lanes=exact_lanes(board, platform))
 
     def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
         request, size = Request(*rows.T), rows.shape[0]
