@@ -61,8 +61,7 @@ class Board:
             object.__setattr__(self, "box", (operator.index(rows), operator.index(columns)))
         object.__setattr__(self, "regions", tuple(map(operator.index, self.regions)))
         object.__setattr__(self, "extra", tuple(tuple(map(operator.index, house)) for house in self.extra))
-        if not 2 <= self.side <= MAX_SIDE:
-            raise ValueError(f"side must lie between 2 and {MAX_SIDE}, not {self.side}")
+        _check_side(self.side)
         if (self.box is None) == (not self.regions):
             raise ValueError("a board needs either a box shape or irregular regions")
         if self.box is not None:
@@ -79,7 +78,7 @@ class Board:
         """The classic board: rows, columns and boxes.
 
         Args:
-          side: 4, 6 (2x3 boxes), 9, 12 (3x4), 16, 25, or any other composite number.
+          side: 4, 6 (2x3 boxes), 9, 12 (3x4), 16, 25, or any other composite number up to ``MAX_SIDE``.
           box: (rows, columns) of a box; None for the squarest that fits, never taller than wide.
         """
         return cls(side, box=box if box is not None else _squarest_box(side))
@@ -264,8 +263,8 @@ def board_of_grids(shape: Sequence[int], board: Board | None = None) -> tuple[Bo
     if whole is not None:
         return whole, shape[:-2]
     raise ValueError(
-        f"grids of shape {shape}; the last axis must be the cells of a classic board (16, 36, 64, 81 ...), or the last "
-        "two axes its side; for any other board name the board"
+        f"grids of shape {shape}; the last axis must be the cells of a classic board (16, 36, 64, 81 ... "
+        f"{MAX_SIDE**2}), or the last two axes its side; for any other board name the board"
     )
 
 
@@ -355,10 +354,18 @@ def _is_named(board: Board, name: str) -> bool:
         return False
 
 
+def _check_side(side: int) -> None:
+    if not 2 <= side <= MAX_SIDE:
+        raise ValueError(f"side must lie between 2 and {MAX_SIDE}, not {side}")
+
+
 def _squarest_box(side: int) -> tuple[int, int]:
-    rows = max((r for r in range(2, math.isqrt(max(side, 0)) + 1) if side % r == 0), default=None)
+    _check_side(side)
+    rows = max((r for r in range(2, math.isqrt(side) + 1) if side % r == 0), default=None)
     if rows is None:
-        raise ValueError(f"a side of {side} can't be cut into boxes; give regions with Board.jigsaw")
+        raise ValueError(
+            f"a side of {side} can't be cut into boxes; name 1x{side} for a Latin square, or give regions with Board.jigsaw"
+        )
     return rows, side // rows
 
 

@@ -34,11 +34,9 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     side = board.side
     cells = planes.reshape(side, board.cells, -1)
     count_bits = fence(count_planes(slices(cells, 0)))
-    eligible = fewest(
-        count_bits, any_of(count_bits[1:] or [jnp.zeros_like(count_bits[0])])
-    )  # a 1x1 board has no open cell
+    eligible = _fewest(count_bits, any_of(count_bits[1:]), side)
     open_digits = fence(cells & eligible[None])
-    digit = _pick(any_of(slices(open_digits, 1)), preferred, 0)
+    digit = _pick(_any_cell(open_digits, side), preferred, 0)
     chosen = fence(any_of([cell & one for cell, one in zip(slices(open_digits, 0), slices(digit, 0), strict=True)]))
     square = chosen.reshape(side, side, -1)
     row = _pick(any_of(slices(square, 1)), preferred, 1)
@@ -46,12 +44,18 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     return jnp.concatenate([digit, row, _pick(in_row, preferred, 2)])
 
 
-def fewest(count_bits: Sequence[Array], eligible: Array) -> Array:
+def _fewest(count_bits: Sequence[Array], eligible: Array, side: int) -> Array:
     """The eligible cells uint32[cells, W] with fewest candidates, which ``planes.count_planes`` has counted."""
     for bit in reversed(count_bits):
         fewer = fence(eligible & ~bit)
-        eligible = fence(where(any_of(slices(fewer, 0)), fewer, eligible))
+        eligible = fence(where(_any_cell(fewer, side), fewer, eligible))
     return eligible
+
+
+def _any_cell(cells: Array, side: int) -> Array:
+    """OR over cells, uint32[*b, cells, W] to uint32[*b, W]; by rows, as a fold is unrolled and wide boards have many."""
+    rows = cells.reshape(*cells.shape[:-2], side, side, cells.shape[-1])
+    return any_of(slices(fence(any_of(slices(rows, rows.ndim - 2))), rows.ndim - 3))
 
 
 def _pick(options: Array, preferred: Array | None, kind: int) -> Array:

@@ -24,7 +24,6 @@ from jax import Array
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_words
-from jaxsudoku.branching import fewest
 from jaxsudoku.planes import (
     GROUP,
     any_of,
@@ -32,7 +31,6 @@ from jaxsudoku.planes import (
     cubes_to_planes,
     exactly_one,
     fence,
-    first_of,
     grids_to_planes,
     nodes_to_planes,
     one_candidate,
@@ -232,14 +230,13 @@ def _of_open_cells(planes: Array, free: Array) -> Array:
 
 def _fewest(board: Board, choices: Array) -> Array:
     """The first of the open cells with fewest choices: int32[B]."""
-    choices = choices.reshape(board.side, board.cells, -1)
-    by_digit = slices(choices, 0)
-    chosen = first_of(fewest(count_planes(by_digit), fence(any_of(by_digit))))
-    number = jnp.zeros(GROUP * chosen.shape[-1], jnp.int32)
-    for digit in range((board.cells - 1).bit_length()):
-        bit = any_of([chosen[cell] for cell in range(board.cells) if cell >> digit & 1])
-        number |= unpack_lanes(bit).astype(jnp.int32) << digit
-    return number
+    counts = count_planes(slices(choices.reshape(board.side, board.cells, 1, -1), 0))
+    lane = np.arange(GROUP, dtype=np.uint32)[:, None]
+    # one number a lane: its cells are not unrolled, as a wide board has many
+    count = any_of([(fence(bits) >> lane & 1).astype(jnp.int32) << at for at, bits in enumerate(counts)])
+    rank = count * board.cells + np.arange(board.cells, dtype=np.int32)[:, None, None]  # [cells, 32, W]
+    least = jnp.where(count > 0, rank, (board.side + 1) * board.cells).min(axis=0)
+    return (least % board.cells).reshape(-1)
 
 
 def _planes(board: Board, nodes: Array) -> Array:

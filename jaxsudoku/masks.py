@@ -51,13 +51,11 @@ def is_masks(shape: Sequence[int]) -> bool:
 
 def digit_masks(digits: Array, side: int) -> Array:
     """Digits 1..side of integers[...] as masks with one bit, unsigned[limbs, ...]; other values give empty masks."""
-    place = digits.astype(jnp.int32) - 1
-    words = [
-        jnp.where(place // LIMB == limb, jnp.uint32(1) << (place % LIMB).astype(jnp.uint32), 0)
-        for limb in range(limbs(side))
-    ]
-    inside = (place >= 0) & (place < side)
-    return jnp.where(inside, jnp.stack(words), 0).astype(mask_dtype(side))
+    words = []
+    for first in range(0, side, LIMB):
+        bit = digits.astype(jnp.uint32) - (first + 1)  # lower digits wrap around and are too large
+        words.append(jnp.where(bit < min(side - first, LIMB), jnp.uint32(1) << bit, 0))
+    return jnp.stack(words).astype(mask_dtype(side))
 
 
 def grids_to_masks(grids: AnyArray, board: Board | None = None) -> Array:

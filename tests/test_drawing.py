@@ -218,10 +218,12 @@ def test_borders_part_regions_and_nothing_else(case):
             assert any(line[cells[r][c]] == "─" for line in between) == (region[r, c] != region[r + 1, c])
 
 
-@pytest.mark.parametrize("side", [16, 25])
+@pytest.mark.parametrize("side", [16, 25, 36])
 def test_wide_boards(side):
     lines = draw(cycled(side), Board.classic(side)).split("\n")
     box = int(side**0.5)
     assert len(lines) == side + box + 1
+    assert len(set(map(len, lines))) == 1
+    assert f" {side} " in "\n".join(lines)
     assert lines[0] == "┌" + "┬".join(["─" * (3 * box + 1)] * box) + "┐"
     assert all(line.count("│") in (0, box + 1) for line in lines)

@@ -24,7 +24,7 @@ from jaxsudoku.io import (
     read_puzzles,
 )
 
-SIDES = (4, 6, 9, 16, 25)
+SIDES = (4, 6, 9, 16, 25, 35)
 NINE = Board.classic(9)
 PUZZLE = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
 ALPHABET = ".123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -92,7 +92,15 @@ def test_every_format_on_every_board(form, side):
     np.testing.assert_array_equal(parse(one), grids[0])
 
 
-@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("form", ["numbers", "commas", "frames"])
+def test_digits_without_a_letter_are_numbers(form):
+    grids, board = some_grids(36), Board.classic(36)
+    text = FORMATS[form](grids)
+    np.testing.assert_array_equal(read_puzzles(io.BytesIO(text.encode()), board), grids)
+    np.testing.assert_array_equal(parse(FORMATS[form](grids[:1])), grids[0])
+
+
+@pytest.mark.parametrize("side", [*SIDES, 36])
 def test_formatted_grids_read_back(side):
     board, grids = Board.classic(side), some_grids(side, 50)
     np.testing.assert_array_equal(read_puzzles(io.BytesIO(format_grids(grids, board)), board), grids)
@@ -358,8 +366,37 @@ def test_malformed_drawings():
     text = "\n\n".join([grid, foreign, short, large, "\n".join(rows[:5]), grid, "\n".join(rows[:3])])
     chunk = Chunk.join(read(text))
     assert chunk.good.tolist() == [True, False, False, False, False, True, False]
-    words = ["'?' is not a cell", "8 cells, not 9", "is larger than 9", "after 5 of 9 rows", "after 3 of 9 rows"]
+    words = ["'?', number 4 of the line, is not a cell", "8 cells, not 9", "is larger than 9", "after 5 of 9 rows", "after 3 of 9 rows"]
     assert all(word in error.cause for word, error in zip(words, chunk.errors, strict=True))
+
+
+def test_malformed_wide_grids():
+    board, grid = Board.classic(36), some_grids(36, 1)[0]
+    numbers, rows = as_numbers(grid).split(), as_drawing(grid, framed=True).splitlines()
+    good = as_numbers(grid)
+    bad = {
+        " ".join([*numbers[:700], "37", *numbers[701:]]): "'37', number 701 of the line, is larger than 36, the",
+        " ".join([*numbers[:700], "?", *numbers[701:]]): "'?', number 701 of the line, is not a cell",
+        " ".join(numbers[:-1]): "1295 cells; a 36x36 board has 1296",
+        " ".join([*numbers, "1"]): "1297 cells; a 36x36 board has 1296",
+        "." * 700 + "?" + "." * 595: "'?' at column 701 is not a cell",
+        "0 " * 37**2: "1369 cells; a 36x36 board has 1296 (1369 make a 37x37 board; boards are up to 36x36)",
+    }
+    for text, cause in bad.items():
+        (error,) = Chunk.join(read(f"{good}\n{text}\n{good}\n", board)).errors
+        assert str(error).startswith(f"<input>:2: {cause}")
+    words = rows[20].split()
+    bad = {
+        " ".join([*words[:5], "?", *words[6:]]): "row 20 of the grid: '?', number 5 of the line, is not a cell",
+        " ".join([*words[:5], *words[6:]]): "row 20 of the grid has 35 cells, not 36",
+    }
+    for text, cause in bad.items():
+        (error,) = Chunk.join(read("\n".join([*rows[:20], text, *rows[21:]]), board)).errors
+        assert str(error) == f"<input>:21: {cause}"
+    with pytest.raises(ValueError, match="side must lie between 2 and 36, not 37"):
+        parse("0 " * 37**2)
+    with pytest.raises(PuzzleFileError, match="<input>:2: side must lie between 2 and 36, not 49"):
+        read_puzzles(io.BytesIO(b"\n# board: 7x7\n" + b"0 " * 49**2))
 
 
 def test_truncated_drawing_without_a_blank_line_before_the_next_title():

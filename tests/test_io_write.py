@@ -103,7 +103,7 @@ def test_tables_have_all_columns(tmp_path, name):
         assert row["note"] == f'a "{index}",\nb'
 
 
-@pytest.mark.parametrize("side", [4, 6, 9, 16, 25])
+@pytest.mark.parametrize("side", [4, 6, 9, 16, 25, 36])
 def test_solutions_read_back_on_every_board(tmp_path, side):
     board = Board.classic(side)
     grids = np.random.default_rng(0).integers(1, side + 1, (20, side * side)).astype(np.uint8)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import MAX_SIDE, Board
 
 #: Stands for a grid that is missing: no solution, or no puzzle.
 NO_GRID = b"-"
@@ -278,6 +278,8 @@ def wrong_length(cells: int, side: int) -> str:
     """The cause for a text with a wrong number of cells."""
     other = math.isqrt(cells)
     fits = f" ({cells} make a {other}x{other} board)" if other > 1 and other * other == cells else ""
+    if fits and other > MAX_SIDE:
+        fits = f" ({cells} make a {other}x{other} board; boards are up to {MAX_SIDE}x{MAX_SIDE})"
     noun = "cell" if cells == 1 else "cells"
     return f"{cells} {noun}; a {side}x{side} board has {side * side}{fits}"
 

@@ -132,19 +132,25 @@ class _Drawing:
         return Chunk(grids, good, lines, errors)
 
     def _values(self, text: bytes) -> np.ndarray:
-        cells = split_row(text.translate(_FRAME), self._side)
-        number = len(self._rows) + 1
+        row, number = text.translate(_FRAME), len(self._rows) + 1
+        cells = split_row(row, self._side)
         if cells is not None:
             try:
                 return check_values(cells, self._side)
             except Malformed as cause:
                 raise Malformed(f"row {number} of the grid: {cause}") from None
-        parts = separated(text.translate(_FRAME))
-        if parts is None:
-            joined = b"".join(text.translate(_FRAME).split())
-            parts = [joined[cell : cell + 1] for cell in range(len(joined))]
-        foreign = next((part for part in parts if split_row(part, 1) is None), None)
+        parts = separated(row) or _parts(row, self._side)
+        foreign = next((place for place, part in enumerate(parts, 1) if split_row(part, 1) is None), None)
         if foreign is not None:
-            shown = foreign.decode(errors="backslashreplace")
-            raise Malformed(f"row {number} of the grid: {shown!r} is not a cell")
+            shown = parts[foreign - 1].decode(errors="backslashreplace")
+            raise Malformed(f"row {number} of the grid: {shown!r}, number {foreign} of the line, is not a cell")
         raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {self._side}")
+
+
+def _parts(row: bytes, side: int) -> list[bytes]:
+    """What stands for cells in a malformed row: its words if they may be numbers, else its characters."""
+    words = row.split()
+    if side > 9 and len(words) > 1 and max(map(len, words)) == 2:
+        return words
+    joined = b"".join(words)
+    return [joined[cell : cell + 1] for cell in range(len(joined))]

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
+from jaxsudoku.masks import digit_masks
 from jaxsudoku.planes import any_of, fence
 from jaxsudoku.solvers.queue import Answer
 
@@ -93,6 +94,6 @@ def errors(board: Board, grids: Array) -> Array:
     Returns:
       int32[*b].
     """
-    bits = fence(jnp.uint32(1) << (grids.astype(jnp.uint32) - 1))
-    held = fence(any_of([bits[column] for column in lines(board).T]))
-    return lines(board).size - lax.population_count(held).astype(jnp.int32).sum(axis=0, dtype=jnp.int32)
+    bits = fence(digit_masks(grids, board.side))
+    held = fence(any_of([bits[:, column] for column in lines(board).T]))
+    return lines(board).size - lax.population_count(held).astype(jnp.int32).sum(axis=(0, 1), dtype=jnp.int32)

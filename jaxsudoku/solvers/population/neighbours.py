@@ -1,6 +1,6 @@
 """Neighbours of complete grids, all evaluated at once: one swap in a box, or three swaps in three boxes.
 
-Digits are bits. Two masks of every line give the change of the error for any single swap: the digits that the line
+Digits are bits, in masks as of ``jaxsudoku.masks``. Two masks of every line give the change of the error for any single swap: the digits that the line
 holds once (lost if the swap removes one) and the digits that it lacks (gained if the swap adds one). Three swaps may
 affect the same line, so there each line is recombined from the digits that its boxes contribute, before and after.
 
@@ -18,6 +18,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
+from jaxsudoku.masks import all_digits, digit_masks
 from jaxsudoku.planes import any_of, fence, ones_and_twos, slices
 from jaxsudoku.random import APART, mix
 
@@ -66,16 +67,17 @@ def best_swap(board: Board, grids: Array, free: Array, seeds: Array) -> Best:
 def rises(board: Board, grids: Array) -> Array:
     """The rise of the error for each pair in ``boxes.pairs``, including given cells: int8[pairs, K]."""
     cells, changed = pairs(board)
-    bits = _bits(grids)
-    ones, twos = ones_and_twos(slices(bits[lines(board)], 1))
-    nothing = jnp.zeros_like(ones[:1])  # of the dummy line
-    missed = ~ones & np.uint32(2**board.side - 1)
-    none, once = fence((jnp.concatenate([missed, nothing]), jnp.concatenate([ones & ~twos, nothing])))
-    first, second = bits[cells[:, 0]], bits[cells[:, 1]]
-    total = jnp.zeros(first.shape, jnp.int8)
+    bits = digit_masks(grids, board.side)
+    ones, twos = ones_and_twos(slices(bits[:, lines(board)], 2))  # [limbs, lines, K]
+    nothing = jnp.zeros_like(ones[:, :1])  # of the dummy line
+    missed = ~ones & all_digits(board.side)[:, None, None]
+    none, once = fence((jnp.concatenate([missed, nothing], 1), jnp.concatenate([ones & ~twos, nothing], 1)))
+    first, second = bits[:, cells[:, 0]], bits[:, cells[:, 1]]
+    total = jnp.zeros(first.shape[1:], jnp.int8)
     for slot, line in enumerate(changed.T):
         going, coming = (first, second) if slot < changed.shape[1] // 2 else (second, first)
-        total += ((once[line] & going) != 0).astype(jnp.int8) - ((none[line] & coming) != 0).astype(jnp.int8)
+        lost, won = (any_of(slices(shared, 0)) != 0 for shared in (once[:, line] & going, none[:, line] & coming))
+        total += lost.astype(jnp.int8) - won.astype(jnp.int8)
     return total
 
 
@@ -103,11 +105,11 @@ def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes:
     """The best neighbour for triples of boxes int32[T, 3] with one swap drawn in every box."""
     swapped, able = _drawn(board, grids, free, seeds)
     parts = _parts(board)
-    # the digits that each box contributes to each line that it meets, [lines, m, K]
-    old, new = fence(tuple(_brought(of, parts.meetings) for of in (grids, swapped)))
-    held = fence(any_of(slices(jnp.where(parts.moved[..., None], new[parts.lines], old[parts.lines]), 1)))
-    before = any_of(slices(old, 1))[parts.lines]
-    lost = fence((lax.population_count(before) - lax.population_count(held)).astype(jnp.int8))
+    # the digits that each box contributes to each line that it meets, [limbs, lines, m, K]
+    old, new = fence(tuple(_brought(board, of, parts.meetings) for of in (grids, swapped)))
+    held = fence(any_of(slices(jnp.where(parts.moved[..., None], new[:, parts.lines], old[:, parts.lines]), 2)))
+    before = any_of(slices(old, 2))[:, parts.lines]
+    lost = fence(_count(before) - _count(held))
     rise = functools.reduce(jnp.add, (lost[of_line] for of_line in parts.of_threes[: len(threes)].T))
     allowed = able[threes].all(axis=1)
     number, rise = _least(board, rise, allowed, mix(seeds ^ _TIES))
@@ -115,10 +117,15 @@ def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes:
     return Best(jnp.where(chosen, swapped, grids), rise, allowed.sum(axis=0, dtype=jnp.int32))
 
 
-def _brought(grids: Array, cells: np.ndarray) -> Array:
-    """The set of digits in cells int32[*s, c], where an index past the last cell is empty: uint32[*s, K]."""
-    bits = jnp.concatenate([_bits(grids), jnp.zeros_like(grids[:1], jnp.uint32)])
-    return any_of(slices(bits[cells], cells.ndim - 1))
+def _brought(board: Board, grids: Array, cells: np.ndarray) -> Array:
+    """The digits in cells int32[*s, c], where an index past the last cell is empty: masks [limbs, *s, K]."""
+    bits = digit_masks(jnp.pad(grids, ((0, 1), (0, 0))), board.side)
+    return any_of(slices(bits[:, cells], cells.ndim))
+
+
+def _count(digits: Array) -> Array:
+    """The number of digits in masks [limbs, *s]: int8[*s]."""
+    return functools.reduce(jnp.add, slices(lax.population_count(digits).astype(jnp.int8), 0))
 
 
 def _drawn(board: Board, grids: Array, free: Array, seeds: Array) -> tuple[Array, Array]:
@@ -151,11 +158,6 @@ def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Arr
     lot = jnp.where(rise == least, lots, _ALL).min(axis=0) & low
     none = least == jnp.iinfo(rise.dtype).max
     return jnp.where(none, 0, lot).astype(jnp.int32), jnp.where(none, lines(board).size, least.astype(jnp.int32))
-
-
-def _bits(grids: Array) -> Array:
-    """Digits as bits: uint8 to uint32 of the same shape."""
-    return jnp.uint32(1) << (grids.astype(jnp.uint32) - 1)
 
 
 # ---------------------------------------------------------------------- tables

@@ -35,7 +35,7 @@ class Entry(NamedTuple):
       value: int32, the heuristic value; the smallest is explored first.
       age: int32, the node's serial number; of equal values the newest is explored first.
       cell: int32, its most constrained cell.
-      digits: uint32, the legal digits of that cell, one bit each; 0 for a solved node.
+      digits: bool[side], the legal digits of that cell; none for a solved node.
       nodes: uint32[words], the node.
     """
 
@@ -87,7 +87,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         nodes = start.nodes.T
         size = len(nodes)
         number, false = jnp.zeros(size, jnp.int32), jnp.zeros(size, bool)
-        entry = Entry(number, number, number, number.astype(jnp.uint32), nodes)
+        entry = Entry(number, number, number, jnp.zeros((size, board.side), bool), nodes)
         entries = jax.tree.map(lambda leaf: jnp.zeros((size, config.room, *leaf.shape[1:]), leaf.dtype), entry)
         return Queue(entries, number, number, nodes, number, false, false)
 
@@ -112,7 +112,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
             born=queue.born + turn[:, -1],
             nodes=nodes,
             explored=explored,
-            solved=popped & (best.digits == 0),
+            solved=popped & ~best.digits.any(axis=1),
             full=size > config.room,
         )
 
@@ -147,14 +147,13 @@ def _children(board: Board, begun: Array, best: Entry) -> tuple[Array, Array]:
     digit = jnp.arange(board.side, dtype=jnp.int32)
     placed = place(board, best.nodes[:, None], digit, best.cell[:, None])
     children = jnp.where(begun[:, None, None], placed, best.nodes[:, None])
-    legal = (best.digits[:, None] >> digit.astype(jnp.uint32) & 1).astype(bool)
-    return children, jnp.where(begun[:, None], legal, digit == 0)
+    return children, jnp.where(begun[:, None], best.digits, digit == 0)
 
 
 def _entries(board: Board, config: BestFirstConfig, node: Inspection) -> tuple[Entry, Array]:
     """Entries for inspected nodes, without their ages, and whether the nodes may lead to a solution, bool[K]."""
     cell = first_cell(node.empty, node.counts)
-    digits = jnp.where(node.solved, 0, digits_in(board, node.legal, cell))
+    digits = digits_in(board, node.legal, cell) & ~node.solved[:, None]
     if config.heuristic == "most-constrained":
         value = jnp.where(node.empty, node.counts, board.side).min(axis=1)
     elif config.heuristic == "remaining":
@@ -162,7 +161,7 @@ def _entries(board: Board, config: BestFirstConfig, node: Inspection) -> tuple[E
     else:
         value = conflicts(grids(board, node.filled) + _first_digits(unpacked(board, node.legal)), board)
     value = jnp.where(node.solved, 0, value).astype(jnp.int32)
-    return Entry(value, value, cell, digits, node.nodes), ~node.dead & (node.solved | (digits > 0))
+    return Entry(value, value, cell, digits, node.nodes), ~node.dead & (node.solved | digits.any(axis=1))
 
 
 def _first_digits(legal: Array) -> Array:

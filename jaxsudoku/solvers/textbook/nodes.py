@@ -89,11 +89,10 @@ def unpacked(board: Board, packed: Array) -> Array:
 
 
 def digits_in(board: Board, placements: Array, cell: Array) -> Array:
-    """The digits of placements uint32[K, words] in a cell int32[K], a bit each: uint32[K]."""
-    digit = np.arange(board.side, dtype=np.uint32)
-    number = digit.astype(np.int32) * board.cells + cell[:, None]
+    """The digits of placements uint32[K, words] in a cell int32[K]: bool[K, side]."""
+    number = np.arange(board.side, dtype=np.int32) * board.cells + cell[:, None]
     bits = jnp.take_along_axis(placements, number // GROUP, axis=1) >> (number % GROUP).astype(jnp.uint32) & 1
-    return (bits << digit).sum(axis=1, dtype=jnp.uint32)
+    return bits.astype(bool)
 
 
 def grids(board: Board, filled: Array) -> Array:
