@@ -363,9 +363,8 @@ def _squarest_box(side: int) -> tuple[int, int]:
     _check_side(side)
     rows = max((r for r in range(2, math.isqrt(side) + 1) if side % r == 0), default=None)
     if rows is None:
-        raise ValueError(
-            f"a side of {side} can't be cut into boxes; name 1x{side} for a Latin square, or give regions with Board.jigsaw"
-        )
+        options = f"name 1x{side} for a Latin square, or give regions with Board.jigsaw"
+        raise ValueError(f"a side of {side} can't be cut into boxes; {options}")
     return rows, side // rows
 
 

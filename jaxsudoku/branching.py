@@ -53,7 +53,7 @@ def _fewest(count_bits: Sequence[Array], eligible: Array, side: int) -> Array:
 
 
 def _any_cell(cells: Array, side: int) -> Array:
-    """OR over cells, uint32[*b, cells, W] to uint32[*b, W]; by rows, as a fold is unrolled and wide boards have many."""
+    """OR over cells, uint32[*b, cells, W] to uint32[*b, W]; row by row, as folds are unrolled and may be long."""
     rows = cells.reshape(*cells.shape[:-2], side, side, cells.shape[-1])
     return any_of(slices(fence(any_of(slices(rows, rows.ndim - 2))), rows.ndim - 3))
 

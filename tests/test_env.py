@@ -11,6 +11,8 @@ import pytest
 import reference
 
 from jaxsudoku import compiler_options, env
+from jaxsudoku.board import Board
+from jaxsudoku.planes import cubes_to_planes
 from jaxsudoku.propagation import RULES
 
 BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
@@ -179,3 +181,24 @@ def test_other_dtypes_and_shapes_are_refused():
             env.observe(wrong, board)
     with pytest.raises(AssertionError):
         env.pack(np.zeros((2, board.side, board.cells), np.uint8), board)
+
+
+def test_the_cell_of_a_wide_board_is_the_first_with_fewest_choices():
+    board = Board.classic(36)
+    cubes = np.random.default_rng(0).random((3, board.side, board.cells)) < 0.3
+    cubes[1, 1:] = False  # no open cell
+    cubes[1, 0] = True
+    planes = cubes_to_planes(np.concatenate([cubes, np.zeros((29, board.side, board.cells), bool)]), board)
+    is_open = cubes.sum(axis=1) > 1
+    cell = jitted(env._fewest, board)(choices=env._of_open_cells(planes, planes))
+    count = np.where(is_open, cubes.sum(axis=1), board.side + 1)
+    np.testing.assert_array_equal(cell[:3], count.argmin(axis=1))
+
+
+def test_programs_grow_with_the_side_not_with_the_cells():
+    sizes = []
+    for side in (9, 36):
+        puzzles = np.zeros((1, side**2), np.uint8)
+        traced = jax.jit(functools.partial(env.init, board=Board.classic(side))).trace(puzzles)
+        sizes.append(traced.lower().as_text().count("\n"))
+    assert sizes[1] < 5 * sizes[0]

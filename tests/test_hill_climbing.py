@@ -110,6 +110,26 @@ def test_what_swaps_do_is_what_grids_say_from_scratch(board, seed):
             assert rise == missing(board, swapped) - before
 
 
+def test_digits_beyond_a_word_count():
+    """Digit 33 has bit 0 of the second word."""
+    board = js.Board.classic(33)
+    puzzles = givens_of(board, 0, 2, share=0.9)
+    grids = full_grids(board, puzzles, 0)
+    np.testing.assert_array_equal(compiled(boxes.errors, board)(grids), [missing(board, grid) for grid in grids.T])
+    rises = np.asarray(compiled(neighbours.rises, board)(grids))
+    pairs = boxes.pairs(board).cells
+    high = np.flatnonzero((grids[pairs] == 33).any(axis=(1, 2)))
+    for number in np.random.default_rng(0).choice(high, 30, replace=False):
+        for lane, grid in enumerate(grids.T):
+            swapped = grid.copy()
+            swapped[pairs[number]] = grid[pairs[number, ::-1]]
+            assert rises[number, lane] == missing(board, swapped) - missing(board, grid)
+    best = jax.tree.map(np.asarray, compiled(neighbours.best_triple, board, 40)(grids, puzzles == 0, np.uint32([0, 1])))
+    for grid, after, rise in zip(grids.T, best.grids.T, best.rise, strict=True):
+        assert (after != grid).sum() == 6
+        assert missing(board, after) == missing(board, grid) + rise
+
+
 @BY_BOARD
 def test_the_best_swap_is_as_good_as_any(board):
     puzzles = givens_of(board, 1)

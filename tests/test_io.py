@@ -366,7 +366,13 @@ def test_malformed_drawings():
     text = "\n\n".join([grid, foreign, short, large, "\n".join(rows[:5]), grid, "\n".join(rows[:3])])
     chunk = Chunk.join(read(text))
     assert chunk.good.tolist() == [True, False, False, False, False, True, False]
-    words = ["'?', number 4 of the line, is not a cell", "8 cells, not 9", "is larger than 9", "after 5 of 9 rows", "after 3 of 9 rows"]
+    words = [
+        "'?', number 4 of the line, is not a cell",
+        "8 cells, not 9",
+        "is larger than 9",
+        "after 5 of 9 rows",
+        "after 3 of 9 rows",
+    ]
     assert all(word in error.cause for word, error in zip(words, chunk.errors, strict=True))
 
 

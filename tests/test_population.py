@@ -99,6 +99,20 @@ def grids_of(board, planes):
     return (bits * np.arange(1, board.side + 1)[:, None]).sum(axis=2).transpose(0, 2, 1)
 
 
+def test_chains_count_every_digit_of_a_wide_board():
+    board = js.Board.classic(36)
+    rng = np.random.default_rng(0)
+    grids = np.tile(reference.full_grid(board, rng)[:, None], 3)
+    for cell in rng.integers(board.cells, size=40):
+        grids[cell, 1:] = rng.integers(1, 37, size=2)
+    planes = jnp.where(grids[:, None] == np.arange(1, 37)[:, None], np.uint32(2**32 - 1), np.uint32(0))
+    costs = annealing._costs(annealing._counted(board, planes))
+    lines = boxes.lines(board)
+    expected = [sum(36 - len(set(grid[line].tolist())) for line in lines) for grid in grids.T]
+    assert expected[0] == 0 < min(expected[1:])
+    np.testing.assert_array_equal(costs, np.tile(expected, (32, 1)))
+
+
 @functools.cache
 def annealing_step(board, config):
     method = annealing.method(board, config)

@@ -262,19 +262,34 @@ def test_heuristics_of_a_node():
 # ---------------------------------------------------------------------- nodes
 
 
-def test_placements_are_packed_and_found_again():
+@pytest.mark.parametrize("board", [FIVE, js.Board.classic(36)], ids=str)
+def test_placements_are_packed_and_found_again(board):
     rng = np.random.default_rng(0)
-    cubes = rng.random((5, FIVE.side, FIVE.cells)) < 0.3
-    words = packed(FIVE, cubes)
-    np.testing.assert_array_equal(nodes.unpacked(FIVE, words), cubes)
-    cell, digit = rng.integers(FIVE.cells, size=5).astype(np.int32), rng.integers(FIVE.side, size=5).astype(np.int32)
+    cubes = rng.random((5, board.side, board.cells)) < 0.3
+    words = packed(board, cubes)
+    np.testing.assert_array_equal(nodes.unpacked(board, words), cubes)
+    cell, digit = rng.integers(board.cells, size=5).astype(np.int32), rng.integers(board.side, size=5).astype(np.int32)
     lane = np.arange(5)
-    np.testing.assert_array_equal(
-        nodes.digits_in(FIVE, words, cell), cubes[lane, :, cell]
-    )
+    digits = nodes.digits_in(board, words, cell)
+    np.testing.assert_array_equal(digits, cubes[lane, :, cell])
     placed = cubes.copy()
-    placed[lane, :, cell] &= np.arange(FIVE.side) == digit[:, None]
-    np.testing.assert_array_equal(nodes.unpacked(FIVE, nodes.place(FIVE, words, digit, cell)), placed)
+    placed[lane, :, cell] &= np.arange(board.side) == digit[:, None]
+    np.testing.assert_array_equal(nodes.unpacked(board, nodes.place(board, words, digit, cell)), placed)
+    # best-first search takes the children of a node from the digits of its cell
+    number = jnp.zeros(5, jnp.int32)
+    entry = best_first.Entry(number, number, cell, digits, words)
+    children, there = best_first._children(board, jnp.ones(5, bool), entry)
+    np.testing.assert_array_equal(there, cubes[lane, :, cell])
+    np.testing.assert_array_equal(children[lane, digit], nodes.place(board, words, digit, cell))
+
+
+@pytest.mark.parametrize("board", [FIVE, js.Board.classic(36)], ids=str)
+def test_the_last_placement_is_found(board):
+    """The number of a placement and its rank share a word."""
+    last = np.zeros((1, board.side, board.cells), bool)
+    last[0, -1, -1] = True
+    digit, cell = nodes.first_placement(jnp.asarray(last), jnp.full((1, 1, 1), board.side, jnp.uint32))
+    assert (digit[0], cell[0]) == (board.side - 1, board.cells - 1)
 
 
 def test_of_equal_ranks_the_first_number_comes_first():

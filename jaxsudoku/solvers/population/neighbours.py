@@ -1,8 +1,9 @@
 """Neighbours of complete grids, all evaluated at once: one swap in a box, or three swaps in three boxes.
 
-Digits are bits, in masks as of ``jaxsudoku.masks``. Two masks of every line give the change of the error for any single swap: the digits that the line
-holds once (lost if the swap removes one) and the digits that it lacks (gained if the swap adds one). Three swaps may
-affect the same line, so there each line is recombined from the digits that its boxes contribute, before and after.
+Digits are bits of masks (``jaxsudoku.masks``). Two masks of every line give the change of the error for any single
+swap: the digits that the line holds once (lost if the swap removes one) and the digits that it lacks (gained if the
+swap adds one). Three swaps may affect the same line, so there each line is recombined from the digits that its boxes
+contribute, before and after.
 
 Grids are uint8[cells, K]: the batch is the last axis.
 """
