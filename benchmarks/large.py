@@ -1,9 +1,12 @@
-"""Large boards: the exact search beside SAT and CP solvers, puzzle set by puzzle set, in one run.
+"""Large boards: solvers of the library beside SAT and CP solvers, puzzle set by puzzle set, in one run.
 
 The library solves each set in one call, and with --single one puzzle after another, as peers do. Compilation is timed
 apart; the clauses that a board always has are not timed. Every grid that counts as solved is checked against its givens
 with numpy alone. With --wrong-clue each puzzle gets a clue that its solution, found first, does not have; those that
 still have a solution are left out, so that every puzzle must be refuted.
+
+The first of --solvers is called --repeat times and compared with the peers, the others once; a solver's settings follow
+its name: annealing:budget=5000. Guided solvers take the default network, of "cube".
 
 A set such as balanced_36x36@50 is made by ``generate``. Hard sets end with --budget, nodes of the library for a puzzle,
 and --peer-limit, seconds of a peer for a puzzle. Puzzles that are given up are not decided, and times are over all
@@ -15,9 +18,11 @@ puzzles, so the mean is then a lower bound, shown as ">".
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +81,12 @@ def _parse() -> argparse.Namespace:
         help="puzzles in a call, a set being repeated as often as that takes; peers take each once",
     )
     add("--peers", default="glucose4", help="peers by name, an empty text for none (default: glucose4)")
-    add("--budget", type=int, help="nodes after which the library gives a puzzle up (default: none)")
+    add(
+        "--solvers",
+        default="exact",
+        help="NAME[:SETTING=VALUE]..., with commas between (default: exact)",
+    )
+    add("--budget", type=int, help="nodes after which exact gives a puzzle up (default: none)")
     add("--peer-limit", type=float, metavar="SECONDS", help="after which a peer gives a puzzle up (default: never)")
     add("--single", action="store_true", help="also call the library once for each puzzle")
     add("--wrong-clue", action="store_true", help="add a clue to each puzzle that leaves it without a solution")
@@ -96,6 +106,7 @@ def _parse() -> argparse.Namespace:
     if unknown := [name for name in names if name not in PEERS]:
         parser.error(f"unknown {', '.join(unknown)}: choose from {', '.join(PEERS)}")
     args.peers = [PEERS[name] for name in names]
+    args.solvers = [_solver(text, args.budget) for text in args.solvers.split(",")]
     for peer in args.peers:
         if not peer.available():
             parser.error(f"{peer.name} needs {peer.package}: pip install {peer.package}")
@@ -104,45 +115,66 @@ def _parse() -> argparse.Namespace:
     return args
 
 
-def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """A row for the library, one for single calls if wanted, and one for each peer."""
+def _solver(text: str, budget: int | None) -> tuple[str, dict[str, Any]]:
+    """The label of a solver NAME[:SETTING=VALUE]..., and its arguments for ``solve``."""
+    name, *settings = text.split(":")
+    options = {key: ast.literal_eval(value) for key, _, value in (part.partition("=") for part in settings)}
+    if name == "exact" and budget is not None:
+        options["budget"] = budget
+    return text, {"solver": name, **options}
+
+
+def _ours(
+    name: str, puzzles: np.ndarray, solver: tuple[str, dict[str, Any]], repeat: int, args: argparse.Namespace
+) -> dict[str, Any]:
+    """The row of a solver of the library, from calls with the whole set."""
+    import jaxsudoku as js
+
+    label, options = solver
+    board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
+    start = time.perf_counter()
+    js.solve(np.full_like(puzzles, 255), board, **options)  # the same program, and no work
+    first = time.perf_counter() - start
+    times, nodes, decided, wrong = [], [], len(puzzles), 0
+    rng = np.random.default_rng(args.key)
+    for _ in range(repeat):
+        # another order of the puzzles is another search of those that are left at the end
+        shuffled = puzzles[rng.permutation(len(puzzles))]
+        start = time.perf_counter()
+        found = js.solve(shuffled, board, **options)
+        times.append(time.perf_counter() - start)
+        nodes.append(np.asarray(found.iterations))
+        right, amiss = _judged(shuffled, np.asarray(found.grids), np.asarray(found.status), args.wrong_clue)
+        decided, wrong = min(decided, right), wrong + amiss
+    row = _row(name, label, len(puzzles), decided, wrong)
+    row |= {"first_s": first, "runs_s": times, "mean_ms": float(np.median(times)) * 1e3 / len(puzzles)}
+    return row | {"nodes": float(np.mean(nodes)), "most_nodes": int(np.max(nodes))}
+
+
+def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for each solver of the library, one for single calls if wanted, and one for each peer."""
     import jaxsudoku as js
 
     size = args.puzzles or len(puzzles)
     distinct, puzzles = puzzles[:size], np.resize(puzzles, (size, puzzles.shape[1]))
     board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
-    start = time.perf_counter()
-    js.solve(puzzles, board, budget=args.budget)
-    first = time.perf_counter() - start
-    times, nodes, decided, wrong = [], [], len(puzzles), 0
-    rng = np.random.default_rng(args.key)
-    for _ in range(args.repeat):
-        # another order of the puzzles is another search of those that are left at the end
-        shuffled = puzzles[rng.permutation(len(puzzles))]
-        start = time.perf_counter()
-        found = js.solve(shuffled, board, budget=args.budget)
-        times.append(time.perf_counter() - start)
-        nodes.append(np.asarray(found.iterations))
-        right, amiss = _judged(shuffled, np.asarray(found.grids), np.asarray(found.status), args.wrong_clue)
-        decided, wrong = min(decided, right), wrong + amiss
-    ours = _row(name, "exact", len(puzzles), decided, wrong)
-    ours |= {"first_s": first, "runs_s": times, "mean_ms": float(np.median(times)) * 1e3 / len(puzzles)}
-    ours |= {"nodes": float(np.mean(nodes)), "most_nodes": int(np.max(nodes))}
-    rows = [ours]
+    solver, *others = args.solvers
+    ours = _ours(name, puzzles, solver, args.repeat, args)
+    yield ours
     if args.single:
         start = time.perf_counter()
-        js.solve(puzzles[:1], board, budget=args.budget)
-        single = _row(name, "exact, one a call", len(distinct), 0, 0) | {"first_s": time.perf_counter() - start}
+        js.solve(np.full_like(puzzles[:1], 255), board, **solver[1])
+        single = _row(name, f"{solver[0]}, one a call", len(distinct), 0, 0) | {"first_s": time.perf_counter() - start}
         seconds = []
         for puzzle in distinct:
             start = time.perf_counter()
-            found = js.solve(puzzle[None], board, budget=args.budget)
+            found = js.solve(puzzle[None], board, **solver[1])
             seconds.append(time.perf_counter() - start)
             status = np.asarray(found.status)
             right, amiss = _judged(puzzle[None], np.asarray(found.grids), status, args.wrong_clue)
             single["decided"] += right
             single["wrong"] += amiss
-        rows.append(single | _spread(np.array(seconds)))
+        yield single | _spread(np.array(seconds))
     for peer in args.peers:
         peer.prepare(board)
         grids, seconds, known = peer.solve_each(distinct, args.peer_limit)
@@ -150,10 +182,11 @@ def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> list[
         status = np.where(known, status, js.Status.UNSOLVED)
         right, amiss = _judged(distinct, grids, status, args.wrong_clue)
         row = _row(name, peer.name, len(distinct), right, amiss) | _spread(seconds)
-        if decided == len(puzzles):
+        if ours["decided"] == len(puzzles):
             row["ratio"] = row["mean_ms"] / ours["mean_ms"]
-        rows.append(row)
-    return rows
+        yield row
+    for other in others:
+        yield _ours(name, puzzles, other, 1, args)
 
 
 def _row(name: str, by: str, puzzles: int, decided: int, wrong: int) -> dict[str, Any]:
@@ -209,7 +242,7 @@ def _line(row: dict[str, Any]) -> str:
     numbers[0] = bound + numbers[0]
     nodes = [f"{row[key]:,.0f}" if key in row else "-" for key in ("nodes", "most_nodes")]
     first = f"{row['first_s']:.1f}" if "first_s" in row else "-"
-    note = f"{row['wrong']} WRONG" if row["wrong"] else f"{bound}{row['ratio']:.2f}x exact" if "ratio" in row else ""
+    note = f"{row['wrong']} WRONG" if row["wrong"] else f"{bound}{row['ratio']:.2f}x" if "ratio" in row else ""
     texts = [row["set"], f"{row['puzzles']:,}", row["by"], f"{row['decided']:,}", first, *numbers, *nodes, note]
     return report.aligned(texts, COLUMNS)
 

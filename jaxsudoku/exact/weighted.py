@@ -145,7 +145,7 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
     board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
     given = _Input(puzzles, seeds, excluded)
     _, active = pad_grids(puzzles, board, 1)  # rows of padding are INVALID, and need no lane
-    skipped = jnp.arange(size) >= active
+    skipped = jnp.arange(size, dtype=jnp.int32) >= active
     found = _Found(
         decided=skipped,
         invalid=skipped,
@@ -210,7 +210,7 @@ def _fill(
         after = jnp.minimum(following + count, active)
         if plan.portfolio:
             # the undecided puzzles in order; free lanes are dealt out to them, beginning elsewhere each time
-            undecided = ~found.decided & (jnp.arange(size) < after)
+            undecided = ~found.decided & (jnp.arange(size, dtype=jnp.int32) < after)
             place = jnp.where(undecided, jnp.cumsum(undecided, dtype=jnp.int32) - 1, size)
             open_puzzles = jnp.full(size, size, jnp.int32).at[place].set(jnp.arange(size, dtype=jnp.int32), mode="drop")
             dealt = (rank + number) % jnp.maximum(undecided.sum(dtype=jnp.int32), 1)
