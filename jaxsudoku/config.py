@@ -245,8 +245,11 @@ def fitting_lanes(board: Board, platform: str, *, cpu: int, accelerator: int, le
 
 
 def search_restart(board: Board) -> int | None:
-    """The nodes of the first run of an exact search with restarts; None for boards that are searched without."""
-    return None if board.side < 12 else 100
+    """The nodes of the first run of an exact search with restarts; None for boards that are searched without.
+
+    They are 100 on 16x16, and more on wider boards, as the number of cells.
+    """
+    return None if board.side < 12 else max(100, board.cells * 100 // 256)
 
 
 def search_lanes(board: Board, platform: str) -> int:

@@ -357,7 +357,7 @@ def test_settings_reach_the_search(monkeypatch):
     assert asked["seeds"] is None
     assert asked["budget"] is asked["restart"] is None
     assert asked["lanes"] is None
-    for side, restart in ((9, None), (16, 100)):
+    for side, restart in ((9, None), (12, 100), (16, 100), (25, 244)):
         board = Board.classic(side)
         search(board, puzzles, jax.random.key(0), solvers.ExactConfig().resolve(board, "cpu"))
         assert asked["restart"] == restart
