@@ -67,8 +67,8 @@ def rightly_solved(puzzles: np.ndarray, grids: np.ndarray, board: Board | None =
 def _right(puzzles: np.ndarray, grids: np.ndarray, board: Board | None) -> np.ndarray:
     side = math.isqrt(grids.shape[1])
     right = ((grids >= 1) & (grids <= side)).all(axis=1) & ((puzzles == 0) | (puzzles == grids)).all(axis=1)
-    digits = np.uint32(1) << (np.clip(grids, 1, side).astype(np.uint32) - 1)
-    full = np.uint32((1 << side) - 1)
+    digits = np.uint64(1) << (np.clip(grids, 1, side).astype(np.uint64) - np.uint64(1))
+    full = np.uint64((1 << side) - 1)
     for cells in houses(side, board):
         right &= np.bitwise_or.reduce(digits[:, cells], axis=1) == full
     return right

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import reference
 
 import jaxsudoku as js
 
@@ -165,15 +166,25 @@ def test_instances_in_files_of_their_own_become_a_set(script, monkeypatch, capsy
 # ---------------------------------------------------------------------- large boards
 
 
+def test_the_check_takes_the_widest_boards(script):
+    checking, board = script("checking"), js.Board.classic(36)
+    grid = reference.pattern(board)[None]
+    swapped = grid.copy()
+    swapped[0, [0, 1]] = grid[0, [1, 0]]
+    assert checking.rightly_solved(np.zeros_like(grid), grid).all()
+    assert not checking.rightly_solved(np.zeros_like(grid), swapped).any()
+
+
 def test_the_table_of_large_boards_has_all_contenders(script, monkeypatch, capsys, tmp_path):
     pytest.importorskip("pysat")
     file = tmp_path / "figures.json"
     options = ["--sets", "4x4", "--puzzles", "8", "--repeat", "1", "--single", "--data", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["large.py", *options, "--json", str(file)])
+    options += ["--solvers", "exact,depth-first:budget=64", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["large.py", *options])
     assert script("large").main() == 0
     rows = json.loads(file.read_text())["rows"]
-    assert [row["by"] for row in rows] == ["exact", "exact, one a call", "glucose4"]
-    assert [row["decided"] for row in rows] == [8, 8, 8]
+    assert [row["by"] for row in rows] == ["exact", "exact, one a call", "glucose4", "depth-first:budget=64"]
+    assert [row["decided"] for row in rows] == [8, 8, 8, 8]
     assert "glucose4" in capsys.readouterr().out
 
 
