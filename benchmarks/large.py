@@ -18,7 +18,6 @@ puzzles, so the mean is then a lower bound, shown as ">".
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import sys
 import time
@@ -31,6 +30,7 @@ import machine
 import numpy as np
 import report
 import sets
+import solver_options
 from peers import PEERS
 
 #: Columns for a solver on a set; times are in milliseconds a puzzle.
@@ -81,11 +81,7 @@ def _parse() -> argparse.Namespace:
         help="puzzles in a call, a set being repeated as often as that takes; peers take each once",
     )
     add("--peers", default="glucose4", help="peers by name, an empty text for none (default: glucose4)")
-    add(
-        "--solvers",
-        default="exact",
-        help="NAME[:SETTING=VALUE]..., with commas between (default: exact)",
-    )
+    add("--solvers", type=_solvers, default="exact", help="NAME[:SETTING=VALUE]..., with commas (default: exact)")
     add("--budget", type=int, help="nodes after which exact gives a puzzle up (default: none)")
     add("--peer-limit", type=float, metavar="SECONDS", help="after which a peer gives a puzzle up (default: never)")
     add("--single", action="store_true", help="also call the library once for each puzzle")
@@ -106,7 +102,11 @@ def _parse() -> argparse.Namespace:
     if unknown := [name for name in names if name not in PEERS]:
         parser.error(f"unknown {', '.join(unknown)}: choose from {', '.join(PEERS)}")
     args.peers = [PEERS[name] for name in names]
-    args.solvers = [_solver(text, args.budget) for text in args.solvers.split(",")]
+    if args.budget is not None:
+        args.solvers = [
+            (label, solver | {"budget": args.budget} if solver["solver"] == "exact" else solver)
+            for label, solver in args.solvers
+        ]
     for peer in args.peers:
         if not peer.available():
             parser.error(f"{peer.name} needs {peer.package}: pip install {peer.package}")
@@ -115,13 +115,19 @@ def _parse() -> argparse.Namespace:
     return args
 
 
-def _solver(text: str, budget: int | None) -> tuple[str, dict[str, Any]]:
-    """The label of a solver NAME[:SETTING=VALUE]..., and its arguments for ``solve``."""
-    name, *settings = text.split(":")
-    options = {key: ast.literal_eval(value) for key, _, value in (part.partition("=") for part in settings)}
-    if name == "exact" and budget is not None:
-        options["budget"] = budget
-    return text, {"solver": name, **options}
+def _solvers(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """The label of each solver NAME[:SETTING=VALUE]..., and its arguments for ``solve``."""
+    from jaxsudoku import solvers
+
+    found = []
+    for label in text.split(","):
+        name, *pairs = label.split(":")
+        try:
+            solvers.get(name)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        found.append((label, {"solver": name, **solver_options.parsed(pairs)}))
+    return found
 
 
 def _ours(
@@ -130,10 +136,10 @@ def _ours(
     """The row of a solver of the library, from calls with the whole set."""
     import jaxsudoku as js
 
-    label, options = solver
+    label, settings = solver
     board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
     start = time.perf_counter()
-    js.solve(np.full_like(puzzles, 255), board, **options)  # the same program, and no work
+    js.solve(np.full_like(puzzles, 255), board, **settings)  # the same program, and no work
     first = time.perf_counter() - start
     times, nodes, decided, wrong = [], [], len(puzzles), 0
     rng = np.random.default_rng(args.key)
@@ -141,7 +147,7 @@ def _ours(
         # another order of the puzzles is another search of those that are left at the end
         shuffled = puzzles[rng.permutation(len(puzzles))]
         start = time.perf_counter()
-        found = js.solve(shuffled, board, **options)
+        found = js.solve(shuffled, board, **settings)
         times.append(time.perf_counter() - start)
         nodes.append(np.asarray(found.iterations))
         right, amiss = _judged(shuffled, np.asarray(found.grids), np.asarray(found.status), args.wrong_clue)

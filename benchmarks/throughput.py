@@ -14,7 +14,6 @@ import dataclasses
 import functools
 import hashlib
 import json
-import math
 import statistics
 import sys
 import time
@@ -27,6 +26,7 @@ import machine
 import numpy as np
 import report
 import sets
+import solver_options
 from peers import PEERS, Peer
 
 _SHIPPED = ["9x9", "9x9-extreme"]
@@ -398,17 +398,7 @@ def _peer_names(text: str) -> list[str]:
 
 
 def _options(text: str) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for pair in _names(text):
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise argparse.ArgumentTypeError(f"{pair!r} is not NAME=VALUE")
-        try:
-            number = float(value)
-            options[name] = int(number) if number == math.floor(number) and "." not in value else number
-        except ValueError:
-            options[name] = value
-    return options
+    return solver_options.parsed(_names(text))
 
 
 def _parse() -> argparse.Namespace:

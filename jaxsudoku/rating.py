@@ -2,7 +2,7 @@
 
 The rating of a puzzle is the mean number of branch nodes of several complete searches with naked and hidden singles,
 each in its own random order. A complete search visits its whole tree: it finds the solution and proves that there is no
-other. A puzzle that singles solve has a rating of 0.
+other. A puzzle that singles solve has a rating of 0. From 12x12 on the searches choose cells by conflict weights.
 
 The random seeds of the searches come from the key and from the puzzle itself, so equal puzzles have equal ratings.
 """

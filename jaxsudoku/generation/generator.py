@@ -121,8 +121,9 @@ class Generator:
         else:
             kernel = Attempt(config.pattern, config.local_steps)
             self._engine = Engine(kernel, board, key, batch_size, devices)
-            few = _FEW * len(devices)
-            self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
+            if search_restart(board) is None:  # else the search takes longer than its compilation
+                few = _FEW * len(devices)
+                self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
         #: Rows of the batches of first attempts, 0 before the first.
         self._compiled = 0
         retries = _RETRIES_WITH_STEPS if config.local_steps else _RETRIES
@@ -170,12 +171,9 @@ class Generator:
         )
 
     def _engine_for(self, count: int) -> Engine:
-        """The engine of first attempts: the quick one for few puzzles, if these will not need a second attempt.
-
-        On large boards the search takes longer than its compilation, so there it is always optimized.
-        """
+        """The engine of first attempts: the quick one for few puzzles, if these will not need a second attempt."""
         _, most = self.config.clue_range(self.board.cells)
-        if self._quick is None or self._compiled or search_restart(self.board) is not None:
+        if self._quick is None or self._compiled:
             return self._engine
         few = self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
         certain = self.config.rating is None and not self.config.local_steps and most >= self.board.cells // 3

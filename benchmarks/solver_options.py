@@ -1,0 +1,23 @@
+"""Settings of solvers on command lines."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable
+from typing import Any
+
+
+def parsed(pairs: Iterable[str]) -> dict[str, Any]:
+    """Settings from texts NAME=VALUE, numbers as int or float; raises ArgumentTypeError for other texts."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise argparse.ArgumentTypeError(f"{pair!r} is not NAME=VALUE")
+        try:
+            number = float(value)
+            found[name] = int(number) if number == math.floor(number) and "." not in value else number
+        except ValueError:
+            found[name] = value
+    return found
