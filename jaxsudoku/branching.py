@@ -9,7 +9,19 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.planes import GROUP, any_of, count_planes, fence, first_of, pack_lanes, slices, where, words_to_planes
+from jaxsudoku.planes import (
+    GROUP,
+    all_of,
+    any_of,
+    count_planes,
+    cpu_fence,
+    fence,
+    first_of,
+    pack_lanes,
+    slices,
+    where,
+    words_to_planes,
+)
 from jaxsudoku.random import APART, mix
 
 #: Chooses the literal to branch on: (board, planes uint32[side, side, side, W], lanes that branch uint32[W]) to
@@ -32,38 +44,51 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
       uint32[3 side, W], digit, row and column one-hot; undefined in lanes without an open cell.
     """
     side = board.side
-    cells = planes.reshape(side, board.cells, -1)
+    cells = planes.reshape(side, side, side, -1)
     count_bits = fence(count_planes(slices(cells, 0)))
-    eligible = _fewest(count_bits, any_of(count_bits[1:]), side)
-    open_digits = fence(cells & eligible[None])
-    digit = _pick(_any_cell(open_digits, side), preferred, 0)
-    chosen = fence(any_of([cell & one for cell, one in zip(slices(open_digits, 0), slices(digit, 0), strict=True)]))
-    square = chosen.reshape(side, side, -1)
-    row = _pick(any_of(slices(square, 1)), preferred, 1)
-    in_row = fence(any_of([line & one for line, one in zip(slices(square, 0), slices(row, 0), strict=True)]))
-    return jnp.concatenate([digit, row, _pick(in_row, preferred, 2)])
+    eligible = _fewest(count_bits, any_of(count_bits[1:]))
+    open_digits = cpu_fence(cells & eligible[None])
+    by_row = fence(any_of(slices(open_digits, 2)))  # digit, row
+    digit = _pick(any_of(slices(by_row, 1)), preferred, 0)
+    row = _pick(_selected(by_row, digit), preferred, 1)
+    column = _pick(_selected(_selected(open_digits, digit), row), preferred, 2)
+    return jnp.concatenate([digit, row, column])
 
 
-def _fewest(count_bits: Sequence[Array], eligible: Array, side: int) -> Array:
-    """The eligible cells uint32[cells, W] with fewest candidates, which ``planes.count_planes`` has counted."""
-    for bit in reversed(count_bits):
-        fewer = fence(eligible & ~bit)
-        eligible = fence(where(_any_cell(fewer, side), fewer, eligible))
-    return eligible
+def _selected(planes: Array, one_hot: Array) -> Array:
+    """The planes uint32[m, ..., W] at the position that is set in ``one_hot`` uint32[m, W], in each lane."""
+    pairs = zip(slices(planes, 0), slices(one_hot, 0), strict=True)
+    return cpu_fence(any_of([plane & chosen for plane, chosen in pairs]))
 
 
-def _any_cell(cells: Array, side: int) -> Array:
-    """OR over cells, uint32[*b, cells, W] to uint32[*b, W]; row by row, as folds are unrolled and may be long."""
-    rows = cells.reshape(*cells.shape[:-2], side, side, cells.shape[-1])
-    return any_of(slices(fence(any_of(slices(rows, rows.ndim - 2))), rows.ndim - 3))
+def _fewest(count_bits: Sequence[Array], eligible: Array) -> Array:
+    """The eligible cells uint32[side, side, W] with fewest candidates, which ``planes.count_planes`` has counted."""
+    of_rows = fence(_lowest([slices(bit, 1) for bit in count_bits], slices(eligible, 1)))
+    every_row = [jnp.full_like(eligible[0, 0], 0xFFFFFFFF)] * eligible.shape[0]
+    lowest = fence(_lowest([slices(bit, 0) for bit in of_rows], every_row))
+    return fence(all_of([eligible, *(~(bit ^ low) for bit, low in zip(count_bits, lowest, strict=True))]))
+
+
+def _lowest(bits: Sequence[Sequence[Array]], eligible: Sequence[Array]) -> list[Array]:
+    """The lowest of the eligible of some numbers of planes; all its bits are set if none is.
+
+    ``bits`` are of each place, least significant first, those of all numbers.
+    """
+    lowest = []
+    for bit in reversed(bits):
+        fewer = [number & ~one for number, one in zip(eligible, bit, strict=True)]
+        found = any_of(fewer)
+        eligible = [where(found, low, number) for low, number in zip(fewer, eligible, strict=True)]
+        lowest.append(~found)
+    return lowest[::-1]
 
 
 def _pick(options: Array, preferred: Array | None, kind: int) -> Array:
     """The first of the options uint32[side, W], one-hot; of the preferred options if there are any."""
-    options = fence(options)
+    options = cpu_fence(options)
     if preferred is not None:
-        favoured = fence(options & preferred[kind])
-        options = fence(where(any_of(slices(favoured, 0)), favoured, options))
+        favoured = cpu_fence(options & preferred[kind])
+        options = cpu_fence(where(any_of(slices(favoured, 0)), favoured, options))
     return fence(first_of(options))
 
 

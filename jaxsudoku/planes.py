@@ -51,6 +51,11 @@ def fence(values: T) -> T:
     return lax.optimization_barrier(values)
 
 
+def cpu_fence(values: T) -> T:
+    """``fence`` on a CPU alone: on an accelerator computing again is cheaper than another pass through memory."""
+    return lax.platform_dependent(values, cpu=lax.optimization_barrier, default=lambda values: values)
+
+
 def slices(x: Array, axes: int | Sequence[int]) -> list[Array]:
     """The slices of ``x`` at each combination of indices of ``axes``, first axis slowest; these axes are dropped."""
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
@@ -186,18 +191,19 @@ def unpack_lanes(plane: Array) -> Array:
     return bits.astype(bool).reshape(-1)
 
 
-def rank_lanes(plane: Array) -> tuple[Array, Array]:
-    """Numbers the set lanes of a plane uint32[W] 0, 1, 2 ... in some fixed order.
+def rank_lanes(planes: Array) -> tuple[Array, Array]:
+    """Numbers the set lanes of each of m planes uint32[m, W] 0, 1, 2 ... in some fixed order.
 
     Returns:
-      rank int32[32 W], the number of each set lane, undefined for the others; total int32, the number of set lanes.
+      rank int32[m, 32 W], the number of each set lane, undefined for the others; total int32[m], the numbers of set
+      lanes.
     """
-    _check_array("a plane", plane, 1, jnp.uint32)
-    in_word = lax.population_count(plane).astype(jnp.int32)
-    up_to = jnp.cumsum(in_word, dtype=jnp.int32)
+    _check_array("planes", planes, 2, jnp.uint32)
+    in_word = lax.population_count(planes).astype(jnp.int32)
+    up_to = jnp.cumsum(in_word, axis=1, dtype=jnp.int32)
     below = np.array([(1 << bit) - 1 for bit in range(GROUP)], dtype=np.uint32)[:, None]
-    rank = (up_to - in_word)[None] + lax.population_count(plane[None] & below).astype(jnp.int32)
-    return rank.reshape(-1), up_to[-1]
+    rank = (up_to - in_word)[:, None] + lax.population_count(planes[:, None] & below).astype(jnp.int32)
+    return rank.reshape(planes.shape[0], -1), up_to[:, -1]
 
 
 def _check_array(name: str, array: AnyArray, rank: int, dtype: Any) -> None:
@@ -213,10 +219,15 @@ def _check_array(name: str, array: AnyArray, rank: int, dtype: Any) -> None:
 
 def _exchange(x: Array) -> Array:
     """Transposes each 32x32 bit matrix of uint32[m, 32, W]: bit j of row i becomes bit i of row j. Self-inverse."""
+    return lax.platform_dependent(x, cpu=_exchange_in_steps, default=_exchange_in_passes)
+
+
+def _exchange_in_steps(x: Array) -> Array:
+    """``_exchange`` in five steps, each of which reads two words for a word."""
     row = np.arange(GROUP)
     for step in (16, 8, 4, 2, 1):
         # rows that differ in this bit of their number swap the off-diagonal blocks of bits
-        mask = np.uint32(sum(1 << bit for bit in range(GROUP) if not bit & step))
+        mask = _block_mask(step)
         partner = lax.rev(x.reshape(x.shape[0], -1, 2, step, x.shape[-1]), (2,)).reshape(x.shape)
         upper = ((row & step) == 0)[None, :, None]
         low = (x & mask) | ((partner & mask) << step)
@@ -225,18 +236,39 @@ def _exchange(x: Array) -> Array:
     return x
 
 
+def _exchange_in_passes(x: Array) -> Array:
+    """``_exchange`` in two passes, which read 4 and 8 words for a word: less traffic in an accelerator's memory."""
+    for steps in ((16, 8), (4, 2, 1)):
+        rows = 1 << len(steps)
+        parts = slices(x.reshape(x.shape[0], -1, rows, steps[-1], x.shape[-1]), 2)
+        for place, step in enumerate(steps):
+            mask, apart = _block_mask(step), rows >> (place + 1)
+            for low in range(rows):
+                if not low & apart:
+                    one, other = parts[low], parts[low + apart]
+                    parts[low] = (one & mask) | ((other & mask) << step)
+                    parts[low + apart] = (other & ~mask) | ((one >> step) & mask)
+        x = fence(jnp.stack(parts, axis=2)).reshape(x.shape)
+    return x
+
+
+def _block_mask(step: int) -> np.uint32:
+    """The bits of a word whose number has no bit ``step``, a power of two."""
+    return np.uint32(sum(1 << bit for bit in range(GROUP) if not bit & step))
+
+
 def words_to_planes(words: Array) -> Array:
     """Words of lanes to planes: uint32[m, B] to uint32[32 m, B / 32]; plane 32 j + i is bit i of word j."""
     _check_array("words", words, 2, jnp.uint32)
     check_lanes(words.shape[1])
-    return _exchange(fence(words).reshape(words.shape[0], GROUP, -1)).reshape(GROUP * words.shape[0], -1)
+    return _exchange(cpu_fence(words).reshape(words.shape[0], GROUP, -1)).reshape(GROUP * words.shape[0], -1)
 
 
 def planes_to_words(planes: Array) -> Array:
     """Planes to words of lanes, the inverse of ``words_to_planes``: uint32[p, W] to uint32[ceil(p / 32), 32 W]."""
     _check_array("planes", planes, 2, jnp.uint32)
     missing = -planes.shape[0] % GROUP
-    padded = fence(jnp.pad(planes, ((0, missing), (0, 0))) if missing else planes)
+    padded = cpu_fence(jnp.pad(planes, ((0, missing), (0, 0))) if missing else planes)
     return _exchange(padded.reshape(-1, GROUP, planes.shape[-1])).reshape(padded.shape[0] // GROUP, -1)
 
 

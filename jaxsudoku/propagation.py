@@ -22,7 +22,7 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, House, board_of_planes, check_board
 from jaxsudoku.config import RULES, includes
 from jaxsudoku.masks import all_digits, cell_ones_and_twos, is_masks
-from jaxsudoku.planes import Givens, all_of, any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.planes import Givens, all_of, any_of, cpu_fence, exactly_one, fence, ones_and_twos, slices
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.suggestions import did_you_mean
 
@@ -212,11 +212,13 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 
     in_box = exactly_one(slices(segments, across_box))
     in_line = exactly_one(slices(segments, across_line))
-    in_box, in_line = fence((in_box, in_line))
-    sole_in_box, sole_in_line = fence((segments & spread(in_box, across_box), segments & spread(in_line, across_line)))
+    in_box, in_line = cpu_fence((in_box, in_line))
+    sole_in_box = segments & spread(in_box, across_box)
+    sole_in_line = segments & spread(in_line, across_line)
+    sole_in_box, sole_in_line = cpu_fence((sole_in_box, sole_in_line))
     pointed = any_of(slices(sole_in_box, across_line))
     claimed = any_of(slices(sole_in_line, across_box))
-    pointed, claimed = fence((pointed, claimed))
+    pointed, claimed = cpu_fence((pointed, claimed))
     free_of_pointed = sole_in_box | ~spread(pointed, across_line)
     free_of_claimed = sole_in_line | ~spread(claimed, across_box)
     return fence(free_of_pointed & free_of_claimed)

@@ -42,6 +42,8 @@ BUDGET = 1 << 16
 IMPROPER, CUT_OFF = -1.0, float(np.finfo(np.float32).max)
 #: The rules of the searches. With singles, ratings agree best with the difficulties of the rated Kaggle puzzles.
 _RULES = "singles"
+#: Rounds of the rules in a step. When a contradiction shows depends on them, and so do ratings, a little.
+_ROUNDS = 5
 
 
 def rate(
@@ -166,6 +168,7 @@ def branch_nodes(
         restart=restart,
         portfolio=False,
         rules=_RULES,
+        rounds=_ROUNDS if restart is None else None,
         lanes=lanes,
     )
     # every branch node has two children, so a tree of n nodes has (n - 1) / 2

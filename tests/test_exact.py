@@ -220,6 +220,28 @@ def test_one_puzzle_is_searched_by_all_lanes():
         check(SIX, puzzle[None], found, 5)
 
 
+@pytest.mark.parametrize(
+    ("board", "seeded"),
+    [(FOUR, True), (SIX, False), (reference.SMALL["jigsaw-5"], False)],
+    ids=["4x4", "2x3", "jigsaw"],
+)
+def test_accelerators_run_other_forms_with_the_same_results(monkeypatch, board, seeded):
+    puzzles = np.concatenate([reference.batch(board, BATCH - 8), np.zeros((8, board.cells), np.uint8)])
+    seeds = np.arange(BATCH, dtype=np.uint32) if seeded else None
+    expected = search(board, puzzles, seeds, limit=5, lanes=64)
+    monkeypatch.setattr(jax.lax, "platform_dependent", lambda *operands, default, **_: default(*operands))
+    found = fresh_kernel(board, limit=5, lanes=64)(puzzles, seeds=seeds)
+    jax.tree.map(np.testing.assert_array_equal, found, expected)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda", "tpu"])
+def test_only_a_cpu_stores_solutions_in_a_loop(platform):
+    traced = jax.jit(functools.partial(exact.search, board=FOUR)).trace(np.zeros((8, 16), np.uint8))
+    text = traced.lower(lowering_platforms=(platform,)).as_text()
+    # roots, the search, pairs of rounds, grids; on a CPU also the storing of solutions
+    assert text.count("stablehlo.while") == (5 if platform == "cpu" else 4)
+
+
 @pytest.mark.parametrize("side", [4, 36])
 def test_stacks_are_the_same_lane_by_lane_and_at_once(side):
     """The first on a CPU, the second on accelerators."""

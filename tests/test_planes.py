@@ -54,6 +54,28 @@ def test_lanes_come_back(seed, width):
     np.testing.assert_array_equal(planes.unpack_lanes(plane), lanes)
 
 
+@given(seed=seeds, count=st.integers(1, 3), width=st.integers(1, 5))
+def test_set_lanes_of_each_plane_are_numbered(seed, count, width):
+    drawn = words(np.random.default_rng(seed), count, width)
+    ranks, totals = planes.rank_lanes(jnp.asarray(drawn))
+    for plane, rank, total in zip(drawn, ranks, totals, strict=True):
+        lanes = np.asarray(planes.unpack_lanes(jnp.asarray(plane)))
+        assert total == lanes.sum()
+        np.testing.assert_array_equal(np.sort(rank[lanes]), np.arange(total))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("width", [1, 5])
+def test_transposition_is_the_same_in_steps_and_in_passes(count, width):
+    """The first on a CPU, the second on accelerators."""
+    drawn = words(np.random.default_rng(width), count, 32, width)
+    in_steps = np.asarray(planes._exchange_in_steps(jnp.asarray(drawn)))
+    np.testing.assert_array_equal(planes._exchange_in_passes(jnp.asarray(drawn)), in_steps)
+    bits = (drawn[..., None] >> np.arange(32, dtype=np.uint32)) & 1  # matrix, row, group, column
+    rows = (in_steps[..., None] >> np.arange(32, dtype=np.uint32)) & 1
+    np.testing.assert_array_equal(rows, bits.transpose(0, 3, 2, 1))
+
+
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_bit_k_of_word_w_is_lane_k_times_the_width_plus_w(width):
     for bit in (0, 1, 17, 31):
@@ -256,7 +278,7 @@ def test_select_takes_whole_rows_of_a_tree():
         (planes.pack_lanes, np.zeros((2, 32), bool)),
         (planes.unpack_lanes, np.zeros(1, np.int32)),
         (planes.unpack_lanes, np.zeros((1, 1), np.uint32)),
-        (planes.rank_lanes, np.zeros((1, 1), np.uint32)),
+        (planes.rank_lanes, np.zeros(1, np.uint32)),
         (planes.words_to_planes, np.zeros((1, 32), np.int32)),
         (planes.planes_to_words, np.zeros((1, 2, 1), np.uint32)),
         (planes.words_to_grids, np.zeros((4, 32), np.int32)),

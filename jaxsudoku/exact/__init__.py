@@ -26,7 +26,7 @@ from jaxsudoku.sharding import by_shards
 from jaxsudoku.solution import Status
 
 #: Rounds of the rules in a step, without and with restarts.
-_ROUNDS, _WEIGHTED_ROUNDS = 5, 2
+_ROUNDS, _WEIGHTED_ROUNDS = 4, 2
 
 
 class Search(NamedTuple):
@@ -86,7 +86,7 @@ def search(
       levels: with restarts: the deepest that a search goes; a puzzle that needs more is left UNSOLVED. A search starts
         faster with fewer; None for as many as any puzzle needs.
       rules: one of ``SEARCH_RULES``.
-      rounds: rounds of the rules in a step, up to 1000; None for 5, and for 2 with restarts.
+      rounds: rounds of the rules in a step, up to 1000; None for 4, and for 2 with restarts.
       lanes: nodes in a step, a multiple of 32; None for 2048, and for 64 with restarts.
       branch: chooses the literals to branch on; None for ``branching.choose``. Not with restarts.
 

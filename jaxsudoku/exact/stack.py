@@ -3,24 +3,29 @@
 All puzzles share one stack of nodes. At every step a block of lanes takes the top nodes, runs the rules on them, and
 pushes what is still open. So every lane is used at every step, and a hard puzzle spreads over all lanes:
 
-1. fill: while the stack has fewer nodes than the block, push the root nodes of the next puzzles;
-2. pop the top nodes, drop those of decided puzzles, and run a few rounds of the rules;
-3. classify each lane: contradictory (dropped), solved (stored and counted), undecided (the rules still make progress:
+1. pop the top nodes, drop those of decided puzzles, and run a few rounds of the rules;
+2. classify each lane: contradictory (dropped), solved (stored and counted), undecided (the rules still make progress:
    pushed as it is), or open;
-4. branch on one candidate of a cell with fewest in each open lane: one child takes it, the other excludes it.
+3. branch on one candidate of a cell with fewest in each open lane: one child takes it, the other excludes it.
 
-A node on the stack is its parent's candidates and a pending literal, the candidate to take or exclude. So both children
-share one row of candidates, and one transposition converts candidates and literal, written one-hot, to planes.
+At first the stack holds the root nodes of all puzzles. A block with fewer nodes of puzzles that were begun than lanes
+reaches down to the roots, and so begins the next puzzles.
 
-The stack cannot overflow: the fuller it is, the fewer nodes are popped. With one node a step the search is depth-first
-and adds no more nodes than a puzzle has candidates.
+A node on the stack is its parent's candidates and a pending literal: a cell and the digits to exclude there, which are
+the chosen one, or all others. So both children share one row of candidates, and one transposition converts candidates
+and literal, a bit for each digit, row and column, to planes.
+
+The stack cannot overflow: the fuller it is above the roots, the fewer nodes are popped. With one node a step the search
+is depth-first and adds no more nodes than a puzzle has candidates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
@@ -29,6 +34,7 @@ from jaxsudoku.config import includes
 from jaxsudoku.planes import (
     GROUP,
     any_of,
+    cpu_fence,
     fence,
     grids_to_planes,
     nodes_to_planes,
@@ -69,39 +75,35 @@ class Plan(NamedTuple):
     branch: Branch | None = None
 
     @property
-    def row_words(self) -> int:
-        """Words of a stack row: the candidates, then a literal's digit, row and column one-hot and its sign."""
-        return -(-(self.board.candidates + 3 * self.board.side + 1) // GROUP)
+    def node_words(self) -> int:
+        """Words of a node: the candidates, then a literal's digits, row and column."""
+        return -(-(self.board.candidates + 3 * self.board.side) // GROUP)
 
     @property
     def store_block(self) -> int:
-        """Solved nodes that are stored at a time: a small part of a block, as in most steps few lanes are solved."""
+        """Solved nodes that a CPU stores at a time: a small part of a block, as in most steps few lanes are solved."""
         return max(self.lanes // 16, GROUP)
 
     @property
     def capacity(self) -> int:
-        """With this many nodes on the stack a step pops only one. There is room for a whole block to descend."""
+        """With this many nodes above the roots a step pops only one. There is room for a whole block to descend."""
         return max(3 * self.board.side * self.lanes, 1 << 16)
 
     @property
-    def stack_size(self) -> int:
-        """Room for the capacity, a depth-first descent from there, and the two blocks that a step writes."""
+    def room(self) -> int:
+        """Columns above the roots: the capacity, a depth-first descent from it, and the two blocks of a step."""
         return self.capacity + self.board.candidates + 2 * self.lanes
 
 
 class _Stack(NamedTuple):
-    """Nodes from the bottom up; entries from ``top`` on are undefined.
+    """Nodes from the bottom up, the roots of all puzzles first; columns from ``top`` on are undefined.
 
     Attributes:
-      rows: uint32[row_words, stack_size].
-      owner: int32[stack_size], the puzzle of each node.
-      seed: uint32[stack_size], the random seed of each node; uint32[0] in the fixed order.
+      columns: uint32[node_words + 1 or 2, size], the words of each node, its puzzle and, in a random order, its seed.
       top: int32, number of nodes.
     """
 
-    rows: Array
-    owner: Array
-    seed: Array
+    columns: Array
     top: Array
 
 
@@ -115,7 +117,7 @@ class _Found(NamedTuple):
       spent: bool[N], whether a node was dropped because the budget was spent.
       winner: int32[N], the lane whose solution is kept, among those that solved the puzzle in one step.
       place: int32[N], the column of ``solved`` with the first solution.
-      solved: uint32[words, N + a part of a block], nodes of first solutions, in the order they were found.
+      solved: uint32[words, N + lanes], nodes of first solutions, in the order they were found.
       used: int32, number of nodes in ``solved``.
     """
 
@@ -127,14 +129,6 @@ class _Found(NamedTuple):
     place: Array
     solved: Array
     used: Array
-
-
-class _Roots(NamedTuple):
-    """Root nodes: rows uint32[row_words, N + lanes], owner int32[N + lanes], seed uint32[N + lanes] or uint32[0]."""
-
-    rows: Array
-    owner: Array
-    seed: Array
 
 
 def search(
@@ -157,7 +151,7 @@ def search(
     padded, active = pad_grids(puzzles, board, plan.lanes)
     padding = len(padded) - size
     padded_excluded = None if excluded is None else jnp.pad(excluded, ((0, padding), (0, 0)))
-    roots, invalid = _make_roots(plan, padded, seeds, padded_excluded, active)
+    columns, invalid = _make_roots(plan, padded, seeds, padded_excluded, active)
     found = _Found(
         solutions=jnp.where(invalid, limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
@@ -165,19 +159,13 @@ def search(
         spent=jnp.zeros(size + padding, bool),
         winner=jnp.zeros(size + padding, jnp.int32),
         place=jnp.zeros(size + padding, jnp.int32),
-        solved=jnp.zeros((board.words, size + padding + plan.store_block), jnp.uint32),
+        solved=jnp.zeros((board.words, size + padding + plan.lanes), jnp.uint32),
         used=jnp.int32(0),
     )
-    stack = _Stack(
-        rows=jnp.zeros((plan.row_words, plan.stack_size), jnp.uint32),
-        owner=jnp.zeros(plan.stack_size, jnp.int32),
-        seed=jnp.zeros(0 if seeds is None else plan.stack_size, jnp.uint32),
-        top=jnp.int32(0),
-    )
-    _, _, found = lax.while_loop(
-        lambda state: (state[0].top > 0) | (state[1] < active),
-        lambda state: _step(plan, *_fill(plan, roots, active, *state[:2]), state[2]),
-        vary_as(puzzles, (stack, jnp.int32(0), found)),
+    _, found = lax.while_loop(
+        lambda state: state[0].top > 0,
+        lambda state: _step(plan, active, *state),
+        vary_as(puzzles, (_Stack(columns, active), found)),
     )
     count = jnp.where(invalid, 0, jnp.minimum(found.solutions, limit))
     found = found._replace(solutions=count)
@@ -195,36 +183,40 @@ def search(
 
 def _make_roots(
     plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
-) -> tuple[_Roots, Array]:
-    """The root nodes of puzzles uint8[N, cells], N a multiple of the lanes, and bool[N], which are invalid.
+) -> tuple[Array, Array]:
+    """The stack's columns with the root nodes of puzzles uint8[N, cells], N a multiple of the lanes.
 
-    Puzzles from ``active`` on are skipped, and invalid.
+    Puzzles from ``active`` on have none.
+
+    Returns:
+      the columns uint32[words, N + room], and bool[N], which puzzles are invalid.
     """
     board, lanes = plan.board, plan.lanes
     size = puzzles.shape[0]
 
+    own_seeds = None if seeds is None else jnp.pad(seeds, (0, size - seeds.shape[0]))
+
     def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        rows, invalid = state
-        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, number * lanes, lanes), board)
+        columns, invalid = state
+        start = number * lanes
+        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, lanes), board)
         wrong = invalid_givens(givens, board)
         candidates = givens.candidates
         if excluded is not None:
-            removed = grids_to_planes(lax.dynamic_slice_in_dim(excluded, number * lanes, lanes), board)
+            removed = grids_to_planes(lax.dynamic_slice_in_dim(excluded, start, lanes), board)
             candidates = candidates & ~(removed.digits & givens.empty[None])
-        literal = jnp.zeros((3 * board.side + 1, lanes // GROUP), jnp.uint32)
-        nodes = _make_rows(board, fence(candidates), literal)
-        rows = lax.dynamic_update_slice_in_dim(rows, nodes, number * lanes, axis=1)
-        return rows, lax.dynamic_update_slice(invalid, unpack_lanes(wrong), (number * lanes,))
+        literal = jnp.zeros((3 * board.side, lanes // GROUP), jnp.uint32)
+        parts = [
+            _make_nodes(board, fence(candidates), literal),
+            (start + _lane_numbers(lanes)).astype(jnp.uint32)[None],
+        ]
+        if own_seeds is not None:
+            parts.append(lax.dynamic_slice(own_seeds, (start,), (lanes,))[None])
+        return _write_parts(columns, parts, start), lax.dynamic_update_slice(invalid, unpack_lanes(wrong), (start,))
 
-    rows, invalid = lax.fori_loop(
-        0,
-        -(-active // lanes),
-        block,
-        vary_as(puzzles, (jnp.zeros((plan.row_words, size + lanes), jnp.uint32), jnp.ones(size, bool))),
-    )
-    # one more block of columns, so that the last, short block is sliced like the others
-    seed = jnp.zeros(0, jnp.uint32) if seeds is None else jnp.pad(seeds, (0, size + lanes - seeds.shape[0]))
-    return _Roots(rows, jnp.arange(size + lanes, dtype=jnp.int32), seed), invalid
+    words = plan.node_words + (1 if seeds is None else 2)
+    empty = vary_as(puzzles, (jnp.zeros((words, size + plan.room), jnp.uint32), jnp.ones(size, bool)))
+    return lax.fori_loop(0, -(-active // lanes), block, empty)
 
 
 def _solution_grids(plan: Plan, found: _Found, active: Array) -> Array:
@@ -242,70 +234,81 @@ def _solution_grids(plan: Plan, found: _Found, active: Array) -> Array:
     return lax.fori_loop(0, -(-active // plan.lanes), block, grids)
 
 
-def _fill(plan: Plan, roots: _Roots, active: Array, stack: _Stack, cursor: Array) -> tuple[_Stack, Array]:
-    """Fills the stack up to a block of nodes with roots from ``cursor`` on; returns the next cursor as well."""
-
-    def push(stack: _Stack) -> _Stack:
-        def place(target: Array, source: Array) -> Array:
-            if not target.size:
-                return target
-            block = lax.dynamic_slice_in_dim(source, cursor, plan.lanes, axis=-1)
-            return lax.dynamic_update_slice_in_dim(target, block, stack.top, axis=-1)
-
-        added = jnp.minimum(plan.lanes - stack.top, active - cursor)
-        return _Stack(
-            place(stack.rows, roots.rows),
-            place(stack.owner, roots.owner),
-            place(stack.seed, roots.seed),
-            stack.top + added,
-        )
-
-    filled = lax.cond((stack.top < plan.lanes) & (cursor < active), push, lambda stack: stack, stack)
-    return filled, cursor + filled.top - stack.top
-
-
 # ---------------------------------------------------------------------- rows of candidates and a pending literal
 
 
-def _make_rows(board: Board, planes: Array, literal: Array) -> Array:
-    """Stack rows uint32[row_words, B] of candidate planes and literal planes uint32[at most 3 side + 1, W]."""
+def _make_nodes(board: Board, planes: Array, literal: Array) -> Array:
+    """Nodes uint32[node_words, B] of candidate planes and a literal to exclude, uint32[3 side, W], or none."""
     parts = [planes.reshape(board.candidates, -1), literal]
     unused = -sum(part.shape[0] for part in parts) % GROUP
-    return planes_to_words(fence(jnp.concatenate([*parts, jnp.zeros((unused, planes.shape[-1]), jnp.uint32)])))
+    return planes_to_words(cpu_fence(jnp.concatenate([*parts, jnp.zeros((unused, planes.shape[-1]), jnp.uint32)])))
 
 
-def _read_rows(board: Board, rows: Array) -> Array:
-    """The candidate planes of stack rows, with the pending literal popped or excluded."""
-    planes = words_to_planes(rows)
+def _read_nodes(board: Board, nodes: Array) -> Array:
+    """The candidate planes of nodes uint32[node_words, B], without those that the pending literal excludes."""
+    planes = words_to_planes(nodes)
     side, width = board.side, planes.shape[-1]
     candidates = planes[: board.candidates].reshape(side, side, side, width)
-    digit, row, column = planes[board.candidates : board.candidates + 3 * side].reshape(3, side, width)
-    take = planes[board.candidates + 3 * side]
-    cell, gone = fence((row[:, None] & column[None], digit ^ take))
-    return fence(candidates & ~(gone[:, None, None] & cell[None]))
+    digits, row, column = planes[board.candidates : board.candidates + 3 * side].reshape(3, side, width)
+    cell = cpu_fence(row[:, None] & column[None])
+    return fence(candidates & ~(digits[:, None, None] & cell[None]))
 
 
-def _taking(board: Board, rows: Array, take: Array) -> Array:
-    """The rows, with the sign of the literal set in the lanes bool[B] that take it."""
-    word, bit = divmod(board.candidates + 3 * board.side, GROUP)
-    sign = take.astype(jnp.uint32) << bit
-    return jnp.concatenate([rows[:word], rows[word : word + 1] | sign[None], rows[word + 1 :]])
+def _taking(board: Board, nodes: Array, take: Array) -> list[Array]:
+    """The nodes, in the lanes ``take`` bool[B] excluding the other digits of the cell in place of the literal's.
+
+    In parts, the words that are as they were and the others.
+    """
+    first = board.candidates // GROUP
+    bits = range(board.candidates - first * GROUP, board.candidates - first * GROUP + board.side)
+    masks = [sum(1 << bit % GROUP for bit in bits if bit // GROUP == word) for word in range(nodes.shape[0] - first)]
+    flips = jnp.where(take, np.array(masks, np.uint32)[:, None], np.uint32(0))
+    return [nodes[:first], nodes[first:] ^ flips]
+
+
+# ---------------------------------------------------------------------- columns of the stack
+
+
+def _read_columns(plan: Plan, columns: Array, base: Array) -> tuple[Array, Array, Array | None]:
+    """A block from column ``base`` on: nodes uint32[node_words, B], owner int32[B], seed uint32[B] or None."""
+
+    def rows(first: int, height: int) -> Array:
+        return lax.dynamic_slice(columns, (jnp.int32(first), base), (height, plan.lanes))
+
+    seed = rows(plan.node_words + 1, 1)[0] if columns.shape[0] > plan.node_words + 1 else None
+    return rows(0, plan.node_words), rows(plan.node_words, 1)[0].astype(jnp.int32), seed
+
+
+def _write_parts(columns: Array, parts: Sequence[Array], start: Array) -> Array:
+    """The columns from ``start`` on replaced by parts uint32[m, B], which lie on one another."""
+
+    def one_by_one(columns: Array, *parts: Array) -> Array:
+        row = 0
+        for part in parts:
+            columns = lax.dynamic_update_slice(columns, part, (jnp.int32(row), start))
+            row += part.shape[0]
+        return columns
+
+    def together(columns: Array, *parts: Array) -> Array:
+        return lax.dynamic_update_slice(columns, jnp.concatenate(parts), (jnp.int32(0), start))
+
+    return lax.platform_dependent(columns, *parts, cpu=one_by_one, default=together)
 
 
 # ---------------------------------------------------------------------- a step
 
 
-def _step(plan: Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Stack, Array, _Found]:
+def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Stack, _Found]:
     """Pops a block of nodes, applies the rules, stores the solved ones and pushes what is left."""
     board, lanes = plan.board, plan.lanes
-    lane = jnp.arange(lanes, dtype=jnp.int32)
     no_puzzle = found.solutions.shape[0]  # out of range: dropped by scatters
 
     # each node leaves a sibling on the stack at every level of its descent, so a fuller stack gets fewer nodes popped
-    room = jnp.maximum((plan.capacity - stack.top) // board.side, 1)
+    room = jnp.maximum((active + plan.capacity - stack.top) // board.side, 1)
     popped = jnp.minimum(stack.top, jnp.minimum(lanes, room))
     base = stack.top - popped
-    owner = jnp.where(lane < popped, lax.dynamic_slice(stack.owner, (base,), (lanes,)), no_puzzle)
+    nodes, owner, seed = _read_columns(plan, stack.columns, base)
+    owner = jnp.where(_lane_numbers(lanes) < popped, owner, no_puzzle)
     live = found.solutions.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
     if plan.budget is not None:
         left = plan.budget - found.iterations
@@ -313,7 +316,7 @@ def _step(plan: Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Sta
         found = found._replace(spent=found.spent.at[jnp.where(spent, owner, no_puzzle)].set(True, mode="drop"))
         live = live & ~spent
 
-    planes = _read_rows(board, lax.dynamic_slice_in_dim(stack.rows, base, lanes, axis=1))
+    planes = _read_nodes(board, nodes)
     planes, changed = _sweep_rounds(plan, planes)
     contradictory, solved = outcome(planes, board)
     live_plane = pack_lanes(live)
@@ -322,7 +325,6 @@ def _step(plan: Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Sta
         (live_plane & ~contradictory & ~solved, live_plane & ~contradictory & ~solved & ~changed)
     )
 
-    seed = lax.dynamic_slice(stack.seed, (base,), (lanes,)) if stack.seed.size else None
     if plan.branch is None:
         literal = choose(board, planes, None if seed is None else random_planes(board, seed)) & branching
     else:
@@ -333,42 +335,54 @@ def _step(plan: Plan, stack: _Stack, cursor: Array, found: _Found) -> tuple[_Sta
                 f"uint32[{3 * board.side}, {branching.shape[0]}]"
             )
         literal = fence(literal) & branching
-    rows = _make_rows(board, planes, literal)
-    stack = _push(plan, stack, base, rows, owner, seed, branching, unfinished)
+    nodes = _make_nodes(board, planes, literal)
+    found, wins = _winners(found, owner, solved)
+    ranks, counts = rank_lanes(jnp.stack([branching, unfinished, pack_lanes(wins)]))
+    excluding = jnp.where(unpack_lanes(branching), ranks[0], 3 * lanes)
+    taking = jnp.where(unpack_lanes(unfinished), counts[0] + ranks[1], 3 * lanes)
+    storing = jnp.where(wins, 2 * lanes + ranks[2], 3 * lanes)
+    source = _sources(lanes, excluding, taking, storing)
+    place = jnp.where(wins, found.used + ranks[2], 0)
+    stack = _push(plan, stack, base, nodes, owner, seed, source[: 2 * lanes], counts[0] + counts[1], branching)
 
     visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, no_puzzle)
     found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
     if plan.branch is not None:
         branched = jnp.where(unpack_lanes(branching), owner, no_puzzle)
         found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
-    return stack, cursor, _store(plan, found, rows, owner, solved)
+    found = _store(plan, found, nodes, source[2 * lanes :] >> 1, counts[2])
+    return stack, found._replace(place=found.place.at[jnp.where(wins, owner, no_puzzle)].set(place, mode="drop"))
 
 
-def _store(plan: Plan, found: _Found, rows: Array, owner: Array, solved: Array) -> _Found:
-    """Counts the solved lanes, and stores the node of each puzzle's first solution."""
-    lane = jnp.arange(plan.lanes, dtype=jnp.int32)
-    no_puzzle = found.solutions.shape[0]
+def _winners(found: _Found, owner: Array, solved: Array) -> tuple[_Found, Array]:
+    """Counts the solved lanes uint32[W]; of those that hold the first solution of a puzzle chooses one, bool[B]."""
+    lane = _lane_numbers(owner.shape[0])
     is_solved = unpack_lanes(solved)
-    solver_of = jnp.where(is_solved, owner, no_puzzle)
+    solver_of = jnp.where(is_solved, owner, found.solutions.shape[0])
     winner = found.winner.at[solver_of].set(lane, mode="drop")
     first = found.solutions.at[owner].get(mode="fill", fill_value=1) == 0
     wins = is_solved & first & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
-    rank, total = rank_lanes(pack_lanes(wins))
-    source = _sources(jnp.where(wins, rank, plan.lanes), plan.lanes)
+    solutions = found.solutions.at[solver_of].add(1, mode="drop")
+    return found._replace(solutions=solutions, winner=winner), wins
 
-    def put(number: Array, kept: Array) -> Array:
-        nodes = _take_lanes(
-            rows[: plan.board.words], lax.dynamic_slice(source, (number * plan.store_block,), (plan.store_block,))
-        )
-        return lax.dynamic_update_slice_in_dim(kept, nodes, found.used + number * plan.store_block, axis=1)
 
-    return found._replace(
-        solutions=found.solutions.at[solver_of].add(1, mode="drop"),
-        winner=winner,
-        place=found.place.at[jnp.where(wins, owner, no_puzzle)].set(found.used + rank, mode="drop"),
-        solved=lax.fori_loop(0, -(-total // plan.store_block), put, found.solved),
-        used=found.used + total,
-    )
+def _store(plan: Plan, found: _Found, nodes: Array, source: Array, total: Array) -> _Found:
+    """Stores the first ``total`` of the lanes ``source`` int32[B]."""
+    nodes = nodes[: plan.board.words]
+
+    def put(number: int | Array, solved: Array, width: int) -> Array:
+        block = _take_lanes(nodes, lax.dynamic_slice(source, (number * width,), (width,)))
+        return lax.dynamic_update_slice_in_dim(solved, block, found.used + number * width, axis=1)
+
+    def few_at_a_time(solved: Array) -> Array:
+        width = plan.store_block
+        return lax.fori_loop(0, -(-total // width), lambda number, solved: put(number, solved, width), solved)
+
+    def at_once(solved: Array) -> Array:
+        return put(0, solved, plan.lanes)
+
+    solved = lax.platform_dependent(found.solved, cpu=few_at_a_time, default=at_once)
+    return found._replace(solved=solved, used=found.used + total)
 
 
 def _sweep_rounds(plan: Plan, planes: Array) -> tuple[Array, Array]:
@@ -391,53 +405,58 @@ def _push(
     plan: Plan,
     stack: _Stack,
     base: Array,
-    rows: Array,
+    nodes: Array,
     owner: Array,
     seed: Array | None,
+    source: Array,
+    total: Array,
     branching: Array,
-    unfinished: Array,
 ) -> _Stack:
-    """Pushes the children from ``base`` on: first those that exclude, above them those that take.
+    """Pushes the first ``total`` children of ``source`` int32[2 B] from ``base`` on.
 
-    A lane that is unfinished but not branching is pushed as it is, among the latter.
+    The source of a child is twice its lane, and one more if it takes the literal; a lane that does not branch has a
+    child of the latter kind, which is the same node again.
     """
-    lanes = plan.lanes
-    exclude_rank, exclude_count = rank_lanes(branching)
-    take_rank, take_count = rank_lanes(unfinished)
-    is_branching = unpack_lanes(branching)
-    total = exclude_count + take_count
-    excluding = jnp.where(is_branching, exclude_rank, 2 * lanes)
-    taking = jnp.where(unpack_lanes(unfinished), exclude_count + take_rank, 2 * lanes)
-    # the source of each new entry: lane for an excluding child, lanes + lane for a taking one
-    source = _sources(jnp.concatenate([excluding, taking]), 2 * lanes)
+    board, lanes = plan.board, plan.lanes
 
-    def write(stack: _Stack, half: int) -> _Stack:
-        takes = source[half * lanes : (half + 1) * lanes] >= lanes
-        lane = fence(source[half * lanes : (half + 1) * lanes] - jnp.where(takes, lanes, 0))
-        gathered = _take_lanes(rows, lane)
-        start = base + half * lanes
-        new_rows = lax.dynamic_update_slice_in_dim(stack.rows, _taking(plan.board, gathered, takes), start, axis=1)
-        new_owner = lax.dynamic_update_slice(stack.owner, owner[lane], (start,))
-        new_seed = stack.seed
+    def write(columns: Array, first: int, width: int) -> Array:
+        part = source[first : first + width]
+        lane, takes = cpu_fence((part >> 1, (part & 1) == 1))
+        parts = [*_taking(board, _take_lanes(nodes, lane), takes), owner[lane].astype(jnp.uint32)[None]]
         if seed is not None:
             child = mix(seed[lane] + jnp.where(takes, 1, 2).astype(jnp.uint32))
-            child = jnp.where(is_branching[lane] & (seed[lane] != 0), child, seed[lane])
-            new_seed = lax.dynamic_update_slice(stack.seed, child, (start,))
-        return _Stack(new_rows, new_owner, new_seed, stack.top)
+            parts.append(jnp.where(unpack_lanes(branching)[lane] & (seed[lane] != 0), child, seed[lane])[None])
+        return _write_parts(columns, parts, base + first)
 
-    stack = write(stack, 0)
-    stack = lax.cond(total > lanes, lambda stack: write(stack, 1), lambda stack: stack, stack)
-    return stack._replace(top=base + total)
+    def by_halves(columns: Array) -> Array:
+        columns = write(columns, 0, lanes)
+        return lax.cond(total > lanes, lambda columns: write(columns, lanes, lanes), lambda columns: columns, columns)
+
+    def at_once(columns: Array) -> Array:
+        return write(columns, 0, 2 * lanes)
+
+    # a condition costs an accelerator more than columns that are written for nothing
+    columns = lax.platform_dependent(stack.columns, cpu=by_halves, default=at_once)
+    return _Stack(columns, base + total)
 
 
-def _sources(position: Array, size: int) -> Array:
-    """Inverts a numbering: int32[size], entry i is the j with ``position[j] == i``, or 0 if there is none."""
-    entry = jnp.arange(position.shape[0], dtype=jnp.int32)
-    return fence(jnp.zeros(size, jnp.int32).at[position].set(entry, mode="drop"))
+def _lane_numbers(lanes: int) -> Array:
+    return jnp.arange(lanes, dtype=jnp.int32)
+
+
+def _sources(lanes: int, excluding: Array, taking: Array, storing: Array) -> Array:
+    """Which lane each new column comes from: int32[3 lanes], twice the lane, and one more if it takes the literal.
+
+    Columns from no lane are 0. The arguments int32[lanes] are the number of each lane's columns of the three kinds, or
+    ``3 lanes`` if it has none of a kind.
+    """
+    twice = 2 * _lane_numbers(lanes)
+    position, entry = jnp.concatenate([excluding, taking, storing]), jnp.concatenate([twice, twice + 1, twice])
+    return fence(jnp.zeros(3 * lanes + 1, jnp.int32).at[position].set(entry, mode="promise_in_bounds"))[: 3 * lanes]
 
 
 def _take_lanes(words: Array, lane: Array) -> Array:
     """The columns ``lane`` int32[m] of uint32[k, B], as uint32[k, m]."""
     # one flat index a word: XLA would transpose the block before and after a gather of columns
     start = words.shape[1] * jnp.arange(words.shape[0], dtype=jnp.int32)[:, None]
-    return fence(words.reshape(-1).at[start + lane].get(mode="promise_in_bounds"))
+    return cpu_fence(words.reshape(-1).at[start + lane].get(mode="promise_in_bounds"))

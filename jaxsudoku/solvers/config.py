@@ -43,7 +43,7 @@ class ExactConfig(Config):
 
     Attributes:
       rules: rules applied at every node: naked, singles or locked, each including the one before it.
-      rounds: rounds of the rules in a step, up to 1000; None is 5, and 2 with restarts.
+      rounds: rounds of the rules in a step, up to 1000; None is 4, and 2 with restarts.
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
       restart: nodes after which the search of a puzzle starts again, a fifth more each time, guided by the conflicts it
         has met; or never. None suits the board (never below 12x12).
