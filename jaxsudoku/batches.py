@@ -121,9 +121,9 @@ class Engine:
         # else one batch is computed while another is transferred
         self.workers = usable_cores() if self.threaded else 2
 
-    def compile(self, size: int) -> None:
-        """Compiles for batches of ``size`` items in advance."""
-        self._call(self._padded(size))
+    def compile(self, size: int) -> Any:
+        """Compiles for batches of ``size`` items in advance; returns the ``jax.stages.Compiled`` program."""
+        return self._call(self._padded(size))
 
     def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
         """Runs the kernel on batches of at most ``batch_size`` items, and yields the results in order, as numpy arrays.
