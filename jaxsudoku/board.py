@@ -269,7 +269,7 @@ def board_of_grids(shape: Sequence[int], board: Board | None = None) -> tuple[Bo
 
 
 def board_of_planes(shape: Sequence[int], board: Board | None = None) -> Board:
-    """The board of planes [side, side, side, W]; None for the classic one of that side.
+    """The board of planes [side, side, side, *W]; None for the classic one of that side.
 
     Raises:
       ValueError: another shape. TypeError: ``board`` is no ``Board``.
@@ -277,7 +277,7 @@ def board_of_planes(shape: Sequence[int], board: Board | None = None) -> Board:
     shape = tuple(shape)
     if board is not None:
         check_board(board)
-    if len(shape) != 4 or len(set(shape[:3])) != 1 or (board is not None and shape[0] != board.side):
+    if len(shape) < 4 or len(set(shape[:3])) != 1 or (board is not None and shape[0] != board.side):
         side = "side" if board is None else board.side
         raise ValueError(f"planes of shape {shape}; they must be [{side}, {side}, {side}, W]")
     return Board.classic(shape[0]) if board is None else board

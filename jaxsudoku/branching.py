@@ -43,11 +43,9 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
     Returns:
       uint32[3 side, W], digit, row and column one-hot; undefined in lanes without an open cell.
     """
-    side = board.side
-    cells = planes.reshape(side, side, side, -1)
-    count_bits = fence(count_planes(slices(cells, 0)))
+    count_bits = fence(count_planes(slices(planes, 0)))
     eligible = _fewest(count_bits, any_of(count_bits[1:]))
-    open_digits = cpu_fence(cells & eligible[None])
+    open_digits = cpu_fence(planes & eligible[None])
     by_row = fence(any_of(slices(open_digits, 2)))  # digit, row
     digit = _pick(any_of(slices(by_row, 1)), preferred, 0)
     row = _pick(_selected(by_row, digit), preferred, 1)

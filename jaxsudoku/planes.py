@@ -34,6 +34,9 @@ from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_plan
 #: Lanes that share a word, a bit each.
 GROUP = 32
 
+#: Rows and columns of a TPU's tiles.
+_TILE_ROWS, _TILE_COLUMNS = 8, 128
+
 #: Cells of a grid that share a word in the conversion between grids and planes, a byte each.
 _CELLS_PER_WORD = 4
 
@@ -160,6 +163,15 @@ def pad_lanes(values: Array, axis: int = 0) -> Array:
     return jnp.pad(values, [(0, missing if number == axis else 0) for number in range(values.ndim)])
 
 
+def group_axes(words: int) -> tuple[int, ...]:
+    """The shape in which a wide block holds the W words of a plane: [8, W / 8] if W is a multiple of 1024, else [W].
+
+    A TPU computes on tiles of 8 x 128 words of an array's last two axes. With [W] the axis before it, of digits, rows
+    or columns, would be in the tiles and be padded.
+    """
+    return (_TILE_ROWS, words // _TILE_ROWS) if words % (_TILE_ROWS * _TILE_COLUMNS) == 0 else (words,)
+
+
 def select(chosen: Array, one: T, other: T) -> T:
     """The leaves [B, ...] of the first pytree where ``chosen`` bool[B] is set, else those of the second."""
 
@@ -218,7 +230,7 @@ def _check_array(name: str, array: AnyArray, rank: int, dtype: Any) -> None:
 
 
 def _exchange(x: Array) -> Array:
-    """Transposes each 32x32 bit matrix of uint32[m, 32, W]: bit j of row i becomes bit i of row j. Self-inverse."""
+    """Transposes each 32x32 bit matrix of uint32[m, 32, *W]: bit j of row i becomes bit i of row j. Self-inverse."""
     return lax.platform_dependent(x, cpu=_exchange_in_steps, default=_exchange_in_passes)
 
 
@@ -228,8 +240,8 @@ def _exchange_in_steps(x: Array) -> Array:
     for step in (16, 8, 4, 2, 1):
         # rows that differ in this bit of their number swap the off-diagonal blocks of bits
         mask = _block_mask(step)
-        partner = lax.rev(x.reshape(x.shape[0], -1, 2, step, x.shape[-1]), (2,)).reshape(x.shape)
-        upper = ((row & step) == 0)[None, :, None]
+        partner = lax.rev(x.reshape(x.shape[0], -1, 2, step, *x.shape[2:]), (2,)).reshape(x.shape)
+        upper = ((row & step) == 0).reshape(1, GROUP, *[1] * (x.ndim - 2))
         low = (x & mask) | ((partner & mask) << step)
         high = (x & ~mask) | ((partner >> step) & mask)
         x = fence(jnp.where(upper, low, high))
@@ -240,7 +252,7 @@ def _exchange_in_passes(x: Array) -> Array:
     """``_exchange`` in two passes, which read 4 and 8 words for a word: less traffic in an accelerator's memory."""
     for steps in ((16, 8), (4, 2, 1)):
         rows = 1 << len(steps)
-        parts = slices(x.reshape(x.shape[0], -1, rows, steps[-1], x.shape[-1]), 2)
+        parts = slices(x.reshape(x.shape[0], -1, rows, steps[-1], *x.shape[2:]), 2)
         for place, step in enumerate(steps):
             mask, apart = _block_mask(step), rows >> (place + 1)
             for low in range(rows):
@@ -257,26 +269,34 @@ def _block_mask(step: int) -> np.uint32:
     return np.uint32(sum(1 << bit for bit in range(GROUP) if not bit & step))
 
 
-def words_to_planes(words: Array) -> Array:
-    """Words of lanes to planes: uint32[m, B] to uint32[32 m, B / 32]; plane 32 j + i is bit i of word j."""
+def words_to_planes(words: Array, groups: Sequence[int] = (-1,)) -> Array:
+    """Words of lanes to planes: uint32[m, B] to uint32[32 m, W], W = B / 32; plane 32 j + i is bit i of word j.
+
+    ``groups`` is the shape of the planes' last axes, if it is not [W]; ``group_axes`` has one.
+    """
     _check_array("words", words, 2, jnp.uint32)
     check_lanes(words.shape[1])
-    return _exchange(cpu_fence(words).reshape(words.shape[0], GROUP, -1)).reshape(GROUP * words.shape[0], -1)
+    planes = _exchange(cpu_fence(words).reshape(words.shape[0], GROUP, *groups))
+    return planes.reshape(GROUP * words.shape[0], *planes.shape[2:])
 
 
 def planes_to_words(planes: Array) -> Array:
-    """Planes to words of lanes, the inverse of ``words_to_planes``: uint32[p, W] to uint32[ceil(p / 32), 32 W]."""
-    _check_array("planes", planes, 2, jnp.uint32)
+    """Planes to words of lanes, the inverse of ``words_to_planes``: uint32[p, *W] to uint32[ceil(p / 32), 32 W]."""
+    _check_array("planes", planes, max(planes.ndim, 2), jnp.uint32)  # lanes may have several axes
     missing = -planes.shape[0] % GROUP
-    padded = cpu_fence(jnp.pad(planes, ((0, missing), (0, 0))) if missing else planes)
-    return _exchange(padded.reshape(-1, GROUP, planes.shape[-1])).reshape(padded.shape[0] // GROUP, -1)
+    padded = cpu_fence(jnp.pad(planes, [(0, missing), *[(0, 0)] * (planes.ndim - 1)]) if missing else planes)
+    return _exchange(padded.reshape(-1, GROUP, *planes.shape[1:])).reshape(padded.shape[0] // GROUP, -1)
 
 
-def nodes_to_planes(nodes: AnyArray, board: Board | None = None) -> Array:
-    """Nodes uint32[words, B] to candidate planes uint32[side, side, side, B / 32]; B is a multiple of 32."""
+def nodes_to_planes(nodes: AnyArray, board: Board | None = None, groups: Sequence[int] = (-1,)) -> Array:
+    """Nodes uint32[words, B] to candidate planes uint32[side, side, side, B / 32]; B is a multiple of 32.
+
+    ``groups`` as in ``words_to_planes``.
+    """
     nodes = jnp.asarray(nodes)
     board = board_of_words(nodes.shape[0], board)
-    return words_to_planes(nodes)[: board.candidates].reshape(*(board.side,) * 3, -1)
+    planes = words_to_planes(nodes, groups)[: board.candidates]
+    return planes.reshape(*(board.side,) * 3, *planes.shape[1:])
 
 
 def planes_to_nodes(planes: Array, board: Board | None = None) -> Array:
@@ -347,7 +367,8 @@ def pad_grids(grids: Array, board: Board, multiple: int) -> tuple[Array, Array]:
       the padding of ``batches.Engine``, and are recognised by their first column.
     """
     padded = jnp.pad(grids, ((0, -len(grids) % multiple), (0, 0)), constant_values=255)
-    return padded, jnp.max(jnp.where(padded[:, 0] <= board.side, jnp.arange(1, len(padded) + 1, dtype=jnp.int32), 0))
+    first = fence(padded[:, 0])
+    return padded, jnp.max(jnp.where(first <= board.side, jnp.arange(1, len(padded) + 1, dtype=jnp.int32), 0))
 
 
 class Givens(NamedTuple):
@@ -369,11 +390,12 @@ class Givens(NamedTuple):
         return self.digits | self.empty[None]
 
 
-def grids_to_planes(grids: AnyArray, board: Board | None = None) -> Givens:
-    """Grids uint8[B, cells] to planes; B is a multiple of 32."""
+def grids_to_planes(grids: AnyArray, board: Board | None = None, groups: Sequence[int] = (-1,)) -> Givens:
+    """Grids uint8[B, cells] to planes; B is a multiple of 32. ``groups`` as in ``words_to_planes``."""
     board = _board_of_flat_grids(grids, board)
     check_lanes(grids.shape[0])
-    bits = words_to_planes(grids_to_words(grids, board)).reshape(-1, 8, grids.shape[0] // GROUP)[: board.cells]
+    planes = words_to_planes(grids_to_words(grids, board), groups)
+    bits = planes.reshape(-1, 8, *planes.shape[1:])[: board.cells]
     bit = fence(slices(bits, 1))
     digits = fence(
         jnp.stack(
@@ -385,7 +407,7 @@ def grids_to_planes(grids: AnyArray, board: Board | None = None) -> Givens:
     )
     filled = fence(any_of(bit))
     foreign = any_of(slices(fence(filled & ~any_of(slices(digits, 0))), 0))
-    shape = (board.side, board.side, -1)
+    shape = (board.side, board.side, *planes.shape[1:])
     return Givens(digits.reshape(board.side, *shape), ~filled.reshape(shape), foreign)
 
 
@@ -398,12 +420,12 @@ def planes_to_grids(planes: Array, board: Board | None = None) -> Array:
 def planes_to_grid_words(planes: Array, board: Board | None = None) -> Array:
     """Planes with at most one digit a cell to grids packed by four cells: uint32[ceil(cells / 4), B]."""
     board = board_of_planes(np.shape(planes), board)
-    by_digit = slices(planes.reshape(board.side, board.cells, -1), 0)
+    by_digit = slices(planes.reshape(board.side, board.cells, *planes.shape[3:]), 0)
     empty = jnp.zeros_like(by_digit[0])
     bits = [
         any_of([empty, *(plane for digit, plane in enumerate(by_digit, 1) if digit >> place & 1)]) for place in range(8)
     ]
-    return planes_to_words(fence(jnp.stack(bits, axis=1)).reshape(8 * board.cells, -1))
+    return planes_to_words(fence(jnp.stack(bits, axis=1)).reshape(8 * board.cells, *planes.shape[3:]))
 
 
 def grids_to_words(grids: AnyArray, board: Board | None = None) -> Array:

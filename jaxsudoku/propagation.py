@@ -118,8 +118,9 @@ def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]
         contradictory = (~_over_houses(all_of, ones[None]) != 0).any(axis=0) | (any_of(absent) != 0).any(axis=0)
         several_left = (_over_houses(any_of, twos[None]) != 0).any(axis=0)
         return fence((contradictory, ~contradictory & ~several_left))
-    alive = fence(all_of([_over_all(all_of, fold) for fold in [ones, *present]]))
-    return ~alive, alive & ~_over_all(any_of, twos)
+    lane_axes = planes.ndim - 3
+    alive = fence(all_of([_over_all(all_of, fold, lane_axes) for fold in [ones, *present]]))
+    return ~alive, alive & ~_over_all(any_of, twos, lane_axes)
 
 
 def invalid_givens(givens: Givens, board: Board) -> Array:
@@ -134,7 +135,7 @@ def duplicated_givens(digits: Array, board: Board | None = None) -> Array:
     repeated = [_twos(slices(view, axes)) for axes in _house_axes(board)] + _fold_irregular(board, digits, _twos)
     if is_masks(digits.shape):
         return fence((any_of([_over_houses(any_of, fold) for fold in fence(repeated)]) != 0).any(axis=0))
-    return any_of([_over_all(any_of, fold) for fold in fence(repeated)])
+    return any_of([_over_all(any_of, fold, digits.ndim - 3) for fold in fence(repeated)])
 
 
 def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> Array:
@@ -196,7 +197,7 @@ def locked_candidates(planes: Array, board: Board | None = None) -> Array:
         in_columns = _locked_segments(in_columns, across_box=3, across_line=1)  # digit, band, stack, column
         view = fence(view & in_rows[:, :, :, :, None] & in_columns[:, :, None])
     if board.irregular_houses:
-        cells = view.reshape(view.shape[0], board.cells, -1)
+        cells = view.reshape(view.shape[0], board.cells, *planes.shape[3:])
         view = fence(cells & ~_confined_elsewhere(board, cells))
     return view.reshape(planes.shape)
 
@@ -262,7 +263,7 @@ def _view(board: Board, planes: Array) -> Array:
     """Digit x band x row in band x stack x column in stack x group; without boxes every band is one line."""
     height, width = board.box or (1, 1)
     side = board.side
-    return planes.reshape(planes.shape[0], side // height, height, side // width, width, -1)
+    return planes.reshape(planes.shape[0], side // height, height, side // width, width, *planes.shape[3:])
 
 
 def _members(view: Array, axes: Sequence[int]) -> list[Array]:
@@ -308,9 +309,9 @@ def _over_houses(fold: Fold, masks: Array) -> Array:
     return masks
 
 
-def _over_all(fold: Fold, planes: Array) -> Array:
-    """Folds all axes but the group."""
-    while planes.ndim > 1:
+def _over_all(fold: Fold, planes: Array, lane_axes: int) -> Array:
+    """Folds all axes but the last ones, those of lanes."""
+    while planes.ndim > lane_axes:
         planes = fold(slices(planes, 0))
     return planes
 
@@ -319,7 +320,7 @@ def _fold_irregular(board: Board, planes: Array, fold: Fold) -> list[Array]:
     """Folds each irregular house of candidates [digits, side, side, W] into [digits, houses, W]."""
     if not board.irregular_houses:
         return []
-    cells = planes.reshape(planes.shape[0], board.cells, -1)
+    cells = planes.reshape(planes.shape[0], board.cells, *planes.shape[3:])
     members = np.asarray(board.irregular_houses).T
     return [fold([cells[:, member] for member in members])]
 
@@ -336,7 +337,7 @@ def _spread_irregular(board: Board, planes: Array, fold: Fold) -> list[Array]:
 
 def _with_zero_plane(planes: Array) -> Array:
     """Appends zeros to axis 1, for the index -1 of ragged tables."""
-    return jnp.pad(planes, ((0, 0), (0, 1), (0, 0)))
+    return jnp.pad(planes, [(0, 0), (0, 1), *[(0, 0)] * (planes.ndim - 2)])
 
 
 # ---------------------------------------------------------------------- tables of irregular houses

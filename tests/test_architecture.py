@@ -25,7 +25,7 @@ LEVELS = (
     ("config", "solution", "random", "cache", "sharding"),
     ("io", "drawing", "grid", "planes"),
     ("shipped",),
-    ("batches", "inputs", "masks"),
+    ("batches", "indexing", "inputs", "masks"),
     ("propagation",),
     ("branching",),
     ("exact",),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import re
 
 import chex
 import jax
@@ -220,18 +222,44 @@ def test_one_puzzle_is_searched_by_all_lanes():
         check(SIX, puzzle[None], found, 5)
 
 
+@pytest.mark.parametrize("platform", ["gpu", "tpu"])
 @pytest.mark.parametrize(
     ("board", "seeded"),
     [(FOUR, True), (SIX, False), (reference.SMALL["jigsaw-5"], False)],
     ids=["4x4", "2x3", "jigsaw"],
 )
-def test_accelerators_run_other_forms_with_the_same_results(monkeypatch, board, seeded):
+def test_accelerators_run_other_forms_with_the_same_results(monkeypatch, board, seeded, platform):
     puzzles = np.concatenate([reference.batch(board, BATCH - 8), np.zeros((8, board.cells), np.uint8)])
     seeds = np.arange(BATCH, dtype=np.uint32) if seeded else None
-    expected = search(board, puzzles, seeds, limit=5, lanes=64)
-    monkeypatch.setattr(jax.lax, "platform_dependent", lambda *operands, default, **_: default(*operands))
-    found = fresh_kernel(board, limit=5, lanes=64)(puzzles, seeds=seeds)
+    expected = search(board, puzzles, seeds, limit=5, budget=1000, lanes=64)
+
+    def form(*operands, default, **forms):
+        return forms.get(platform, default)(*operands)
+
+    monkeypatch.setattr(jax.lax, "platform_dependent", form)
+    found = fresh_kernel(board, limit=5, budget=1000, lanes=64)(puzzles, seeds=seeds)
     jax.tree.map(np.testing.assert_array_equal, found, expected)
+
+
+def test_a_wide_block_gives_the_same_answers():
+    """Its planes have two axes of lanes."""
+    puzzles = reference.batch(FOUR, BATCH)
+    found, expected = (search(FOUR, puzzles, limit=5, lanes=lanes) for lanes in (1 << 15, 64))
+    np.testing.assert_array_equal(found.status, expected.status)
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    for puzzle, grid in zip(puzzles[found.counts > 0], found.grids[found.counts > 0], strict=True):
+        assert reference.is_solution(FOUR, grid, puzzle)
+
+
+@pytest.mark.parametrize("settings", [{}, {"budget": 100, "limit": 2}], ids=["solve", "count"])
+def test_a_tpu_gathers_no_single_words(settings):
+    traced = jax.jit(functools.partial(exact.search, board=FOUR, **settings)).trace(
+        np.zeros((8, 16), np.uint8), seeds=np.zeros(8, np.uint32)
+    )
+    text = traced.lower(lowering_platforms=("tpu",)).as_text()
+    sizes = re.findall(r'"stablehlo\.gather".*slice_sizes = array<i64: ([\d, ]+)>', text)
+    assert sizes
+    assert all(math.prod(map(int, size.split(","))) > 1 for size in sizes)
 
 
 @pytest.mark.parametrize("platform", ["cpu", "cuda", "tpu"])

@@ -280,7 +280,7 @@ def test_select_takes_whole_rows_of_a_tree():
         (planes.unpack_lanes, np.zeros((1, 1), np.uint32)),
         (planes.rank_lanes, np.zeros(1, np.uint32)),
         (planes.words_to_planes, np.zeros((1, 32), np.int32)),
-        (planes.planes_to_words, np.zeros((1, 2, 1), np.uint32)),
+        (planes.planes_to_words, np.zeros(4, np.uint32)),
         (planes.words_to_grids, np.zeros((4, 32), np.int32)),
     ],
 )

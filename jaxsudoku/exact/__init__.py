@@ -21,7 +21,7 @@ from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.branching import Branch
 from jaxsudoku.config import CPU_LANES, CPU_SEARCHES, MOST_ROUNDS, SEARCH_RULES, whole_number
 from jaxsudoku.exact import stack, weighted
-from jaxsudoku.planes import GROUP
+from jaxsudoku.planes import GROUP, fence
 from jaxsudoku.sharding import by_shards
 from jaxsudoku.solution import Status
 
@@ -160,7 +160,7 @@ def _search_weighted(plan: weighted.Plan, puzzles: Array, seeds: Array | None, e
 def _sharded_like(puzzles: Array, board: Board, found: Search) -> Search:
     # Rows of padding are INVALID already, so this changes no value. But an elementwise operation on the puzzles makes
     # XLA shard the results like them; the results of a loop alone are replicated.
-    padding = puzzles[:, 0] > board.side
+    padding = fence(puzzles[:, 0]) > board.side
     return Search(
         jnp.where(padding[:, None], jnp.uint8(0), found.grids),
         jnp.where(padding, jnp.int8(Status.INVALID), found.status),

@@ -31,12 +31,14 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.branching import Branch, choose, random_planes
 from jaxsudoku.config import includes
+from jaxsudoku.indexing import take_columns, take_values
 from jaxsudoku.planes import (
     GROUP,
     any_of,
     cpu_fence,
     fence,
     grids_to_planes,
+    group_axes,
     nodes_to_planes,
     pack_lanes,
     pad_grids,
@@ -78,6 +80,11 @@ class Plan(NamedTuple):
     def node_words(self) -> int:
         """Words of a node: the candidates, then a literal's digits, row and column."""
         return -(-(self.board.candidates + 3 * self.board.side) // GROUP)
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The shape in which planes hold the words of the lanes."""
+        return group_axes(self.lanes // GROUP)
 
     @property
     def store_block(self) -> int:
@@ -199,13 +206,13 @@ def _make_roots(
     def block(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         columns, invalid = state
         start = number * lanes
-        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, lanes), board)
-        wrong = invalid_givens(givens, board)
+        givens = grids_to_planes(lax.dynamic_slice_in_dim(puzzles, start, lanes), board, plan.groups)
+        wrong = invalid_givens(givens, board).reshape(-1)
         candidates = givens.candidates
         if excluded is not None:
-            removed = grids_to_planes(lax.dynamic_slice_in_dim(excluded, start, lanes), board)
+            removed = grids_to_planes(lax.dynamic_slice_in_dim(excluded, start, lanes), board, plan.groups)
             candidates = candidates & ~(removed.digits & givens.empty[None])
-        literal = jnp.zeros((3 * board.side, lanes // GROUP), jnp.uint32)
+        literal = jnp.zeros((3 * board.side, *plan.groups), jnp.uint32)
         parts = [
             _make_nodes(board, fence(candidates), literal),
             (start + _lane_numbers(lanes)).astype(jnp.uint32)[None],
@@ -226,8 +233,8 @@ def _solution_grids(plan: Plan, found: _Found, active: Array) -> Array:
         start = number * plan.lanes
         place = lax.dynamic_slice(found.place, (start,), (plan.lanes,))
         has_solution = lax.dynamic_slice(found.solutions, (start,), (plan.lanes,)) > 0
-        nodes = _take_lanes(found.solved, place)
-        part = planes_to_grids(nodes_to_planes(nodes, plan.board), plan.board)
+        (nodes,) = take_columns([found.solved], place)
+        part = planes_to_grids(nodes_to_planes(nodes, plan.board, plan.groups), plan.board)
         return lax.dynamic_update_slice_in_dim(grids, jnp.where(has_solution[:, None], part, 0), start, axis=0)
 
     grids = vary_as(found.place, jnp.zeros((found.place.shape[0], plan.board.cells), jnp.uint8))
@@ -238,18 +245,19 @@ def _solution_grids(plan: Plan, found: _Found, active: Array) -> Array:
 
 
 def _make_nodes(board: Board, planes: Array, literal: Array) -> Array:
-    """Nodes uint32[node_words, B] of candidate planes and a literal to exclude, uint32[3 side, W], or none."""
-    parts = [planes.reshape(board.candidates, -1), literal]
+    """Nodes uint32[node_words, B] of candidate planes and a literal to exclude, uint32[3 side, *W], or none."""
+    groups = literal.shape[1:]
+    parts = [planes.reshape(board.candidates, *groups), literal]
     unused = -sum(part.shape[0] for part in parts) % GROUP
-    return planes_to_words(cpu_fence(jnp.concatenate([*parts, jnp.zeros((unused, planes.shape[-1]), jnp.uint32)])))
+    return planes_to_words(cpu_fence(jnp.concatenate([*parts, jnp.zeros((unused, *groups), jnp.uint32)])))
 
 
-def _read_nodes(board: Board, nodes: Array) -> Array:
+def _read_nodes(plan: Plan, nodes: Array) -> Array:
     """The candidate planes of nodes uint32[node_words, B], without those that the pending literal excludes."""
-    planes = words_to_planes(nodes)
-    side, width = board.side, planes.shape[-1]
-    candidates = planes[: board.candidates].reshape(side, side, side, width)
-    digits, row, column = planes[board.candidates : board.candidates + 3 * side].reshape(3, side, width)
+    board, side = plan.board, plan.board.side
+    planes = words_to_planes(nodes, plan.groups)
+    candidates = planes[: board.candidates].reshape(side, side, side, *plan.groups)
+    digits, row, column = planes[board.candidates : board.candidates + 3 * side].reshape(3, side, *plan.groups)
     cell = cpu_fence(row[:, None] & column[None])
     return fence(candidates & ~(digits[:, None, None] & cell[None]))
 
@@ -309,34 +317,28 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
     base = stack.top - popped
     nodes, owner, seed = _read_columns(plan, stack.columns, base)
     owner = jnp.where(_lane_numbers(lanes) < popped, owner, no_puzzle)
-    live = found.solutions.at[owner].get(mode="fill", fill_value=plan.limit) < plan.limit
+    solutions = take_values(found.solutions, owner, plan.limit)
+    live = solutions < plan.limit
     if plan.budget is not None:
         left = plan.budget - found.iterations
-        spent = live & (left.at[owner].get(mode="fill", fill_value=1) < 1)
+        spent = live & (take_values(left, owner, 1) < 1)
         found = found._replace(spent=found.spent.at[jnp.where(spent, owner, no_puzzle)].set(True, mode="drop"))
         live = live & ~spent
 
-    planes = _read_nodes(board, nodes)
+    planes = _read_nodes(plan, nodes)
     planes, changed = _sweep_rounds(plan, planes)
     contradictory, solved = outcome(planes, board)
-    live_plane = pack_lanes(live)
+    live_plane = pack_lanes(live).reshape(plan.groups)
     solved = live_plane & solved
     unfinished, branching = fence(
         (live_plane & ~contradictory & ~solved, live_plane & ~contradictory & ~solved & ~changed)
     )
 
-    if plan.branch is None:
-        literal = choose(board, planes, None if seed is None else random_planes(board, seed)) & branching
-    else:
-        literal = plan.branch(board, planes, branching)
-        if literal.shape != (3 * board.side, branching.shape[0]) or literal.dtype != jnp.uint32:
-            raise ValueError(
-                f"branch returned {literal.dtype}{list(literal.shape)}; it must return "
-                f"uint32[{3 * board.side}, {branching.shape[0]}]"
-            )
-        literal = fence(literal) & branching
+    literal = _literal(plan, planes, seed, branching) & branching
     nodes = _make_nodes(board, planes, literal)
-    found, wins = _winners(found, owner, solved)
+    # from here on lane by lane
+    branching, unfinished, solved = (plane.reshape(-1) for plane in (branching, unfinished, solved))
+    found, wins = _winners(found, owner, solutions, solved)
     ranks, counts = rank_lanes(jnp.stack([branching, unfinished, pack_lanes(wins)]))
     excluding = jnp.where(unpack_lanes(branching), ranks[0], 3 * lanes)
     taking = jnp.where(unpack_lanes(unfinished), counts[0] + ranks[1], 3 * lanes)
@@ -354,16 +356,34 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
     return stack, found._replace(place=found.place.at[jnp.where(wins, owner, no_puzzle)].set(place, mode="drop"))
 
 
-def _winners(found: _Found, owner: Array, solved: Array) -> tuple[_Found, Array]:
-    """Counts the solved lanes uint32[W]; of those that hold the first solution of a puzzle chooses one, bool[B]."""
+def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array) -> Array:
+    """The literal to branch on, uint32[3 side, *W], where ``branching`` uint32[*W] is set; elsewhere undefined."""
+    board = plan.board
+    if plan.branch is None:
+        preferred = None if seed is None else random_planes(board, seed).reshape(3, board.side, *plan.groups)
+        return choose(board, planes, preferred)
+    flat = branching.reshape(-1)
+    literal = plan.branch(board, planes.reshape(*planes.shape[:3], -1), flat)
+    if literal.shape != (3 * board.side, flat.shape[0]) or literal.dtype != jnp.uint32:
+        raise ValueError(
+            f"branch returned {literal.dtype}{list(literal.shape)}; it must return "
+            f"uint32[{3 * board.side}, {flat.shape[0]}]"
+        )
+    return fence(literal).reshape(-1, *plan.groups)
+
+
+def _winners(found: _Found, owner: Array, solutions: Array, solved: Array) -> tuple[_Found, Array]:
+    """Counts the solved lanes uint32[W]; of those that hold the first solution of a puzzle chooses one, bool[B].
+
+    ``solutions`` int32[B] are those found before, of the puzzle of each lane.
+    """
     lane = _lane_numbers(owner.shape[0])
     is_solved = unpack_lanes(solved)
     solver_of = jnp.where(is_solved, owner, found.solutions.shape[0])
     winner = found.winner.at[solver_of].set(lane, mode="drop")
-    first = found.solutions.at[owner].get(mode="fill", fill_value=1) == 0
-    wins = is_solved & first & (winner.at[owner].get(mode="fill", fill_value=-1) == lane)
-    solutions = found.solutions.at[solver_of].add(1, mode="drop")
-    return found._replace(solutions=solutions, winner=winner), wins
+    wins = is_solved & (solutions == 0) & (take_values(winner, owner, -1) == lane)
+    counted = found.solutions.at[solver_of].add(1, mode="drop")
+    return found._replace(solutions=counted, winner=winner), wins
 
 
 def _store(plan: Plan, found: _Found, nodes: Array, source: Array, total: Array) -> _Found:
@@ -371,7 +391,7 @@ def _store(plan: Plan, found: _Found, nodes: Array, source: Array, total: Array)
     nodes = nodes[: plan.board.words]
 
     def put(number: int | Array, solved: Array, width: int) -> Array:
-        block = _take_lanes(nodes, lax.dynamic_slice(source, (number * width,), (width,)))
+        (block,) = take_columns([nodes], lax.dynamic_slice(source, (number * width,), (width,)))
         return lax.dynamic_update_slice_in_dim(solved, block, found.used + number * width, axis=1)
 
     def few_at_a_time(solved: Array) -> Array:
@@ -417,15 +437,18 @@ def _push(
     The source of a child is twice its lane, and one more if it takes the literal; a lane that does not branch has a
     child of the latter kind, which is the same node again.
     """
-    board, lanes = plan.board, plan.lanes
+    lanes = plan.lanes
+    others = [owner.astype(jnp.uint32)[None]]
+    if seed is not None:
+        renewed = unpack_lanes(branching) & (seed != 0)
+        others.append(jnp.stack([jnp.where(renewed, mix(seed + np.uint32(child)), seed) for child in (2, 1)]))
 
     def write(columns: Array, first: int, width: int) -> Array:
         part = source[first : first + width]
         lane, takes = cpu_fence((part >> 1, (part & 1) == 1))
-        parts = [*_taking(board, _take_lanes(nodes, lane), takes), owner[lane].astype(jnp.uint32)[None]]
-        if seed is not None:
-            child = mix(seed[lane] + jnp.where(takes, 1, 2).astype(jnp.uint32))
-            parts.append(jnp.where(unpack_lanes(branching)[lane] & (seed[lane] != 0), child, seed[lane])[None])
+        children, *rows = take_columns([nodes, *others], lane)
+        # of the two rows of seeds the one of the child
+        parts = [*_taking(plan.board, children, takes), *(jnp.where(takes, row[-1], row[0])[None] for row in rows)]
         return _write_parts(columns, parts, base + first)
 
     def by_halves(columns: Array) -> Array:
@@ -453,10 +476,3 @@ def _sources(lanes: int, excluding: Array, taking: Array, storing: Array) -> Arr
     twice = 2 * _lane_numbers(lanes)
     position, entry = jnp.concatenate([excluding, taking, storing]), jnp.concatenate([twice, twice + 1, twice])
     return fence(jnp.zeros(3 * lanes + 1, jnp.int32).at[position].set(entry, mode="promise_in_bounds"))[: 3 * lanes]
-
-
-def _take_lanes(words: Array, lane: Array) -> Array:
-    """The columns ``lane`` int32[m] of uint32[k, B], as uint32[k, m]."""
-    # one flat index a word: XLA would transpose the block before and after a gather of columns
-    start = words.shape[1] * jnp.arange(words.shape[0], dtype=jnp.int32)[:, None]
-    return cpu_fence(words.reshape(-1).at[start + lane].get(mode="promise_in_bounds"))

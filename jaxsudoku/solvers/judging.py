@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -10,8 +12,9 @@ from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.grid import is_solved
 from jaxsudoku.solution import Solution, Status
 
-#: Puzzles that are checked together: few enough for their houses to stay in a CPU's cache.
-_CHUNK = 2048
+#: Puzzles that are checked together: on a CPU few enough for their houses to stay in its cache; on an accelerator many,
+#: as each round of the loop has the cost of its kernels' launches.
+_CPU_CHUNK, _CHUNK = 1 << 11, 1 << 17
 
 
 def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, keep_partial: bool = False) -> Solution:
@@ -32,18 +35,33 @@ def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, kee
     if not size:
         return solution
     claimed = solution.status == Status.SOLVED
-    chunk = min(_CHUNK, size)
-
-    def block(number: Array, true: Array) -> Array:
-        start = jnp.minimum(number * chunk, size - chunk)
-        grids, givens = (lax.dynamic_slice_in_dim(x, start, chunk) for x in (solution.grids, puzzles))
-        return lax.dynamic_update_slice_in_dim(true, is_solved(grids, board, givens), start, axis=0)
-
-    last = jnp.max(jnp.where(claimed, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
-    true = lax.fori_loop(0, -(-last // chunk), block, jnp.zeros(size, bool))
+    true = lax.platform_dependent(
+        solution.grids,
+        puzzles,
+        claimed,
+        cpu=functools.partial(_check, board, _CPU_CHUNK),
+        default=functools.partial(_check, board, _CHUNK),
+    )
     status = jnp.where(claimed & ~true, jnp.int8(Status.UNSOLVED), solution.status)
     grids = jnp.where((claimed & true)[:, None], solution.grids, 0)
     if keep_partial:
         kept = jnp.where(solution.grids.any(axis=1, keepdims=True), solution.grids, puzzles)
         grids = jnp.where((status == Status.UNSOLVED)[:, None], kept, grids)
     return solution._replace(grids=grids, status=status)
+
+
+def _check(board: Board, most: int, grids: Array, puzzles: Array, claimed: Array) -> Array:
+    """Whether grids uint8[N, cells] solve the puzzles, bool[N]; up to ``most`` are checked together.
+
+    False after the last one that is ``claimed`` bool[N].
+    """
+    size = puzzles.shape[0]
+    chunk = min(most, size)
+
+    def block(number: Array, true: Array) -> Array:
+        start = jnp.minimum(number * chunk, size - chunk)
+        claims, givens = (lax.dynamic_slice_in_dim(x, start, chunk) for x in (grids, puzzles))
+        return lax.dynamic_update_slice_in_dim(true, is_solved(claims, board, givens), start, axis=0)
+
+    last = jnp.max(jnp.where(claimed, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
+    return lax.fori_loop(0, -(-last // chunk), block, jnp.zeros(size, bool))
