@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import statistics
 import sys
 import time
@@ -259,8 +258,7 @@ def main() -> int:
     options = dict(args.option or ())
     rows = _overheads(args, options) if args.overhead else _throughput(args, options)
     if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+        report.save(args.json, {"about": about, "rows": rows})
     return int(any(row.get("wrong") for row in rows))
 
 
