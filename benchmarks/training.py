@@ -74,15 +74,17 @@ def _fill(row: dict[str, Any], config: Any, steps: int, repeat: int) -> None:
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
     from train.objective import no_metrics
+    from train.positions import puzzles_needed
     from train.step import compiled_step, initial_state, make_forward, place
 
     mesh = Mesh(np.asarray(jax.local_devices()), ("batch",))
+    row["devices"] = mesh.size
+    needed = puzzles_needed(config, mesh.size)
     key = jax.device_put(jax.random.key(config.seed), NamedSharding(mesh, PartitionSpec()))
     forward = make_forward(config, config.iterations_at(1))
     state = place(initial_state(config, forward, key), mesh)
     sums = jax.device_put(no_metrics(), NamedSharding(mesh, PartitionSpec()))
-    batch = jax.device_put(puzzles_of(config, mesh.size), NamedSharding(mesh, PartitionSpec("batch")))
-    row["devices"] = mesh.size
+    batch = jax.device_put(puzzles_of(config, needed), NamedSharding(mesh, PartitionSpec("batch")))
     row["parameters"] = sum(leaf.size for leaf in jax.tree.leaves(state.params))
     start = time.perf_counter()
     update = compiled_step(config, forward, mesh).lower(state, sums, batch, key).compile()
@@ -107,21 +109,20 @@ def _fill(row: dict[str, Any], config: Any, steps: int, repeat: int) -> None:
     row["positions_per_s"] = config.batch_size / row["median_s"]
 
 
-def puzzles_of(config: Any, devices: int) -> Any:
-    """The puzzles of a step, a ``datasets.Batch`` of numpy arrays: the held-out ones, repeated.
+def puzzles_of(config: Any, needed: int) -> Any:
+    """The ``needed`` puzzles of a step, a ``datasets.Batch`` of numpy arrays: the held-out ones, repeated.
 
     All ratings are 0: they weigh the draw of positions, which takes as long with any.
     """
     import jaxsudoku as js
     from jaxsudoku import datasets
-    from train.positions import puzzles_needed
     from train.puzzles import load_held_out
 
     puzzles = load_held_out(config)
     found = js.solve(puzzles, config.board, rounds=1)
     if not (found.status == js.Status.SOLVED).all():
         raise ValueError(f"{config.data.held_out}: not every puzzle was solved")
-    rows = np.arange(puzzles_needed(config, devices)) % len(puzzles)
+    rows = np.arange(needed) % len(puzzles)
     clues = (puzzles > 0).sum(axis=1).astype(np.int32)
     return datasets.Batch(puzzles[rows], found.grids[rows], clues[rows], np.zeros(len(rows), np.float32))
 
