@@ -8,10 +8,10 @@
 #   QUICK=1 bash benchmarks/gpu.sh                      tiny sizes, to see that all of it runs, on any machine
 #
 # PYTHON names the interpreter (python3); it needs jax and numpy. Networks need flax, chex and safetensors too, tree
-# search mctx, training optax and orbax-checkpoint: parts whose packages are absent are left out, and said so. Nothing is
-# installed or downloaded. Puzzle sets are read from JAXSUDOKU_DATA, or from .data in the checkout and ../shared/data
-# beside it; a shipped set replaces an absent one. A part that fails, is stopped or left out is told as TROUBLE at the
-# end, and makes the exit status 1.
+# search mctx, training optax and orbax-checkpoint: parts whose packages are absent are left out. Nothing is installed
+# or downloaded. Puzzle sets are read from JAXSUDOKU_DATA, or from .data in the checkout and ../shared/data beside it; a
+# shipped set replaces an absent one. A part that fails, is stopped or is left out, and a device that JAX doesn't find,
+# are told as TROUBLE at the end, and make the exit status 1.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -76,7 +76,7 @@ if command -v nvidia-smi >/dev/null; then
 else
   echo "no nvidia-smi here"
 fi
-"$PYTHON" - "$work/absent" <<'PYTHON'
+"$PYTHON" - "$work" <<'PYTHON'
 import importlib, pathlib, sys
 
 import jax, jaxsudoku
@@ -90,7 +90,9 @@ for name in ("chex", "flax", "mctx", "optax", "orbax.checkpoint", "safetensors")
         missing = isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}.")
         reason = "is not installed" if missing else f"can't be imported: {type(error).__name__}: {error}"
         absent.append(f"{name}\t{name} {' '.join(reason.split())}\n")
-pathlib.Path(sys.argv[1]).write_text("".join(absent))
+work = pathlib.Path(sys.argv[1])
+(work / "absent").write_text("".join(absent))
+(work / "platform").write_text(jax.default_backend())
 print("".join(line.split("\t")[1] for line in absent), end="")
 PYTHON
 
@@ -126,6 +128,9 @@ echo "used: few givens: $few; hard: $hard; easy: $easy; rated: $rated; 16x16: $w
 names=()
 joined=()
 troubles=()
+if [[ -z $QUICK && $(<"$work/platform") == cpu ]]; then
+  troubles+=("device: JAX found no accelerator, so the figures are those of a CPU")
+fi
 
 # part NAME SECONDS MODULES SCRIPT ARGUMENT...: a benchmark with these arguments, for at most so long and within the
 # budget. Left out if one of the modules can't be imported, or if less than 15 seconds are left.
@@ -152,7 +157,7 @@ part() {
   say "$name, at most $limit s: $script $*"
   timeout -k 5 "$limit" "$PYTHON" "benchmarks/$script" "$@" --json "$file" || status=$?
   if ((status == 124 || status == 137)); then
-    troubles+=("$name: stopped after $limit s; its JSON file has what was finished")
+    troubles+=("$name: stopped after $limit s; finished runs: $([[ -f $file ]] && echo "in $file" || echo none)")
   elif ((status)); then
     troubles+=("$name: exit status $status")
   fi
@@ -196,13 +201,13 @@ else
   # One figure of everything: the limits of these parts fit the budget together.
   exact few 65 --sets "$few" --puzzles 2000000 --memory
   exact hard 45 --sets "$hard" --puzzles 2000000 --repeat 3
-  part gumbel-1024 85 "$searches" "${gumbel[@]}" --batch 1024
-  part annealing 40 "" population.py --set "$hard" --puzzles 4096 --option rules=none --option budget=500
+  part gumbel-1024 80 "$searches" "${gumbel[@]}" --batch 1024
+  part annealing 55 "" population.py --set "$hard" --puzzles 4096 --option rules=none --option budget=300
   part evolution 40 "" population.py --set "$rated" --puzzles 2048 --solver evolution --option rules=none \
     --option epochs=5000 --option restarts=0
   part training 60 "$training" training.py --preset gpu
-  part minimal 60 "" generation.py --puzzles 131072 --repeat 2 --wishes minimal
-  part clues 40 "" generation.py --puzzles 131072 --repeat 2 --wishes 24:34
+  part minimal 55 "" generation.py --puzzles 131072 --repeat 2 --wishes minimal
+  part clues 35 "" generation.py --puzzles 131072 --repeat 2 --wishes 24:34
   # What is left of the time goes to these.
   part gumbel-4096 75 "$searches" "${gumbel[@]}" --batch 4096
   part gumbel-256 60 "$searches" "${gumbel[@]}" --batch 256
