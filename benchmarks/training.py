@@ -1,8 +1,9 @@
 """Steps of training a second, at the sizes of a preset of ``train``: warm, compile time apart.
 
-Timed are steps as ``train.supervised`` makes them, on all devices: positions from puzzles, gradients, optimiser, averaged
-parameters. The puzzles, those of the preset's held-out set repeated, stay on the devices: reading data, validation and
-checkpoints are not part of a step. A loss that is not finite and errors stay in the table and make the exit status 1.
+Timed are steps as ``train.supervised`` makes them, on all devices: positions from puzzles, gradients, optimiser,
+averaged parameters. The puzzles, those of the preset's held-out set repeated, stay on the devices: reading data,
+validation and checkpoints are not part of a step. Errors and losses that are not finite stay in the table and make the
+exit status 1.
 
     python benchmarks/training.py --preset gpu --batch 256,1024 --dtype bfloat16,float32
 """
