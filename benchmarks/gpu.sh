@@ -198,19 +198,19 @@ else
   speeds=(networks.py --dtype float32,bfloat16 --repeat 3)
   mapfile -t lanes < <(sweep lanes 32768 131072 524288)
   mapfile -t rounds < <(sweep rounds 3 5 8)
-  # One figure of everything: the limits of these parts fit the budget together.
+  # One figure of everything.
   exact few 65 --sets "$few" --puzzles 2000000 --memory
   exact hard 45 --sets "$hard" --puzzles 2000000 --repeat 3
-  part gumbel-1024 80 "$searches" "${gumbel[@]}" --batch 1024
-  part annealing 55 "" population.py --set "$hard" --puzzles 4096 --option rules=none --option budget=300
-  part evolution 40 "" population.py --set "$rated" --puzzles 2048 --solver evolution --option rules=none \
+  part gumbel-1024 110 "$searches" "${gumbel[@]}" --batch 1024
+  part annealing 70 "" population.py --set "$rated" --option rules=none --option budget=100
+  part evolution 55 "" population.py --set "$rated" --puzzles 2048 --solver evolution --option rules=none \
     --option epochs=5000 --option restarts=0
-  part training 60 "$training" training.py --preset gpu
-  part minimal 55 "" generation.py --puzzles 131072 --repeat 2 --wishes minimal
-  part clues 35 "" generation.py --puzzles 131072 --repeat 2 --wishes 24:34
+  part training 120 "$training" training.py --preset gpu
+  part minimal 70 "" generation.py --puzzles 131072 --repeat 2 --wishes minimal
+  part clues 40 "" generation.py --puzzles 131072 --repeat 2 --wishes 24:34
   # What is left of the time goes to these.
-  part gumbel-4096 75 "$searches" "${gumbel[@]}" --batch 4096
-  part gumbel-256 60 "$searches" "${gumbel[@]}" --batch 256
+  part gumbel-4096 100 "$searches" "${gumbel[@]}" --batch 4096
+  part gumbel-256 80 "$searches" "${gumbel[@]}" --batch 256
   exact lanes 100 --sets "$few,$hard" --puzzles 500000 --repeat 3 "${lanes[@]}"
   exact rounds 100 --sets "$few,$hard" --puzzles 500000 --repeat 3 "${rounds[@]}"
   exact resident 60 --sets "$few,$hard" --puzzles 1000000 --resident
