@@ -201,7 +201,7 @@ else
   # One figure of everything.
   exact few 65 --sets "$few" --puzzles 2000000 --memory
   exact hard 45 --sets "$hard" --puzzles 2000000 --repeat 3
-  part gumbel-1024 110 "$searches" "${gumbel[@]}" --batch 1024
+  part gumbel-1024 150 "$searches" "${gumbel[@]}" --batch 1024
   part annealing 70 "" population.py --set "$rated" --option rules=none --option budget=100
   part evolution 55 "" population.py --set "$rated" --puzzles 2048 --solver evolution --option rules=none \
     --option epochs=5000 --option restarts=0
@@ -209,8 +209,8 @@ else
   part minimal 70 "" generation.py --puzzles 131072 --repeat 2 --wishes minimal
   part clues 40 "" generation.py --puzzles 131072 --repeat 2 --wishes 24:34
   # What is left of the time goes to these.
-  part gumbel-4096 100 "$searches" "${gumbel[@]}" --batch 4096
-  part gumbel-256 80 "$searches" "${gumbel[@]}" --batch 256
+  part gumbel-4096 130 "$searches" "${gumbel[@]}" --batch 4096
+  part gumbel-256 110 "$searches" "${gumbel[@]}" --batch 256
   exact lanes 100 --sets "$few,$hard" --puzzles 500000 --repeat 3 "${lanes[@]}"
   exact rounds 100 --sets "$few,$hard" --puzzles 500000 --repeat 3 "${rounds[@]}"
   exact resident 60 --sets "$few,$hard" --puzzles 1000000 --resident
