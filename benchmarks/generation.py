@@ -9,13 +9,13 @@ front if it is not 9x9 ("16/110", "diagonal/minimal").
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from pathlib import Path
 from typing import Any
 
 import machine
+import report
 
 
 def parse(wish: str) -> tuple[str, dict[str, Any]]:
@@ -80,8 +80,8 @@ def main() -> None:
             f"{result['mean_rating']:.2f}",
             flush=True,
         )
-    if options.json:
-        options.json.write_text(json.dumps({"about": about, "results": results}, indent=1) + "\n")
+        if options.json:
+            report.save(options.json, {"about": about, "results": results})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import functools
 import itertools
-import json
 import statistics
 import sys
 import time
@@ -159,9 +158,8 @@ def main() -> int:
                     measure(row, call)
         print("\n".join(line(row) for row, _ in entries), flush=True)
         rows += [row for row, _ in entries]
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+        if args.json:
+            report.save(args.json, {"about": about, "rows": rows})
     if bad := sum(bool(row["error"]) for row in rows):
         print(f"{bad} of {len(rows)} rows FAILED")
     return int(bool(bad))

@@ -1,7 +1,8 @@
 """Stochastic solvers on full grids: solved shares, steps, and speed beside plain numpy.
 
 For each set the table has the share that is solved (every grid is checked by numpy alone), the steps (sweeps of
-annealing, epochs of evolution) and evaluated grids a puzzle, and the error of the best grids of unsolved puzzles.
+annealing, epochs of evolution) and evaluated grids a puzzle, and the error of the best grids of unsolved puzzles. All
+puzzles are one batch, on a CPU two. ``first s`` is a call without work, which compiles; the others are warm.
 ``--speed`` compares the epochs of evolution with the same loop in numpy, one organism after the other, in the same run.
 
     python benchmarks/population.py --set hardest_se11 --puzzles 500 --solver annealing --option rules=none
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import json
 import statistics
 import sys
 import time
@@ -36,7 +36,9 @@ _COLUMNS = (
     ("most", 8, ">"),
     ("M grids: mean", 13, ">"),
     ("error", 6, ">"),
+    ("first s", 8, ">"),
     ("seconds", 8, ">"),
+    ("puzzles/s", 9, ">"),
     ("M grids/s", 9, ">"),
 )
 
@@ -54,12 +56,17 @@ def most_steps(config: Any) -> int:
 
 def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
     """The row of a solver on the puzzles; compiled before the clock starts."""
+    import jax
+
     import jaxsudoku as js
 
     config = js.SOLVERS[solver].config(**options)
-    half = max(-(-len(puzzles) // 2), 1)  # so that two threads share them
-    settings = {"solver": solver, "key": seed, "batch_size": half, "record": most_steps(config)} | options
+    threads = 2 if jax.default_backend() == "cpu" else 1  # which share the puzzles
+    batch = max(-(-len(puzzles) // threads), 1)
+    settings = {"solver": solver, "key": seed, "batch_size": batch, "record": most_steps(config)} | options
+    start = time.perf_counter()
     js.solve(np.full_like(puzzles, 255), **settings)  # the same shapes, so the same program, and no work
+    first = time.perf_counter() - start
     start = time.perf_counter()
     found = js.solve(puzzles, **settings)
     seconds = time.perf_counter() - start
@@ -69,7 +76,10 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int
     return {
         "claimed": int(claimed.sum()),
         "valid": int(solved.sum()),
+        "batch": batch,
+        "first_s": first,
         "seconds": seconds,
+        "puzzles_per_s": len(puzzles) / seconds,
         "steps_mean": float(steps.mean()),
         "steps_median": float(np.median(steps)),
         "steps_most": int(steps.max()),
@@ -94,7 +104,9 @@ def line(row: dict[str, Any]) -> str:
             f"{row['steps_most']:,}",
             f"{row['grids_mean'] / 1e6:,.3f}",
             f"{row['error']:.1f}",
+            f"{row['first_s']:,.1f}",
             f"{row['seconds']:,.1f}",
+            f"{row['puzzles_per_s']:,.1f}",
             f"{row['grids'] / row['seconds'] / 1e6:,.1f}",
         ],
         _COLUMNS,
@@ -197,7 +209,13 @@ def main() -> int:
     args = _parse()
     about = machine.describe(machine.keep_to_cores("all"), [])
     print("\n".join(machine.lines(about)))
-    rows = []
+    rows: list[dict[str, Any]] = []
+    speeds = None
+
+    def save() -> None:
+        if args.json:
+            report.save(args.json, {"about": about | {"seed": args.seed}, "rows": rows, "speed": speeds})
+
     if args.set:
         print(f"seed {args.seed}\n" + report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
     for name in args.set:
@@ -206,7 +224,7 @@ def main() -> int:
         about_row = {"set": name, "solver": args.solver, "options": args.option, "puzzles": len(puzzles)}
         rows.append(about_row | measure(puzzles, args.solver, args.option, args.seed))
         print(line(rows[-1]), flush=True)
-    speeds = None
+        save()
     if args.speed:
         puzzle_set = sets.wanted("9x9-hard", args.data)
         speeds = race(puzzle_set.puzzles, args.repeat)
@@ -214,11 +232,7 @@ def main() -> int:
             f"evolution updates {speeds['ours']:,.0f} organisms a second, numpy {speeds['numpy']:,.0f}: "
             f"{speeds['ours'] / speeds['numpy']:.0f} times as many (medians of {args.repeat}, in turns)"
         )
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(
-            json.dumps({"about": about | {"seed": args.seed}, "rows": rows, "speed": speeds}, indent=1) + "\n"
-        )
+        save()
     wrong = sum(row["claimed"] - row["valid"] for row in rows)
     if wrong:
         print(f"population: {wrong} grids claimed as solved are not", file=sys.stderr)

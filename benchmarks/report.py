@@ -1,4 +1,4 @@
-"""Aligned tables of figures.
+"""Aligned tables of figures, and their JSON files.
 
 Run as a script it joins the files that ``throughput.py --json`` wrote into one table.
 """
@@ -72,6 +72,14 @@ def aligned(texts: Sequence[str], columns: Sequence[tuple[str, int, str]] = _COL
     """Texts in columns, each with a heading, a width and an alignment."""
     cells = (f"{text:{align}{width or ''}}" for text, (_, width, align) in zip(texts, columns, strict=True))
     return "  ".join(cells).rstrip()
+
+
+def save(path: Path, figures: dict[str, Any]) -> None:
+    """Writes figures as JSON. The file is replaced as a whole, so an interrupted run keeps those written before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(json.dumps(figures, indent=1) + "\n")
+    unfinished.replace(path)
 
 
 def failures(rows: Iterable[dict[str, Any]]) -> int:

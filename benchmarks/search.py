@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import statistics
 import sys
 import time
@@ -257,14 +256,16 @@ def main() -> int:
     about = machine.describe(cores, ["flax", "mctx"])
     print("\n".join(machine.lines(about)))
     options = dict(args.option or ())
-    rows = _overheads(args, options) if args.overhead else _throughput(args, options)
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+
+    def save(rows: list[dict[str, Any]]) -> None:
+        if args.json:
+            report.save(args.json, {"about": about, "rows": rows})
+
+    rows = (_overheads if args.overhead else _throughput)(args, options, save)
     return int(any(row.get("wrong") for row in rows))
 
 
-def _overheads(args: argparse.Namespace, options: dict[str, Any]) -> list[dict[str, Any]]:
+def _overheads(args: argparse.Namespace, options: dict[str, Any], save: Callable) -> list[dict[str, Any]]:
     simulations = options.setdefault("simulations", 32)
     print(report.aligned([name for name, _, _ in _OVERHEAD], _OVERHEAD))
     rows = []
@@ -272,10 +273,11 @@ def _overheads(args: argparse.Namespace, options: dict[str, Any]) -> list[dict[s
         for batch in args.batch:
             rows.append(overhead(name, batch, options, args.repeat))
             print(overhead_line(rows[-1], simulations), flush=True)
+            save(rows)
     return rows
 
 
-def _throughput(args: argparse.Namespace, options: dict[str, Any]) -> list[dict[str, Any]]:
+def _throughput(args: argparse.Namespace, options: dict[str, Any], save: Callable) -> list[dict[str, Any]]:
     import jaxsudoku as js
 
     puzzle_set = sets.wanted(args.set, args.data)
@@ -296,6 +298,7 @@ def _throughput(args: argparse.Namespace, options: dict[str, Any]) -> list[dict[
         for _ in range(args.repeat):
             for row, call, puzzles in entries:
                 measure(row, call, puzzles)
+                save(rows + [each for each, *_ in entries if each["runs_s"]])
         print("\n".join(line(row) for row, _, _ in entries), flush=True)
         rows += [row for row, _, _ in entries]
     return rows

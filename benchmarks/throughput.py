@@ -13,7 +13,6 @@ import argparse
 import dataclasses
 import functools
 import hashlib
-import json
 import statistics
 import sys
 import time
@@ -335,10 +334,7 @@ def _write(path: Path, about: dict[str, Any], args: argparse.Namespace, rows: li
     arguments = {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()}
     arguments.pop("data")  # a path of the machine
     arguments.pop("json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(json.dumps({"about": about, "arguments": arguments, "rows": rows}, indent=1) + "\n")
-    unfinished.replace(path)
+    report.save(path, {"about": about, "arguments": arguments, "rows": rows})
 
 
 def main() -> int:

@@ -1,11 +1,15 @@
-"""The benchmarks' puzzle sets, their check of solved grids, and the command that needs nothing but shipped puzzles."""
+"""The benchmarks' puzzle sets, their check of solved grids, and the commands that need nothing but shipped puzzles."""
 
 from __future__ import annotations
 
 import gzip
 import importlib
 import json
+import os
+import shutil
+import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -138,6 +142,77 @@ def test_the_command_runs_from_beginning_to_end(script, monkeypatch, capsys, tmp
     assert "128 solved; tiled from 100" in capsys.readouterr().out
     (row,) = json.loads(file.read_text())["rows"]
     assert row["source"] == "4x4.txt (shipped)" and row["outcome"] == {"solved": 128}
+
+
+# ---------------------------------------------------------------------- stochastic solvers, training
+
+
+@pytest.mark.slow
+def test_stochastic_solvers_are_measured_warm(script, monkeypatch, capsys, tmp_path):
+    file = tmp_path / "figures.json"
+    options = ["--set", "4x4", "--puzzles", "8", "--option", "budget=100", "--option", "rules=none"]
+    monkeypatch.setattr(sys, "argv", ["population.py", *options, "--data", str(tmp_path), "--json", str(file)])
+    assert script("population").main() == 0
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["claimed"] == row["valid"] == 8 and row["first_s"] > row["seconds"] > 0
+    assert row["puzzles_per_s"] == pytest.approx(8 / row["seconds"])
+    assert "first s" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_steps_of_training_are_measured(script, monkeypatch, tmp_path):
+    pytest.importorskip("optax")
+    file = tmp_path / "figures.json"
+    monkeypatch.setattr(sys, "argv", ["training.py", "--preset", "tiny", "--steps", "2", "--repeat", "1"])
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--json", str(file)])
+    assert script("training").main() == 0
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["positions_per_s"] == pytest.approx(8 * row["steps_per_s"]) and row["compile_s"] > 0
+    assert np.isfinite(row["loss"]) and row["iterations"] == 3 and not row["error"]
+
+
+def test_a_batch_that_can_not_be_trained_on_is_a_failed_row(script, monkeypatch, capsys, tmp_path):
+    pytest.importorskip("optax")
+    file = tmp_path / "figures.json"
+    monkeypatch.setattr(sys, "argv", ["training.py", "--preset", "tiny", "--batch", "1", "--json", str(file)])
+    assert script("training").main() == 1
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["error"].startswith("ValueError: the 1 positions of a device are too few")
+    assert "1 of 1 rows FAILED" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------------- the suite for a GPU
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_parts_without_their_packages_are_told_as_trouble(tmp_path):
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "mctx.py").write_text("raise ModuleNotFoundError(\"No module named 'mctx'\", name='mctx')\n")
+    (hidden / "optax.py").write_text("raise ImportError('too old')\n")
+    for name in ("numpy-0-py3-none-any.whl", "probe_of_wheels-1-py3-none-any.whl"):
+        with zipfile.ZipFile(tmp_path / name, "w") as wheel:
+            wheel.writestr("probe_of_wheels.py", "")
+    settings = {
+        "QUICK": "1",
+        "PARTS": "gumbel-32 training nothing",
+        "OUT": str(tmp_path / "out"),
+        "WHEELS": str(tmp_path),
+        "PYTHON": sys.executable,
+        "PYTHONPATH": str(hidden),
+        "JAXSUDOKU_DATA": str(tmp_path),
+    }
+    command = ["bash", str(FOLDER / "gpu.sh")]
+    ran = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True)
+    told = ran.stdout.splitlines()
+    assert ran.returncode == 1 and "Traceback" not in ran.stdout + ran.stderr, ran.stderr
+    assert [line for line in told if line.startswith("TROUBLE: ")][:2] == [
+        "TROUBLE: gumbel-32: left out, mctx is not installed",
+        "TROUBLE: training: left out, optax can't be imported: ImportError: too old",
+    ]
+    assert any(line.startswith("TROUBLE: nothing: no such part; there are few gumbel-32 ") for line in told)
+    assert "probe_of_wheels 1: used" in told
+    assert any(line.startswith("numpy 0: not used, ") for line in told)
 
 
 # ---------------------------------------------------------------------- converting
