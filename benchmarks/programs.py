@@ -33,6 +33,7 @@ class Program(NamedTuple):
       board: the board or game, as text.
       items: the number of puzzles, positions and so on in a call, over all devices.
       kernel: the kernel with the settings for the devices, if it is one of a ``batches.Engine``.
+      lanes: the lanes of its loop, if it has any.
       whole: whether it runs once a call, so that the whole program is a step.
     """
 
@@ -40,6 +41,7 @@ class Program(NamedTuple):
     board: str
     items: int
     kernel: Any = None
+    lanes: int | None = None
     whole: bool = False
 
 
@@ -97,8 +99,9 @@ def _kernel(name: str, board: js.Board) -> tuple[Kernel, tuple[Any, ...]]:
 
 
 def _of_engine(engine: Engine, side: int) -> Program:
-    size = engine.batch_size
-    return Program(lambda: engine.compile(size), f"{side}x{side}", size, engine.kernel)
+    size, kernel = engine.batch_size, engine.kernel
+    settings = getattr(kernel, "config", kernel)
+    return Program(lambda: engine.compile(size), f"{side}x{side}", size, kernel, getattr(settings, "lanes", None))
 
 
 def _evaluation(device: Any, board: js.Board) -> Program:
@@ -125,7 +128,7 @@ def _training_step(architecture: str, devices: Devices, board: js.Board) -> Prog
     from train.objective import no_metrics
     from train.positions import puzzles_needed
 
-    flags = ["--preset", "gpu", "--architecture", architecture, "--board", f"{board.side}x{board.side}"]
+    flags = ["--preset", "gpu", "--architecture", architecture, "--board", str(board.side)]
     config, _ = parse_arguments("", [*flags, "--output", "unused"])
     config = config.resolve(board, devices[0].platform)
     mesh = Mesh(np.asarray(devices), ("batch",))
