@@ -74,8 +74,7 @@ def _run(program: Any, arguments: Sequence[Any], steps: list[Array]) -> list[Any
         elif eqn.primitive.name == "while":
             results = _run_loop(eqn.params, given, steps)
         else:
-            functions, params = eqn.primitive.get_bind_params(eqn.params)
-            found = eqn.primitive.bind(*functions, *given, **params)
+            found = eqn.primitive.bind(*given, **eqn.primitive.get_bind_params(eqn.params))
             results = found if eqn.primitive.multiple_results else [found]
         values.update(zip(eqn.outvars, results, strict=True))
     return [value(atom) for atom in jaxpr.outvars]
