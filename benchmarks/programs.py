@@ -59,7 +59,7 @@ def make(name: str, devices: Devices, side: int, items: int | None = None) -> Pr
       name: one of ``names``.
       devices: the devices, which may be absent.
       side: the side of a classic board. Mastermind's programs ignore it.
-      items: the number of items in a call, of a program of ``Engine``; None for the library's choice.
+      items: the number of items in a call of a program of ``Engine``, over all devices; None for the library's choice.
 
     Raises:
       ValueError: settings or a board that the program does not take.
@@ -76,7 +76,7 @@ def make(name: str, devices: Devices, side: int, items: int | None = None) -> Pr
         generator = generation.Generator(0, board, _GENERATORS[name], items, devices)
         return _of_engine(generator.engine, side)
     kernel, shared = _kernel(name, board)
-    return _of_engine(Engine(kernel, board, 0, items and -(-items // len(devices)), devices, shared), side)
+    return _of_engine(Engine(kernel, board, 0, items, devices, shared), side)
 
 
 #: Settings of generation. The clues of a request are data: the program of minimal puzzles makes those with clues too.

@@ -1,4 +1,4 @@
-"""Accelerators that are not there, for which XLA compiles: their description for the compiler, and their data sheets."""
+"""Accelerators that are not there, for which XLA compiles: what the compiler needs to know, and their data sheets."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class Engine:
                     padded = self._padded(len(batch))
                 yield number, batch, padded
 
-        return in_order(lambda job: self._run(*job, shared), jobs(), self.workers)
+        return in_order(lambda job: self._run(shared, *job), jobs(), self.workers)
 
     def run(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
         """Runs the kernel on all items and returns the results of all batches concatenated, as numpy arrays.
@@ -194,7 +194,7 @@ class Engine:
         bounds = [-(-size * part // parts) for part in range(parts + 1)]  # the first part is the largest
         return [slice(*pair) for pair in itertools.pairwise(bounds)]
 
-    def _run(self, number: int, batch: np.ndarray, padded_size: int, shared: tuple[Any, ...]) -> Any:
+    def _run(self, shared: tuple[Any, ...], number: int, batch: np.ndarray, padded_size: int) -> Any:
         size = len(batch)
         padded = batch
         row = self.kernel.row(self.board)
