@@ -8,6 +8,7 @@ place, only the part that is touched. Caches are not modelled.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -198,18 +199,19 @@ def _traffic(module: Module, kernel: Instruction, by_name: Mapping[str, Instruct
     else:
         inputs = [operand._replace(op="parameter", operands=(), root=False) for operand in dict.fromkeys(operands)]
         body = [*(one._replace(number=number) for number, one in enumerate(inputs)), kernel._replace(root=True)]
-    read = sum(
+    moved = sum(
         min(_read(module, body, one), operands[one.number].size if kernel.op == "fusion" else one.size)
         for one in body
         if one.op == "parameter"
     )
     root = next(instruction for instruction in body if instruction.root)
     if root.op != "tuple":
-        return read + min(_written(module, body, root), kernel.size)
-    results = [_named(body, name) for name in root.operands]
-    return read + sum(
-        min(_written(module, body, result), size) for result, size in zip(results, kernel.shapes, strict=True)
-    )
+        return moved + min(_written(module, body, root), kernel.size)
+    sizes = iter(kernel.shapes)
+    for result in (_named(body, name) for name in root.operands):
+        size = sum(itertools.islice(sizes, len(result.shapes)))  # a result may be a tuple itself
+        moved += min(_written(module, body, result), size)
+    return moved
 
 
 def _named(body: Sequence[Instruction], name: str) -> Instruction:

@@ -201,6 +201,13 @@ def test_a_buffer_that_is_updated_in_place_counts_its_updates():
     assert hlo_cost.whole(fused("f32[1000]{0}", zeros, new)).bytes == 40 + 4000  # not in place: all of it is new
 
 
+def test_a_result_of_a_fusion_may_be_a_tuple():
+    both = "(f32[10]{0}, (s32[]{:T(128)}, s32[10]{0}))"
+    lines = ["%n = f32[10]{0} negate(%q)", "%r = (s32[], s32[10]{0}) reduce(%q, %p), to_apply=%f"]
+    text = fused(both, *lines, f"ROOT %t = {both} tuple(%n, %r)")
+    assert hlo_cost.whole(text).bytes == 40 + 4000 + 40 + 4 + 40
+
+
 def test_a_fusion_in_a_fusion_reads_what_it_slices():
     inner = "ROOT %n = f32[10]{0} fusion(%q, %p), kind=kLoop, calls=%nested"
     nested = """%nested (x: f32[10], y: f32[1000]) -> f32[10] {
