@@ -123,6 +123,7 @@ def test_the_settings_of_an_accelerator_fit_a_batch(name, platform):
     )
     assert found.grids.shape == puzzles.shape
 
+
 #: Every solver, to be compiled for another batch.
 ALONE = [pytest.param(solver, id=name, marks=marked(name, False)) for name, solver in solvers.SOLVERS.items()]
 
