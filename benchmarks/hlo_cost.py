@@ -62,7 +62,7 @@ _FREE = {
     "tuple",
 }
 #: Library calls that run nothing: notes for the compiler.
-_FREE_CALLS = ("AllocateBuffer", "AssumeGatherIndicesInBound", "Sharding")
+_FREE_CALLS = ("AllocateBuffer", "AssumeGatherIndicesInBound", "ConcatBitcast", "Sharding")
 _ALIASES = {"bitcast", "reshape"}
 _SLICES = {"slice", "dynamic-slice", "gather"}
 _UPDATES = {"dynamic-update-slice", "scatter"}
@@ -200,17 +200,17 @@ def _traffic(module: Module, kernel: Instruction, by_name: Mapping[str, Instruct
         inputs = [operand._replace(op="parameter", operands=(), root=False) for operand in dict.fromkeys(operands)]
         body = [*(one._replace(number=number) for number, one in enumerate(inputs)), kernel._replace(root=True)]
     moved = sum(
-        min(_read(module, body, one), operands[one.number].size if kernel.op == "fusion" else one.size)
+        min(_read(module, body, one), (operands[one.number] if kernel.op == "fusion" else one).stored)
         for one in body
         if one.op == "parameter"
     )
     root = next(instruction for instruction in body if instruction.root)
     if root.op != "tuple":
-        return moved + min(_written(module, body, root), kernel.size)
-    sizes = iter(kernel.shapes)
+        return moved + min(_written(module, body, root), kernel.stored)
+    shapes = iter(kernel.shapes)
     for result in (_named(body, name) for name in root.operands):
-        size = sum(itertools.islice(sizes, len(result.shapes)))  # a result may be a tuple itself
-        moved += min(_written(module, body, result), size)
+        stored = sum(shape.stored for shape in itertools.islice(shapes, len(result.shapes)))  # it may be a tuple
+        moved += min(_written(module, body, result), stored)
     return moved
 
 
@@ -233,7 +233,7 @@ def _written(module: Module, body: Sequence[Instruction], result: Instruction) -
         elif buffer.op == "scatter":
             touched += 2 * _named(body, buffer.operands[-1]).size  # read as well, for the combination
         buffer = _named(body, buffer.operands[0])
-    return min(touched, result.size) if buffer.op == "parameter" and touched else result.size
+    return min(touched, result.size) if buffer.op == "parameter" and buffer is not result else result.size
 
 
 def _read(module: Module, body: Sequence[Instruction], parameter: Instruction) -> int:

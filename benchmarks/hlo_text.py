@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NamedTuple
+
+
+class Shape(NamedTuple):
+    """An array of a result.
+
+    Attributes:
+      size: its bytes, with the padding of its layout.
+      stored: those of them in the device's memory: none of an array that a TPU keeps on the chip.
+    """
+
+    size: int
+    stored: int
 
 
 class Instruction(NamedTuple):
@@ -11,8 +24,7 @@ class Instruction(NamedTuple):
 
     Attributes:
       name: its name.
-      shapes: bytes of each array of its result in the device's memory, with the padding of its layout; 0 for an array
-        that a TPU keeps on the chip.
+      shapes: each array of its result.
       op: the name of the operation.
       operands: names of its operands.
       attributes: the text after the operands.
@@ -21,7 +33,7 @@ class Instruction(NamedTuple):
     """
 
     name: str
-    shapes: tuple[int, ...]
+    shapes: tuple[Shape, ...]
     op: str
     operands: tuple[str, ...]
     attributes: str
@@ -37,7 +49,12 @@ class Instruction(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of the result."""
-        return sum(self.shapes)
+        return sum(shape.size for shape in self.shapes)
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the result in the device's memory."""
+        return sum(shape.stored for shape in self.shapes)
 
     def called(self, *attributes: str) -> list[str]:
         """The computations that these attributes name."""
@@ -91,31 +108,26 @@ def _instruction(line: str) -> Instruction | None:
         if not depth:
             end = position
             break
-    shapes = tuple(_bytes(*array) for array in re.findall(r"\b(pred|[a-z]+\d+\w*)\[([\d,<=]*)\](\{[^}]*\})?", shape))
+    shapes = tuple(_shape(*array) for array in re.findall(r"\b(pred|[a-z]+\d+\w*)\[([\d,<=]*)\](\{[^}]*\})?", shape))
     if op == "custom-call" and re.search(r'custom_call_target="__cu(?:blas|dnn)', rest[end:]) and len(shapes) > 1:
         shapes = shapes[:-1]  # the last one is scratch memory
     number = int(rest[:end]) if op == "parameter" else 0
     return Instruction(name, shapes, op, tuple(re.findall(r"%([\w.\-]+)", rest[:end])), rest[end:], bool(root), number)
 
 
-def _bytes(kind: str, dims: str, layout: str) -> int:
-    """Bytes of an array, such as of ("f32", "81,100", "{1,0:T(8,128)S(1)}").
+def _shape(kind: str, dims: str, layout: str) -> Shape:
+    """An array, such as ("f32", "81,100", "{1,0:T(8,128)S(1)}").
 
-    A TPU stores tiles: T(8,128) pads the two minor dimensions to multiples of 8 and 128. S(1) is its memory on the
-    chip. A GPU's layouts have no tiles, and each S of them is in the device's memory.
+    A TPU stores tiles: T(8,128) pads the two minor dimensions to multiples of 8 and 128. S(1) and others are its
+    memories on the chip. A GPU's layouts have no tiles, and S(1) of them is in the device's memory.
     """
     sizes = [int(dim.removeprefix("<=")) for dim in dims.split(",") if dim]
     tile = re.search(r"T\(([\d,]+)\)", layout)
     if tile:
-        if re.search(r"S\([1-9]", layout):
-            return 0
         order = [int(axis) for axis in re.findall(r"\d+", layout.partition(":")[0])]  # minor to major
         for axis, length in zip(order, reversed(tile.group(1).split(",")), strict=False):
             sizes[axis] += -sizes[axis] % int(length)
-    bits = 8 if kind == "pred" else int(re.findall(r"\d+", kind)[0])
-    if packed := re.search(r"E\((\d+)\)", layout):
-        bits = int(packed.group(1))
-    items = 1
-    for size in sizes:
-        items *= size
-    return -(-items * bits // 8)
+    packed = re.search(r"E\((\d+)\)", layout)
+    bits = int(packed.group(1)) if packed else 8 if kind == "pred" else int(re.findall(r"\d+", kind)[0])
+    size = -(-math.prod(sizes) * bits // 8)
+    return Shape(size, 0 if tile and re.search(r"S\([1-9]", layout) else size)

@@ -119,7 +119,7 @@ def test_text_without_a_program_or_a_loop_is_refused():
 def test_shapes_with_tiles_and_memories(shape, sizes):
     module = hlo_text.parse(entry(f"ROOT %x = {shape} fusion(%y, %z), kind=kLoop, calls=%f"))
     (instruction,) = module.computations[module.entry]
-    assert instruction.shapes == sizes
+    assert tuple(shape.stored for shape in instruction.shapes) == sizes
     assert (instruction.op, instruction.operands) == ("fusion", ("y", "z"))
 
 
@@ -190,6 +190,21 @@ def fused(result: str, *lines: str, operands: str = "%b, %s") -> str:
             "}",
         ]
     )
+
+
+def test_what_a_tpu_keeps_on_the_chip_is_not_moved():
+    chip, memory = "f32[1000]{0:T(1024)S(1)}", "f32[1000]{0:T(1024)}"
+    fetched = entry(f"%p = {memory} parameter(0)", f"ROOT %c = {chip} copy(%p)")
+    assert hlo_cost.whole(fetched) == Cost(1, 0, 4096)
+    kept = entry(f"%p = {chip} parameter(0)", f"ROOT %c = {chip} copy(%p)")
+    assert hlo_cost.whole(kept) == Cost(1, 0, 0)
+    written = entry(
+        "%b = f32[8192]{0:T(1024)} parameter(0)",
+        f"%u = {chip} parameter(1)",
+        "%i = s32[]{:T(128)S(6)} parameter(2)",
+        "ROOT %d = f32[8192]{0:T(1024)} dynamic-update-slice(%b, %u, %i)",
+    )
+    assert hlo_cost.whole(written) == Cost(1, 0, 4096)
 
 
 def test_a_buffer_that_is_updated_in_place_counts_its_updates():
