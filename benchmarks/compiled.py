@@ -1,202 +1,199 @@
 """The library's programs, compiled for accelerators that are not there: time to compile, memory, kernels, bytes.
 
-Each program is compiled by the library's own engine, with the settings that it chooses for that platform. No figure is
-a measurement on the device. A predicted step is
+Each program has the settings and the batch size that the library chooses for that platform. No figure is a measurement
+on the device. A step is one of the loop whose steps move most, of a program that runs once a call the whole of it; a
+predicted step is
 
     bytes / memory bandwidth + kernels x 2 microseconds
 
-of the loop whose step moves most: the kernels and bytes that ``hlo_cost`` counts in the compiled program, the bandwidth
-in the data sheet, and a launch of 2 microseconds.
+of the kernels and bytes that ``hlo_cost`` counts in the compiled program, the bandwidth in the data sheet, and a launch
+of 2 microseconds. With ``--steps`` the steps that a puzzle set needs are counted, by a search on this machine's CPU
+with the accelerator's settings; the predicted puzzles a second are the puzzles over steps x a predicted step. With
+several devices, figures are those of one, and "loop comm." counts the instructions in loops by which they communicate.
 
-    python benchmarks/compiled.py --targets h100,a100 --programs exact,count
-    python benchmarks/compiled.py --targets v5e --boards 9x9 --json benchmarks/out/compiled.json
+    python benchmarks/compiled.py --targets h100,v5e
+    python benchmarks/compiled.py --targets h100x8,v5ex4 --programs exact,gumbel
+    python benchmarks/compiled.py --targets h100 --programs exact --boards 9 --steps 17clue=1048576,hardest_se11=262144
 
-NVIDIA targets need jax's CUDA plugin (``pip install 'jax[cuda12]'``), TPU targets libtpu (``pip install 'jax[tpu]'``);
-neither needs a device.
+A program that does not compile, or needs more memory than the device has, is a row that says so; the exit status is
+then 1. NVIDIA targets need jax's CUDA plugin (``pip install 'jax[cuda12]'``), TPU targets libtpu
+(``pip install 'jax[tpu]'``); neither needs a device.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import hlo_cost
 import machine
 import report
+import sets
+from sets import PuzzleSet
+from targets import TARGETS, Target
 
 #: Seconds that a kernel's launch takes, assumed.
 _LAUNCH = 2e-6
 
-_NVIDIA = """gpu_device_info {{ threads_per_block_limit: 1024 threads_per_warp: 32 shared_memory_per_block: 49152
- shared_memory_per_core: {shared} threads_per_core_limit: 2048 core_count: {cores} fpus_per_core: {units}
- block_dim_limit_x: 2147483647 block_dim_limit_y: 65535 block_dim_limit_z: 65535 memory_bandwidth: {bandwidth}
- l2_cache_size: {cache} clock_rate_ghz: {clock} device_memory_size: {memory} shared_memory_per_block_optin: {optin}
- cuda_compute_capability {{ major: {major} }} registers_per_core_limit: 65536 registers_per_block_limit: 65536 }}
-platform_name: "CUDA" dnn_version_info {{ major: 9 minor: 8 patch: 0 }} device_description_str: "{name}"
-"""
-
-
-class Target(NamedTuple):
-    """A device to compile for.
-
-    Attributes:
-      name: the device's name.
-      platform: as the library's settings name it, "gpu" or "tpu".
-      topology: the name of its topology for XLA.
-      memory: bytes of its memory.
-      bandwidth: bytes a second, of the data sheet.
-      details: XLA's description of a GPU, a GpuTargetConfigProto as text; None for a TPU.
-    """
-
-    name: str
-    platform: str
-    topology: str
-    memory: int
-    bandwidth: int
-    details: str | None = None
-
-
-def _nvidia(name: str, topology: str, **properties: Any) -> Target:
-    details = _NVIDIA.format(name=name, **properties)
-    return Target(name, "gpu", topology, properties["memory"], properties["bandwidth"], details)
-
-
-TARGETS = {
-    "h100": _nvidia(
-        "NVIDIA H100 80GB HBM3",
-        "H100",
-        major=9,
-        cores=132,
-        units=128,
-        clock=1.98,
-        memory=84978434048,
-        bandwidth=3352320000000,
-        cache=52428800,
-        shared=233472,
-        optin=232448,
-    ),
-    "a100": _nvidia(
-        "NVIDIA A100-SXM4-80GB",
-        "A100",
-        major=8,
-        cores=108,
-        units=64,
-        clock=1.41,
-        memory=84994031616,
-        bandwidth=2039000000000,
-        cache=41943040,
-        shared=167936,
-        optin=166912,
-    ),
-    "v5e": Target("TPU v5e", "tpu", "v5e:2x2", 16 << 30, 819_000_000_000),
-    "v6e": Target("TPU v6e", "tpu", "v6e:2x2", 32 << 30, 1_640_000_000_000),
-}
-
-#: Puzzles of 9x9 in a call; other boards have as many candidates.
-_PUZZLES = 1 << 20
+#: Sides of the boards of programs that are compiled for more than 9x9 by default, and those whose steps are counted.
+_SIDES = {"exact": (9, 16, 25), "count": (9, 16, 25)}
 
 _COLUMNS = (
     ("target", 6, "<"),
-    ("program", 12, "<"),
-    ("board", 6, "<"),
+    ("program", 18, "<"),
+    ("board", 9, "<"),
+    ("items", 9, ">"),
     ("lanes", 7, ">"),
     ("compile s", 9, ">"),
     ("memory GB", 9, ">"),
     ("of device", 9, ">"),
+    ("step", 7, "<"),
     ("kernels", 7, ">"),
+    ("fusions", 7, ">"),
+    ("MB", 9, ">"),
     ("KB/lane", 7, ">"),
-    ("predicted us/step", 17, ">"),
+    ("predicted us", 12, ">"),
+    ("loop comm.", 10, ">"),
 )
 
 
-def devices_of(target: Target) -> Any:
-    """The devices of a target's topology.
+def measure(target: Target, name: str, side: int, items: int | None, puzzles: Sequence[PuzzleSet]) -> dict[str, Any]:
+    """Compiles a program for a target.
 
-    Raises:
-      RuntimeError: the plugin that compiles for it is not installed.
+    Args:
+      target: the target.
+      name: the program.
+      side: the side of its board.
+      items: the number of items in a call, None for the library's choice.
+      puzzles: the sets whose steps are counted.
+
+    Returns:
+      the figures; ``error`` is None, or why there are no others, or why they are of no use.
     """
-    from jax.experimental import topologies
-
+    figures: dict[str, Any] = {"program": name, "board": f"{side}x{side}", "error": None}
     try:
-        if target.platform == "gpu":
-            found = topologies.get_topology_desc(
-                platform="cuda", topology_name=target.topology, topology="1x1x1", target_config=target.details
-            )
-        else:
-            found = topologies.get_topology_desc(platform="tpu", topology_name=target.topology)
-    except (NotImplementedError, RuntimeError) as error:
-        extra = "cuda12" if target.platform == "gpu" else "tpu"
-        raise RuntimeError(f"cannot compile for {target.name}; pip install 'jax[{extra}]' ({error})") from error
-    return found.devices
+        figures |= _compiled(target, name, side, items, puzzles)
+    except Exception as error:  # whatever the compiler raises
+        first = (str(error).strip() or "no message").splitlines()[0]
+        figures["error"] = f"{type(error).__name__}: {first}"
+    return figures
 
 
-def measure(target: Target, program: str, side: int, puzzles: int | None) -> dict[str, Any]:
-    """Compiles a program for a target; the row of the table, with the same keys in JSON."""
-    import jaxsudoku as js
-    from jaxsudoku import solvers
-    from jaxsudoku.batches import Engine
-    from jaxsudoku.solvers import driver
+def _compiled(target: Target, name: str, side: int, items: int | None, puzzles: Sequence[PuzzleSet]) -> dict[str, Any]:
+    import programs
 
-    board = js.Board.classic(side)
-    device = devices_of(target)[0]
-    if program == "count":
-        kernel, shared = driver.count_kernel(2), ()
-    else:
-        kernel = driver.solve_kernel(program, solvers.make_config(solvers.get(program)))
-        shared = driver.networks_for(program, None, board)
-    size = puzzles or max(_PUZZLES * 9**3 // board.candidates // 32 * 32, 32)
-    engine = Engine(kernel, board, 0, size, [device], shared)
+    program = programs.make(name, target.devices(), side, items)
     start = time.perf_counter()
-    compiled = engine.compile(size)
+    compiled = program.compile()
     seconds = time.perf_counter() - start
-    memory = compiled.memory_analysis()
+    memory, text = compiled.memory_analysis(), compiled.as_text()
     used = memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
-    lanes = getattr(engine.kernel.config, "lanes", None)
-    loop = hlo_cost.main_loop(compiled.as_text())
+    used -= memory.alias_size_in_bytes  # results in the place of arguments
+    once = program.whole or not hlo_cost.loops(text)
+    step = hlo_cost.whole(text) if once else hlo_cost.main_loop(text).step
+    step_seconds = step.bytes / target.bandwidth + step.kernels * _LAUNCH
+    fitting = [chosen for chosen in puzzles if chosen.side == side and name in _SIDES]
     return {
-        "target": target.name,
-        "program": program,
-        "board": f"{side}x{side}",
-        "puzzles": size,
-        "lanes": lanes,
+        "device": target.name,
+        "devices": target.count,
+        "board": program.board,
+        "items": program.items,
+        "lanes": program.lanes,
         "compile_seconds": seconds,
         "temporary_bytes": memory.temp_size_in_bytes,
+        "memory_bytes": used,
         "memory_share": used / target.memory,
-        "step_kernels": loop.kernels,
-        "step_bytes": loop.bytes,
-        "predicted_step_seconds": loop.bytes / target.bandwidth + loop.kernels * _LAUNCH,
+        "step": "whole" if once else "loop",
+        "step_kernels": step.kernels,
+        "step_fusions": step.fusions,
+        "step_bytes": step.bytes,
+        "predicted_step_seconds": step_seconds,
+        "collectives_in_loops": len(hlo_cost.collectives_in_loops(text)),
+        "sets": [_prediction(program.kernel, step_seconds, chosen) for chosen in fitting],
+        "error": f"does not fit: {used / 1e9:.1f} of {target.memory / 1e9:.1f} GB" if used > target.memory else None,
     }
 
 
-def _row(found: dict[str, Any], target: str) -> list[str]:
-    lanes = found["lanes"]
-    return [
+#: The steps of a kernel for a puzzle set, counted once for all targets.
+_counted: dict[tuple[Any, str], int] = {}
+
+
+def _prediction(kernel: Any, step_seconds: float, puzzles: PuzzleSet) -> dict[str, Any]:
+    """The steps that a search of a puzzle set takes, and the predicted throughput of a device."""
+    import jax
+    import numpy as np
+    from steps import main_loop_steps
+
+    if (kernel, puzzles.name) not in _counted:
+        key, number = jax.random.key(0), np.uint32(0)
+        function = functools.partial(kernel, puzzles.board)
+        _counted[kernel, puzzles.name] = main_loop_steps(function, puzzles.puzzles, key, number)
+    steps = _counted[kernel, puzzles.name]
+    count = len(puzzles.puzzles)
+    return {
+        "set": puzzles.name,
+        "puzzles": count,
+        "steps": steps,
+        "predicted_puzzles_per_second": count / (steps * step_seconds),
+    }
+
+
+def lines_of(target: str, figures: dict[str, Any]) -> list[str]:
+    """The figures as lines of the table; one more for an error, and for each puzzle set."""
+    if "items" not in figures:
+        return [f"{target:6}  {figures['program']:18}  {figures['board']:9}  FAILED: {figures['error']}"]
+    lanes, step_bytes = figures["lanes"], figures["step_bytes"]
+    cells = [
         target,
-        found["program"],
-        found["board"],
-        f"{lanes:,}" if lanes else "",
-        f"{found['compile_seconds']:.1f}",
-        f"{found['temporary_bytes'] / 1e9:.2f}",
-        f"{found['memory_share']:.0%}",
-        str(found["step_kernels"]),
-        f"{found['step_bytes'] / (lanes or found['puzzles']) / 1e3:.1f}",
-        f"{found['predicted_step_seconds'] * 1e6:,.0f}",
+        figures["program"],
+        figures["board"],
+        f"{figures['items']:,}",
+        f"{lanes:,}" if lanes else "-",
+        f"{figures['compile_seconds']:.1f}",
+        f"{figures['temporary_bytes'] / 1e9:.2f}",
+        f"{figures['memory_share']:.0%}",
+        figures["step"],
+        f"{figures['step_kernels']:,}",
+        f"{figures['step_fusions']:,}",
+        f"{step_bytes / 1e6:,.1f}",
+        f"{step_bytes / lanes / 1e3:.1f}" if lanes else "-",
+        f"{figures['predicted_step_seconds'] * 1e6:,.0f}",
+        str(figures["collectives_in_loops"]),
     ]
+    lines = [report.aligned(cells, _COLUMNS)]
+    if figures["error"]:
+        lines.append(f"        FAILED: {figures['error']}")
+    for found in figures["sets"]:
+        throughput = f"predicted {found['predicted_puzzles_per_second']:,.0f} puzzles/s a device"
+        lines.append(f"        {found['set']}, {found['puzzles']:,} puzzles: {found['steps']:,} steps, {throughput}")
+    return lines
+
+
+def _set_of(text: str, data: str | None) -> PuzzleSet:
+    """The set of ``NAME`` or ``NAME=PUZZLES``."""
+    name, _, count = text.partition("=")
+    found = sets.wanted(name, data)
+    return found.resized(int(count)) if count else found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--targets", default="h100,v5e", help=f"of {', '.join(TARGETS)} (default: h100,v5e)")
-    add("--programs", default="exact,count", help="solvers, or count, by commas (default: exact,count)")
-    add("--boards", default="9,16,25", help="sides of classic boards (default: 9,16,25)")
-    add("--puzzles", type=int, help="puzzles in a call (default: 2^20 on 9x9, as many candidates on others)")
-    add("--json", type=Path, help="write the figures to this file")
+    add("--programs", default="all", help="solvers and other programs, by commas (default: all, which --list names)")
+    add("--boards", help="sides of classic boards, by commas (default: 9, of exact and count 9,16,25)")
+    add("--items", type=int, help="puzzles in a call over all devices (default: the library's choice)")
+    add("--steps", help="count the steps of exact and count for these puzzle sets: NAME or NAME=PUZZLES, by commas")
+    add("--data", help="folder of puzzle sets")
+    add("--list", action="store_true", help="list the programs")
+    add("--json", type=Path, help="write the figures to this file, after each program")
     args = parser.parse_args()
     targets = args.targets.split(",")
     if unknown := [name for name in targets if name not in TARGETS]:
@@ -204,18 +201,33 @@ def main() -> int:
     # before jax is imported: no device is looked for, neither a GPU nor the TPU of a cloud machine
     os.environ.update(JAX_PLATFORMS="cpu", JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1", TPU_SKIP_MDS_QUERY="1")
     os.environ.update(TPU_WORKER_HOSTNAMES="localhost", TPU_ACCELERATOR_TYPE="v5litepod-4", JAXSUDOKU_CACHE="0")
+    import programs
+
+    names = programs.names()
+    if args.list:
+        print("\n".join(names))
+        return 0
+    wanted = names if args.programs == "all" else args.programs.split(",")
+    if unknown := [name for name in wanted if name not in names]:
+        parser.error(f"unknown program {unknown[0]!r}: choose among {', '.join(names)}")
+    puzzles = [_set_of(text, args.data) for text in args.steps.split(",")] if args.steps else []
     about = machine.describe(len(os.sched_getaffinity(0)), ("jax-cuda12-plugin", "libtpu"))
     print("\n".join(machine.lines(about)))
     print(report.aligned([heading for heading, _, _ in _COLUMNS], _COLUMNS))
     figures = []
-    for name in targets:
-        for program in args.programs.split(","):
-            for side in map(int, args.boards.split(",")):
-                figures.append(measure(TARGETS[name], program, side, args.puzzles))
-                print(report.aligned(_row(figures[-1], name), _COLUMNS), flush=True)
-    if args.json:
-        args.json.write_text(json.dumps({"about": about, "launch_seconds": _LAUNCH, "figures": figures}, indent=1))
-    return 0
+    for target in targets:
+        for name in wanted:
+            sides = map(int, args.boards.split(",")) if args.boards else _SIDES.get(name, (9,))
+            for side in sides:
+                figures.append({"target": target, **measure(TARGETS[target], name, side, args.items, puzzles)})
+                print("\n".join(lines_of(target, figures[-1])), flush=True)
+                if args.json:
+                    text = json.dumps({"about": about, "launch_seconds": _LAUNCH, "figures": figures}, indent=1)
+                    args.json.write_text(text)
+    failed = sum(found["error"] is not None for found in figures)
+    if failed:
+        print(f"{failed} of {len(figures)} programs FAILED")
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

@@ -1,60 +1,83 @@
-"""Kernels and bytes of a program that XLA compiled, read from its text (``compiled.as_text()``).
+"""Kernels and bytes of a program that XLA compiled, and its collectives, read from its text (``compiled.as_text()``).
 
-A kernel is an instruction that runs on the device: a fusion, a scatter, a copy, a library call. Bytes are those that a
-kernel reads and writes in the device's memory: every operand and result once, but of an operand that is only sliced or
-gathered from, and of a buffer that is updated in place, only the part that is touched. Caches are not modelled.
+A kernel is an instruction that runs on the device: a fusion, a scatter, a copy, a sort, a library call; the start and
+the end of an asynchronous one are one. Bytes are those that a kernel reads and writes in the device's memory: every
+operand and result once, but of an operand that is only sliced or gathered from, and of a buffer that is updated in
+place, only the part that is touched. Caches are not modelled.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from hlo_text import Instruction, Module, parse
 
-class Instruction(NamedTuple):
-    """One line of a computation.
+
+class Cost(NamedTuple):
+    """What runs.
 
     Attributes:
-      name: its name.
-      shapes: bytes of each array of its result.
-      op: the name of the operation.
-      operands: names of its operands.
-      attributes: the text after the operands.
-      root: whether it is the result of its computation.
+      kernels: the kernels; those of inner loops of unknown length and of the dearer branch of a condition count once.
+      fusions: those of them that are fusions, compiled from several operations.
+      bytes: bytes that they read and write.
     """
 
-    name: str
-    shapes: tuple[int, ...]
-    op: str
-    operands: tuple[str, ...]
-    attributes: str
-    root: bool
+    kernels: int = 0
+    fusions: int = 0
+    bytes: int = 0
 
-    @property
-    def size(self) -> int:
-        """Bytes of the result."""
-        return sum(self.shapes)
+    def plus(self, other: Cost, times: int = 1) -> Cost:
+        """The sum with another cost, which may count several times."""
+        return Cost(*(mine + times * its for mine, its in zip(self, other, strict=True)))
 
 
 class Loop(NamedTuple):
-    """A step of a loop whose number of steps is not known when it is compiled.
+    """A loop whose number of steps is not known when it is compiled.
 
     Attributes:
       name: the computation that is its body.
-      kernels: kernels of a step; inner loops of unknown length and the dearer branch of a condition count once.
-      bytes: bytes that these read and write.
+      step: the cost of a step, the condition included.
     """
 
     name: str
-    kernels: int
-    bytes: int
+    step: Cost
 
 
-_ITEM_BITS = {"pred": 8, "s4": 4, "u4": 4, "bf16": 16, "c64": 64, "c128": 128}
 #: Operations that run nothing on the device.
-_FREE = {"parameter", "constant", "get-tuple-element", "tuple", "bitcast", "partition-id", "after-all", "opt-barrier"}
+_FREE = {
+    "add-dependency",
+    "async-update",
+    "after-all",
+    "bitcast",
+    "constant",
+    "domain",
+    "get-dimension-size",
+    "get-tuple-element",
+    "opt-barrier",
+    "parameter",
+    "partition-id",
+    "replica-id",
+    "tuple",
+}
+#: Library calls that run nothing: notes for the compiler.
+_FREE_CALLS = ("AllocateBuffer", "AssumeGatherIndicesInBound", "ConcatBitcast", "Sharding")
 _ALIASES = {"bitcast", "reshape"}
+_SLICES = {"slice", "dynamic-slice", "gather"}
+_UPDATES = {"dynamic-update-slice", "scatter"}
+_BRANCHES = ("branch_computations", "true_computation", "false_computation", "to_apply")
+_COLLECTIVES = {
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "collective-broadcast",
+    "collective-permute",
+    "ragged-all-to-all",
+    "recv",
+    "reduce-scatter",
+    "send",
+}
 
 
 def loops(text: str) -> list[Loop]:
@@ -63,9 +86,9 @@ def loops(text: str) -> list[Loop]:
     Raises:
       ValueError: the text has no entry computation.
     """
-    computations, entry = _parse(text)
+    module = parse(text)
     found: list[Loop] = []
-    _cost(computations, entry, found)
+    _cost(module, module.entry, found)
     return found
 
 
@@ -73,118 +96,147 @@ def main_loop(text: str) -> Loop:
     """The loop whose step reads and writes most.
 
     Raises:
-      ValueError: the text has no such loop.
+      ValueError: the text has no such loop, or no entry computation.
     """
     found = loops(text)
     if not found:
         raise ValueError("the program has no loop of unknown length")
-    return max(found, key=lambda loop: loop.bytes)
+    return max(found, key=lambda loop: loop.step.bytes)
 
 
-def _parse(text: str) -> tuple[dict[str, list[Instruction]], str]:
-    computations: dict[str, list[Instruction]] = {}
-    current: list[Instruction] | None = None
-    entry = None
-    for line in text.splitlines():
-        head = re.match(r"(ENTRY )?%?([\w.\-]+) (?:\(.*\) -> .*)?\{$", line)
-        if head:
-            current = computations.setdefault(head.group(2), [])
-            entry = head.group(2) if head.group(1) else entry
-        elif line.startswith("}"):
-            current = None
-        elif current is not None and (instruction := _instruction(line)):
-            current.append(instruction)
-    if entry is None:
-        raise ValueError("not the text of an XLA program: it has no ENTRY computation")
-    return computations, entry
+def whole(text: str) -> Cost:
+    """The cost of the whole program; a step of each loop of unknown length.
+
+    Raises:
+      ValueError: the text has no entry computation.
+    """
+    module = parse(text)
+    return _cost(module, module.entry, [])
 
 
-def _instruction(line: str) -> Instruction | None:
-    match = re.match(r"\s*(ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) ([\w\-]+)\((.*)$", line)
-    if not match:
-        return None
-    root, name, shape, op, rest = match.groups()
-    depth, end = 1, len(rest)
-    for position, letter in enumerate(rest):
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if not depth:
-            end = position
-            break
-    operands = tuple(re.findall(r"%([\w.\-]+)", rest[:end]))
-    return Instruction(name, _sizes(shape), op, operands, rest[end:], bool(root))
+def collectives_in_loops(text: str) -> list[str]:
+    """The names of the instructions within loops, of known length too, by which devices communicate.
+
+    Raises:
+      ValueError: the text has no entry computation.
+    """
+    module = parse(text)
+    inside: set[str] = set()
+    for body in module.computations.values():
+        for instruction in body:
+            if instruction.op == "while":
+                inside.update(_reached(module, instruction.called("body", "condition")))
+    return [
+        instruction.name
+        for name in inside
+        for instruction in module.computations[name]
+        if instruction.op.removesuffix("-start") in _COLLECTIVES
+    ]
 
 
-def _sizes(shape: str) -> tuple[int, ...]:
-    sizes = []
-    for kind, dims in re.findall(r"\b(pred|[a-z]+\d+\w*)\[([\d,]*)\]", shape):
-        bits = _ITEM_BITS.get(kind) or int(re.search(r"\d+", kind).group())  # type: ignore[union-attr]
-        items = 1
-        for dim in filter(None, dims.split(",")):
-            items *= int(dim)
-        sizes.append(items * bits // 8)
-    return tuple(sizes)
+def _reached(module: Module, names: Sequence[str]) -> Iterator[str]:
+    """The computations of these names, and all that they call."""
+    seen, left = set(), list(names)
+    while left:
+        name = left.pop()
+        if name in seen or name not in module.computations:
+            continue
+        seen.add(name)
+        yield name
+        for instruction in module.computations[name]:
+            left += instruction.called("body", "condition", "calls", "called_computations", *_BRANCHES)
 
 
-def _called(attributes: str, *names: str) -> list[str]:
-    """The computations that an instruction's attributes name."""
-    lists = re.findall(rf"(?:{'|'.join(names)})=(\{{[^}}]*\}}|%?[\w.\-]+)", attributes)
-    return [name for text in lists for name in re.findall(r"[\w.\-]+", text)]
-
-
-def _cost(computations: Mapping[str, Sequence[Instruction]], name: str, found: list[Loop]) -> tuple[int, int]:
-    """Kernels and bytes of a computation; appends the loops of unknown length in it to ``found``."""
-    sizes = {instruction.name: instruction.size for instruction in computations[name]}
-    kernels = moved = 0
-    for instruction in computations[name]:
-        if instruction.op in _FREE:
+def _cost(module: Module, name: str, found: list[Loop]) -> Cost:
+    """The cost of a computation; appends the loops of unknown length in it to ``found``."""
+    by_name = {instruction.name: instruction for instruction in module.computations[name]}
+    ends = {one.operands[0]: one for one in by_name.values() if one.op.endswith("-done")}
+    total = Cost()
+    for instruction in by_name.values():
+        if _is_free(instruction):
             continue
         if instruction.op == "while":
-            (body,) = _called(instruction.attributes, "body")
-            steps = re.search(r'known_trip_count":\{"n":"(\d+)"', instruction.attributes)
-            count, size = _cost(computations, body, found)
-            if steps is None:
-                found.append(Loop(body, count, size))
-            times = int(steps.group(1)) if steps else 1
-            kernels, moved = kernels + count * times, moved + size * times
+            total = total.plus(*_loop_cost(module, instruction, found))
         elif instruction.op in ("conditional", "call"):
-            parts = ("branch_computations", "true_computation", "false_computation", "to_apply")
-            costs = [_cost(computations, part, found) for part in _called(instruction.attributes, *parts)]
-            kernels, moved = kernels + max(costs)[0], moved + max(costs)[1]
+            total = total.plus(max(_cost(module, part, found) for part in instruction.called(*_BRANCHES)))
+        elif instruction.op == "async-start":
+            (body,) = instruction.called("calls")
+            total = total.plus(_cost(module, body, found))
         else:
-            kernels, moved = kernels + 1, moved + _traffic(computations, instruction, sizes)
-    return kernels, moved
+            kernel = instruction._replace(op=instruction.op.removesuffix("-start"))
+            if instruction.name in ends:
+                kernel = kernel._replace(shapes=ends[instruction.name].shapes)
+            total = total.plus(Cost(1, int(kernel.op == "fusion"), _traffic(module, kernel, by_name)))
+    return total
 
 
-def _traffic(computations: Mapping[str, Sequence[Instruction]], kernel: Instruction, sizes: Mapping[str, int]) -> int:
-    """Bytes that a kernel reads and writes."""
-    if kernel.op != "fusion":
-        body: Sequence[Instruction] = [
-            *(Instruction(name, (sizes.get(name, 0),), "parameter", (), "", False) for name in kernel.operands),
-            kernel._replace(root=True),
-        ]
-        parameters = list(kernel.operands)
+def _is_free(instruction: Instruction) -> bool:
+    """Whether it runs nothing of its own; the end of an asynchronous kernel counts with its start."""
+    if instruction.op == "custom-call":
+        return any(f'custom_call_target="{target}"' in instruction.attributes for target in _FREE_CALLS)
+    return instruction.op in _FREE or instruction.op.endswith("-done")
+
+
+def _loop_cost(module: Module, loop: Instruction, found: list[Loop]) -> tuple[Cost, int]:
+    """The cost of a step, and how often it counts."""
+    (body,), (condition,) = loop.called("body"), loop.called("condition")
+    step, times = _cost(module, body, found), loop.trips
+    if times is not None:
+        return step, times
+    step = step.plus(_cost(module, condition, found))
+    found.append(Loop(body, step))
+    return step, 1
+
+
+# ---------------------------------------------------------------------- bytes of a kernel
+
+
+def _traffic(module: Module, kernel: Instruction, by_name: Mapping[str, Instruction]) -> int:
+    """Bytes that a kernel reads and writes, given the instructions of its computation."""
+    operands = [by_name[name] for name in kernel.operands]
+    if kernel.op == "fusion":
+        body: Sequence[Instruction] = module.computations[kernel.called("calls")[0]]
     else:
-        (fused,) = _called(kernel.attributes, "calls")
-        body = computations[fused]
-        parameters = [instruction.name for instruction in body if instruction.op == "parameter"]
-    by_name = {instruction.name: instruction for instruction in body}
+        inputs = [operand._replace(op="parameter", operands=(), root=False) for operand in dict.fromkeys(operands)]
+        body = [*(one._replace(number=number) for number, one in enumerate(inputs)), kernel._replace(root=True)]
+    moved = sum(
+        min(_read(module, body, one), (operands[one.number] if kernel.op == "fusion" else one).stored)
+        for one in body
+        if one.op == "parameter"
+    )
     root = next(instruction for instruction in body if instruction.root)
-    results = root.operands if root.op == "tuple" else (root.name,)
-    written = sum(_written(by_name, by_name[result]) for result in results if result in by_name)
-    return written + sum(_read(body, by_name[name]) for name in dict.fromkeys(parameters))
+    if root.op != "tuple":
+        return moved + min(_written(module, body, root), kernel.stored)
+    shapes = iter(kernel.shapes)
+    for result in (_named(body, name) for name in root.operands):
+        stored = sum(shape.stored for shape in itertools.islice(shapes, len(result.shapes)))  # it may be a tuple
+        moved += min(_written(module, body, result), stored)
+    return moved
 
 
-def _written(by_name: Mapping[str, Instruction], result: Instruction) -> int:
-    while result.op in _ALIASES and result.operands[0] in by_name:
-        result = by_name[result.operands[0]]
-    if result.op == "dynamic-update-slice":
-        return by_name[result.operands[1]].size
-    if result.op == "scatter":
-        return 2 * by_name[result.operands[-1]].size  # read as well, for the combination
-    return result.size
+def _named(body: Sequence[Instruction], name: str) -> Instruction:
+    return next(instruction for instruction in body if instruction.name == name)
 
 
-def _read(body: Sequence[Instruction], parameter: Instruction) -> int:
+def _written(module: Module, body: Sequence[Instruction], result: Instruction) -> int:
+    """Bytes that are written of a result: those of the updates, if it is a parameter that is updated."""
+    if result.op in _ALIASES:
+        return _written(module, body, _named(body, result.operands[0]))
+    if result.op == "fusion":
+        nested = module.computations[result.called("calls")[0]]
+        root = next(instruction for instruction in nested if instruction.root)
+        return result.size if root.op == "tuple" else _written(module, nested, root)
+    touched, buffer = 0, result
+    while buffer.op in _UPDATES or buffer.op in _ALIASES:
+        if buffer.op == "dynamic-update-slice":
+            touched += _named(body, buffer.operands[1]).size
+        elif buffer.op == "scatter":
+            touched += 2 * _named(body, buffer.operands[-1]).size  # read as well, for the combination
+        buffer = _named(body, buffer.operands[0])
+    return min(touched, result.size) if buffer.op == "parameter" and buffer is not result else result.size
+
+
+def _read(module: Module, body: Sequence[Instruction], parameter: Instruction) -> int:
     """Bytes that are read of a parameter: those of its slices, if it is only sliced."""
     names, touched = {parameter.name}, 0
     for instruction in body:
@@ -193,10 +245,15 @@ def _read(body: Sequence[Instruction], parameter: Instruction) -> int:
             continue
         if instruction.op in _ALIASES:
             names.add(instruction.name)
-        elif instruction.op in ("slice", "dynamic-slice", "gather") and places == [0]:
+        elif instruction.op in _SLICES and places == [0]:
             touched += instruction.size
-        elif instruction.op in ("dynamic-update-slice", "scatter") and places == [0]:
+        elif instruction.op in _UPDATES and places == [0]:
             continue  # updated in place
+        elif instruction.op == "fusion":
+            nested = module.computations[instruction.called("calls")[0]]
+            touched += sum(
+                _read(module, nested, one) for one in nested if one.op == "parameter" and one.number in places
+            )
         elif instruction.op != "tuple":
             return parameter.size
     return min(touched, parameter.size)

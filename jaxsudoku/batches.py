@@ -97,7 +97,9 @@ class Engine:
       batch_size: the most items in a batch; None for automatic.
       devices: the devices; None for all of the default backend.
       shared: further arguments of the kernel, each a pytree of arrays that all batches and devices share, such as a
-        network's weights. They are not compiled in: others of the same structure and shapes use the same program.
+        network's weights. They are not compiled in: others of the same structure and shapes use the same program. They
+        are put on the devices when the first batches run; ``compile`` needs their shapes alone, so they may be
+        ``jax.ShapeDtypeStruct`` where nothing runs.
     """
 
     def __init__(
@@ -116,13 +118,23 @@ class Engine:
         self.board = board
         self.kernel = kernel.resolve(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(board, self.devices, kernel.extra_bytes(board))
-        self.shared = jax.device_put(shared, NamedSharding(_mesh(self.devices), PartitionSpec()))
+        self.shared = shared
+        self._shapes = jax.eval_shape(lambda shared: shared, shared)
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
         # else one batch is computed while another is transferred
         self.workers = usable_cores() if self.threaded else 2
 
+    @functools.cached_property
+    def _placed(self) -> tuple[Any, ...]:
+        """The shared arguments on the devices."""
+        placed: tuple[Any, ...] = jax.device_put(self.shared, NamedSharding(_mesh(self.devices), PartitionSpec()))
+        return placed
+
     def compile(self, size: int) -> Any:
-        """Compiles for batches of ``size`` items in advance; returns the ``jax.stages.Compiled`` program."""
+        """Compiles for batches of ``size`` items in advance; returns the ``jax.stages.Compiled`` program.
+
+        The devices may be absent, those of a ``jax.experimental.topologies.TopologyDescription``.
+        """
         return self._call(self._padded(size))
 
     def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
@@ -136,6 +148,8 @@ class Engine:
           first: the number of the first batch; randomness comes from the key and a batch's number.
         """
 
+        shared = self._placed  # before threads ask for it
+
         def jobs() -> Iterator[tuple[int, np.ndarray, int]]:
             padded = 0
             for number, batch in enumerate(batches, first):
@@ -143,7 +157,7 @@ class Engine:
                     padded = self._padded(len(batch))
                 yield number, batch, padded
 
-        return in_order(lambda job: self._run(*job), jobs(), self.workers)
+        return in_order(lambda job: self._run(shared, *job), jobs(), self.workers)
 
     def run(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
         """Runs the kernel on all items and returns the results of all batches concatenated, as numpy arrays.
@@ -180,18 +194,18 @@ class Engine:
         bounds = [-(-size * part // parts) for part in range(parts + 1)]  # the first part is the largest
         return [slice(*pair) for pair in itertools.pairwise(bounds)]
 
-    def _run(self, number: int, batch: np.ndarray, padded_size: int) -> Any:
+    def _run(self, shared: tuple[Any, ...], number: int, batch: np.ndarray, padded_size: int) -> Any:
         size = len(batch)
         padded = batch
         row = self.kernel.row(self.board)
         if size < padded_size or batch.dtype != row.dtype:
             padded = np.full((padded_size, *row.shape), np.iinfo(row.dtype).max, row.dtype)
             padded[:size] = batch
-        results = self._call(padded_size)(padded, self.key, np.uint32(number), *self.shared)
+        results = self._call(padded_size)(padded, self.key, np.uint32(number), *shared)
         return jax.tree.map(lambda array: np.asarray(array)[:size], results)
 
     def _call(self, size: int) -> Callable[..., Any]:
-        leaves, structure = jax.tree.flatten(self.shared)
+        leaves, structure = jax.tree.flatten(self._shapes)
         shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
         return _compiled(self.kernel, self.board, size, self.devices, structure, shapes)
 

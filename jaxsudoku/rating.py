@@ -74,7 +74,7 @@ def rate(
     """
     searches = whole_number("searches", searches, 1)
     array, board = as_puzzles(puzzles, board)
-    engine = Engine(_RatingKernel(searches), board, key, batch_size, devices)
+    engine = Engine(RatingKernel(searches), board, key, batch_size, devices)
     with reports(progress) as report:
         ratings = engine.run(array.reshape(-1, board.cells), report)
     return reported(ratings).reshape(array.shape[:-1])
@@ -100,7 +100,7 @@ def weakest_rules(
       ValueError: puzzles that do not fit the board.
     """
     array, board = as_puzzles(puzzles, board)
-    engine = Engine(_RulesKernel(), board, 0, batch_size, devices)
+    engine = Engine(RulesKernel(), board, 0, batch_size, devices)
     return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
 
 
@@ -218,11 +218,18 @@ def solved_by(puzzles: AnyArray, board: Board | None = None, rules: str = "locke
 
 
 @dataclasses.dataclass(frozen=True)
-class _RatingKernel(PuzzleItems):
+class RatingKernel(PuzzleItems):
+    """A ``batches.Kernel`` from puzzles to their ratings, as ``branch_nodes``.
+
+    Attributes:
+      searches: searches of each puzzle.
+      lanes: as for ``exact.search``; None for automatic.
+    """
+
     searches: int
     lanes: int | None = None
 
-    def resolve(self, board: Board, platform: str) -> _RatingKernel:
+    def resolve(self, board: Board, platform: str) -> RatingKernel:
         return dataclasses.replace(self, lanes=exact_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
@@ -231,11 +238,17 @@ class _RatingKernel(PuzzleItems):
 
 
 @dataclasses.dataclass(frozen=True)
-class _RulesKernel(PuzzleItems):
+class RulesKernel(PuzzleItems):
+    """A ``batches.Kernel`` from puzzles to indices into ``RULES``, as ``weakest_rules``.
+
+    Attributes:
+      lanes: puzzles in a block, a multiple of 32.
+    """
+
     lanes: int = CPU_LANES
 
-    def resolve(self, board: Board, platform: str) -> _RulesKernel:
-        return _RulesKernel(node_lanes(board, platform))
+    def resolve(self, board: Board, platform: str) -> RulesKernel:
+        return RulesKernel(node_lanes(board, platform))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
         weakest = jnp.full(puzzles.shape[0], len(RULES), jnp.int8)

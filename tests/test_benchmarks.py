@@ -312,3 +312,72 @@ def test_a_grid_that_is_not_right_counts_as_wrong(script):
     status = np.array([js.Status.SOLVED, js.Status.SOLVED, js.Status.UNSOLVED])
     assert judged(puzzles, grids, status, False) == (1, 1)
     assert judged(puzzles, grids, status, True) == (0, 2)
+
+
+# ---------------------------------------------------------------------- compiled programs
+
+
+class Here:
+    """A target whose device is there."""
+
+    name, platform, count, memory, bandwidth = "a CPU", "cpu", 1, 1 << 30, 10**10
+
+    def devices(self) -> list[Any]:
+        import jax
+
+        return jax.devices()[:1]
+
+
+def test_a_program_and_its_steps_are_figures(script):
+    compiled, puzzles = script("compiled"), script("sets").load("4x4").resized(2000)
+    found = compiled.measure(Here(), "exact", 4, 64, [puzzles, script("sets").load("6x6")])
+    assert found["error"] is None and found["board"] == "4x4" and found["items"] == 64
+    assert found["step"] == "loop" and found["step_kernels"] > 0 < found["step_bytes"]
+    assert found["lanes"] and found["collectives_in_loops"] == 0
+    (prediction,) = found["sets"]
+    assert prediction["set"] == "4x4" and prediction["puzzles"] == 2000 and prediction["steps"] >= 1
+    seconds = prediction["steps"] * found["predicted_step_seconds"]
+    assert prediction["predicted_puzzles_per_second"] == pytest.approx(2000 / seconds)
+    first, second = compiled.lines_of("here", found)
+    assert " exact " in first and "puzzles/s" in second and "predicted" in second
+
+
+def test_a_program_that_fails_is_a_row(script, monkeypatch, capsys, tmp_path):
+    compiled = script("compiled")
+    small = type("Small", (Here,), {"memory": 1000})()
+    found = compiled.measure(small, "exact", 4, 64, [])
+    assert found["error"].startswith("does not fit: ") and found["step_kernels"]
+    broken = type("Broken", (Here,), {"devices": lambda self: [][0]})()
+    file = tmp_path / "figures.json"
+    monkeypatch.setattr(compiled, "TARGETS", {"broken": broken})
+    options = ["--targets", "broken", "--programs", "exact,rate", "--boards", "4", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["compiled.py", *options])
+    for name in ("JAX_PLATFORMS", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "TPU_SKIP_MDS_QUERY", "TPU_WORKER_HOSTNAMES"):
+        monkeypatch.setenv(name, "cpu")
+    for name in ("TPU_ACCELERATOR_TYPE", "JAXSUDOKU_CACHE"):
+        monkeypatch.setenv(name, "0")
+    assert compiled.main() == 1
+    assert capsys.readouterr().out.count("FAILED: IndexError: list index out of range") == 2
+    assert [row["program"] for row in json.loads(file.read_text())["figures"]] == ["exact", "rate"]
+
+
+def test_every_program_is_of_a_known_kind(script):
+    names = script("programs").names()
+    assert set(js.solvers.SOLVERS) < set(names) and len(set(names)) == len(names)
+    assert {f"train-{name}" for name in js.networks.NETWORKS} < set(names)
+
+
+def test_the_steps_of_the_largest_loop_are_counted(script):
+    import jax
+    import jax.numpy as jnp
+
+    count = script("steps").main_loop_steps
+
+    def function(limit):
+        small = jax.lax.while_loop(lambda x: x < 100, lambda x: x + 1, 0)
+        large = jax.jit(lambda y: jax.lax.while_loop(lambda x: x[0] < limit, lambda x: (x[0] + 2, jnp.sin(x[1])), y))
+        return small, large((0, 1.0))
+
+    assert count(function, 14) == 7
+    with pytest.raises(ValueError, match="no loop"):
+        count(jnp.sin, 1.0)

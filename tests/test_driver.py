@@ -14,7 +14,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import solvers
-from jaxsudoku.batches import _BATCH_BYTES, Engine, default_batch_size
+from jaxsudoku.batches import _BATCH_BYTES, Engine, PuzzleItems, default_batch_size
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers import driver
 
@@ -324,6 +324,29 @@ def test_a_stream_may_be_left_and_hands_errors_on():
         list(engine.stream(broken()))
     with pytest.raises(ValueError, match="could not broadcast"):
         list(engine.stream([np.zeros((2, 36), np.uint8)]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Shifted(PuzzleItems):
+    """Adds a shared number to puzzles."""
+
+    def resolve(self, board, platform):
+        return self
+
+    def __call__(self, board, puzzles, key, number, shift):
+        return puzzles + shift["by"].astype(np.uint8)
+
+
+def test_shapes_of_what_is_shared_are_enough_to_compile():
+    shapes = ({"by": jax.ShapeDtypeStruct((16,), np.int32)},)
+    engine = Engine(Shifted(), FOUR, batch_size=64, shared=shapes)
+    compiled = engine.compile(64)
+    assert compiled.memory_analysis().argument_size_in_bytes >= 64 * 16 + 16 * 4
+    with pytest.raises(TypeError, match="ShapeDtypeStruct"):
+        engine.run(np.zeros((3, 16), np.uint8))
+    with_arrays = Engine(Shifted(), FOUR, batch_size=64, shared=({"by": np.arange(16)},))
+    assert with_arrays.compile(64) is compiled
+    assert (with_arrays.run(np.zeros((3, 16), np.uint8)) == np.arange(16)).all()
 
 
 @pytest.mark.parametrize("size", [0, 1, 64, 65, 1000, 5000])

@@ -81,7 +81,7 @@ def test_few_puzzles_are_the_first_of_many_and_compile_apart():
         np.testing.assert_array_equal(part, whole[:3])
     for options in ({"rating": (1.0, None)}, {"clues": 4}, {"clues": 6, "steps": 2}):
         other = generation.Generator(1, FOUR, generation.GenerateConfig(**options))
-        assert other._engine_for(3) is other._engine
+        assert other._engine_for(3) is other.engine
 
 
 def test_ratings_are_those_of_rate():

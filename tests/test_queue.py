@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import reference
 from jax import Array
 
 import jaxsudoku as js
 from jaxsudoku.planes import select
+from jaxsudoku.solvers import roots
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_last
 
 pytestmark = pytest.mark.quick
@@ -134,3 +137,11 @@ def test_lanes_that_are_not_ready_settle_first() -> None:
     np.testing.assert_array_equal(found.iterations, 1 + 3 * steps)
     np.testing.assert_array_equal(found.stats["errors"], np.where(odd, 1 + numbers - steps, 0))
     assert len(lanes_stepped) <= steps[odd].sum()
+
+
+@pytest.mark.parametrize("lanes", [2500, 4097])
+def test_roots_are_made_with_any_number_of_lanes(lanes):
+    puzzles = reference.batch(BOARD, 5000)
+    made, usual = (jax.jit(functools.partial(roots.make_roots, BOARD, rules="singles", lanes=n)) for n in (lanes, 0))
+    for one, other in zip(made(puzzles)[1:], usual(puzzles)[1:], strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -109,6 +109,21 @@ PAIRS = [
     for board_name, board in BOARDS.items()
 ]
 
+
+@pytest.mark.parametrize("platform", ["gpu", pytest.param("tpu", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=able(name)) for name in solvers.SOLVERS])
+def test_the_settings_of_an_accelerator_fit_a_batch(name, platform):
+    """Traced alone: on a 9x9 board their lanes are no powers of 2 in some solvers, and too many for a CPU."""
+    board, solver = Board.classic(), solvers.get(name)
+    config = solvers.make_config(solver).resolve(board, platform)
+    network = (networks.make_network("cube", board, **reference.TINY["cube"]),) if solver.guided else ()
+    puzzles = jax.ShapeDtypeStruct((1 << 20, board.cells), np.uint8)
+    found = jax.eval_shape(
+        lambda puzzles, key: solver.run(board, puzzles, key, config, *network), puzzles, jax.random.key(0)
+    )
+    assert found.grids.shape == puzzles.shape
+
+
 #: Every solver, to be compiled for another batch.
 ALONE = [pytest.param(solver, id=name, marks=marked(name, False)) for name, solver in solvers.SOLVERS.items()]
 

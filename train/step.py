@@ -68,10 +68,14 @@ def initial_state(config: TrainConfig, forward: Forward, key: Array) -> TrainSta
 
 def place(state: TrainState, mesh: Mesh) -> TrainState:
     """Puts the state on all devices: the pool is divided among them, the rest is replicated."""
-    replicated, split = (NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("batch")))
-    shardings = jax.tree.map(lambda _: replicated, state)._replace(pool=jax.tree.map(lambda _: split, state.pool))
-    placed: TrainState = jax.device_put(state, shardings)
+    placed: TrainState = jax.device_put(state, shardings_of(state, mesh))
     return placed
+
+
+def shardings_of(state: TrainState, mesh: Mesh) -> TrainState:
+    """Where the state, or its shapes, is placed: a ``NamedSharding`` for each of its arrays."""
+    replicated, split = (NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("batch")))
+    return jax.tree.map(lambda _: replicated, state)._replace(pool=jax.tree.map(lambda _: split, state.pool))
 
 
 def load_start(start: str, architecture: str, forward: Forward) -> Params:
@@ -122,7 +126,8 @@ def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> Callable
         state = TrainState(state.step + 1, params, average, optimiser_state, pool)
         return state, jax.tree.map(jnp.add, sums, metrics)
 
-    return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options())
+    platform = mesh.devices.flat[0].platform
+    return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
 
 
 def batch_gradients(

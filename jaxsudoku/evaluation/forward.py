@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.batches import compiler_options
+from jaxsudoku.board import Board
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
@@ -59,8 +60,9 @@ def predict(
     Raises:
       ValueError: the network's outputs are not finite for some of the positions that the rules leave open.
     """
-    size = chunk_size(network, len(grids), batch_size)
-    predict_chunk = _compiled(jax.default_backend())
+    platform = jax.default_backend()
+    size = chunk_size(network.board, platform, len(grids), batch_size)
+    predict_chunk = compiled_chunk(platform)
     parts = []
     for start in range(0, len(grids), size):
         part = grids[start : start + size]
@@ -75,15 +77,15 @@ def predict(
     return Predictions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def chunk_size(network: Network, count: int, batch_size: int | None) -> int:
+def chunk_size(board: Board, platform: str, count: int, batch_size: int | None = None) -> int:
     """Grids in a forward pass for ``count`` in all: a multiple of 32, and no more than needed."""
-    platform = jax.default_backend()
-    most = batch_size or _CANDIDATES.get(platform, _CANDIDATES["cpu"]) // network.board.candidates
+    most = batch_size or _CANDIDATES.get(platform, _CANDIDATES["cpu"]) // board.candidates
     return -(-max(1, min(most, count)) // GROUP) * GROUP
 
 
 @functools.lru_cache(maxsize=4)
-def _compiled(platform: str) -> Callable[[Forward, str, Params, np.ndarray], Predictions]:
+def compiled_chunk(platform: str) -> Callable[..., Predictions]:
+    """The function (forward, rules, params, grids uint8[N, cells]) -> ``Predictions``, jitted; the first two static."""
     return jax.jit(_predict, static_argnums=(0, 1), compiler_options=compiler_options(platform))
 
 

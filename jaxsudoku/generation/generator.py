@@ -94,6 +94,7 @@ class Generator:
       batch_size, devices: as for ``generate``.
 
     Attributes:
+      engine: runs the attempts, but the first ones at few puzzles.
       stretch: puzzles to make at a time so that no core or device waits; fewer with local search, to show progress.
 
     Raises:
@@ -117,10 +118,10 @@ class Generator:
                 batch_size = _HOLED * len(devices)
         self._quick: Engine | None = None
         if config.holes is not None:
-            self._engine = Engine(HoleKernel(config.holes), board, key, batch_size, devices)
+            self.engine = Engine(HoleKernel(config.holes), board, key, batch_size, devices)
         else:
             kernel = Attempt(config.pattern, config.local_steps)
-            self._engine = Engine(kernel, board, key, batch_size, devices)
+            self.engine = Engine(kernel, board, key, batch_size, devices)
             if search_restart(board) is None:  # else the search takes longer than its compilation
                 few = _FEW * len(devices)
                 self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
@@ -128,7 +129,7 @@ class Generator:
         self._compiled = 0
         retries = _RETRIES_WITH_STEPS if config.local_steps else _RETRIES
         self._retries = int(retries * (9 / board.side) ** 6)
-        self.stretch = self._engine.batch_size * self._engine.workers
+        self.stretch = self.engine.batch_size * self.engine.workers
         if config.local_steps:
             self.stretch = max(self.stretch // 64, 1)
 
@@ -149,7 +150,7 @@ class Generator:
         progress(0, 0)
         everyone = np.arange(count)
         # most puzzles need one attempt
-        whole = self._engine.batch_size * self._engine.workers
+        whole = self.engine.batch_size * self.engine.workers
         parts: list[np.ndarray] = []
         for start in range(0, count, whole):
             parts.append(self._try(found, first, everyone[start : start + whole], self._engine_for(count), 0, 1))
@@ -158,7 +159,7 @@ class Generator:
         while len(missing) and attempt < self.config.attempts:
             # several attempts in parallel; the first successful one counts
             parallel = min(max(self._retries // len(missing), 1), self.config.attempts - attempt)
-            missing = self._try(found, first, missing, self._engine, attempt, parallel)
+            missing = self._try(found, first, missing, self.engine, attempt, parallel)
             attempt += parallel
             progress(count - len(missing), attempt)
         if not len(missing):
@@ -174,10 +175,10 @@ class Generator:
         """The engine of first attempts: the quick one for few puzzles, if these will not need a second attempt."""
         _, most = self.config.clue_range(self.board.cells)
         if self._quick is None or self._compiled:
-            return self._engine
-        few = self._engine.threaded and count <= self._quick.batch_size < self._engine.batch_size
+            return self.engine
+        few = self.engine.threaded and count <= self._quick.batch_size < self.engine.batch_size
         certain = self.config.rating is None and not self.config.local_steps and most >= self.board.cells // 3
-        return self._quick if few and certain else self._engine
+        return self._quick if few and certain else self.engine
 
     def _fewest_rows(self, engine: Engine, attempt: int) -> int:
         """Rows to pad a batch to, so that any small number of attempts runs one program.
@@ -199,7 +200,7 @@ class Generator:
         requests = self._requests(np.tile(first + missing, parallel), attempt, parallel)
         size = len(requests.number)
         padding = max(self._fewest_rows(engine, attempt) - size, 0)
-        if engine is self._engine and not attempt:
+        if engine is self.engine and not attempt:
             self._compiled = engine.split(size + padding)[0].stop
         padded = [np.pad(values, (0, padding), constant_values=PADDING) for values in requests]
         made = Puzzles(*(part[:size] for part in engine.run(np.stack(padded, axis=1))))

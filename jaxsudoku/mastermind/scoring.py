@@ -162,7 +162,7 @@ class Scorer:
             counts = np.zeros(call_size, np.int32)
             counts[:count] = chosen.sizes
             numbers = np.array(cost.line, np.int32) if by_number else cost.by_size
-            run = _compiled(by_number, best, consistent, self.game.feedbacks, cost.largest, self.platform)
+            run = compiled_scores(by_number, best, consistent, self.game.feedbacks, cost.largest, self.platform)
             found = run(self.table, numbers, np.int32(cost.bonus), rows, counts, np.int32(count))
             return indices, jax.tree.map(lambda array: np.asarray(array)[:count], found)
 
@@ -233,8 +233,21 @@ def _fenced(array: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(by_number: bool, best: bool, consistent: bool, feedbacks: int, largest: bool, platform: str) -> Any:
-    """Scores by the number of parts or by their sizes, and returns the best guess or all scores."""
+def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: int, largest: bool, platform: str) -> Any:
+    """Scores positions by the number of parts or by their sizes; the best guesses or all scores, jitted.
+
+    Args:
+      by_number: whether costs are linear in sizes, so that the number of parts determines a score.
+      best: whether to return the best guesses and their scores, int32[n] each, instead of int32[n, size].
+      consistent: consider only guesses that may be the secret.
+      feedbacks: the game's number of feedbacks.
+      largest: whether a score is the largest cost of a part.
+      platform: the device's.
+
+    Returns:
+      the function (table uint8[size, size], line int32[2] or costs int32[size + 1], bonus int32, codes int32[n, width],
+      their numbers int32[n], how many positions there are int32); the width is a multiple of 8.
+    """
 
     def result(table: Array, numbers: Array, bonus: Array, codes: Array, size: Array) -> Any:
         if by_number:

@@ -39,10 +39,11 @@ def make_roots(board: Board, puzzles: Array, rules: str, lanes: int = 0) -> Root
       board: the board.
       puzzles: uint8[N, cells], 0 = empty.
       rules: one of ``propagation.RULES``.
-      lanes: puzzles to which the rules are applied at a time, at least 2048.
+      lanes: puzzles to which the rules are applied at a time, at least 2048, rounded up to a multiple of 32.
     """
     size = puzzles.shape[0]
-    lanes = min(max(_LANES, lanes), size + -size % GROUP)
+    lanes = min(max(_LANES, lanes), size)
+    lanes += -lanes % GROUP
     puzzles, active = pad_grids(puzzles, board, lanes)
     padded_size = len(puzzles)
 
