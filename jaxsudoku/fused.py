@@ -33,20 +33,39 @@ from jax.experimental.pallas import mosaic_gpu as plgpu
 from jax.experimental.pallas import tpu as pltpu
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import includes
+from jaxsudoku.config import chip_bytes, fits_chip, includes
 from jaxsudoku.planes import any_of, exactly_one, ones_and_twos
 from jaxsudoku.propagation import Fold, alternate, has_boxes, intersections, lighter_rules
 
-#: The words of a TPU's vector, and the half words of a GPU's block of threads.
+#: The words of a TPU's vector, and the half words of a GPU's block of threads: ``PLANE_BYTES`` each.
 _TPU_TILE, _GPU_TILE = (8, 128), (128,)
 
-#: Bytes of the shared memory of a block of threads in an H100, and of a TPU's vector memory that a kernel takes.
-_SHARED_BYTES, _VMEM_BYTES = 227 << 10, 100 << 20
+#: Bytes of a TPU's vector memory for values that no register has room for.
+_SPILLED_BYTES = 8 << 20
 
 
 def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[Array, Array]:
-    body = functools.partial(_all_rounds, board, rules, rounds)
-    return _interpreted(body, board, planes)
+    """``propagation.sweep_rounds`` as one kernel.
+
+    It runs on NVIDIA GPUs of compute capability 9 and above, by Mosaic GPU, on TPUs, by Mosaic, and on CPUs in
+    Pallas' interpret mode. A board whose planes do not fit a platform's chips can't be compiled for that platform.
+
+    Args:
+      planes: uint32[side, side, side, W], the candidates.
+      board: the board.
+      rules: one of ``SEARCH_RULES``.
+      rounds: the number of rounds, at least 1.
+
+    Returns:
+      the candidates that are left, and uint32[W], the lanes in which the last round still changed something.
+    """
+    kernels = {"cpu": _interpreted, "cuda": _on_gpu, "tpu": _on_tpu}
+    forms = {
+        name: functools.partial(kernel, functools.partial(_all_rounds, board, rules, rounds), board)
+        for name, kernel in kernels.items()
+        if fits_chip(board, "gpu" if name == "cuda" else name)
+    }
+    return lax.platform_dependent(planes, **forms)
 
 
 # ---------------------------------------------------------------------- the kernels
@@ -66,7 +85,7 @@ def _interpreted(body: Callable[..., None], board: Board, planes: Array) -> tupl
     cells = (board.side, board.cells, width)
     settled, changed = pl.pallas_call(
         kernel,
-        out_shape=(jax.ShapeDtypeStruct(cells, jnp.uint32), jax.ShapeDtypeStruct((width,), jnp.uint32)),
+        out_shape=(_like(planes, cells), _like(planes, (width,))),
         scratch_shapes=[pltpu.VMEM((2, board.cells, width), jnp.uint32)],
         interpret=True,
     )(planes.reshape(cells), *tables)
@@ -87,12 +106,12 @@ def _on_tpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Arr
     shape = (board.side, board.cells, *tiles)
     settled, changed = pl.pallas_call(
         kernel,
-        out_shape=(jax.ShapeDtypeStruct(shape, jnp.uint32), jax.ShapeDtypeStruct(tiles, jnp.uint32)),
+        out_shape=(_like(planes, shape), _like(planes, tiles)),
         grid=(tiles[0] // _TPU_TILE[0],),
         in_specs=[block],
         out_specs=(block, pl.BlockSpec(_TPU_TILE, lambda i: (i, 0))),
         scratch_shapes=[pltpu.VMEM((2, board.cells, *_TPU_TILE), jnp.uint32)],
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",), vmem_limit_bytes=_VMEM_BYTES),
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",), vmem_limit_bytes=chip_bytes(board, "tpu") + _SPILLED_BYTES),
     )(padded.reshape(shape))
     return settled.reshape(padded.shape)[..., :width].reshape(planes.shape), changed.reshape(-1)[:width]
 
@@ -116,7 +135,7 @@ def _on_gpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Arr
 
     settled, changed = plgpu.kernel(
         kernel,
-        out_type=(jax.ShapeDtypeStruct(halves.shape, jnp.uint16), jax.ShapeDtypeStruct(halves.shape[-1:], jnp.uint16)),
+        out_type=(_like(halves, halves.shape), _like(halves, halves.shape[-1:])),
         scratch_types=[
             plgpu.SMEM((board.side, board.cells, threads), jnp.uint16),
             plgpu.SMEM((threads,), jnp.uint16),
@@ -134,6 +153,11 @@ def _on_gpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Arr
         lax.bitcast_convert_type(x.reshape(*x.shape[:-1], -1, 2), jnp.uint32) for x in (settled, changed)
     )
     return settled[..., :width].reshape(planes.shape), changed[:width]
+
+
+def _like(array: Array, shape: tuple[int, ...]) -> jax.ShapeDtypeStruct:
+    """An array of this shape, of the dtype of another, that varies over the same mesh axes."""
+    return jax.ShapeDtypeStruct(shape, array.dtype, manual_axis_type=jax.typeof(array).manual_axis_type)
 
 
 def _pad_groups(planes: Array, multiple: int) -> Array:
