@@ -298,11 +298,13 @@ def check_settle(board: Board, settle: str, platform: str, restarts: bool) -> No
     if settle != "pallas":
         return
     if restarts:
-        raise ValueError('settle "pallas" runs on planes, and a search with restarts on masks: leave out settle or restart')
+        raise ValueError(
+            'settle "pallas" runs on planes, and a search with restarts on masks: leave out settle or restart'
+        )
     if not fits_chip(board, platform):
         raise ValueError(
             f'settle "pallas" keeps a board on chip: {board} takes {chip_bytes(board, platform):,} bytes there, and a '
-            f"{platform.upper()} has {CHIP_BYTES[platform]:,}; use settle \"xla\""
+            f'{platform.upper()} has {CHIP_BYTES[platform]:,}; use settle "xla"'
         )
 
 

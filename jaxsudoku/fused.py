@@ -44,7 +44,7 @@ _TPU_TILE, _GPU_TILE = (8, 128), (128,)
 _SPILLED_BYTES = 8 << 20
 
 
-def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[Array, Array]:
+def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int, interpret: bool = False) -> tuple[Array, Array]:
     """``propagation.sweep_rounds`` as one kernel.
 
     It runs on NVIDIA GPUs of compute capability 9 and above, by Mosaic GPU, on TPUs, by Mosaic, and on CPUs in
@@ -55,13 +55,17 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[
       board: the board.
       rules: one of ``SEARCH_RULES``.
       rounds: the number of rounds, at least 1.
+      interpret: use interpret mode on every platform.
 
     Returns:
       the candidates that are left, and uint32[W], the lanes in which the last round still changed something.
     """
+    body = functools.partial(all_rounds, board, rules, rounds)
+    if interpret:
+        return _interpreted(body, board, planes)
     kernels = {"cpu": _interpreted, "cuda": _on_gpu, "tpu": _on_tpu}
     forms = {
-        name: functools.partial(kernel, functools.partial(_all_rounds, board, rules, rounds), board)
+        name: functools.partial(kernel, body, board)
         for name, kernel in kernels.items()
         if fits_chip(board, "gpu" if name == "cuda" else name)
     }
@@ -73,14 +77,14 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[
 
 def _interpreted(body: Callable[..., None], board: Board, planes: Array) -> tuple[Array, Array]:
     """The kernel in interpret mode, on any platform, with all groups in one block."""
-    tables, structure = jax.tree.flatten(_tables_of(board))
+    tables, structure = jax.tree.flatten(tables_of(board))
     width = planes.shape[-1]
 
     def kernel(source: Any, *refs: Any) -> None:
         *tables, planes, changed, marks = refs
         planes[...] = source[...]
         changed[...] = jnp.zeros(width, jnp.uint32)
-        body(_WHOLE, jax.tree.unflatten(structure, [table[...] for table in tables]), planes, changed, marks)
+        body(WHOLE, jax.tree.unflatten(structure, [table[...] for table in tables]), planes, changed, marks)
 
     cells = (board.side, board.cells, width)
     settled, changed = pl.pallas_call(
@@ -100,7 +104,7 @@ def _on_tpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Arr
 
     def kernel(source: Any, planes: Any, changed: Any, marks: Any) -> None:
         planes[...] = source[...]
-        body(_APART, _tables_of(board), planes, changed, marks)
+        body(APART, tables_of(board), planes, changed, marks)
 
     block = pl.BlockSpec((board.side, board.cells, *_TPU_TILE), lambda i: (0, 0, i, 0))
     shape = (board.side, board.cells, *tiles)
@@ -111,7 +115,9 @@ def _on_tpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Arr
         in_specs=[block],
         out_specs=(block, pl.BlockSpec(_TPU_TILE, lambda i: (i, 0))),
         scratch_shapes=[pltpu.VMEM((2, board.cells, *_TPU_TILE), jnp.uint32)],
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",), vmem_limit_bytes=chip_bytes(board, "tpu") + _SPILLED_BYTES),
+        compiler_params=pltpu.CompilerParams(
+            dimension_semantics=("parallel",), vmem_limit_bytes=chip_bytes(board, "tpu") + _SPILLED_BYTES
+        ),
     )(padded.reshape(shape))
     return settled.reshape(padded.shape)[..., :width].reshape(planes.shape), changed.reshape(-1)[:width]
 
@@ -127,7 +133,7 @@ def _on_gpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Arr
         part = pl.ds(lax.axis_index("block") * threads, threads)
         plgpu.copy_gmem_to_smem(source.at[:, :, part], planes, arrived)
         plgpu.barrier_wait(arrived)
-        body(_APART, _tables_of(board), planes, changed, marks)
+        body(APART, tables_of(board), planes, changed, marks)
         plgpu.commit_smem()
         plgpu.copy_smem_to_gmem(planes, target.at[:, :, part])
         plgpu.copy_smem_to_gmem(changed, changes.at[part])
@@ -204,11 +210,11 @@ def _write_whole(ref: Any, index: Any, start: Any, cells: Array) -> None:
 
 
 #: Every cell in an object of its own, and all cells of a digit in a JAX array.
-_APART = _Access(_read_apart, _write_apart, np.concatenate)
-_WHOLE = _Access(_read_whole, _write_whole, jnp.concatenate)
+APART = _Access(_read_apart, _write_apart, np.concatenate)
+WHOLE = _Access(_read_whole, _write_whole, jnp.concatenate)
 
 
-def _all_rounds(
+def all_rounds(
     board: Board, rules: str, rounds: int, access: _Access, tables: _Tables, planes: Any, changed: Any, marks: Any
 ) -> None:
     """All rounds on a block.
@@ -231,9 +237,7 @@ def _all_rounds(
     alternate(functools.partial(one_round, lighter_rules(rules)), functools.partial(one_round, rules), rounds, ())
 
 
-def _round(
-    board: Board, rules: str, access: _Access, tables: _Tables, planes: Any, changed: Any, marks: Any
-) -> None:
+def _round(board: Board, rules: str, access: _Access, tables: _Tables, planes: Any, changed: Any, marks: Any) -> None:
     """One round, as ``propagation.sweep``."""
     side, read, write = board.side, access.read, access.write
     hidden, clashes = includes(rules, "singles"), not has_boxes(board)
@@ -351,7 +355,7 @@ class _Tables(NamedTuple):
 
 
 @functools.lru_cache(maxsize=32)
-def _tables_of(board: Board) -> _Tables:
+def tables_of(board: Board) -> _Tables:
     # a box of one row or column is no house besides it
     houses = board.houses if has_boxes(board) else board.houses[: 2 * board.side] + board.irregular_houses
     houses_of = [[number for number, house in enumerate(houses) if cell in house] for cell in range(board.cells)]
@@ -365,7 +369,10 @@ def _tables_of(board: Board) -> _Tables:
         return _Tables(_even(houses), _even(houses_of), segments, None, None)
     pairs = [[pair for pair in row if pair >= 0] or [len(outside)] for row in affected]
     return _Tables(
-        _even(houses), _even(houses_of), segments, _even([[cell for cell in row if cell >= 0] for row in outside]),
+        _even(houses),
+        _even(houses_of),
+        segments,
+        _even([[cell for cell in row if cell >= 0] for row in outside]),
         _even(pairs),
     )
 
