@@ -11,7 +11,7 @@ import pytest
 import jaxsudoku as js
 from jaxsudoku import exact, fused, propagation, shipped
 from jaxsudoku.config import fits_chip
-from jaxsudoku.solvers import make_config
+from jaxsudoku.solvers.config import ExactConfig
 
 pytestmark = pytest.mark.quick
 
@@ -115,7 +115,7 @@ def test_no_restarts():
     with pytest.raises(ValueError, match="leave out settle or restart"):
         exact.search(np.zeros((1, 16), np.uint8), restart=10, settle="pallas")
     with pytest.raises(ValueError, match="leave out settle or restart"):
-        make_config("exact", settle="pallas").resolve(js.Board.classic(16), "cpu")
+        ExactConfig(settle="pallas").resolve(js.Board.classic(16), "cpu")
 
 
 def test_an_unknown_word():
@@ -128,7 +128,7 @@ def test_an_unknown_word():
 )
 def test_the_planes_must_fit_the_chip(side, platform, fits):
     board = js.Board.classic(side)
-    config = make_config("exact", settle="pallas", restart="never")
+    config = ExactConfig(settle="pallas", restart="never")
     assert fits_chip(board, platform) == fits
     assert config.resolve(board, "cpu").settle == "pallas"
     if fits:
