@@ -36,6 +36,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import chip_bytes, fits_chip, includes
 from jaxsudoku.planes import any_of, exactly_one, ones_and_twos
 from jaxsudoku.propagation import Fold, alternate, has_boxes, intersections, lighter_rules
+from jaxsudoku.sharding import vary_as
 
 #: The words of a TPU's vector, and the half words of a GPU's block of threads: ``PLANE_BYTES`` each.
 _TPU_TILE, _GPU_TILE = (8, 128), (128,)
@@ -61,11 +62,15 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int, interpret
       the candidates that are left, and uint32[W], the lanes in which the last round still changed something.
     """
     body = functools.partial(all_rounds, board, rules, rounds)
+
+    def run_by(kernel: Callable[..., tuple[Array, Array]], planes: Array) -> tuple[Array, Array]:
+        return vary_as(planes, kernel(body, board, planes))
+
     if interpret:
-        return _interpreted(body, board, planes)
+        return run_by(_interpreted, planes)
     kernels = {"cpu": _interpreted, "cuda": _on_gpu, "tpu": _on_tpu}
     forms = {
-        name: functools.partial(kernel, body, board)
+        name: functools.partial(run_by, kernel)
         for name, kernel in kernels.items()
         if fits_chip(board, "gpu" if name == "cuda" else name)
     }

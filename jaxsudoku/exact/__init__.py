@@ -100,13 +100,14 @@ def search(
       branch: chooses the literals to branch on; None for ``branching.choose``. Not with restarts.
       settle: what runs the rules, with the same results: "xla", or "pallas", one kernel in which the planes stay on
         chip for all rounds of a step (see ``fused``). Not with restarts. A CPU runs it in Pallas' interpret mode, which
-        is slower and serves to check results; boards that do not fit a GPU or a TPU can't be compiled for it.
+        is slower and serves to check results; under ``jax.shard_map`` that needs ``check_vma=False``.
 
     Returns:
       A ``Search``; the status is SOLVED where at least one solution was found.
 
     Raises:
-      ValueError: an argument is out of its range, or the puzzles don't fit the board.
+      ValueError: an argument is out of its range, or the puzzles don't fit the board; or with settle "pallas" there are
+        restarts, or the board's planes don't fit a chip of the default backend.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     limit = whole_number("limit", limit, 1)
@@ -118,7 +119,7 @@ def search(
         raise ValueError("a search with restarts chooses its own branches; leave out branch or restart")
     if settle not in SETTLES:
         raise ValueError(f"unknown settle {settle!r}: choose one of {', '.join(SETTLES)}")
-    check_settle(board, settle, "cpu", restart is not None)
+    check_settle(board, settle, jax.default_backend(), restart is not None)
     rounds = whole_number(
         "rounds", rounds if rounds is not None else _ROUNDS if restart is None else _WEIGHTED_ROUNDS, 1, MOST_ROUNDS
     )
@@ -134,7 +135,7 @@ def search(
         deep = weighted.Plan(board, limit, rules, rounds, lanes, restart, budget, bool(portfolio), levels)
         return by_shards(functools.partial(_search_weighted, deep), puzzles, seeds, excluded)
     plan = stack.Plan(board, limit, rules, rounds, lanes, budget, branch, settle)
-    return by_shards(functools.partial(_search_stack, plan), puzzles, seeds, excluded)
+    return by_shards(functools.partial(_search_stack, plan), puzzles, seeds, excluded, checked=settle != "pallas")
 
 
 def guided_search(
