@@ -9,7 +9,8 @@ of the loop whose step moves most: the kernels and bytes that ``hlo_cost`` count
 in the data sheet, and a launch of 2 microseconds.
 
     python benchmarks/compiled.py --targets h100,a100 --programs exact,count
-    python benchmarks/compiled.py --targets v5e --boards 9x9 --json benchmarks/out/compiled.json
+    python benchmarks/compiled.py --programs exact --boards 9 --settle pallas
+    python benchmarks/compiled.py --targets v5e --boards 9 --json benchmarks/out/compiled.json
 
 NVIDIA targets need jax's CUDA plugin (``pip install 'jax[cuda12]'``), TPU targets libtpu (``pip install 'jax[tpu]'``);
 neither needs a device.
@@ -135,8 +136,11 @@ def devices_of(target: Target) -> Any:
     return found.devices
 
 
-def measure(target: Target, program: str, side: int, puzzles: int | None) -> dict[str, Any]:
+def measure(target: Target, program: str, side: int, puzzles: int | None, settle: str = "xla") -> dict[str, Any]:
     """Compiles a program for a target; the row of the table, with the same keys in JSON."""
+    import jax
+    import numpy as np
+
     import jaxsudoku as js
     from jaxsudoku import solvers
     from jaxsudoku.batches import Engine
@@ -147,12 +151,15 @@ def measure(target: Target, program: str, side: int, puzzles: int | None) -> dic
     if program == "count":
         kernel, shared = driver.count_kernel(2), ()
     else:
-        kernel = driver.solve_kernel(program, solvers.make_config(solvers.get(program)))
+        options = {"settle": settle} if program == "exact" else {}
+        kernel = driver.solve_kernel(program, solvers.make_config(solvers.get(program), **options))
         shared = driver.networks_for(program, None, board)
     size = puzzles or max(_PUZZLES * 9**3 // board.candidates // 32 * 32, 32)
     engine = Engine(kernel, board, 0, size, [device], shared)
     start = time.perf_counter()
-    compiled = engine.compile(size)
+    # Pallas asks the mesh, else the default backend, what it compiles for
+    with jax.sharding.use_abstract_mesh(jax.sharding.Mesh(np.array([device]), ("batch",)).abstract_mesh):
+        compiled = engine.compile(size)
     seconds = time.perf_counter() - start
     memory = compiled.memory_analysis()
     used = memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
@@ -164,6 +171,7 @@ def measure(target: Target, program: str, side: int, puzzles: int | None) -> dic
         "board": f"{side}x{side}",
         "puzzles": size,
         "lanes": lanes,
+        "settle": settle if program == "exact" else "xla",
         "compile_seconds": seconds,
         "temporary_bytes": memory.temp_size_in_bytes,
         "memory_share": used / target.memory,
@@ -196,6 +204,7 @@ def main() -> int:
     add("--programs", default="exact,count", help="solvers, or count, by commas (default: exact,count)")
     add("--boards", default="9,16,25", help="sides of classic boards (default: 9,16,25)")
     add("--puzzles", type=int, help="puzzles in a call (default: 2^20 on 9x9, as many candidates on others)")
+    add("--settle", default="xla", choices=("xla", "pallas"), help="what runs the rules of exact (default: xla)")
     add("--json", type=Path, help="write the figures to this file")
     args = parser.parse_args()
     targets = args.targets.split(",")
@@ -211,7 +220,7 @@ def main() -> int:
     for name in targets:
         for program in args.programs.split(","):
             for side in map(int, args.boards.split(",")):
-                figures.append(measure(TARGETS[name], program, side, args.puzzles))
+                figures.append(measure(TARGETS[name], program, side, args.puzzles, args.settle))
                 print(report.aligned(_row(figures[-1], name), _COLUMNS), flush=True)
     if args.json:
         args.json.write_text(json.dumps({"about": about, "launch_seconds": _LAUNCH, "figures": figures}, indent=1))
