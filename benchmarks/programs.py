@@ -47,7 +47,7 @@ class Program(NamedTuple):
 
 def names() -> list[str]:
     """The names of all programs."""
-    others = ["count", "generate", "generate-rated", "holes", "rate", "weakest-rules", "evaluate"]
+    others = ["exact-pallas", "count", "generate", "generate-rated", "holes", "rate", "weakest-rules", "evaluate"]
     scores = ["mastermind-sizes", "mastermind-numbers"]
     return [*solvers.SOLVERS, *others, *(f"train-{name}" for name in networks.NETWORKS), *scores]
 
@@ -89,6 +89,8 @@ _GENERATORS = {
 
 def _kernel(name: str, board: js.Board) -> tuple[Kernel, tuple[Any, ...]]:
     """A kernel of puzzles and its shared arguments."""
+    if name == "exact-pallas":
+        return driver.solve_kernel("exact", solvers.make_config(solvers.get("exact"), settle="pallas")), ()
     if name == "count":
         return driver.count_kernel(2), ()
     if name == "rate":
@@ -101,7 +103,13 @@ def _kernel(name: str, board: js.Board) -> tuple[Kernel, tuple[Any, ...]]:
 def _of_engine(engine: Engine, side: int) -> Program:
     size, kernel = engine.batch_size, engine.kernel
     settings = getattr(kernel, "config", kernel)
-    return Program(lambda: engine.compile(size), f"{side}x{side}", size, kernel, getattr(settings, "lanes", None))
+
+    def compiled() -> Any:
+        # Pallas asks the mesh, else the default backend, what it compiles for
+        with jax.sharding.use_abstract_mesh(Mesh(np.asarray(engine.devices), ("batch",)).abstract_mesh):
+            return engine.compile(size)
+
+    return Program(compiled, f"{side}x{side}", size, kernel, getattr(settings, "lanes", None))
 
 
 def _evaluation(device: Any, board: js.Board) -> Program:

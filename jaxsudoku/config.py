@@ -42,6 +42,14 @@ Rules = Literal["none", "naked", "singles", "locked"]
 SearchRules = Literal["naked", "singles", "locked"]
 RULES: tuple[str, ...] = typing.get_args(Rules)
 SEARCH_RULES: tuple[str, ...] = typing.get_args(SearchRules)
+#: What runs the rules in a step of the exact search: operations of XLA, or one Pallas kernel.
+Settle = Literal["xla", "pallas"]
+SETTLES: tuple[str, ...] = typing.get_args(Settle)
+
+#: Bytes of a GPU's shared memory (H100 and later), and of a TPU's vector memory (v5e and v6e), that the Pallas kernel
+#: may fill; and the bytes of a plane in it.
+CHIP_BYTES = {"gpu": (227 << 10) - 2048, "tpu": 112 << 20}
+PLANE_BYTES = {"gpu": 256, "tpu": 4096}
 
 
 def includes(rules: str, level: str) -> bool:
@@ -261,6 +269,43 @@ def search_lanes(board: Board, platform: str) -> int:
         return CPU_SEARCHES
     stack_bytes = board.cells**2 * (1 if board.side <= 8 else 2 if board.side <= 16 else 4 * -(-board.side // 32))
     return max(min((1 << 31) // stack_bytes, 1 << 14) // LANES * LANES, LANES)
+
+
+def chip_bytes(board: Board, platform: str) -> int:
+    """Bytes that a block of planes takes on chip with ``settle="pallas"``; platform "gpu" or "tpu"."""
+    copies = 1 if platform == "gpu" else 4  # a TPU reads the next block and writes the last one meanwhile
+    sizes = (copies * board.candidates, 2 * board.cells, copies)
+    return sum(-(-size * PLANE_BYTES[platform] // 1024) * 1024 for size in sizes)
+
+
+def fits_chip(board: Board, platform: str) -> bool:
+    """Whether ``settle="pallas"`` fits a chip of a platform; "cpu" has no limit."""
+    return platform not in CHIP_BYTES or chip_bytes(board, platform) <= CHIP_BYTES[platform]
+
+
+def check_settle(board: Board, settle: str, platform: str, restarts: bool) -> None:
+    """Checks that a search can settle so.
+
+    Args:
+      board: the board.
+      settle: one of ``SETTLES``.
+      platform: "cpu", "gpu" or "tpu".
+      restarts: whether it is a search with restarts.
+
+    Raises:
+      ValueError: it has restarts, or the board's planes don't fit the chip.
+    """
+    if settle != "pallas":
+        return
+    if restarts:
+        raise ValueError(
+            'settle "pallas" runs on planes, and a search with restarts on masks: leave out settle or restart'
+        )
+    if not fits_chip(board, platform):
+        raise ValueError(
+            f'settle "pallas" keeps a board on chip: {board} takes {chip_bytes(board, platform):,} bytes there, and a '
+            f'{platform.upper()} has {CHIP_BYTES[platform]:,}; use settle "xla"'
+        )
 
 
 def exact_lanes(board: Board, platform: str) -> int:

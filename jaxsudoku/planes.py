@@ -83,12 +83,12 @@ def all_of(planes: Sequence[Array]) -> Array:
 
 def ones_and_twos(planes: Sequence[Array]) -> tuple[Array, Array]:
     """Where at least one, and where at least two, of the planes are set."""
-    ones = planes[0]
-    twos = jnp.zeros_like(ones)
+    ones, twos = planes[0], None
     for plane in planes[1:]:
-        twos = twos | (ones & plane)
+        both = ones & plane
+        twos = both if twos is None else twos | both
         ones = ones | plane
-    return ones, twos
+    return ones, jnp.zeros_like(ones) if twos is None else twos
 
 
 def exactly_one(planes: Sequence[Array]) -> Array:

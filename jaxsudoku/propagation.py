@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +29,8 @@ from jaxsudoku.suggestions import did_you_mean
 
 # The axes of the view along which the members of a house lie.
 _CELL, _ROW, _COLUMN, _BOX = (0,), (3, 4), (1, 2), (2, 4)
+
+T = TypeVar("T")
 
 Fold = Callable[[Sequence[Array]], Array]
 
@@ -73,6 +76,43 @@ def sweep(planes: Array, board: Board | None = None, rules: str = "locked") -> A
     if includes(rules, "locked"):
         planes = locked_candidates(planes, board)
     return planes
+
+
+def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[Array, Array]:
+    """A few rounds of the rules, every second one lighter; also the lanes that the last round changed.
+
+    Args:
+      planes: uint32[side, side, side, W], the candidates.
+      board: the board.
+      rules: one of ``SEARCH_RULES``.
+      rounds: the number of rounds, at least 1; the last one is not lighter.
+
+    Returns:
+      the candidates that are left, and uint32[W], the lanes in which the last round still changed something.
+    """
+
+    def lighter(planes: Array) -> Array:
+        return sweep(planes, board, lighter_rules(rules))
+
+    planes = alternate(lambda planes: sweep(planes, board, rules), lighter, rounds - 1, planes)
+    settled = sweep(planes, board, rules)
+    by_cell = fence(any_of(slices(settled ^ planes, 0)))
+    return settled, any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
+
+
+def lighter_rules(rules: str) -> str:
+    """The rules of every second round of ``sweep_rounds``.
+
+    Locked candidates cost as much as singles and seldom apply twice in a row, so these rounds leave them out.
+    """
+    return "singles" if includes(rules, "singles") else rules
+
+
+def alternate(one: Callable[[T], T], last: Callable[[T], T], times: int, state: T) -> T:
+    """Applies two functions in turn, ``times`` times in all, the second one last."""
+    if times % 2:
+        state = last(state)
+    return lax.fori_loop(0, times // 2, lambda _, state: last(one(state)), state)
 
 
 def settle(planes: Array, board: Board | None = None, rules: str = "locked") -> tuple[Array, Array, Array]:
@@ -151,7 +191,7 @@ def singles(planes: Array, board: Board | None = None, hidden: bool = True) -> A
     placed = fence(view & any_of(sole))
     taken = _fold_and_spread(placed, (_CELL, *houses), any_of)
     taken += _spread_irregular(board, placed.reshape(planes.shape), any_of)
-    if not _has_boxes(board):
+    if not has_boxes(board):
         # A cell that two digits must take, or a house in which a digit must take two cells, loses these candidates, so
         # that the contradiction shows at once. With boxes it shows soon anyway, and this step would not pay.
         clashing = _fold_and_spread(placed, (_CELL, *houses), _twos)
@@ -191,7 +231,7 @@ def locked_candidates(planes: Array, board: Board | None = None) -> Array:
     """
     board = _board_of(np.shape(planes), board)
     view = _view(board, planes)
-    if _has_boxes(board):
+    if has_boxes(board):
         in_rows, in_columns = fence((any_of(slices(view, 4)), any_of(slices(view, 2))))
         in_rows = _locked_segments(in_rows, across_box=2, across_line=3)  # digit, band, row, stack
         in_columns = _locked_segments(in_columns, across_box=3, across_line=1)  # digit, band, stack, column
@@ -230,7 +270,7 @@ def _confined_elsewhere(board: Board, cells: Array) -> Array:
 
     A candidate goes if another house has all its places for the digit in one of the cell's houses, but not in the cell.
     """
-    outside, affected = _intersections(board)
+    outside, affected = intersections(board)
     if not len(outside):
         return jnp.zeros_like(cells)
     padded = _with_zero_plane(cells)
@@ -277,10 +317,10 @@ def _members(view: Array, axes: Sequence[int]) -> list[Array]:
 
 
 def _house_axes(board: Board) -> tuple[tuple[int, ...], ...]:
-    return (_ROW, _COLUMN, _BOX) if _has_boxes(board) else (_ROW, _COLUMN)
+    return (_ROW, _COLUMN, _BOX) if has_boxes(board) else (_ROW, _COLUMN)
 
 
-def _has_boxes(board: Board) -> bool:
+def has_boxes(board: Board) -> bool:
     """Whether there are boxes that are not rows or columns; Latin squares have none."""
     return board.box is not None and 1 not in board.box
 
@@ -350,7 +390,7 @@ def houses_of_cells(board: Board) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=32)
-def _intersections(board: Board) -> tuple[np.ndarray, np.ndarray]:
+def intersections(board: Board) -> tuple[np.ndarray, np.ndarray]:
     """The ordered pairs (confined house, affected house) that share two cells or more, one of them irregular.
 
     Returns:

@@ -39,13 +39,14 @@ def gathered(array: Array, axes: int) -> Array:
     return jax.sharding.reshard(array, jax.NamedSharding(sharding.mesh, whole))
 
 
-def by_shards(function: Callable[..., T], batch: Array, *others: Array | None) -> T:
+def by_shards(function: Callable[..., T], batch: Array, *others: Array | None, checked: bool = True) -> T:
     """Calls a function of batches, on each shard separately if they are sharded over explicit mesh axes.
 
     Args:
       function: maps arrays with leading axis B to a pytree of such arrays, row by row.
       batch: an array with leading axis B.
       *others: further such arrays, or None.
+      checked: ``check_vma`` of ``jax.shard_map``; False for Pallas' interpret mode, which fails with it.
 
     Returns:
       the function's results, sharded along the leading axis like the first sharded array.
@@ -61,4 +62,6 @@ def by_shards(function: Callable[..., T], batch: Array, *others: Array | None) -
         x if x is None else jax.sharding.reshard(x, jax.NamedSharding(sharding.mesh, spec)) for x in (batch, *others)
     ]
     names = set(sharding.mesh.explicit_axes)
-    return jax.shard_map(function, mesh=sharding.mesh, in_specs=spec, out_specs=spec, axis_names=names)(*inputs)
+    return jax.shard_map(
+        function, mesh=sharding.mesh, in_specs=spec, out_specs=spec, axis_names=names, check_vma=checked
+    )(*inputs)

@@ -27,7 +27,7 @@ LEVELS = (
     ("shipped",),
     ("batches", "indexing", "inputs", "masks"),
     ("propagation",),
-    ("branching",),
+    ("branching", "fused"),
     ("exact",),
     ("symmetry", "rating", "env"),
     ("generation",),

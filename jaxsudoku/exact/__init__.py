@@ -19,7 +19,15 @@ from jax import Array
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.branching import Branch
-from jaxsudoku.config import CPU_LANES, CPU_SEARCHES, MOST_ROUNDS, SEARCH_RULES, whole_number
+from jaxsudoku.config import (
+    CPU_LANES,
+    CPU_SEARCHES,
+    MOST_ROUNDS,
+    SEARCH_RULES,
+    SETTLES,
+    check_settle,
+    whole_number,
+)
 from jaxsudoku.exact import stack, weighted
 from jaxsudoku.planes import GROUP, fence
 from jaxsudoku.sharding import by_shards
@@ -63,6 +71,7 @@ def search(
     rounds: int | None = None,
     lanes: int | None = None,
     branch: Branch | None = None,
+    settle: str = "xla",
 ) -> Search:
     """Solves a batch of puzzles by complete search, or counts their solutions up to a limit.
 
@@ -89,12 +98,16 @@ def search(
       rounds: rounds of the rules in a step, up to 1000; None for 4, and for 2 with restarts.
       lanes: nodes in a step, a multiple of 32; None for 2048, and for 64 with restarts.
       branch: chooses the literals to branch on; None for ``branching.choose``. Not with restarts.
+      settle: what runs the rules, with the same results: "xla", or "pallas", one kernel in which the planes stay on
+        chip for all rounds of a step (see ``fused``). Not with restarts. A CPU runs it in Pallas' interpret mode, which
+        is slower and serves to check results; under ``jax.shard_map`` that needs ``check_vma=False``.
 
     Returns:
       A ``Search``; the status is SOLVED where at least one solution was found.
 
     Raises:
-      ValueError: an argument is out of its range, or the puzzles don't fit the board.
+      ValueError: an argument is out of its range, or the puzzles don't fit the board; or with settle "pallas" there are
+        restarts, or the board's planes don't fit a chip of the default backend.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     limit = whole_number("limit", limit, 1)
@@ -104,6 +117,9 @@ def search(
     )
     if restart is not None and branch is not None:
         raise ValueError("a search with restarts chooses its own branches; leave out branch or restart")
+    if settle not in SETTLES:
+        raise ValueError(f"unknown settle {settle!r}: choose one of {', '.join(SETTLES)}")
+    check_settle(board, settle, jax.default_backend(), restart is not None)
     rounds = whole_number(
         "rounds", rounds if rounds is not None else _ROUNDS if restart is None else _WEIGHTED_ROUNDS, 1, MOST_ROUNDS
     )
@@ -118,8 +134,8 @@ def search(
         levels = min(whole_number("levels", levels, 1), board.cells) if levels is not None else board.cells
         deep = weighted.Plan(board, limit, rules, rounds, lanes, restart, budget, bool(portfolio), levels)
         return by_shards(functools.partial(_search_weighted, deep), puzzles, seeds, excluded)
-    plan = stack.Plan(board, limit, rules, rounds, lanes, budget, branch)
-    return by_shards(functools.partial(_search_stack, plan), puzzles, seeds, excluded)
+    plan = stack.Plan(board, limit, rules, rounds, lanes, budget, branch, settle)
+    return by_shards(functools.partial(_search_stack, plan), puzzles, seeds, excluded, checked=settle != "pallas")
 
 
 def guided_search(

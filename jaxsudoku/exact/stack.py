@@ -28,13 +28,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku import fused, propagation
 from jaxsudoku.board import Board
 from jaxsudoku.branching import Branch, choose, random_planes
-from jaxsudoku.config import includes
 from jaxsudoku.indexing import take_columns, take_values
 from jaxsudoku.planes import (
     GROUP,
-    any_of,
     cpu_fence,
     fence,
     grids_to_planes,
@@ -45,11 +44,10 @@ from jaxsudoku.planes import (
     planes_to_grids,
     planes_to_words,
     rank_lanes,
-    slices,
     unpack_lanes,
     words_to_planes,
 )
-from jaxsudoku.propagation import invalid_givens, outcome, sweep
+from jaxsudoku.propagation import invalid_givens, outcome
 from jaxsudoku.random import mix
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.solution import Status
@@ -66,6 +64,7 @@ class Plan(NamedTuple):
       lanes: nodes in a step, a multiple of 32.
       budget: the most nodes of a puzzle, checked between steps; None for no limit.
       branch: chooses the literals to branch on; None for ``branching.choose``.
+      settle: one of ``SETTLES``.
     """
 
     board: Board
@@ -75,6 +74,7 @@ class Plan(NamedTuple):
     lanes: int
     budget: int | None = None
     branch: Branch | None = None
+    settle: str = "xla"
 
     @property
     def node_words(self) -> int:
@@ -326,7 +326,8 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
         live = live & ~spent
 
     planes = _read_nodes(plan, nodes)
-    planes, changed = _sweep_rounds(plan, planes)
+    sweep_rounds = fused.sweep_rounds if plan.settle == "pallas" else propagation.sweep_rounds
+    planes, changed = sweep_rounds(planes, board, plan.rules, plan.rounds)
     contradictory, solved = outcome(planes, board)
     live_plane = pack_lanes(live).reshape(plan.groups)
     solved = live_plane & solved
@@ -403,22 +404,6 @@ def _store(plan: Plan, found: _Found, nodes: Array, source: Array, total: Array)
 
     solved = lax.platform_dependent(found.solved, cpu=few_at_a_time, default=at_once)
     return found._replace(solved=solved, used=found.used + total)
-
-
-def _sweep_rounds(plan: Plan, planes: Array) -> tuple[Array, Array]:
-    """A few rounds of the rules; also uint32[W], the lanes in which the last round still changed something."""
-    # locked candidates cost as much as singles and seldom apply twice in a row, so every second round leaves them out
-    lighter = "singles" if includes(plan.rules, "singles") else plan.rules
-
-    def two_rounds(_: int, planes: Array) -> Array:
-        return sweep(sweep(planes, plan.board, plan.rules), plan.board, lighter)
-
-    if plan.rounds % 2 == 0:
-        planes = sweep(planes, plan.board, lighter)
-    planes = lax.fori_loop(0, (plan.rounds - 1) // 2, two_rounds, planes)
-    settled = sweep(planes, plan.board, plan.rules)
-    by_cell = fence(any_of(slices(settled ^ planes, 0)))
-    return settled, any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
 
 
 def _push(

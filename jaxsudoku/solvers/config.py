@@ -15,8 +15,10 @@ from jaxsudoku.config import (
     Rounds,
     Rules,
     SearchRules,
+    Settle,
     Share,
     Words,
+    check_settle,
     fitting_lanes,
     node_lanes,
     search_lanes,
@@ -49,6 +51,9 @@ class ExactConfig(Config):
         has met; or never. None suits the board (never below 12x12).
       order: order of branching: fixed, or random by the key.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
+      settle: what runs the rules: xla, or pallas, one kernel that keeps a block of nodes on chip. That is for boards up
+        to 9x9 on an H100 and up to 16x16 on a TPU, without restarts; no device has run it yet. A CPU interprets it,
+        which is slower and only checks results.
     """
 
     rules: SearchRules = "locked"
@@ -57,10 +62,12 @@ class ExactConfig(Config):
     restart: Positive | Literal["never"] | None = None
     order: Literal["fixed", "random"] = "fixed"
     lanes: Words | None = None
+    settle: Settle = "xla"
 
     def resolve(self, board: Board, platform: str) -> ExactConfig:
-        """Chooses the lanes, and restarts on large boards."""
+        """Chooses the lanes, and restarts on large boards; raises ValueError if it can't settle as the config says."""
         restart = self.restart or search_restart(board) or "never"
+        check_settle(board, self.settle, platform, restart != "never")
         lanes = self.lanes or (node_lanes if restart == "never" else search_lanes)(board, platform)
         return dataclasses.replace(self, lanes=lanes, restart=restart)
 

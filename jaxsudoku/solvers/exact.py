@@ -42,4 +42,5 @@ def search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit:
         rules=config.rules,
         rounds=config.rounds,
         lanes=config.lanes,
+        settle=config.settle,
     )

@@ -1,0 +1,138 @@
+"""The Pallas kernel of the rules: agreement with ``propagation``, in interpret mode and as chips see it."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+
+import jaxsudoku as js
+from jaxsudoku import exact, fused, propagation, shipped
+from jaxsudoku.config import fits_chip
+from jaxsudoku.solvers.config import ExactConfig
+
+pytestmark = pytest.mark.quick
+
+CLASSIC, SMALL = js.Board.classic(9), js.Board.classic(4)
+DIAGONAL, JIGSAW = js.Board.diagonal(9), shipped.board("jigsaw-9x9")
+
+
+def planes_of(board: js.Board, width: int) -> np.ndarray:
+    """Random candidates around a digit for each cell, fewer in each further group: uint32[side, side, side, width]."""
+    random = np.random.default_rng(board.cells)
+    shape = (board.side,) * 3
+    digits = random.integers(board.side, size=(32, width, 1, *shape[1:]))
+    chosen = np.moveaxis(digits == np.arange(board.side)[:, None, None], (0, 1), (3, 4))
+    kept = random.random((*shape, 32, width)) < np.linspace(0.8, 0.1, width)
+    bits = (chosen | kept).astype(np.uint32) << np.arange(32, dtype=np.uint32)[:, None]
+    return np.bitwise_or.reduce(bits, axis=3)
+
+
+by_xla = jax.jit(propagation.sweep_rounds, static_argnums=(1, 2, 3))
+by_pallas = jax.jit(functools.partial(fused.sweep_rounds, interpret=True), static_argnums=(1, 2, 3))
+
+
+def assert_same(got, wanted) -> None:
+    for one, other in zip(got, wanted, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("board", "rules", "rounds"),
+    [
+        (SMALL, "locked", 4),
+        (SMALL, "naked", 2),
+        (CLASSIC, "locked", 3),
+        (js.Board.classic(16), "locked", 2),
+        (DIAGONAL, "locked", 4),
+        (JIGSAW, "locked", 4),
+        (js.Board.named("1x5"), "singles", 3),
+    ],
+    ids=lambda value: str(value)[:24].replace(" ", "-"),
+)
+def test_the_kernel_agrees_with_the_rules(board, rules, rounds):
+    planes = planes_of(board, 3)
+    wanted = by_xla(planes, board, rules, rounds)
+    assert np.any(wanted[1]), "no lane changes in the last round"
+    assert_same(by_pallas(planes, board, rules, rounds), wanted)
+
+
+class Memory:
+    """A reference to memory on chip: reading copies, as into a register."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __getitem__(self, index) -> np.ndarray:
+        return self.array[index].copy()
+
+    def __setitem__(self, index, value: np.ndarray) -> None:
+        self.array[index] = value
+
+
+@pytest.mark.parametrize("board", [SMALL, DIAGONAL, JIGSAW], ids=str)
+def test_cell_by_cell_as_on_a_chip(board):
+    planes = planes_of(board, 2)
+    cells = planes.reshape(board.side, board.cells, -1).copy()
+    changed = np.ones(2, np.uint32)
+    marks = np.ones((2, board.cells, 2), np.uint32)
+    with jax.disable_jit():
+        fused.all_rounds(board, "locked", 2, fused.APART, fused.tables_of(board), *map(Memory, (cells, changed, marks)))
+    assert_same((cells.reshape(planes.shape), changed), by_xla(planes, board, "locked", 2))
+
+
+def test_lanes_that_nothing_changes_are_told():
+    planes = np.zeros((4, 4, 4, 2), np.uint32)
+    planes[..., 1] = planes_of(SMALL, 2)[..., 1]
+    _, changed = by_pallas(planes, SMALL, "singles", 1)
+    assert changed[0] == 0
+    assert changed[1] != 0
+
+
+def test_a_search_settles_by_the_kernel():
+    puzzles = shipped.load("4x4")[:40]
+    found = {
+        settle: jax.jit(functools.partial(exact.search, rules="naked", rounds=1, lanes=64, limit=2, settle=settle))(
+            puzzles
+        )
+        for settle in ("xla", "pallas")
+    }
+    assert_same(found["pallas"], found["xla"])
+
+
+def test_it_is_a_setting_of_the_solver():
+    puzzles = shipped.load("4x4")[:40]
+    one, other = (js.solve(puzzles, settle=settle) for settle in ("xla", "pallas"))
+    np.testing.assert_array_equal(one.grids, other.grids)
+    np.testing.assert_array_equal(one.status, other.status)
+    np.testing.assert_array_equal(one.iterations, other.iterations)
+
+
+def test_no_restarts():
+    with pytest.raises(ValueError, match="leave out settle or restart"):
+        exact.search(np.zeros((1, 16), np.uint8), restart=10, settle="pallas")
+    with pytest.raises(ValueError, match="leave out settle or restart"):
+        ExactConfig(settle="pallas").resolve(js.Board.classic(16), "cpu")
+
+
+def test_an_unknown_word():
+    with pytest.raises(ValueError, match="unknown settle 'palas'"):
+        exact.search(np.zeros((1, 16), np.uint8), settle="palas")
+
+
+@pytest.mark.parametrize(
+    ("side", "platform", "fits"), [(9, "gpu", True), (16, "gpu", False), (16, "tpu", True), (25, "tpu", False)]
+)
+def test_the_planes_must_fit_the_chip(side, platform, fits):
+    board = js.Board.classic(side)
+    config = ExactConfig(settle="pallas", restart="never")
+    assert fits_chip(board, platform) == fits
+    assert config.resolve(board, "cpu").settle == "pallas"
+    if fits:
+        assert config.resolve(board, platform).settle == "pallas"
+    else:
+        with pytest.raises(ValueError, match='use settle "xla"'):
+            config.resolve(board, platform)
