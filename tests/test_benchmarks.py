@@ -361,6 +361,30 @@ def test_a_program_that_fails_is_a_row(script, monkeypatch, capsys, tmp_path):
     assert [row["program"] for row in json.loads(file.read_text())["figures"]] == ["exact", "rate"]
 
 
+def test_a_program_may_exceed_what_was_recorded_by_a_twentieth(script):
+    ratchet = script("ratchet")
+    row = {"target": "h100", "program": "exact", "board": "9x9", "step_kernels": 100, "step_bytes": 1000, "error": None}
+    report = {"about": {"versions": {"jax": "0.12.0.1"}}, "figures": [row]}
+    recorded = ratchet.merged(report, {})
+    assert recorded == {"jax": "0.12", "figures": {"h100 exact 9x9": {"step_kernels": 100, "step_bytes": 1000}}}
+    assert not ratchet.exceeded(row | {"step_kernels": 105, "step_bytes": 1050}, recorded)
+    assert len(ratchet.exceeded(row | {"step_kernels": 106}, recorded)) == 1
+    assert len(ratchet.exceeded(row | {"step_kernels": 106, "step_bytes": 1051}, recorded)) == 2
+    with pytest.raises(KeyError, match="v5e exact"):
+        ratchet.exceeded(row | {"target": "v5e"}, recorded)
+
+
+def test_recorded_figures_are_of_one_version(script):
+    ratchet = script("ratchet")
+    row = {"target": "h100", "program": "exact", "board": "9x9", "step_kernels": 100, "step_bytes": 1000, "error": None}
+    report = {"about": {"versions": {"jax": "0.12.0.1"}}, "figures": [row]}
+    other = {"h100 count 9x9": {"step_kernels": 1, "step_bytes": 2}}
+    assert len(ratchet.merged(report, {"jax": "0.12", "figures": other})["figures"]) == 2
+    assert len(ratchet.merged(report, {"jax": "0.11", "figures": other})["figures"]) == 1
+    with pytest.raises(ValueError, match="h100 exact 9x9"):
+        ratchet.merged(report | {"figures": [row | {"error": "no memory"}]}, {})
+
+
 def test_every_program_is_of_a_known_kind(script):
     names = script("programs").names()
     assert set(js.solvers.SOLVERS) < set(names) and len(set(names)) == len(names)
