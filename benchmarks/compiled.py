@@ -201,6 +201,7 @@ def main() -> int:
     # before jax is imported: no device is looked for, neither a GPU nor the TPU of a cloud machine
     os.environ.update(JAX_PLATFORMS="cpu", JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1", TPU_SKIP_MDS_QUERY="1")
     os.environ.update(TPU_WORKER_HOSTNAMES="localhost", TPU_ACCELERATOR_TYPE="v5litepod-4", JAXSUDOKU_CACHE="0")
+    os.environ.update(ALLOW_MULTIPLE_LIBTPU_LOAD="1")  # nothing is run, so processes do not disturb each other
     import programs
 
     names = programs.names()

@@ -52,19 +52,21 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int, interpret
     Pallas' interpret mode. A board whose planes do not fit a platform's chips can't be compiled for that platform.
 
     Args:
-      planes: uint32[side, side, side, W], the candidates.
+      planes: uint32[side, side, side, *W], the candidates.
       board: the board.
       rules: one of ``SEARCH_RULES``.
       rounds: the number of rounds, at least 1.
       interpret: use interpret mode on every platform.
 
     Returns:
-      the candidates that are left, and uint32[W], the lanes in which the last round still changed something.
+      the candidates that are left, and uint32[*W], the lanes in which the last round still changed something.
     """
     body = functools.partial(all_rounds, board, rules, rounds)
 
     def run_by(kernel: Callable[..., tuple[Array, Array]], planes: Array) -> tuple[Array, Array]:
-        return vary_as(planes, kernel(body, board, planes))
+        flat = planes.reshape(*planes.shape[:3], -1)  # a kernel chooses its own tiles
+        settled, changed = vary_as(flat, kernel(body, board, flat))
+        return settled.reshape(planes.shape), changed.reshape(planes.shape[3:])
 
     if interpret:
         return run_by(_interpreted, planes)

@@ -21,14 +21,13 @@ is depth-first and adds no more nodes than a puzzle has candidates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import fused, propagation
 from jaxsudoku.board import Board
 from jaxsudoku.branching import Branch, choose, random_planes
 from jaxsudoku.indexing import take_columns, take_values
@@ -47,7 +46,7 @@ from jaxsudoku.planes import (
     unpack_lanes,
     words_to_planes,
 )
-from jaxsudoku.propagation import invalid_givens, outcome
+from jaxsudoku.propagation import invalid_givens, outcome, sweep_rounds
 from jaxsudoku.random import mix
 from jaxsudoku.sharding import vary_as
 from jaxsudoku.solution import Status
@@ -326,8 +325,7 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
         live = live & ~spent
 
     planes = _read_nodes(plan, nodes)
-    sweep_rounds = fused.sweep_rounds if plan.settle == "pallas" else propagation.sweep_rounds
-    planes, changed = sweep_rounds(planes, board, plan.rules, plan.rounds)
+    planes, changed = _rounds_by(plan.settle)(planes, board, plan.rules, plan.rounds)
     contradictory, solved = outcome(planes, board)
     live_plane = pack_lanes(live).reshape(plan.groups)
     solved = live_plane & solved
@@ -355,6 +353,15 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
         found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
     found = _store(plan, found, nodes, source[2 * lanes :] >> 1, counts[2])
     return stack, found._replace(place=found.place.at[jnp.where(wins, owner, no_puzzle)].set(place, mode="drop"))
+
+
+def _rounds_by(settle: str) -> Callable[[Array, Board, str, int], tuple[Array, Array]]:
+    """``sweep_rounds`` of ``propagation`` or of ``fused``."""
+    if settle != "pallas":
+        return sweep_rounds
+    from jaxsudoku import fused  # loads Pallas
+
+    return fused.sweep_rounds
 
 
 def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array) -> Array:
