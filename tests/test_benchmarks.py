@@ -354,7 +354,7 @@ def test_a_program_that_fails_is_a_row(script, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys, "argv", ["compiled.py", *options])
     for name in ("JAX_PLATFORMS", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "TPU_SKIP_MDS_QUERY", "TPU_WORKER_HOSTNAMES"):
         monkeypatch.setenv(name, "cpu")
-    for name in ("TPU_ACCELERATOR_TYPE", "JAXSUDOKU_CACHE"):
+    for name in ("TPU_ACCELERATOR_TYPE", "JAXSUDOKU_CACHE", "ALLOW_MULTIPLE_LIBTPU_LOAD"):
         monkeypatch.setenv(name, "0")
     assert compiled.main() == 1
     assert capsys.readouterr().out.count("FAILED: IndexError: list index out of range") == 2
