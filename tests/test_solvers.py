@@ -362,12 +362,15 @@ def test_settings_reach_the_search(monkeypatch):
     asked = {}
     monkeypatch.setattr(exact, "search", lambda board, puzzles, seeds, **settings: asked.update(settings, seeds=seeds))
     puzzles = np.zeros((3, 81), np.uint8)
-    config = solvers.ExactConfig(rules="naked", rounds=2, budget=7, restart=9, order="random", lanes=64)
+    config = solvers.ExactConfig(
+        rules="naked", rounds=2, budget=7, restart=9, order="random", lanes=64, settle="pallas"
+    )
     search(Board.classic(), puzzles, jax.random.key(0), config, limit=3)
     seeds = asked.pop("seeds")
     assert seeds.shape == (3,)
     assert seeds.dtype == np.uint32
-    assert asked == {"limit": 3, "budget": 7, "restart": 9, "rules": "naked", "rounds": 2, "lanes": 64}
+    settings = {"budget": 7, "restart": 9, "rules": "naked", "rounds": 2, "lanes": 64, "settle": "pallas"}
+    assert asked == {"limit": 3, **settings}
     search(Board.classic(), puzzles, jax.random.key(0), solvers.ExactConfig())
     assert asked["seeds"] is None
     assert asked["budget"] is asked["restart"] is None
