@@ -12,9 +12,10 @@ from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.grid import is_solved
 from jaxsudoku.solution import Solution, Status
 
-#: Puzzles that are checked together: on a CPU few enough for their houses to stay in its cache; on an accelerator many,
-#: as each round of the loop has the cost of its kernels' launches.
-_CPU_CHUNK, _CHUNK = 1 << 11, 1 << 17
+#: Puzzles that are checked together on a CPU: few enough for their houses to stay in its cache.
+_CPU_CHUNK = 1 << 11
+#: Cells that are checked together on an accelerator: many, as every part costs the launches of its kernels.
+_CELLS = 1 << 23
 
 
 def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, keep_partial: bool = False) -> Solution:
@@ -40,7 +41,7 @@ def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, kee
         puzzles,
         claimed,
         cpu=functools.partial(_check, board, _CPU_CHUNK),
-        default=functools.partial(_check, board, _CHUNK),
+        default=functools.partial(_check, board, max(_CELLS // board.cells, _CPU_CHUNK)),
     )
     status = jnp.where(claimed & ~true, jnp.int8(Status.UNSOLVED), solution.status)
     grids = jnp.where((claimed & true)[:, None], solution.grids, 0)
