@@ -16,7 +16,7 @@ import jaxsudoku as js
 from jaxsudoku import solvers
 from jaxsudoku.batches import _BATCH_BYTES, Engine, PuzzleItems, default_batch_size
 from jaxsudoku.solution import Status
-from jaxsudoku.solvers import driver
+from jaxsudoku.solvers import driver, judging
 
 FOUR = reference.SMALL["4x4"]
 
@@ -382,6 +382,17 @@ def test_the_judge_has_the_last_word(monkeypatch):
     solution = js.solve(reference.unique(FOUR, 5), solver="oracle", batch_size=8)
     assert (solution.status == Status.UNSOLVED).all()
     assert not solution.grids.any()
+
+
+@pytest.mark.parametrize("most", [1, 7, 16, 100])
+def test_the_judge_checks_grids_in_parts_of_any_size(most):
+    puzzles = reference.unique(FOUR, 15)
+    grids = np.array(js.solve(puzzles).grids)
+    wrong = np.arange(15) % 3 == 0
+    grids[wrong] = np.roll(grids[wrong], 1, axis=1)
+    claimed = np.arange(15) != 14  # what is not claimed at the end may be left out
+    true = judging._check(FOUR, most, *map(jax.numpy.asarray, (grids, puzzles, claimed)))
+    np.testing.assert_array_equal(true[:14], ~wrong[:14])
 
 
 @pytest.mark.parametrize("side", [4, 9, 16, 25, 36])
