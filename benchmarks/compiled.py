@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import os
 import sys
 import time
@@ -223,8 +222,7 @@ def main() -> int:
                 figures.append({"target": target, **measure(TARGETS[target], name, side, args.items, puzzles)})
                 print("\n".join(lines_of(target, figures[-1])), flush=True)
                 if args.json:
-                    text = json.dumps({"about": about, "launch_seconds": _LAUNCH, "figures": figures}, indent=1)
-                    args.json.write_text(text)
+                    report.save(args.json, {"about": about, "launch_seconds": _LAUNCH, "figures": figures})
     failed = sum(found["error"] is not None for found in figures)
     if failed:
         print(f"{failed} of {len(figures)} programs FAILED")

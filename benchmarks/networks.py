@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import arguments
 import machine
 import report
 
@@ -171,26 +172,15 @@ def _all_networks() -> list[str]:
     return list(NETWORKS)
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _sizes(text: str) -> list[int]:
-    sizes = [int(number) for number in _names(text)]
-    if not sizes or min(sizes) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: sizes must be at least 1")
-    return sizes
-
-
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
-    add("--networks", type=_names, help="names in jaxsudoku.networks.NETWORKS; by default all")
+    add("--networks", type=arguments.names, help="names in jaxsudoku.networks.NETWORKS; by default all")
     add("--board", default="9", help="the board, as the command line names it")
-    add("--batch", type=_sizes, default=[1, 32, 256, 1024], help="boards in a call")
-    add("--dtype", type=_names, default=["float32"], help="computing dtypes: float32,bfloat16")
+    add("--batch", type=arguments.sizes, default=[1, 32, 256, 1024], help="boards in a call")
+    add("--dtype", type=arguments.names, default=["float32"], help="computing dtypes: float32,bfloat16")
     add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
-    add("--repeat", type=lambda text: _sizes(text)[0], default=5, help="timed runs of each")
+    add("--repeat", type=arguments.size, default=5, help="timed runs of each")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
     if args.cores != "all" and not args.cores.isdecimal():

@@ -25,9 +25,9 @@ _TOLERANCE = 0.05
 _FIGURES = ("step_kernels", "step_bytes")
 
 
-def version_of(report: Mapping[str, Any]) -> str:
-    """Major and minor version of jax in the JSON of ``compiled.py``, such as "0.12"."""
-    return ".".join(report["about"]["versions"]["jax"].split(".")[:2])
+def minor(version: str) -> str:
+    """Major and minor number of a version, "0.12" of "0.12.0.1": what figures belong to."""
+    return ".".join(version.split(".")[:2])
 
 
 def name_of(figures: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def merged(report: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
     """
     if failed := [name_of(row) for row in report["figures"] if row["error"] is not None]:
         raise ValueError(f"programs that failed have no figures to record: {', '.join(failed)}")
-    version = version_of(report)
+    version = minor(report["about"]["versions"]["jax"])
     kept = recorded["figures"] if recorded.get("jax") == version else {}
     new = {name_of(row): {name: row[name] for name in _FIGURES} for row in report["figures"]}
     return {"jax": version, "figures": dict(sorted({**kept, **new}.items()))}

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import arguments
 import checking
 import machine
 import numpy as np
@@ -331,10 +332,10 @@ def _installed(names: list[str]) -> list[Peer]:
 
 def _write(path: Path, about: dict[str, Any], args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     """Writes the rows so far, so that an interrupted run keeps what was finished."""
-    arguments = {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()}
-    arguments.pop("data")  # a path of the machine
-    arguments.pop("json")
-    report.save(path, {"about": about, "arguments": arguments, "rows": rows})
+    given = {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()}
+    given.pop("data")  # a path of the machine
+    given.pop("json")
+    report.save(path, {"about": about, "arguments": given, "rows": rows})
 
 
 def main() -> int:
@@ -372,12 +373,8 @@ def main() -> int:
 # ---------------------------------------------------------------------- arguments
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _sizes(text: str) -> list[int]:
-    sizes = [int(float(number.replace("_", ""))) for number in _names(text)]
+    sizes = [int(float(number.replace("_", ""))) for number in arguments.names(text)]
     if not sizes or min(sizes) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: sizes must be at least 1")
     return sizes
@@ -388,13 +385,13 @@ def _size(text: str) -> int:
 
 
 def _peer_names(text: str) -> list[str]:
-    if unknown := [name for name in _names(text) if name not in PEERS]:
+    if unknown := [name for name in arguments.names(text) if name not in PEERS]:
         raise argparse.ArgumentTypeError(f"unknown peer {', '.join(unknown)}: choose of {', '.join(PEERS)}")
-    return _names(text)
+    return arguments.names(text)
 
 
 def _options(text: str) -> dict[str, Any]:
-    return solver_options.parsed(_names(text))
+    return solver_options.parsed(arguments.names(text))
 
 
 def _parse() -> argparse.Namespace:
@@ -402,17 +399,17 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add(
         "--sets",
-        type=_names,
+        type=arguments.names,
         default=_SHIPPED,
         help=f"puzzle sets ({','.join(_SHIPPED)}); acs_25x25@45: 45%% given alone",
     )
     add("--data", help="folder of puzzle sets (else JAXSUDOKU_DATA, .data, ../shared/data); the shipped ones need none")
     add("--puzzles", type=_size, help="tile or cut each set to this number")
     add("--scaling", type=_sizes, nargs="?", const=_sizes(_SCALING), help=f"each set at sizes, by default {_SCALING}")
-    add("--solvers", type=_names, default=["exact"], help="names in jaxsudoku.SOLVERS")
+    add("--solvers", type=arguments.names, default=["exact"], help="names in jaxsudoku.SOLVERS")
     add("--options", type=_options, action="append", help="a solver's options, rounds=5,lanes=2048; may be repeated")
     add("--batch", type=_sizes, help="batch sizes; by default the library's choice")
-    add("--devices", type=_names, help="platforms, cpu,gpu; by default jax's default backend")
+    add("--devices", type=arguments.names, help="platforms, cpu,gpu; by default jax's default backend")
     add("--resident", action="store_true", help="time one kernel call, puzzles and results staying on the device")
     add("--limit", type=int, default=0, help="count solutions up to this many instead of solving: 2 proves uniqueness")
     add("--peers", type=_peer_names, default=[], help=f"of {', '.join(PEERS)}; those not installed are left out")

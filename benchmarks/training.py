@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import arguments
 import machine
 import numpy as np
 import report
@@ -182,26 +183,15 @@ def main() -> int:
     return int(bool(bad))
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _sizes(text: str) -> list[int]:
-    sizes = [int(number) for number in _names(text)]
-    if not sizes or min(sizes) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: sizes must be at least 1")
-    return sizes
-
-
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
     add("--preset", default="gpu", help="settings by their name in train.config.PRESETS (default: gpu)")
-    add("--batch", type=_sizes, help="positions of a step, over all devices; by default the preset's")
-    add("--dtype", type=_names, help="computing dtypes: bfloat16,float32; by default the preset's")
-    add("--steps", type=lambda text: _sizes(text)[0], default=20, help="steps of a run (default: 20)")
+    add("--batch", type=arguments.sizes, help="positions of a step, over all devices; by default the preset's")
+    add("--dtype", type=arguments.names, help="computing dtypes: bfloat16,float32; by default the preset's")
+    add("--steps", type=arguments.size, default=20, help="steps of a run (default: 20)")
     add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
-    add("--repeat", type=lambda text: _sizes(text)[0], default=5, help="timed runs of each (default: 5)")
+    add("--repeat", type=arguments.size, default=5, help="timed runs of each (default: 5)")
     add("--json", type=Path, help="file for all raw figures")
     return parser.parse_args()
 

@@ -37,11 +37,11 @@ def choose(board: Board, planes: Array, preferred: Array | None) -> Array:
 
     Args:
       board: the board.
-      planes: uint32[side, side, side, W], the candidates.
-      preferred: uint32[3, side, W], digits, rows and columns to prefer, for a random order; None for the fixed order.
+      planes: uint32[side, side, side, *W], the candidates.
+      preferred: uint32[3, side, *W], digits, rows and columns to prefer, for a random order; None for the fixed order.
 
     Returns:
-      uint32[3 side, W], digit, row and column one-hot; undefined in lanes without an open cell.
+      uint32[3 side, *W], digit, row and column one-hot; undefined in lanes without an open cell.
     """
     count_bits = fence(count_planes(slices(planes, 0)))
     eligible = _fewest(count_bits, any_of(count_bits[1:]))

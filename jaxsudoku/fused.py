@@ -34,12 +34,12 @@ from jax.experimental.pallas import tpu as pltpu
 
 from jaxsudoku.board import Board
 from jaxsudoku.config import chip_bytes, fits_chip, includes
-from jaxsudoku.planes import any_of, exactly_one, ones_and_twos
+from jaxsudoku.planes import TPU_TILE, any_of, exactly_one, ones_and_twos
 from jaxsudoku.propagation import Fold, alternate, has_boxes, intersections, lighter_rules
 from jaxsudoku.sharding import vary_as
 
-#: The words of a TPU's vector, and the half words of a GPU's block of threads: ``PLANE_BYTES`` each.
-_TPU_TILE, _GPU_TILE = (8, 128), (128,)
+#: The half words of a GPU's block of threads, ``PLANE_BYTES`` for a plane; a TPU's are those of a tile.
+_GPU_TILE = (128,)
 
 #: Bytes of a TPU's vector memory for values that no register has room for.
 _SPILLED_BYTES = 8 << 20
@@ -106,22 +106,22 @@ def _interpreted(body: Callable[..., None], board: Board, planes: Array) -> tupl
 def _on_tpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Array, Array]:
     """The kernel for a TPU."""
     width = planes.shape[-1]
-    padded = _pad_groups(planes.reshape(board.side, board.cells, width), math.prod(_TPU_TILE))
-    tiles = (padded.shape[-1] // _TPU_TILE[1], _TPU_TILE[1])
+    padded = _pad_groups(planes.reshape(board.side, board.cells, width), math.prod(TPU_TILE))
+    tiles = (padded.shape[-1] // TPU_TILE[1], TPU_TILE[1])
 
     def kernel(source: Any, planes: Any, changed: Any, marks: Any) -> None:
         planes[...] = source[...]
         body(APART, tables_of(board), planes, changed, marks)
 
-    block = pl.BlockSpec((board.side, board.cells, *_TPU_TILE), lambda i: (0, 0, i, 0))
+    block = pl.BlockSpec((board.side, board.cells, *TPU_TILE), lambda i: (0, 0, i, 0))
     shape = (board.side, board.cells, *tiles)
     settled, changed = pl.pallas_call(
         kernel,
         out_shape=(_like(planes, shape), _like(planes, tiles)),
-        grid=(tiles[0] // _TPU_TILE[0],),
+        grid=(tiles[0] // TPU_TILE[0],),
         in_specs=[block],
-        out_specs=(block, pl.BlockSpec(_TPU_TILE, lambda i: (i, 0))),
-        scratch_shapes=[pltpu.VMEM((2, board.cells, *_TPU_TILE), jnp.uint32)],
+        out_specs=(block, pl.BlockSpec(TPU_TILE, lambda i: (i, 0))),
+        scratch_shapes=[pltpu.VMEM((2, board.cells, *TPU_TILE), jnp.uint32)],
         compiler_params=pltpu.CompilerParams(
             dimension_semantics=("parallel",), vmem_limit_bytes=chip_bytes(board, "tpu") + _SPILLED_BYTES
         ),

@@ -13,10 +13,10 @@ import numpy as np
 from jax import Array, lax
 from jax.experimental.layout import Layout, with_layout_constraint
 
-from jaxsudoku.planes import cpu_fence, fence
+from jaxsudoku.planes import TPU_TILE, cpu_fence, fence
 
 #: Words in a row of a TPU's tiles.
-_ROW = 128
+_ROW = TPU_TILE[1]
 
 
 def take_values(values: Array, index: Array, fill: int) -> Array:

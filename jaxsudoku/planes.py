@@ -34,8 +34,8 @@ from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_plan
 #: Lanes that share a word, a bit each.
 GROUP = 32
 
-#: Rows and columns of a TPU's tiles.
-_TILE_ROWS, _TILE_COLUMNS = 8, 128
+#: Rows and columns of the tiles of words on which a TPU computes.
+TPU_TILE = (8, 128)
 
 #: Cells of a grid that share a word in the conversion between grids and planes, a byte each.
 _CELLS_PER_WORD = 4
@@ -169,7 +169,8 @@ def group_axes(words: int) -> tuple[int, ...]:
     A TPU computes on tiles of 8 x 128 words of an array's last two axes. With [W] the axis before it, of digits, rows
     or columns, would be in the tiles and be padded.
     """
-    return (_TILE_ROWS, words // _TILE_ROWS) if words % (_TILE_ROWS * _TILE_COLUMNS) == 0 else (words,)
+    rows, columns = TPU_TILE
+    return (rows, words // rows) if words % (rows * columns) == 0 else (words,)
 
 
 def select(chosen: Array, one: T, other: T) -> T:

@@ -82,13 +82,13 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[
     """A few rounds of the rules, every second one lighter; also the lanes that the last round changed.
 
     Args:
-      planes: uint32[side, side, side, W], the candidates.
+      planes: uint32[side, side, side, *W], the candidates.
       board: the board.
       rules: one of ``SEARCH_RULES``.
       rounds: the number of rounds, at least 1; the last one is not lighter.
 
     Returns:
-      the candidates that are left, and uint32[W], the lanes in which the last round still changed something.
+      the candidates that are left, and uint32[*W], the lanes in which the last round still changed something.
     """
 
     def lighter(planes: Array) -> Array:

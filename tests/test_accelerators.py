@@ -85,7 +85,7 @@ def test_it_compiles_and_fits(figures):
 @pytest.mark.parametrize(("target", "program"), CASES)
 def test_a_step_has_no_more_kernels_and_bytes_than_recorded(figures):
     recorded = json.loads(ratchet.RECORDED.read_text())
-    version = ".".join(jax.__version__.split(".")[:2])
+    version = ratchet.minor(jax.__version__)
     if recorded["jax"] != version:
         pytest.skip(f"recorded with jax {recorded['jax']}, and this is {version}: see benchmarks/ratchet.py")
     assert not ratchet.exceeded(figures, recorded)

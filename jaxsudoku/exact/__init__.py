@@ -175,7 +175,8 @@ def _search_weighted(plan: weighted.Plan, puzzles: Array, seeds: Array | None, e
 
 def _sharded_like(puzzles: Array, board: Board, found: Search) -> Search:
     # Rows of padding are INVALID already, so this changes no value. But an elementwise operation on the puzzles makes
-    # XLA shard the results like them; the results of a loop alone are replicated.
+    # XLA shard the results like them; the results of a loop alone are replicated. Without the fence a TPU's compiler
+    # fuses the column of the grids into all that reads it, which takes long to compile.
     padding = fence(puzzles[:, 0]) > board.side
     return Search(
         jnp.where(padding[:, None], jnp.uint8(0), found.grids),

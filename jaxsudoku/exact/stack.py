@@ -439,7 +439,7 @@ def _push(
         part = source[first : first + width]
         lane, takes = cpu_fence((part >> 1, (part & 1) == 1))
         children, *rows = take_columns([nodes, *others], lane)
-        # of the two rows of seeds the one of the child
+        # a child has its lane's puzzle, and of two rows of seeds the second if it takes the literal
         parts = [*_taking(plan.board, children, takes), *(jnp.where(takes, row[-1], row[0])[None] for row in rows)]
         return _write_parts(columns, parts, base + first)
 
