@@ -1,8 +1,8 @@
 """The library's programs, compiled for accelerators that are not there: time to compile, memory, kernels, bytes.
 
 Each program has the settings and the batch size that the library chooses for that platform. No figure is a measurement
-on the device. A step is one of the loop whose steps move most, of a program that runs once a call the whole of it; a
-predicted step is
+on the device. A step is one of the loop whose steps move most, but for the judge's, of a program that runs once a call
+the whole of it; a predicted step is
 
     bytes / memory bandwidth + kernels x 2 microseconds
 
@@ -80,8 +80,8 @@ def measure(target: Target, name: str, side: int, items: int | None, puzzles: Se
     try:
         figures |= _compiled(target, name, side, items, puzzles)
     except Exception as error:  # whatever the compiler raises
-        first = (str(error).strip() or "no message").splitlines()[0]
-        figures["error"] = f"{type(error).__name__}: {first}"
+        lines = str(error).split("\n")[:2]  # a TPU's compiler says the kind of error, then the cause
+        figures["error"] = f"{type(error).__name__}: {' '.join(lines).strip() or 'no message'}"
     return figures
 
 
@@ -96,7 +96,7 @@ def _compiled(target: Target, name: str, side: int, items: int | None, puzzles: 
     used = memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
     used -= memory.alias_size_in_bytes  # results in the place of arguments
     once = program.whole or not hlo_cost.loops(text)
-    step = hlo_cost.whole(text) if once else hlo_cost.main_loop(text).step
+    step = hlo_cost.whole(text) if once else hlo_cost.main_loop(text, left_out="judge").step
     step_seconds = step.bytes / target.bandwidth + step.kernels * _LAUNCH
     fitting = [chosen for chosen in puzzles if chosen.side == side and name in _SIDES]
     return {

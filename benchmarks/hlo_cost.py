@@ -9,6 +9,7 @@ place, only the part that is touched. Caches are not modelled.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -39,10 +40,12 @@ class Loop(NamedTuple):
     Attributes:
       name: the computation that is its body.
       step: the cost of a step, the condition included.
+      scope: the operation that it was made from, with the named scopes around it, by slashes; "" if that is not known.
     """
 
     name: str
     step: Cost
+    scope: str = ""
 
 
 #: Operations that run nothing on the device.
@@ -92,13 +95,17 @@ def loops(text: str) -> list[Loop]:
     return found
 
 
-def main_loop(text: str) -> Loop:
+def main_loop(text: str, left_out: str | None = None) -> Loop:
     """The loop whose step reads and writes most.
+
+    Args:
+      text: the text of a program.
+      left_out: a named scope whose loops are left out.
 
     Raises:
       ValueError: the text has no such loop, or no entry computation.
     """
-    found = loops(text)
+    found = [loop for loop in loops(text) if left_out not in loop.scope.split("/")]
     if not found:
         raise ValueError("the program has no loop of unknown length")
     return max(found, key=lambda loop: loop.step.bytes)
@@ -184,7 +191,8 @@ def _loop_cost(module: Module, loop: Instruction, found: list[Loop]) -> tuple[Co
     if times is not None:
         return step, times
     step = step.plus(_cost(module, condition, found))
-    found.append(Loop(body, step))
+    scope = re.search(r'op_name="([^"]*)"', loop.attributes)
+    found.append(Loop(body, step, scope.group(1) if scope else ""))
     return step, 1
 
 

@@ -81,6 +81,15 @@ def test_a_step_counts_what_its_kernels_touch():
     assert hlo_cost.whole(PROGRAM) == step
 
 
+def test_loops_of_a_scope_can_be_left_out():
+    named = PROGRAM.replace("body=%body", 'body=%body, metadata={op_name="jit(f)/judge/while"}')
+    (loop,) = hlo_cost.loops(named)
+    assert loop.scope == "jit(f)/judge/while"
+    assert hlo_cost.main_loop(named) == hlo_cost.main_loop(named, left_out="jud") == loop
+    with pytest.raises(ValueError, match="no loop"):
+        hlo_cost.main_loop(named, left_out="judge")
+
+
 def test_the_dearer_branch_of_a_condition_counts():
     branches = PROGRAM.replace(
         "%while.1 = (f32[100]{0}) while(%packed), condition=%c, body=%inner, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -18,6 +19,7 @@ _CPU_CHUNK = 1 << 11
 _CELLS = 1 << 23
 
 
+@jax.named_scope("judge")
 def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, keep_partial: bool = False) -> Solution:
     """Checks every grid that is claimed as solved.
 

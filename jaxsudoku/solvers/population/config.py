@@ -144,7 +144,10 @@ class HillClimbingConfig(Config):
 
     def resolve(self, board: Board, platform: str) -> HillClimbingConfig:
         """The settings with lanes that suit a machine, fewer on a wider board."""
-        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, cpu=512, accelerator=32768))
+        # XLA does not compile a gather of 32,768 lanes for a TPU v5e: its scratch memory exceeds the limit
+        accelerator = 16384 if platform == "tpu" else 32768
+        lanes = self.lanes or fitting_lanes(board, platform, cpu=512, accelerator=accelerator)
+        return dataclasses.replace(self, lanes=lanes)
 
 
 @dataclasses.dataclass(frozen=True)
