@@ -12,6 +12,7 @@ import concurrent.futures
 import functools
 import itertools
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -43,7 +44,9 @@ def compiler_options(platform: str | None = None) -> dict[str, str] | None:
         return None
     options = {"xla_cpu_prefer_vector_width": "512"}
     if jax.__version_info__ < (0, 11):
-        options["xla_disable_hlo_passes"] = "cse_barrier_expander"
+        # an option replaces the flag of its name, so what the flag disables is repeated
+        named = re.findall(r"--xla_disable_hlo_passes=(\S+)", os.environ.get("XLA_FLAGS", ""))
+        options["xla_disable_hlo_passes"] = ",".join(["cse_barrier_expander", *named])
     return options
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.metadata
 import os
 import sys
@@ -15,10 +16,17 @@ import pytest
 # Compiling is most of what the tests do, so it is done in a hurry, here and in processes that tests start; it has to be
 # said before jax is imported. JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as users do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-# XLA's emitters of fusions take half of what is left. They can be told off with jax 0.10; later ones end a process that
-# names a flag that they do not know.
-if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1" and importlib.metadata.version("jax").startswith("0.10."):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_use_fusion_emitters=false".strip()
+if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1":
+    # Two passes over loops, repeated until nothing changes, take a third of what is left; emitters of fusions, half of
+    # the rest. They can be turned off with jax 0.10; later ones end a process that names a flag that they do not know.
+    _flags = ["--xla_disable_hlo_passes=simplify-while-loops,while-loop-invariant-code-motion,small-while-loop-hoisting"]
+    if importlib.metadata.version("jax").startswith("0.10."):
+        _flags.append("--xla_cpu_use_fusion_emitters=false")
+    _given = os.environ.get("XLA_FLAGS", "").split()  # also what the process that started this one has set
+    os.environ["XLA_FLAGS"] = " ".join([*_given, *(flag for flag in _flags if flag not in _given)])
+
+# Tracing makes many objects and hardly any garbage, whose collection takes a twentieth of the time by default.
+gc.set_threshold(50_000, 20, 100)
 
 # Nothing is kept in the user's cache directory, from which another run's programs could come.
 os.environ["JAXSUDOKU_CACHE"] = "0"

@@ -316,7 +316,7 @@ def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
 
 def test_partial_grids_are_kept_for_whoever_asks():
     puzzles = reference.unique(FOUR, 8)
-    network = js.make_network("cube", FOUR, key=0)
+    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
     zeros, kept = (
         js.solve(puzzles, FOUR, solver="one-shot", network=network, lanes=32, keep_partial=keep)
         for keep in (False, True)
@@ -334,14 +334,15 @@ def test_partial_grids_are_kept_for_whoever_asks():
 def test_lanes_take_all_that_they_hold_along():
     """A step of a few lanes is that of these lanes among all of them, with the features that the network carries."""
     config = decoding.IterativeConfig(rules="none", votes=2, patience=3, confident=1.0)
-    network = js.make_network("cube", FOUR, key=0)
+    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
     method = decoding._method(FOUR, jax.random.key(0), config, network, decoding._surest_of(config), "none")
     puzzles = jnp.asarray(reference.unique(FOUR, 8))
     nodes = make_roots(FOUR, puzzles, "none").nodes[:, :8]
-    state = jax.jit(method.step)(method.init(Start(puzzles, nodes, jnp.zeros(8, jnp.uint32), jnp.arange(8))))
+    step = jax.jit(method.step)
+    state = step(method.init(Start(puzzles, nodes, jnp.zeros(8, jnp.uint32), jnp.arange(8))))
     assert all(leaf.shape[0] == 2 and leaf.shape[-2] == 8 for leaf in jax.tree.leaves(state.carry))
     places = jnp.array([6, 1, 3])
-    few, all_of_them = method.step(method.gather(places, state)), method.step(state)
+    few, all_of_them = step(method.gather(places, state)), step(state)
     for one, other in zip(jax.tree.leaves(few), jax.tree.leaves(method.gather(places, all_of_them)), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 

@@ -404,7 +404,10 @@ def test_the_default_batch_size_fits_and_is_a_power_of_two(side):
     assert size * board.candidates / 8 <= _BATCH_BYTES["cpu"]
 
 
-def test_compiler_options_are_for_the_backend_and_version():
+@pytest.mark.parametrize("named", [(), ("dce", "cse")])
+def test_compiler_options_are_for_the_backend_and_version(monkeypatch, named):
+    monkeypatch.setenv("XLA_FLAGS", " ".join(["--a=b", *(f"--xla_disable_hlo_passes={name}" for name in named)]))
     assert js.compiler_options("gpu") is None
-    barriers = {"xla_disable_hlo_passes": "cse_barrier_expander"} if jax.__version_info__ < (0, 11) else {}
+    disabled = ",".join(["cse_barrier_expander", *named])
+    barriers = {"xla_disable_hlo_passes": disabled} if jax.__version_info__ < (0, 11) else {}
     assert js.compiler_options("cpu") == {"xla_cpu_prefer_vector_width": "512"} | barriers
