@@ -163,7 +163,7 @@ def _cost(module: Module, name: str, found: list[Loop]) -> Cost:
         if _is_free(instruction):
             continue
         if instruction.op == "while":
-            total = total.plus(*_loop_cost(module, instruction, found))
+            total = total.plus(*_loop_cost(module, instruction, by_name, found))
         elif instruction.op in ("conditional", "call"):
             total = total.plus(max(_cost(module, part, found) for part in instruction.called(*_BRANCHES)))
         elif instruction.op == "async-start":
@@ -184,16 +184,46 @@ def _is_free(instruction: Instruction) -> bool:
     return instruction.op in _FREE or instruction.op.endswith("-done")
 
 
-def _loop_cost(module: Module, loop: Instruction, found: list[Loop]) -> tuple[Cost, int]:
-    """The cost of a step, and how often it counts."""
+def _loop_cost(
+    module: Module, loop: Instruction, by_name: Mapping[str, Instruction], found: list[Loop]
+) -> tuple[Cost, int]:
+    """The cost of a step, and how often it counts; ``by_name`` are the instructions around the loop."""
     (body,), (condition,) = loop.called("body"), loop.called("condition")
-    step, times = _cost(module, body, found), loop.trips
+    step, times = _cost(module, body, found), _trips(module, loop, by_name)
     if times is not None:
         return step, times
     step = step.plus(_cost(module, condition, found))
     scope = re.search(r'op_name="([^"]*)"', loop.attributes)
     found.append(Loop(body, step, scope.group(1) if scope else ""))
     return step, 1
+
+
+def _trips(module: Module, loop: Instruction, by_name: Mapping[str, Instruction]) -> int | None:
+    """The steps of a loop, if they are known: from XLA's note, which TPU programs lack, or from its counter."""
+    if known := re.search(r'known_trip_count":\{"n":"(\d+)"', loop.attributes):
+        return int(known.group(1))
+    condition, body = (
+        {one.name: one for one in module.computations[loop.called(part)[0]]} for part in ("condition", "body")
+    )
+    test, carried, start = _root(condition), _root(body), by_name[loop.operands[0]]
+    if test.op != "compare" or "direction=LT" not in test.attributes or {carried.op, start.op} != {"tuple"}:
+        return None
+    counter, end = (condition[name] for name in test.operands)
+    if counter.op != "get-tuple-element" or end.op != "constant":
+        return None
+    first, following = by_name[start.operands[counter.number]], body[carried.operands[counter.number]]
+    while first.op == "copy":
+        first = by_name[first.operands[0]]
+    parts = [body[name] for name in following.operands]
+    adds_one = following.op == "add" and {(part.op, part.number) for part in parts} == {
+        ("get-tuple-element", counter.number),
+        ("constant", 1),
+    }
+    return max(end.number - first.number, 0) if adds_one and first.op == "constant" else None
+
+
+def _root(instructions: Mapping[str, Instruction]) -> Instruction:
+    return next(one for one in instructions.values() if one.root)
 
 
 # ---------------------------------------------------------------------- bytes of a kernel

@@ -29,7 +29,8 @@ class Instruction(NamedTuple):
       operands: names of its operands.
       attributes: the text after the operands.
       root: whether it is the result of its computation.
-      number: which parameter of its computation it is, if it is one.
+      number: which parameter of its computation it is, the element of a tuple that it takes, or its value if it is a
+        constant whole number; else 0.
     """
 
     name: str
@@ -39,12 +40,6 @@ class Instruction(NamedTuple):
     attributes: str
     root: bool
     number: int = 0
-
-    @property
-    def trips(self) -> int | None:
-        """Steps of a loop, if they are known."""
-        known = re.search(r'known_trip_count":\{"n":"(\d+)"', self.attributes)
-        return int(known.group(1)) if known else None
 
     @property
     def size(self) -> int:
@@ -111,8 +106,21 @@ def _instruction(line: str) -> Instruction | None:
     shapes = tuple(_shape(*array) for array in re.findall(r"\b(pred|[a-z]+\d+\w*)\[([\d,<=]*)\](\{[^}]*\})?", shape))
     if op == "custom-call" and re.search(r'custom_call_target="__cu(?:blas|dnn)', rest[end:]) and len(shapes) > 1:
         shapes = shapes[:-1]  # the last one is scratch memory
-    number = int(rest[:end]) if op == "parameter" else 0
-    return Instruction(name, shapes, op, tuple(re.findall(r"%([\w.\-]+)", rest[:end])), rest[end:], bool(root), number)
+    numbered = {
+        "parameter": rest[:end],
+        "constant": rest[:end],
+        "get-tuple-element": rest[end:].rpartition("index=")[2],
+    }
+    number = re.match(r"-?\d+(?![\d.e])", numbered.get(op, ""))
+    return Instruction(
+        name,
+        shapes,
+        op,
+        tuple(re.findall(r"%([\w.\-]+)", rest[:end])),
+        rest[end:],
+        bool(root),
+        int(number.group()) if number else 0,
+    )
 
 
 def _shape(kind: str, dims: str, layout: str) -> Shape:

@@ -90,6 +90,36 @@ def test_loops_of_a_scope_can_be_left_out():
         hlo_cost.main_loop(named, left_out="judge")
 
 
+COUNTED = PROGRAM.replace("%r = s32[] parameter(2)", "%one = s32[] constant(1)\n  %r = s32[] copy(%one)").replace(
+    "tuple(%new, %sum, %i)\n", "tuple(%new, %sum, %more)\n  %unit = s32[] constant(1)\n  %more = s32[] add(%i, %unit)\n"
+)
+
+
+def test_a_loop_with_a_counter_from_one_constant_to_another_has_a_known_length():
+    """Programs for TPUs do not note the length."""
+    assert not hlo_cost.loops(COUNTED)
+    added, copied = Cost(1, 0, 12), Cost(1, 0, 8)
+    step = hlo_cost.main_loop(PROGRAM).step
+    test = Cost(1, 0, 9)  # of the condition, which is left out where the length is known
+    twice = Cost(*(2 * (mine + its - condition) for mine, its, condition in zip(step, added, test, strict=True)))
+    assert hlo_cost.whole(COUNTED) == twice.plus(copied)
+
+
+@pytest.mark.parametrize(
+    ("was", "other"),
+    [
+        ("direction=LT", "direction=GT"),
+        ("%unit = s32[] constant(1)", "%unit = s32[] constant(2)"),
+        ("s32[] add(%i, %unit)", "s32[] multiply(%i, %unit)"),
+        ("%one = s32[] constant(1)", "%one = s32[] parameter(2)"),
+        ("%three = s32[] constant(3)", "%three = s32[] get-tuple-element(%arg.2), index=2"),
+    ],
+)
+def test_other_loops_have_none(was, other):
+    assert was in COUNTED
+    assert len(hlo_cost.loops(COUNTED.replace(was, other))) == 1
+
+
 def test_the_dearer_branch_of_a_condition_counts():
     branches = PROGRAM.replace(
         "%while.1 = (f32[100]{0}) while(%packed), condition=%c, body=%inner, "
