@@ -17,9 +17,10 @@ import pytest
 # said before jax is imported. JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as users do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1":
-    # Two passes over loops, repeated until nothing changes, take a third of what is left; emitters of fusions, half of
-    # the rest. They can be turned off with jax 0.10; later ones end a process that names a flag that they do not know.
-    _flags = ["--xla_disable_hlo_passes=simplify-while-loops,while-loop-invariant-code-motion,small-while-loop-hoisting"]
+    # Passes over loops, repeated until nothing changes, take a third of what is left; emitters of fusions, half of the
+    # rest. They can be turned off with jax 0.10; later ones end a process that names a flag that they do not know.
+    _passes = ["simplify-while-loops", "while-loop-invariant-code-motion", "small-while-loop-hoisting"]
+    _flags = [f"--xla_disable_hlo_passes={','.join(_passes)}"]
     if importlib.metadata.version("jax").startswith("0.10."):
         _flags.append("--xla_cpu_use_fusion_emitters=false")
     _given = os.environ.get("XLA_FLAGS", "").split()  # also what the process that started this one has set
@@ -47,9 +48,13 @@ def shared_data() -> Path:
     return folder
 
 
+#: Maps of memory of a process after which its compiled programs are dropped; Linux allows 65,530.
+_MAPS = 10_000
+
+
 @pytest.fixture(scope="module", autouse=True)
 def dropped_programs() -> Iterator[None]:
-    """Drops what a module has compiled when it ends: programs take maps of memory, which are limited for a process."""
+    """Drops what a module has compiled when it ends, JAX's small programs only where they take many maps of memory."""
     yield
     if "jax" in sys.modules:
         import jax
@@ -57,7 +62,9 @@ def dropped_programs() -> Iterator[None]:
         from jaxsudoku import batches
 
         batches._compile.cache_clear()
-        jax.clear_caches()
+        maps = Path("/proc/self/maps")
+        if not maps.exists() or maps.read_bytes().count(b"\n") > _MAPS:
+            jax.clear_caches()
 
 
 @contextlib.contextmanager

@@ -123,7 +123,11 @@ def kernel(name):
 # ---------------------------------------------------------------------- proofs
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name",
+    # which differ from gumbel by the choice of a child
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("alphasudoku", "mcgs"))) for name in SETTINGS],
+)
 def test_nothing_that_a_network_says_is_a_proof(name):
     complete = solvers.get(name).complete
     for kind, network in ADVERSARIES.items():

@@ -27,7 +27,14 @@ def test_a_notebook_says_what_its_script_says(path):
     ]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+#: Notebooks that take long.
+SLOW = ("alphasudoku", "evolution")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in SLOW)) for path in NOTEBOOKS],
+)
 def test_a_notebook_runs(path, tmp_path):
     """Its code, in the order of its cells, in a process of its own that draws on nothing."""
     cells = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
