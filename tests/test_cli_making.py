@@ -340,6 +340,7 @@ def test_no_puzzles_to_rate(capsys, tmp_path):
 # ---------------------------------------------------------------------- build
 
 
+@pytest.mark.slow
 def test_a_build_that_is_killed_goes_on(capsys, tmp_path, cache):
     folder, whole = tmp_path / "killed", tmp_path / "whole"
     argv = ["build", "200", *SMALL, "--clues", "5:8", "--shard-size", "20", "--output"]

@@ -225,7 +225,7 @@ def test_one_puzzle_is_searched_by_all_lanes():
 @pytest.mark.parametrize("platform", ["gpu", "tpu"])
 @pytest.mark.parametrize(
     ("board", "seeded"),
-    [(FOUR, True), (SIX, False), (reference.SMALL["jigsaw-5"], False)],
+    [(FOUR, True), (SIX, False), pytest.param(reference.SMALL["jigsaw-5"], False, marks=pytest.mark.slow)],
     ids=["4x4", "2x3", "jigsaw"],
 )
 def test_accelerators_run_other_forms_with_the_same_results(monkeypatch, board, seeded, platform):

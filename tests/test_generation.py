@@ -100,6 +100,7 @@ def test_a_number_of_clues():
     np.testing.assert_array_equal(full.puzzles, full.solutions)
 
 
+@pytest.mark.slow
 def test_a_large_board():
     """From 12x12 up grids and proofs come from the search with restarts, one puzzle a lane."""
     board = Board.classic(12)

@@ -115,7 +115,13 @@ def test_every_solver_in_modes(name, setting, network):
     assert_equal(found.status if name == "evosax" else found, expected.status if name == "evosax" else expected)
 
 
-@pytest.mark.parametrize("name", solvers.SOLVERS)
+#: Tree searches that share their code with gumbel, and are slow to compile.
+LIKE_GUMBEL = ("alphasudoku", "mcgs", "mcts")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LIKE_GUMBEL)) for name in solvers.SOLVERS]
+)
 def test_types_of_every_solver_under_64_bits(name, network):
     solver = solvers.get(name)
     config = solvers.make_config(solver, **options(solver)).resolve(FOUR, "cpu")
@@ -261,6 +267,7 @@ def on_four_devices(program: str, *arguments: str) -> str:
     return run.stdout
 
 
+@pytest.mark.slow
 def test_search_under_shard_map_and_explicit_meshes(sharded):
     grids, status, counts, iterations = map(np.array, sharded["results"]["one"])
     for name, result in sharded["results"].items():
@@ -273,17 +280,20 @@ def test_search_under_shard_map_and_explicit_meshes(sharded):
     assert {0, 1, 3} <= set(counts.tolist())
 
 
+@pytest.mark.slow
 def test_results_are_sharded_like_the_puzzles(sharded):
     for name in ("shard_map", "explicit", "automatic"):
         assert sharded["specs"][name] == ["batch"] * 4, name
     assert sharded["specs"]["explicit, cells"] == ["rows"] * 4
 
 
+@pytest.mark.slow
 def test_grids_sharded_along_their_cells_are_judged_and_moved(sharded):
     by_cells, at_once = sharded["judged"]
     assert by_cells == at_once
 
 
+@pytest.mark.slow
 def test_rules_under_shard_map(sharded):
     assert sharded["rules"]
 

@@ -28,7 +28,7 @@ def test_a_notebook_says_what_its_script_says(path):
 
 
 #: Notebooks that take long.
-SLOW = ("alphasudoku", "evolution")
+SLOW = ("alphasudoku", "evolution", "textbook_search")
 
 
 @pytest.mark.parametrize(

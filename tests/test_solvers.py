@@ -111,7 +111,11 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("platform", ["gpu", pytest.param("tpu", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [pytest.param(name, marks=able(name)) for name in solvers.SOLVERS])
+@pytest.mark.parametrize(
+    "name",
+    # tree searches but gumbel, whose settings they share, are slow to compile
+    [pytest.param(name, marks=able(name) + [pytest.mark.slow] * (name in SEARCHES[1:])) for name in solvers.SOLVERS],
+)
 def test_the_settings_of_an_accelerator_fit_a_batch(name, platform):
     """Traced alone: on a 9x9 board their lanes are no powers of 2 in some solvers, and too many for a CPU."""
     board, solver = Board.classic(), solvers.get(name)
