@@ -827,9 +827,9 @@ def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
     reached = 0
     for kill in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
         process = command(folder, cache, "--resume")
-        # in the midst of saving, which it does at every step
+        # in the midst of saving, which it does at every step; later, where a busy machine has missed that
         while process.poll() is None and not any(
-            int(entry.split(".")[0]) > reached + 3 and "tmp" in entry
+            int(entry.split(".")[0]) > reached + (3 if "tmp" in entry else 8)
             for entry in (os.listdir(folder / "checkpoints") if (folder / "checkpoints").exists() else ())
         ):
             time.sleep(0.001)
