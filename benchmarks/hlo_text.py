@@ -109,7 +109,7 @@ def _instruction(line: str) -> Instruction | None:
     numbered = {
         "parameter": rest[:end],
         "constant": rest[:end],
-        "get-tuple-element": rest[end:].rpartition("index=")[2],
+        "get-tuple-element": rest[end:].partition("index=")[2],
     }
     number = re.match(r"-?\d+(?![\d.e])", numbered.get(op, ""))
     return Instruction(

@@ -125,7 +125,7 @@ def kernel(name):
 
 @pytest.mark.parametrize(
     "name",
-    # which differ from gumbel by the choice of a child
+    # tree searches but gumbel are slow to compile
     [pytest.param(name, marks=[pytest.mark.slow] * (name in ("alphasudoku", "mcgs"))) for name in SETTINGS],
 )
 def test_nothing_that_a_network_says_is_a_proof(name):

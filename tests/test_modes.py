@@ -115,7 +115,7 @@ def test_every_solver_in_modes(name, setting, network):
     assert_equal(found.status if name == "evosax" else found, expected.status if name == "evosax" else expected)
 
 
-#: Tree searches that share their code with gumbel, and are slow to compile.
+#: Tree searches that share much of their code with gumbel, and are slow to compile.
 LIKE_GUMBEL = ("alphasudoku", "mcgs", "mcts")
 
 
