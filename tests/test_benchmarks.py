@@ -250,6 +250,7 @@ def test_the_check_takes_the_widest_boards(script):
     assert not checking.rightly_solved(np.zeros_like(grid), swapped).any()
 
 
+@pytest.mark.slow
 def test_the_table_of_large_boards_has_all_contenders(script, monkeypatch, capsys, tmp_path):
     pytest.importorskip("pysat")
     file = tmp_path / "figures.json"

@@ -174,6 +174,7 @@ def test_stopped_at_any_step_and_resumed(built, format, tmp_path, monkeypatch):
         assert contents(folder) == contents(built[format].folder)
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(built, tmp_path, cache):
     program = """
 import sys, time

@@ -86,7 +86,10 @@ def test_brute_force_agrees_on_any_puzzle(board, limits, data):
         check(board, puzzle[None], search(board, puzzle[None], limit=limit), limit)
 
 
-@pytest.mark.parametrize("board", [Board.classic(), Board.windoku()], ids=["9x9", "windoku"])
+@pytest.mark.parametrize(
+    "board",
+    [pytest.param(Board.classic(), id="9x9"), pytest.param(Board.windoku(), id="windoku", marks=pytest.mark.slow)],
+)
 def test_brute_force_agrees_on_wider_boards(board):
     puzzles = np.concatenate([reference.batch(board, 48), reference.unique(board, 16)])
     check(board, puzzles, search(board, puzzles, limit=2, lanes=64), 2)
@@ -225,8 +228,11 @@ def test_one_puzzle_is_searched_by_all_lanes():
 @pytest.mark.parametrize("platform", ["gpu", "tpu"])
 @pytest.mark.parametrize(
     ("board", "seeded"),
-    [(FOUR, True), (SIX, False), pytest.param(reference.SMALL["jigsaw-5"], False, marks=pytest.mark.slow)],
-    ids=["4x4", "2x3", "jigsaw"],
+    [
+        pytest.param(FOUR, True, id="4x4"),
+        pytest.param(SIX, False, id="2x3", marks=pytest.mark.slow),
+        pytest.param(reference.SMALL["jigsaw-5"], False, id="jigsaw", marks=pytest.mark.slow),
+    ],
 )
 def test_accelerators_run_other_forms_with_the_same_results(monkeypatch, board, seeded, platform):
     puzzles = np.concatenate([reference.batch(board, BATCH - 8), np.zeros((8, board.cells), np.uint8)])
@@ -324,6 +330,7 @@ def test_a_search_that_needs_more_levels_is_left_unsolved():
         assert reference.is_solution(SIX, grid, puzzle)
 
 
+@pytest.mark.slow  # test_wide solves and counts on this board
 def test_the_widest_board_is_searched():
     """Its masks have two words a cell."""
     board = Board.classic(36)

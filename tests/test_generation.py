@@ -72,6 +72,7 @@ def test_a_puzzle_is_its_own_whatever_the_batch():
     np.testing.assert_array_equal(same.puzzles, made.puzzles)
 
 
+@pytest.mark.slow
 def test_few_puzzles_are_the_first_of_many_and_compile_apart():
     made = minimal("4x4")
     generator = generation.Generator(1, FOUR, generation.GenerateConfig())
@@ -250,7 +251,7 @@ def check_holes(board: Board, made: js.Puzzles, given: float) -> None:
     [
         (FOUR, (0.1, 0.4, 0.5, 0.9)),
         (reference.SMALL["jigsaw-6"], (0.35, 0.5)),
-        (Board.classic(16), (0.37,)),
+        pytest.param(Board.classic(16), (0.37,), marks=pytest.mark.slow),
         *(
             pytest.param(board, (0.3, 0.45, 1 / 3), marks=pytest.mark.slow)
             for board in (SIX, NINE, reference.SMALL["diagonal-4"], Board.classic(12))

@@ -334,6 +334,7 @@ def test_lanes_and_batch_axes_are_asked_for():
         js.propagate(planes, planes)
 
 
+@pytest.mark.slow
 def test_moves_of_any_integer_type():
     """On 9x9 digit * cells + cell is beyond the types that digits have."""
     state = js.env.init(js.load("9x9-hard")[:8], rules="naked")

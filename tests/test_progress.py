@@ -109,6 +109,7 @@ def test_the_library_reports(what):
     assert len(calls) > (2 if what != "generate" else 1)
 
 
+@pytest.mark.slow
 def test_attempts_are_reported():
     generator = js.generation.Generator(0, FOUR, js.generation.GenerateConfig(clues=4, attempts=3), 64)
     calls = []
