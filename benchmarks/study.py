@@ -1,13 +1,20 @@
-"""The AlphaSudoku study repeated: solved shares and iterations of several solvers on rated puzzles.
+"""The AlphaSudoku study repeated: solvers compared by solved shares, iterations and cells left empty.
 
-Its author compared backtracking, a network cell by cell, MCTS with rollouts, and PUCT with a network, on puzzles with a
-difficulty. Here they run on one set, together with Gumbel search and graph search, at his settings (no rules but
-that a cell's digits must not clash, 20 expansions a move) and at the library's own (singles after every move).
+Its author compared five solvers on rated puzzles: backtracking, a network for all cells at once (DeepSolver), the
+network cell by cell (DeepIterativeSolver), tree search with random rollouts, and tree search with a network
+(AlphaSudoku). ``--settings paper`` runs them at his settings, ``--settings ours`` at the library's own.
 
-    python benchmarks/study.py --puzzles kaggle3m_rated.csv --output benchmarks/out/study
+    python benchmarks/study.py --settings paper --puzzles 700 --csv benchmarks/out/paper.csv
+    python benchmarks/study.py --settings ours --puzzles 700 --csv benchmarks/out/ours.csv
+    python benchmarks/study.py --settings ours --board 16 --csv benchmarks/out/ours-16x16.csv
 
-The folder gets a row for each puzzle and solver (puzzles.csv), a row for each group (summary.csv), and, with the extra
-plot, solved.png and iterations.png. Every grid is checked by numpy alone.
+The CSV file has a row for each solver and puzzle. Its pictures lie beside it, unless ``--no-pictures`` is given: they
+need the extra plot. Every grid that counts as solved was checked by numpy alone.
+
+At the paper's settings no rule is applied but that a cell's digits must not clash, and all searches fill the cell with
+fewest choices. Both tree searches have 20 simulations a move, an exploration of sqrt 2, the share of cells filled as
+their reward, and at most 10,000 iterations. AlphaSudoku takes priors and rollouts from the network, and no value head.
+Backtracking counts every filling and every erasure. DeepIterativeSolver fills cells with a single digit first.
 """
 
 from __future__ import annotations
@@ -15,45 +22,64 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import arguments
 import checking
 import machine
 import numpy as np
 import report
+import sets
 
-#: Each solver's options, by the name of the settings.
-SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
-    "study": {
-        "exact": {"rules": "naked"},
-        "iterative": {"rules": "none"},
-        "mcts": {"rules": "none", "simulations": 20, "exploration": 0.2},
-        "alphasudoku": {"rules": "none", "simulations": 20, "cell": "fewest", "formula": "study", "exploration": 1.0},
-        "gumbel": {"rules": "none", "simulations": 20, "cell": "fewest"},
-        "mcgs": {"rules": "none", "simulations": 20},
+#: Simulations a move, exploration and most iterations of the study.
+_EXPANSIONS, _EXPLORATION, _MOST = 20, math.sqrt(2), 10_000
+
+_SEARCH = {
+    "rules": "none",
+    "simulations": _EXPANSIONS,
+    "exploration": _EXPLORATION,
+    "reward": "filled",
+    "budget": _MOST,
+}
+
+#: For each settings the solvers by their names in the study: the library's solver, and its options.
+SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    "paper": {
+        "backtracking": ("depth-first", {"rules": "none", "order": "sorted"}),
+        "deep": ("one-shot", {"rules": "none"}),
+        "deep iterative": ("iterative", {"rules": "naked", "patience": 1}),
+        "mcts": ("mcts", _SEARCH),
+        "alphasudoku": (
+            "alphasudoku",
+            {**_SEARCH, "cell": "fewest", "formula": "study", "value": "rollout"},
+        ),
     },
     "ours": {
-        "exact": {"rules": "singles"},
-        "iterative": {"rules": "singles"},
-        "mcts": {"rules": "singles"},
-        "alphasudoku": {"rules": "singles"},
-        "gumbel": {"rules": "singles"},
-        "mcgs": {"rules": "singles"},
+        "backtracking": ("exact", {}),
+        "deep": ("one-shot", {"rules": "locked", "patience": 4}),
+        "deep iterative": ("iterative", {"rules": "locked"}),
+        "mcts": ("mcts", {"rules": "singles"}),
+        "alphasudoku": ("alphasudoku", {"rules": "singles"}),
     },
 }
 
-#: Solvers that take a budget of iterations a puzzle.
-_BUDGETED = ("mcts", "alphasudoku", "gumbel", "mcgs")
+#: Sets by the side of the board.
+_SETS = {9: "kaggle3m_rated", 16: "acs_16x16", 25: "acs_25x25"}
+
+#: Columns of the CSV file.
+FIELDS = ("solver", "puzzle", "clues", "difficulty", "solved", "iterations", "network_calls", "empty")
 
 _COLUMNS = (
-    ("settings", 8, "<"),
-    ("solver", 12, "<"),
+    ("solver", 14, "<"),
     ("difficulty", 10, ">"),
     ("puzzles", 7, ">"),
     ("solved", 7, ">"),
+    ("cells", 7, ">"),
     ("median", 8, ">"),
     ("mean", 9, ">"),
     ("most", 8, ">"),
@@ -62,12 +88,80 @@ _COLUMNS = (
 )
 
 
-def read(path: Path, below: float, limit: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Puzzles uint8[N, 81] under a difficulty, and their difficulties; from columns puzzle and difficulty.
+class Rated(NamedTuple):
+    """Puzzles with a difficulty.
+
+    Attributes:
+      puzzles: uint8[N, cells], 0 = empty.
+      difficulty: float[N]; of instances with a percentage of cells given, that percentage.
+      label: what the difficulty is.
+    """
+
+    puzzles: np.ndarray
+    difficulty: np.ndarray
+    label: str
+
+    @property
+    def side(self) -> int:
+        return math.isqrt(self.puzzles.shape[1])
+
+    @property
+    def clues(self) -> np.ndarray:
+        """int[N]"""
+        return (self.puzzles > 0).sum(axis=1)
+
+    def drawn(self, count: int | None) -> Rated:
+        """That many of the puzzles at random, or all; always the same ones."""
+        order = np.random.default_rng(0).permutation(len(self.puzzles))[:count]
+        return self._replace(puzzles=self.puzzles[order], difficulty=self.difficulty[order])
+
+
+class Run(NamedTuple):
+    """The results of a solver.
+
+    Attributes:
+      solved: bool[N].
+      iterations: int[N], as the study counts them.
+      calls: int[N], calls of the network.
+      empty: int[N], cells left empty; 0 where solved.
+      right: int[N], cells of the puzzle's solution that were filled in; None if the set has no solutions.
+      seconds: without compilation.
+    """
+
+    solved: np.ndarray
+    iterations: np.ndarray
+    calls: np.ndarray
+    empty: np.ndarray
+    right: np.ndarray | None
+    seconds: float
+
+
+def read(path: Path) -> Rated:
+    """The puzzles of a CSV file with columns puzzle and difficulty, or of lines ``percent index v1 v2 ...``.
 
     Raises:
-      ValueError: a missing column, or a malformed puzzle; the message names the file and the line.
+      ValueError: a missing column, or a malformed line; the message names the file and the line.
     """
+    if path.suffix == ".csv":
+        return _read_table(path)
+    puzzles, percents = [], []
+    with path.open() as file:
+        for number, line in enumerate(file, 1):
+            try:
+                percent, _, *cells = map(int, line.split())
+            except ValueError:
+                raise ValueError(f"{path}:{number}: numbers were expected: percent index v1 v2 ...") from None
+            side = math.isqrt(len(cells))
+            if side**2 != len(cells) or not 0 <= min(cells) <= max(cells) <= side:
+                raise ValueError(f"{path}:{number}: {len(cells)} values that are no grid")
+            puzzles.append(cells)
+            percents.append(percent)
+    if len({len(cells) for cells in puzzles}) != 1:
+        raise ValueError(f"{path}: no puzzles, or of several sizes")
+    return Rated(np.array(puzzles, np.uint8), np.array(percents, float), "% of cells given")
+
+
+def _read_table(path: Path) -> Rated:
     puzzles, difficulties = [], []
     with path.open(newline="") as file:
         rows = csv.DictReader(file)
@@ -78,70 +172,73 @@ def read(path: Path, below: float, limit: int | None) -> tuple[np.ndarray, np.nd
             if len(text) != 81 or not text.isdigit():
                 raise ValueError(f"{path}:{rows.line_num}: a puzzle of 81 digits was expected, not {row['puzzle']!r}")
             try:
-                difficulty = float(row["difficulty"])
+                difficulties.append(float(row["difficulty"]))
             except ValueError:
                 raise ValueError(f"{path}:{rows.line_num}: {row['difficulty']!r} is no difficulty") from None
-            if difficulty < below:
-                puzzles.append(np.frombuffer(text.encode(), np.uint8) - ord("0"))
-                difficulties.append(difficulty)
+            puzzles.append(np.frombuffer(text.encode(), np.uint8) - ord("0"))
     if not puzzles:
-        raise ValueError(f"{path}: no puzzle of a difficulty under {below}")
-    order = np.random.default_rng(0).permutation(len(puzzles))[:limit]
-    return np.array(puzzles)[order], np.array(difficulties)[order]
+        raise ValueError(f"{path}: no puzzles")
+    return Rated(np.array(puzzles), np.array(difficulties), "difficulty")
 
 
-def solve(puzzles: np.ndarray, solver: str, options: dict[str, Any], network: Any) -> dict[str, np.ndarray | float]:
-    """The solution of the puzzles by a solver; compiled before the clock starts."""
+def solve(puzzles: np.ndarray, solutions: np.ndarray | None, solver: str, options: dict[str, Any], network: Any) -> Run:
+    """The results of a solver; its program is compiled before the clock starts."""
     import jaxsudoku as js
 
     given = {"network": network} if js.SOLVERS[solver].guided else {}
-    nothing = np.full_like(puzzles, 255)  # the same shapes, so the same program, and no work
-    js.solve(nothing, solver=solver, batch_size=_batch(len(puzzles)), **given, **options)
+    batch = max(-(-len(puzzles) // 2), 32)  # two threads share the puzzles
+    common = {"solver": solver, "batch_size": batch, "keep_partial": True, **given, **options}
+    js.solve(np.full_like(puzzles, 255), **common)  # the same shapes, so the same program, and no work
     start = time.perf_counter()
-    found = js.solve(puzzles, solver=solver, batch_size=_batch(len(puzzles)), **given, **options)
+    found = js.solve(puzzles, **common)
     seconds = time.perf_counter() - start
     solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids)
+    empty = np.where(solved, 0, (np.where(puzzles > 0, puzzles, found.grids) == 0).sum(axis=1))
+    iterations = found.iterations.astype(np.int64)
+    if solver == "depth-first":
+        # a node, but for the root, is a filling; all of them but those of the answer were erased
+        fillings = iterations - 1
+        open_cells = (puzzles == 0).sum(axis=1)
+        iterations = fillings + fillings - np.where(solved, open_cells, 0)
     calls = found.stats.get("network_calls", np.zeros(len(puzzles), np.int32))
-    return {"solved": solved, "iterations": found.iterations, "calls": calls, "seconds": seconds}
+    right = None if solutions is None else ((found.grids == solutions) & (puzzles == 0)).sum(axis=1)
+    return Run(solved, iterations, calls, empty, right, seconds)
 
 
-def _batch(size: int) -> int:
-    """Half of the puzzles, so that two threads share them."""
-    return max(-(-size // 2), 32)
-
-
-def summary(settings: str, solver: str, found: dict[str, Any], difficulty: np.ndarray) -> list[list[Any]]:
-    """A row for each whole difficulty, and one for all."""
+def summary(name: str, run: Run, rated: Rated) -> list[list[Any]]:
+    """A row of the table for each group of equal difficulty, rounded down, and one for all."""
+    levels = np.floor(rated.difficulty).astype(int)
+    groups: list[tuple[str, np.ndarray]] = [(str(level), levels == level) for level in np.unique(levels)]
     rows = []
-    groups = [(str(low), np.floor(difficulty) == low) for low in np.unique(np.floor(difficulty)).astype(int)]
-    for name, group in [*groups, ("all", np.ones(len(difficulty), bool))]:
-        iterations = found["iterations"][group]
+    for group, members in [*groups, ("all", np.ones(len(levels), bool))]:
+        iterations = run.iterations[members]
+        opened = (rated.puzzles[members] == 0).sum()
         rows.append(
             [
-                settings,
-                solver,
                 name,
-                int(group.sum()),
-                float(found["solved"][group].mean()),
+                group,
+                int(members.sum()),
+                float(run.solved[members].mean()),
+                None if run.right is None else float(run.right[members].sum() / max(opened, 1)),
                 float(np.median(iterations)),
                 float(iterations.mean()),
                 int(iterations.max()),
-                float(found["calls"][group].mean()),
-                found["seconds"] if name == "all" else None,
+                float(run.calls[members].mean()),
+                run.seconds if group == "all" else None,
             ]
         )
     return rows
 
 
 def line(row: list[Any]) -> str:
-    """A row of the table."""
-    settings, solver, name, size, solved, median, mean, most, calls, seconds = row
+    """A row of the table as text."""
+    name, group, size, solved, cells, median, mean, most, calls, seconds = row
     texts = [
-        settings,
-        solver,
         name,
+        group,
         f"{size:,}",
         f"{solved:.1%}",
+        "-" if cells is None else f"{cells:.1%}",
         f"{median:,.0f}",
         f"{mean:,.1f}",
         f"{most:,}",
@@ -151,29 +248,37 @@ def line(row: list[Any]) -> str:
     return report.aligned(texts, _COLUMNS)
 
 
-def draw(rows: list[list[Any]], samples: dict[tuple[str, str], dict[str, Any]], folder: Path) -> None:
-    """Bars of the solved shares by difficulty, and boxes of the iterations; needs matplotlib, the extra plot."""
-    from matplotlib.figure import Figure
+def write(path: Path, rated: Rated, runs: dict[str, Run]) -> None:
+    """Writes the CSV file: a row for each solver and puzzle, the puzzles by their number in the draw."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(FIELDS)
+        for name, run in runs.items():
+            rows = zip(rated.clues, rated.difficulty, run.solved, run.iterations, run.calls, run.empty, strict=True)
+            for number, (clues, difficulty, solved, iterations, calls, empty) in enumerate(rows):
+                writer.writerow([name, number, clues, f"{difficulty:g}", int(solved), iterations, calls, empty])
 
-    names = sorted({row[0] for row in rows})
-    bars = Figure(figsize=(9, 3.2 * len(names)), layout="constrained")
-    boxes = Figure(figsize=(9, 3.2 * len(names)), layout="constrained")
-    for number, settings in enumerate(names, 1):
-        solvers = [solver for kind, solver in samples if kind == settings]
-        panel = bars.add_subplot(len(names), 1, number)
-        for place, solver in enumerate(solvers):
-            mine = [row for row in rows if row[:2] == [settings, solver]]
-            xs = np.arange(len(mine)) + (place - len(solvers) / 2) * 0.8 / len(solvers)
-            panel.bar(xs, [row[4] for row in mine], 0.8 / len(solvers), label=solver, align="edge")
-            panel.set_xticks(range(len(mine)), [row[2] for row in mine])
-        panel.set(title=f"settings: {settings}", xlabel="difficulty", ylabel="solved", ylim=(0, 1.02))
-        panel.legend(fontsize="small", ncols=3)
-        panel = boxes.add_subplot(len(names), 1, number)
-        panel.boxplot([samples[settings, solver]["iterations"] for solver in solvers], whis=(0, 100))
-        panel.set_xticks(range(1, len(solvers) + 1), solvers)
-        panel.set(title=f"settings: {settings}", yscale="log", ylabel="iterations")
-    bars.savefig(folder / "solved.png", dpi=120)
-    boxes.savefig(folder / "iterations.png", dpi=120)
+
+def _found(args: argparse.Namespace) -> Path:
+    """The file of the set."""
+    if args.set and (path := Path(args.set)).is_file():
+        return path
+    name = args.set or _SETS[args.board]
+    for stem, path in sets.found(args.data):
+        if stem == name:
+            return path
+    known = ", ".join(str(folder) for folder in sets.folders(args.data))
+    raise ValueError(f"no puzzle set {name!r} in {known}; benchmarks/README.md says where to get it")
+
+
+def _solutions(rated: Rated) -> np.ndarray | None:
+    """The solutions, where every puzzle has exactly one; else None."""
+    import jaxsudoku as js
+
+    if rated.side > 9 or (js.count_solutions(rated.puzzles, limit=2) != 1).any():
+        return None
+    return js.solve(rated.puzzles).grids
 
 
 def main() -> int:
@@ -181,63 +286,84 @@ def main() -> int:
     import jaxsudoku as js
 
     try:
-        puzzles, difficulty = read(args.puzzles, args.below, args.limit)
+        rated = read(_found(args))
+        if rated.side != args.board:
+            raise ValueError(f"the set is of {rated.side}x{rated.side} boards, not of side {args.board}")
+        if args.below is not None:
+            kept = rated.difficulty < args.below
+            rated = rated._replace(puzzles=rated.puzzles[kept], difficulty=rated.difficulty[kept])
+        rated = rated.drawn(args.puzzles)
+        if not len(rated.puzzles):
+            raise ValueError(f"the set has no puzzle of a difficulty under {args.below}")
+        board = js.Board.classic(args.board)
+        network = js.load_network(args.network, board=board, **_given(iterations=args.iterations))
     except (OSError, ValueError) as error:
         print(f"study: {error}", file=sys.stderr)
         return 2
     about = machine.describe(machine.keep_to_cores("all"), ["flax", "mctx"])
     print("\n".join(machine.lines(about)))
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
-    options = {} if args.iterations is None else {"iterations": args.iterations}
-    network = js.load_network(args.network, **options)
+    solutions = _solutions(rated)
+    runs: dict[str, Run] = {}
     rows: list[list[Any]] = []
-    samples = {}
-    for settings in args.settings:
-        for solver in args.solvers or SETTINGS[settings]:
-            chosen = SETTINGS[settings][solver] | ({"budget": args.budget} if solver in _BUDGETED else {})
-            found = samples[settings, solver] = solve(puzzles, solver, chosen, network)
-            rows += summary(settings, solver, found, difficulty)
-            print(line(rows[-1]), flush=True)
-    print("\n".join(line(row) for row in rows if row[2] != "all"))
-    args.output.mkdir(parents=True, exist_ok=True)
-    (args.output / "about.json").write_text(json.dumps(about | {"arguments": vars(args)}, indent=1, default=str) + "\n")
-    with (args.output / "summary.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([[name for name, _, _ in _COLUMNS], *rows])
-    with (args.output / "puzzles.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["settings", "solver", "difficulty", "solved", "iterations", "calls"])
-        for (settings, solver), found in samples.items():
-            for each in zip(difficulty, found["solved"], found["iterations"], found["calls"], strict=True):
-                writer.writerow([settings, solver, each[0], int(each[1]), *each[2:]])
-    if args.plot:
-        draw(rows, samples, args.output)
+    for name in args.solvers:
+        solver, options = SETTINGS[args.settings][name]
+        options = options | (
+            _given(simulations=args.expansions, exploration=args.exploration) if _searches(name) else {}
+        )
+        options |= _given(reward=args.reward, budget=args.budget) if _searches(name) else {}
+        runs[name] = solve(rated.puzzles, solutions, solver, options, network)
+        rows += summary(name, runs[name], rated)
+        print(line(rows[-1]), flush=True)
+        write(args.csv, rated, runs)
+    print("\n".join(line(row) for row in rows if row[1] != "all"))
+    figures = {"about": about | {"arguments": vars(args)}, "columns": [name for name, _, _ in _COLUMNS], "rows": rows}
+    args.csv.with_suffix(".json").write_text(json.dumps(figures, indent=1, default=str) + "\n")
+    if args.pictures:
+        import study_pictures
+
+        study_pictures.draw(rated, runs, args.settings, args.csv.with_suffix(""))
     return 0
 
 
-def _parse() -> argparse.Namespace:
+def _searches(name: str) -> bool:
+    return name in ("mcts", "alphasudoku")
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """The values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
-    add("--puzzles", type=Path, required=True, help="CSV file with columns puzzle and difficulty")
-    add("--below", type=float, default=5.0, help="puzzles under this difficulty (default: 5)")
-    add("--limit", type=int, help="number of puzzles, drawn at random; by default all")
-    add("--settings", type=_names(SETTINGS), default=list(SETTINGS), help="study, ours, or both (default)")
-    add("--solvers", type=_names(SETTINGS["ours"]), help="by their names; by default all")
-    add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
-    add("--iterations", type=int, help="iterations of the network, if it has any; by default as in training")
-    add("--budget", type=int, default=3000, help="iterations after which a search leaves a puzzle (default: 3000)")
-    add("--output", type=Path, required=True, help="folder for tables and pictures")
-    add("--plot", action=argparse.BooleanOptionalAction, default=True, help="draw pictures (needs the extra plot)")
-    return parser.parse_args()
+    add("--settings", choices=SETTINGS, default="paper", help="those of the study, or the library's (default: paper)")
+    add("--board", type=int, choices=_SETS, default=9, help="side of the board (default: 9)")
+    add("--set", help="name or file of the puzzles (default: kaggle3m_rated, of other boards the Lloyd & Amos sets)")
+    add("--data", help="folder of puzzle sets")
+    add("--below", type=float, help="puzzles under this difficulty alone")
+    add("--puzzles", type=arguments.size, metavar="N", help="number of puzzles, drawn at random (default: all)")
+    add("--solvers", type=_solvers, default=list(SETTINGS["paper"]), help="by the names in the table (default: all)")
+    add("--network", default="cube", help="a shipped network by name, or a file (default: cube)")
+    add("--iterations", type=arguments.size, help="iterations of the network, if it has any (default: as trained)")
+    search = parser.add_argument_group("tree search", "in the place of what the settings say")
+    add = search.add_argument
+    add("--expansions", type=arguments.size, help="simulations a move")
+    add("--exploration", type=float, help="weight of exploration")
+    add("--reward", choices=("solved", "filled", "signed"), help="reward of a rollout")
+    add("--budget", type=arguments.size, help="most iterations a puzzle")
+    add = parser.add_argument
+    add("--csv", type=Path, required=True, metavar="FILE", help="the table; figures and pictures lie beside it")
+    add("--pictures", action=argparse.BooleanOptionalAction, default=True, help="draw pictures (extra plot)")
+    return parser.parse_args(argv)
 
 
-def _names(known: Any) -> Any:
-    def names(text: str) -> list[str]:
-        chosen = text.split(",")
-        if unknown := [name for name in chosen if name not in known]:
-            raise argparse.ArgumentTypeError(f"unknown {', '.join(unknown)}: choose from {', '.join(known)}")
-        return chosen
-
-    return names
+def _solvers(text: str) -> list[str]:
+    chosen = arguments.names(text)
+    if unknown := [name for name in chosen if name not in SETTINGS["paper"]]:
+        raise argparse.ArgumentTypeError(f"unknown {', '.join(unknown)}: choose from {', '.join(SETTINGS['paper'])}")
+    return chosen
 
 
 if __name__ == "__main__":

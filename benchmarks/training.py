@@ -155,7 +155,7 @@ def main() -> int:
     about = machine.describe(machine.keep_to_cores(args.cores), ["flax", "optax"])
     import jax
 
-    from train.config import PRESETS
+    from train.presets import PRESETS
 
     if args.preset not in PRESETS:
         print(f"training: no preset {args.preset!r}: choose one of {', '.join(PRESETS)}", file=sys.stderr)
@@ -186,7 +186,7 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
-    add("--preset", default="gpu", help="settings by their name in train.config.PRESETS (default: gpu)")
+    add("--preset", default="gpu", help="settings by their name in train.presets.PRESETS (default: gpu)")
     add("--batch", type=arguments.sizes, help="positions of a step, over all devices; by default the preset's")
     add("--dtype", type=arguments.names, help="computing dtypes: bfloat16,float32; by default the preset's")
     add("--steps", type=arguments.size, default=20, help="steps of a run (default: 20)")

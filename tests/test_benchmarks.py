@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -236,6 +238,85 @@ def test_instances_in_files_of_their_own_become_a_set(script, monkeypatch, capsy
     monkeypatch.setattr(sys, "argv", [*argv[:3], "9", *argv[4:]])
     assert module.main() == 2
     assert "inst9x9_5_0.txt: 1 cells, not 81" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- the AlphaSudoku study
+
+
+def backtracked(puzzle):
+    """The study's count of backtracking, in the first cell with fewest choices: every filling and every erasure."""
+    grid, count = list(map(int, puzzle)), 0
+    peers = reference.peers(js.Board.classic())
+
+    def search():
+        nonlocal count
+        choices = {
+            cell: [digit for digit in range(1, 10) if all(grid[peer] != digit for peer in peers[cell])]
+            for cell in range(81)
+            if not grid[cell]
+        }
+        if not choices:
+            return True
+        cell = min(choices, key=lambda cell: len(choices[cell]))
+        for digit in choices[cell]:
+            grid[cell], count = digit, count + 1
+            if search():
+                return True
+            grid[cell], count = 0, count + 1
+        return False
+
+    assert search()
+    return count
+
+
+def test_backtracking_is_counted_as_in_the_study(script, monkeypatch, capsys, tmp_path):
+    puzzles = js.load("9x9")[:12]
+    rows = [
+        "puzzle,difficulty",
+        *(f"{''.join(map(str, puzzle))},{n % 3}.5" for n, puzzle in enumerate(puzzles)),
+    ]
+    given, made = tmp_path / "rated.csv", tmp_path / "made" / "paper.csv"
+    given.write_text("\n".join(rows))
+    study = script("study")
+    argv = ["study.py", "--set", str(given), "--solvers", "backtracking", "--csv", str(made)]
+    monkeypatch.setattr(sys, "argv", argv)
+    assert study.main() == 0
+    with made.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert tuple(found[0]) == (
+        "solver",
+        "puzzle",
+        "clues",
+        "difficulty",
+        "solved",
+        "iterations",
+        "network_calls",
+        "empty",
+    )
+    order = np.random.default_rng(0).permutation(12)
+    assert [int(row["iterations"]) for row in found] == [backtracked(puzzles[index]) for index in order]
+    assert [float(row["difficulty"]) for row in found] == [index % 3 + 0.5 for index in order]
+    assert {(row["solved"], row["empty"]) for row in found} == {("1", "0")}
+    pictures = sorted(path.name for path in (tmp_path / "made" / "paper").iterdir())
+    assert pictures == ["failures.png", "iterations.png", "puzzles.png"]
+    table = capsys.readouterr().out
+    assert re.search(r"backtracking +all +12 +100.0% +100.0% ", table)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("puzzle,clues\n", "no column difficulty"),
+        ("puzzle,difficulty\n123,1\n", "rated.csv:2: a puzzle of 81 digits was expected, not '123'"),
+        (f"puzzle,difficulty\n{'0' * 81},hard\n", "rated.csv:2: 'hard' is no difficulty"),
+        ("puzzle,difficulty\n", "no puzzles"),
+    ],
+)
+def test_a_malformed_study_set_is_refused(script, tmp_path, text, message):
+    path = tmp_path / "rated.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        script("study").read(path)
 
 
 # ---------------------------------------------------------------------- large boards

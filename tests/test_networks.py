@@ -21,6 +21,7 @@ import jaxsudoku as js
 from jaxsudoku import networks
 from jaxsudoku.files import with_checksum
 from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, axial, house_cnn, weights
+from jaxsudoku.networks.convolution import as_convolution, convolve
 
 FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
 JIGSAW = js.Board.jigsaw("aaab ccab ccdb dddb")
@@ -117,6 +118,44 @@ def _loss(params, apply, seen, digits):
     outputs = apply(params, seen)
     digit = optax.softmax_cross_entropy_with_integer_labels(outputs.policy.swapaxes(1, 2), digits).mean()
     return digit + optax.sigmoid_binary_cross_entropy(outputs.value, jnp.ones_like(outputs.value)).mean()
+
+
+#: Kernels, whether the image continues on its other side, and the image's side.
+KERNELS = [
+    ((3, 3), False, 9),
+    ((4, 2), False, 5),
+    ((9, 1), True, 9),
+    ((1, 9), True, 9),
+    ((9, 9), True, 9),
+    ((2, 3), True, 6),
+]
+
+
+@pytest.mark.parametrize(("shape", "wraps", "side"), KERNELS)
+def test_a_convolution_is_that_of_flax(shape, wraps, side):
+    """On a CPU it is a product of matrices; both forms, and their gradients, are those of ``nnx.Conv``."""
+    image, weight = (jax.random.normal(jax.random.key(seed), (2, side, side, size)) for seed, size in ((0, 5), (1, 7)))
+    theirs = nnx.Conv(5, 7, shape, padding="CIRCULAR" if wraps else "SAME", use_bias=False, rngs=nnx.Rngs(0))
+    structure, state = nnx.split(theirs)
+    kernel = theirs.kernel[...]
+
+    def expected(image, kernel):
+        return nnx.merge(structure, jax.tree.map(lambda _: kernel, state))(image)
+
+    frame = [(0, 0), *(((size - 1) // 2, size // 2) for size in shape), (0, 0)]
+
+    def of_accelerators(image, kernel):
+        return as_convolution(jnp.pad(image, frame, mode="wrap" if wraps else "constant"), kernel)
+
+    def results(function):
+        def total(image, kernel):
+            return (function(image, kernel) * weight).sum()
+
+        return function(image, kernel), *jax.grad(total, argnums=(0, 1))(image, kernel)
+
+    for form in (lambda image, kernel: convolve(image, kernel, wraps), of_accelerators):
+        for ours, right in zip(results(form), results(expected), strict=True):
+            np.testing.assert_allclose(ours, right, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow

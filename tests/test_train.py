@@ -30,7 +30,6 @@ from jaxsudoku.terminal.progress import Screen
 from train import positions as sampling
 from train.config import (
     GROUPS,
-    PRESETS,
     DataConfig,
     NetworkConfig,
     ObjectiveConfig,
@@ -44,6 +43,7 @@ from train.objective import Metrics, no_metrics, objective, summary
 from train.optimiser import make_optimiser
 from train.pool import Pool
 from train.positions import Positions, fitting_devices, puzzles_needed, sample_kind
+from train.presets import PRESETS
 from train.puzzles import clues_of, puzzles_of_steps
 from train.record import Recorder, read
 from train.step import batch_gradients, compiled_step, initial_state, make_forward

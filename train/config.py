@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from jaxsudoku import networks
 from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share, whole_number
-from jaxsudoku.networks.cube import CubeConfig
 
 #: Stages in which the number of iterations rises.
 _STAGES = 4
@@ -168,9 +167,10 @@ class OptimiserConfig(Config):
 
     Attributes:
       algorithm: muon for matrices and Adam for the rest, or adamw for all parameters.
-      learning_rate: peak learning rate, which falls as a cosine to a hundredth; with muon, of all but the matrices.
+      learning_rate: peak learning rate; with muon, of all but the matrices.
       matrix_rate: peak learning rate of the matrices, with muon.
-      warmup: steps in which the learning rate rises to its peak.
+      schedule: how the rates fall: as a cosine to a hundredth of their peaks, or in the middle of training to a tenth.
+      warmup: steps in which the rates rise to their peaks.
       weight_decay: decay of the matrices.
       clip: norm that gradients are clipped to.
       ema: decay of the exponential moving average of the parameters, which is what is validated and saved.
@@ -179,6 +179,7 @@ class OptimiserConfig(Config):
     algorithm: Literal["muon", "adamw"] = "muon"
     learning_rate: AboveZero = 3e-3
     matrix_rate: AboveZero = 2e-2
+    schedule: Literal["cosine", "middle"] = "cosine"
     warmup: Natural = 100
     weight_decay: NonNegative = 1e-3
     clip: AboveZero = 1.0
@@ -253,56 +254,3 @@ class TrainConfig(Config):
 GROUPS: dict[str, type[Config]] = {
     field.name: type(field.default) for field in dataclasses.fields(TrainConfig) if isinstance(field.default, Config)
 }
-
-#: Settings for training on two cores, in two hours.
-_CPU = TrainConfig(
-    steps=40_000,
-    network=NetworkConfig(
-        sizes=CubeConfig(iterations=8), initial_thinking_steps=3, final_thinking_steps=24, saved_iterations=64
-    ),
-    positions=PositionsConfig(
-        kinds=(
-            PositionKind("locked", share=0.75, filled=1, wrong=0.15),
-            PositionKind("singles", share=0.1, filled=2, wrong=0.2),
-            PositionKind("none", share=0.15, filled=8, wrong=0.1),
-        ),
-        puzzles_per_position=16,
-        final_hardness=1.5,
-    ),
-    optimiser=OptimiserConfig(warmup=200, ema=0.999),
-)
-
-#: Settings for an accelerator.
-_GPU = dataclasses.replace(
-    _CPU,
-    steps=30_000,
-    batch_size=1024,
-    microbatch=None,
-    network=dataclasses.replace(
-        _CPU.network, sizes=CubeConfig(width=96, hidden=64, house=128, iterations=8, dtype="bfloat16")
-    ),
-    data=DataConfig(generate=4_000_000),
-    optimiser=OptimiserConfig(warmup=500, ema=0.999),
-)
-
-#: Settings for tests: a run takes seconds.
-_TINY = TrainConfig(
-    board=Board.classic(4),
-    steps=40,
-    batch_size=8,
-    network=NetworkConfig(
-        sizes=CubeConfig(width=8, hidden=8, iterations=3), final_thinking_steps=3, saved_iterations=3
-    ),
-    data=DataConfig(generate=2_000, held_out="4x4"),
-    positions=PositionsConfig(
-        kinds=(PositionKind("none", share=3, filled=2, wrong=0.2), PositionKind("none", filled=0, wrong=0.5)),
-        puzzles_per_position=4,
-    ),
-    optimiser=OptimiserConfig(warmup=5, ema=0.9),
-    report_every=10,
-    validate_every=20,
-    save_every=20,
-)
-
-#: Settings for a kind of machine.
-PRESETS: dict[str, TrainConfig] = {"tiny": _TINY, "cpu": _CPU, "gpu": _GPU}

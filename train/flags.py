@@ -12,7 +12,8 @@ from jaxsudoku.board import VARIANTS, Board
 from jaxsudoku.cli.fields import add_config, attribute_texts
 from jaxsudoku.config import settings_of
 
-from .config import GROUPS, PRESETS, NetworkConfig, PositionKind, TrainConfig
+from .config import GROUPS, NetworkConfig, PositionKind, TrainConfig
+from .presets import PRESETS
 
 #: Fields that ``add_config`` can't make a flag for: those below, and the architecture's sizes, which have flags each.
 _WITHOUT = ("board", "kinds", "sizes", *GROUPS)

@@ -1,4 +1,4 @@
-"""The optimiser: clipped gradients, then Muon or AdamW, with warm-up and a cosine schedule."""
+"""The optimiser: clipped gradients, then Muon or AdamW, with warm-up and a schedule of the learning rate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NARROW = 4
 
 
 def make_optimiser(config: OptimiserConfig, steps: int) -> optax.GradientTransformation:
-    """The optimiser of a run of ``steps`` steps; its rates fall to a hundredth of their peaks.
+    """The optimiser of a run of ``steps`` steps.
 
     Muon (Jordan et al. 2024) orthogonalises the updates of each matrix, so that it learns alike in all directions. The
     leading axes of a parameter count matrices. Vectors, biases and narrow matrices are left to Adam with Nesterov's
@@ -31,6 +31,12 @@ def make_optimiser(config: OptimiserConfig, steps: int) -> optax.GradientTransfo
     """
 
     def schedule(peak: float) -> optax.Schedule:
+        if config.schedule == "middle":
+            rise = optax.linear_schedule(0.0, peak, config.warmup)
+            falls = max(steps // 2, config.warmup)
+            return optax.join_schedules(
+                [rise, optax.constant_schedule(peak), optax.constant_schedule(peak / 10)], [config.warmup, falls]
+            )
         decay_steps = max(steps, config.warmup + 1)
         return optax.warmup_cosine_decay_schedule(0.0, peak, config.warmup, decay_steps, peak / 100)
 

@@ -18,7 +18,8 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Positive, Range
 
 from .base import NetworkModule, Outputs
-from .layers import Convolution, Dtype, PolicyHead, ValueHead, as_image, convolution
+from .convolution import SizedConvolution
+from .layers import Convolution, Dtype, PolicyHead, ValueHead, as_image
 
 #: Kernels of the first layer, each with its share of the channels.
 KERNELS = 4
@@ -74,8 +75,8 @@ class AlongHouses(nnx.Module):
     """Convolutions with kernels of n x 1, 1 x n, a box and n x n, which wrap around within the house or the board."""
 
     def __init__(self, config: HouseCnnConfig, side: int, box: tuple[int, int], rngs: nnx.Rngs) -> None:
-        def kernel(shape: tuple[int, int]) -> nnx.Conv:
-            return convolution(side, config.width // KERNELS, shape, config.dtype, rngs, padding="CIRCULAR")
+        def kernel(shape: tuple[int, int]) -> SizedConvolution:
+            return SizedConvolution(side, config.width // KERNELS, shape, config.dtype, rngs, wraps=True)
 
         self.column, self.row, self.box = kernel((side, 1)), kernel((1, side)), kernel(box)
         self.whole = kernel((side, side))

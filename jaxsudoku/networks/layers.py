@@ -10,6 +10,8 @@ from flax import nnx
 from jax import Array
 from jax.typing import DTypeLike
 
+from .convolution import SizedConvolution
+
 #: Dtypes of the computation; parameters are always float32.
 Dtype = Literal["float32", "bfloat16"]
 
@@ -28,26 +30,11 @@ def as_image(candidates: Array, dtype: DTypeLike) -> Array:
     return candidates.transpose(0, 2, 1).reshape(batch, side, side, side).astype(dtype)
 
 
-def convolution(
-    inputs: int,
-    outputs: int,
-    kernel: tuple[int, int],
-    dtype: DTypeLike,
-    rngs: nnx.Rngs,
-    padding: str = "SAME",
-) -> nnx.Conv:
-    """A convolution that keeps the image's size; it has no bias, as a normalisation with a bias follows."""
-    initial = nnx.initializers.he_normal()
-    return nnx.Conv(
-        inputs, outputs, kernel, padding=padding, use_bias=False, kernel_init=initial, dtype=dtype, rngs=rngs
-    )
-
-
 class Convolution(nnx.Module):
     """A convolution, a layer normalisation over the channels, and a ReLU."""
 
     def __init__(self, inputs: int, outputs: int, kernel: tuple[int, int], dtype: DTypeLike, rngs: nnx.Rngs) -> None:
-        self.kernel = convolution(inputs, outputs, kernel, dtype, rngs)
+        self.kernel = SizedConvolution(inputs, outputs, kernel, dtype, rngs)
         self.norm = nnx.LayerNorm(outputs, dtype=dtype, rngs=rngs)
 
     def __call__(self, image: Array) -> Array:

@@ -17,7 +17,8 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Positive
 
 from .base import NetworkModule, Outputs
-from .layers import Dtype, PolicyHead, ValueHead, as_image, check_divides, convolution
+from .convolution import SizedConvolution
+from .layers import Dtype, PolicyHead, ValueHead, as_image, check_divides
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +99,7 @@ class NormedConvolution(nnx.Module):
     """A 3x3 convolution and a group normalisation."""
 
     def __init__(self, inputs: int, outputs: int, config: SeResNetConfig, rngs: nnx.Rngs, scale: float = 1.0) -> None:
-        self.convolution = convolution(inputs, outputs, (3, 3), config.dtype, rngs)
+        self.convolution = SizedConvolution(inputs, outputs, (3, 3), config.dtype, rngs)
         self.norm = nnx.GroupNorm(
             outputs, config.groups, scale_init=nnx.initializers.constant(scale), dtype=config.dtype, rngs=rngs
         )

@@ -1,0 +1,88 @@
+"""Convolutions that keep an image's size, in the form that suits the platform.
+
+XLA's CPU compiler runs a convolution inside a loop, where training and every solver have theirs, some ten times slower
+than outside; its gradients suffer most. So a CPU computes convolutions as products of matrices: the pixels under the
+kernel, side by side, times the kernel (im2col; Chellapilla et al. 2006). Other platforms have fast convolutions.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array, lax
+from jax.typing import DTypeLike
+
+
+class SizedConvolution(nnx.Module):
+    """A convolution that keeps the image's size; it has no bias, as a normalisation with a bias follows.
+
+    Args:
+      inputs: channels of the image.
+      outputs: channels of the result.
+      shape: rows and columns of the kernel.
+      dtype: dtype of the computation.
+      rngs: the source of the initial weights (He et al. 2015).
+      wraps: whether the image continues on its other side; else there are zeros around it.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        shape: tuple[int, int],
+        dtype: DTypeLike,
+        rngs: nnx.Rngs,
+        wraps: bool = False,
+    ) -> None:
+        initial = nnx.initializers.he_normal()
+        self.kernel = nnx.Param(initial(rngs.params(), (*shape, inputs, outputs), jnp.float32))
+        self.dtype, self.wraps = dtype, wraps
+
+    def __call__(self, image: Array) -> Array:
+        """An image [B, row, column, inputs] to [B, row, column, outputs]."""
+        return convolve(image.astype(self.dtype), self.kernel[...].astype(self.dtype), self.wraps)
+
+
+def convolve(image: Array, kernel: Array, wraps: bool = False) -> Array:
+    """The convolution of an image that keeps its size.
+
+    Args:
+      image: [B, row, column, channel].
+      kernel: [row, column, channel, output], of the same dtype; its middle, rounded down, is over the pixel.
+      wraps: whether the image continues on its other side; else there are zeros around it.
+
+    Returns:
+      [B, row, column, output].
+    """
+    height, width, inputs, outputs = kernel.shape
+    if height == width == 1:
+        return image @ kernel.reshape(inputs, outputs)
+    before_after = [((size - 1) // 2, size // 2) for size in (height, width)]
+    framed = jnp.pad(image, [(0, 0), *before_after, (0, 0)], mode="wrap" if wraps else "constant")
+    return lax.platform_dependent(framed, kernel, cpu=as_product, default=as_convolution)
+
+
+def as_product(framed: Array, kernel: Array) -> Array:
+    """The convolution of an image with a frame around it, as a product of matrices.
+
+    Args:
+      framed: [B, row, column, channel], larger than the result by the kernel's rows and columns less one.
+      kernel: [row, column, channel, output].
+    """
+    height, width, inputs, outputs = kernel.shape
+    rows, columns = framed.shape[1] - height + 1, framed.shape[2] - width + 1
+    # the columns first: height + width slices take less time to compile than height * width
+    beside = jnp.concatenate([framed[:, :, start : start + columns] for start in range(width)], axis=-1)
+    under = jnp.concatenate([beside[:, start : start + rows] for start in range(height)], axis=-1)
+    return under @ kernel.reshape(height * width * inputs, outputs)
+
+
+#: The same by XLA's operation.
+as_convolution = functools.partial(
+    lax.conv_general_dilated,
+    window_strides=(1, 1),
+    padding="VALID",
+    dimension_numbers=("NHWC", "HWIO", "NHWC"),
+)

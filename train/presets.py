@@ -1,0 +1,134 @@
+"""Presets: settings that training begins with, by name."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxsudoku.board import Board
+from jaxsudoku.networks.axial import AxialConfig
+from jaxsudoku.networks.cell_cnn import CellCnnConfig
+from jaxsudoku.networks.cube import CubeConfig
+from jaxsudoku.networks.house_cnn import HouseCnnConfig
+from jaxsudoku.networks.se_resnet import SeResNetConfig
+
+from .config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig, TrainConfig
+
+#: Settings for training on two cores, in two hours.
+CPU = TrainConfig(
+    steps=40_000,
+    network=NetworkConfig(
+        sizes=CubeConfig(iterations=8), initial_thinking_steps=3, final_thinking_steps=24, saved_iterations=64
+    ),
+    positions=PositionsConfig(
+        kinds=(
+            PositionKind("locked", share=0.75, filled=1, wrong=0.15),
+            PositionKind("singles", share=0.1, filled=2, wrong=0.2),
+            PositionKind("none", share=0.15, filled=8, wrong=0.1),
+        ),
+        puzzles_per_position=16,
+        final_hardness=1.5,
+    ),
+    optimiser=OptimiserConfig(warmup=200, ema=0.999),
+)
+
+#: Settings for an accelerator.
+GPU = dataclasses.replace(
+    CPU,
+    steps=30_000,
+    batch_size=1024,
+    microbatch=None,
+    network=dataclasses.replace(
+        CPU.network, sizes=CubeConfig(width=96, hidden=64, house=128, iterations=8, dtype="bfloat16")
+    ),
+    data=DataConfig(generate=4_000_000),
+    optimiser=OptimiserConfig(warmup=500, ema=0.999),
+)
+
+#: Settings for tests: a run takes seconds.
+TINY = TrainConfig(
+    board=Board.classic(4),
+    steps=40,
+    batch_size=8,
+    network=NetworkConfig(
+        sizes=CubeConfig(width=8, hidden=8, iterations=3), final_thinking_steps=3, saved_iterations=3
+    ),
+    data=DataConfig(generate=2_000, held_out="4x4"),
+    positions=PositionsConfig(
+        kinds=(PositionKind("none", share=3, filled=2, wrong=0.2), PositionKind("none", filled=0, wrong=0.5)),
+        puzzles_per_position=4,
+    ),
+    optimiser=OptimiserConfig(warmup=5, ema=0.9),
+    report_every=10,
+    validate_every=20,
+    save_every=20,
+)
+
+#: Positions of the convolutional networks: puzzles as they are, and with further cells filled in, without any rule.
+_AS_GIVEN = PositionsConfig(
+    kinds=(PositionKind("none", share=1, filled=0, wrong=0), PositionKind("none", share=1, filled=12, wrong=0)),
+    puzzles_per_position=1,
+    initial_hardness=0.0,
+    final_hardness=0.0,
+)
+
+#: The cell CNN as it is taught: easy puzzles as they are given, batches of 64, two rounds through a million puzzles.
+CELL_CNN = TrainConfig(
+    steps=31_250,
+    batch_size=64,
+    microbatch=None,
+    network=NetworkConfig("cell_cnn", CellCnnConfig()),
+    data=DataConfig(generate=1_000_000, fewest_clues=31, most_clues=36, held_out="9x9-easy"),
+    positions=dataclasses.replace(_AS_GIVEN, kinds=(PositionKind("none", filled=0, wrong=0),)),
+    optimiser=OptimiserConfig("adamw", learning_rate=1e-3, schedule="middle", warmup=0, weight_decay=0.0, ema=0.99),
+)
+
+#: A small cell CNN, for two cores and half an hour.
+CELL_CNN_CPU = dataclasses.replace(
+    CELL_CNN,
+    steps=20_000,
+    network=NetworkConfig("cell_cnn", CellCnnConfig(features=24)),
+    data=dataclasses.replace(CELL_CNN.data, generate=400_000),
+    positions=_AS_GIVEN,
+    optimiser=OptimiserConfig("adamw", learning_rate=2e-3, warmup=200, ema=0.998),  # Muon's matrices are too large here
+)
+
+#: The house CNN on minimal puzzles.
+HOUSE_CNN = TrainConfig(
+    steps=100_000,
+    batch_size=1024,
+    microbatch=None,
+    network=NetworkConfig("house_cnn", HouseCnnConfig(dtype="bfloat16")),
+    data=DataConfig(generate=4_000_000),
+    positions=_AS_GIVEN,
+    optimiser=OptimiserConfig(warmup=500, ema=0.999),
+)
+
+#: A small house CNN, for two cores and an hour.
+HOUSE_CNN_CPU = dataclasses.replace(
+    HOUSE_CNN,
+    steps=40_000,
+    batch_size=32,
+    microbatch=16,
+    network=NetworkConfig("house_cnn", HouseCnnConfig(width=64)),
+    data=DataConfig(generate=600_000),
+    optimiser=OptimiserConfig(warmup=200, ema=0.999),
+)
+
+#: The SE-ResNet and the axial transformer, trained as ``GPU`` trains CubeNet, without iterations.
+SE_RESNET, AXIAL = (
+    dataclasses.replace(GPU, network=NetworkConfig(name, sizes), optimiser=OptimiserConfig(warmup=500, ema=0.999))
+    for name, sizes in (("se_resnet", SeResNetConfig(dtype="bfloat16")), ("axial", AxialConfig(dtype="bfloat16")))
+)
+
+#: Presets by name: of CubeNet for a kind of machine, and of other architectures for an accelerator, or for a CPU.
+PRESETS: dict[str, TrainConfig] = {
+    "tiny": TINY,
+    "cpu": CPU,
+    "gpu": GPU,
+    "cell-cnn": CELL_CNN,
+    "cell-cnn-cpu": CELL_CNN_CPU,
+    "house-cnn": HOUSE_CNN,
+    "house-cnn-cpu": HOUSE_CNN_CPU,
+    "se-resnet": SE_RESNET,
+    "axial": AXIAL,
+}
