@@ -308,10 +308,7 @@ def main() -> int:
     rows: list[list[Any]] = []
     for name in args.solvers:
         solver, options = SETTINGS[args.settings][name]
-        options = options | (
-            _given(simulations=args.expansions, exploration=args.exploration) if _searches(name) else {}
-        )
-        options |= _given(reward=args.reward, budget=args.budget) if _searches(name) else {}
+        options = options | _asked(args, name)
         runs[name] = solve(rated.puzzles, solutions, solver, options, network)
         rows += summary(name, runs[name], rated)
         print(line(rows[-1]), flush=True)
@@ -326,8 +323,13 @@ def main() -> int:
     return 0
 
 
-def _searches(name: str) -> bool:
-    return name in ("mcts", "alphasudoku")
+def _asked(args: argparse.Namespace, name: str) -> dict[str, Any]:
+    """The options that the command line gives to a solver, in the place of those of the settings."""
+    options = {} if name in ("backtracking", "mcts") else _given(votes=args.votes)
+    if name in ("mcts", "alphasudoku"):
+        options |= _given(simulations=args.expansions, exploration=args.exploration, reward=args.reward)
+        options |= _given(budget=args.budget)
+    return options
 
 
 def _given(**values: Any) -> dict[str, Any]:
@@ -347,6 +349,7 @@ def _parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--solvers", type=_solvers, default=list(SETTINGS["paper"]), help="by the names in the table (default: all)")
     add("--network", default="cube", help="a shipped network by name, or a file (default: cube)")
     add("--iterations", type=arguments.size, help="iterations of the network, if it has any (default: as trained)")
+    add("--votes", type=arguments.size, help="symmetries under which the network sees each position (default: 1)")
     search = parser.add_argument_group("tree search", "in the place of what the settings say")
     add = search.add_argument
     add("--expansions", type=arguments.size, help="simulations a move")

@@ -29,6 +29,7 @@ LEVELS = (
     ("propagation",),
     ("branching", "fused"),
     ("exact",),
+    ("uniqueness",),
     ("symmetry", "rating", "env"),
     ("generation",),
     ("datasets",),
@@ -144,7 +145,7 @@ def test_other_imports_are_well():
 
 #: The levels inside ``solvers``, lowest first; "" is its own ``__init__``. Families of solvers import no other family.
 SOLVER_LEVELS = (
-    ("config", "roots", "judging"),
+    ("config", "roots", "judging", "votes"),
     ("queue", "tree.config", "textbook.config", "population.config"),
     ("tree", "textbook", "population", "decoding", "exact"),
     ("guided_exact", "registry"),

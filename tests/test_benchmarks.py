@@ -269,6 +269,7 @@ def backtracked(puzzle):
     return count
 
 
+@pytest.mark.slow
 def test_backtracking_is_counted_as_in_the_study(script, monkeypatch, capsys, tmp_path):
     puzzles = js.load("9x9")[:12]
     rows = [

@@ -14,7 +14,7 @@ import jaxsudoku as js
 from jaxsudoku import solvers
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers import population
-from jaxsudoku.solvers.population import boxes, evosax
+from jaxsudoku.solvers.population import boxes, evosax, firefly
 from jaxsudoku.solvers.queue import Start
 
 FOUR = reference.SMALL["4x4"]
@@ -74,6 +74,25 @@ def run(puzzles, lanes, seed=0, **options):
     return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed)))
 
 
+def test_fireflies_move_towards_brighter_ones_alone():
+    members = jax.random.uniform(jax.random.key(0), (5, 7))
+    swarm = firefly.Firefly(5, members[0])
+    params = swarm.default_params._replace(noise=0.0)
+    fitness = jnp.array([3.0, 1.0, 2.0, 1.0, 5.0])
+    state = swarm.init(jax.random.key(1), members, fitness, params)
+    moved, state = swarm.ask(jax.random.key(2), state, params)
+    expected = np.array(members)
+    for brighter in range(5):  # one after the other, as in the paper
+        for other in range(5):
+            if fitness[brighter] < fitness[other]:
+                way = expected[brighter] - expected[other]
+                expected[other] += np.exp(-6 * (way**2).mean()) * way
+    np.testing.assert_allclose(moved, expected, rtol=1e-5)
+    np.testing.assert_array_equal(moved[1::2], members[1::2])  # none is brighter
+    state, _ = swarm.tell(jax.random.key(3), moved, fitness, state._replace(noise=jnp.float32(1)), params)
+    assert state.noise == np.float32(params.cooling)
+
+
 @pytest.mark.slow
 def test_a_puzzle_depends_on_itself_and_its_seed_alone(algorithms):
     puzzles = np.concatenate([reference.unique(FOUR, 6), puzzles_of(FOUR, 6)])
@@ -98,7 +117,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ({"algorithm": "firefly"}, "unknown algorithm 'firefly': choose one of differential-evolution, particle-swarm"),
+        ({"algorithm": "bat"}, "unknown algorithm 'bat': choose one of differential-evolution, particle-swarm"),
         ({"population": 3}, "population must be at least 4, not 3"),
         ({"generations": 0}, "generations must be at least 1, not 0"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import types
 import typing
 
 import jax
@@ -15,7 +16,7 @@ import pytest
 import reference
 
 from jaxsudoku import compiler_options, env, propagation, solve, solvers
-from jaxsudoku.networks import make_network
+from jaxsudoku.networks import Outputs, make_network
 from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.planes import grids_to_planes, planes_to_cubes
 from jaxsudoku.solution import Status
@@ -352,6 +353,45 @@ def test_a_network_is_asked_what_is_wanted_and_no_more(together):
         np.testing.assert_allclose(one[wanted], other[wanted], atol=1e-5)
     jax.effects_barrier()
     assert looked == ([together] * -(-wanted.sum() // together) if together in (5, 8) else [40])
+
+
+@pytest.mark.parametrize("chunk", [5, None])
+def test_votes_are_the_mean_of_what_a_network_says_under_symmetries(chunk):
+    """A network that favours digits and cells by their numbers has hardly any favourites under many symmetries."""
+    cubes = np.random.default_rng(0).random((12, FOUR.side, FOUR.cells)) < 0.6
+    favours = (np.linspace(3, 0, FOUR.side)[:, None] + np.linspace(3, 0, FOUR.cells)).astype(np.float32)
+    wanted, seeds = np.ones(12, bool), np.arange(12, dtype=np.uint32)
+
+    def favouring(params, cubes):
+        return Outputs(jnp.where(cubes, favours, 0), cubes[:, 0].mean(axis=1))
+
+    def unfairness(votes):
+        net = types.SimpleNamespace(apply=favouring, board=FOUR)
+        ask = jax.jit(functools.partial(evaluators.apply_where, net, (), chunk=chunk, votes=votes))
+        found = jax.nn.softmax(ask(cubes, wanted, seeds=seeds).policy, axis=1, where=cubes)
+        np.testing.assert_allclose(found.sum(axis=1)[cubes.any(axis=1)], 1, rtol=1e-5)
+        return np.abs(found - cubes / np.maximum(cubes.sum(axis=1, keepdims=True), 1)).mean()
+
+    assert unfairness(64) < 0.3 * unfairness(1)
+
+
+def test_votes_do_not_change_an_equivariant_network():
+    cubes = np.random.default_rng(0).random((12, FOUR.side, FOUR.cells)) < 0.6
+    net, every = network(FOUR), np.ones(12, bool)
+    ask = functools.partial(evaluators.apply_where, net, net.params, cubes, every, None)
+    one, three = ask(), jax.jit(lambda seeds: ask(3, seeds))(np.arange(12, dtype=np.uint32))
+    np.testing.assert_allclose(one.value, three.value, atol=1e-4)
+    same = (jax.nn.softmax(found.policy, axis=1, where=cubes) for found in (one, three))
+    np.testing.assert_allclose(*same, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_votes_are_calls():
+    puzzles, options = hard(SIX), {"rules": "naked", "lanes": 32, "simulations": 4, "cell": "fewest"}
+    one, two = (run("alphasudoku", SIX, puzzles, votes=votes, **options) for votes in (1, 2))
+    np.testing.assert_array_equal(one.status, two.status)
+    calls = two.stats["network_calls"]
+    assert (calls % 2 == 0).all() and (calls > one.stats["network_calls"]).any()
 
 
 # ---------------------------------------------------------------------- rollouts

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 
-import numpy as np
-
-from jaxsudoku.io import check_folder
-from jaxsudoku.locks import check_unlocked
-from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.terminal.failure import as_usage
 from jaxsudoku.terminal.progress import Meter, bar
 from jaxsudoku.terminal.stop import Stop
 
-from . import flags
+from . import build_given
+from .dataset_folder import add_folder, check_new, excluded
 from .generate import MAKING_STATUSES, add_grades, add_making, grade_tally, making_details, making_options
-from .inputs import read_all
 from .invocation import Invocation, start_screen
 from .parser import Parser
 from .report import summarize
@@ -28,47 +23,42 @@ examples:
   jaxsudoku build 1000000 --clues 24:34 --output train
   jaxsudoku build 1000000 --clues 24:34 --output train --resume
   jaxsudoku build 100000 --output train --exclude test.txt
+  jaxsudoku build --from puzzles.csv --output mine
+  jaxsudoku build --from puzzles.csv --help
 
 output: a folder of shards (npz or Parquet) and of card.json, which lists their contents and checksums;
 jaxsudoku.datasets.load reads it. An interrupted build resumes with --resume, and ends as it would have without the
-interruption, byte for byte.
+interruption, byte for byte. With --from the puzzles are those of a file, and there is a folder for each part of them:
+train, eval and test.
 
 {MAKING_STATUSES}"""
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``build``."""
-    del argv
-    add_making(parser)
-    parser.add_argument("--output", required=True, metavar="FOLDER", help="folder of the data set")
-    flags.add_running(parser)
-    parser.add_argument("--format", choices=("npz", "parquet"), help="of the shards (default: npz)")
-    flags.add_number(parser, "--shard-size", "puzzles in a shard", default=65536)
-    parser.add_argument(
-        "--exclude",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="puzzles whose solutions must not occur, up to symmetry (9x9), or a shipped set; may be repeated",
-    )
-    parser.add_argument("--resume", action="store_true", help="go on with an interrupted build")
-    parser.set_defaults(run=run)
+    """The flags of ``build``; given puzzles have others than those that are made."""
+    given = any(text.split("=")[0] == build_given.FLAG for text in argv)
+    if given:
+        build_given.add_puzzles(parser)
+    else:
+        add_making(parser)
+        parser.add_argument(
+            build_given.FLAG,
+            metavar="FILE",
+            help="take the puzzles of a file, in the place of COUNT and of what describes them; with FILE and --help "
+            "its flags are shown",
+        )
+    add_folder(parser)
+    parser.set_defaults(run=build_given.run if given else run)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Builds a data set; the exit status."""
-    with as_usage():
-        check_folder(args.output)
-        if os.path.exists(args.output):
-            check_unlocked(args.output)
-    if os.path.exists(args.output) and not args.resume:
-        raise UsageError(f"{args.output}: the folder exists: go on with --resume or name another")
+    check_new(args)
     screen = start_screen(args.quiet)
     from jaxsudoku import datasets
     from jaxsudoku.generation import GenerationError, Puzzles
 
-    with as_usage():
-        exclude = np.concatenate([read_all(file, args.board) for file in args.exclude]) if args.exclude else None
+    exclude = excluded(args)
     tally, meter = grade_tally(), Meter()
     earlier, failure = 0, None
     screen.show(bar(0.0), now=True)
@@ -88,7 +78,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 args.count,
                 seed=args.seed,
                 board=args.board,
-                format=args.format or "npz",
+                format=args.format,
                 shard_size=args.shard_size,
                 exclude=exclude,
                 resume=args.resume,

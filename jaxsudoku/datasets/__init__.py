@@ -1,4 +1,4 @@
-"""Data sets of generated puzzles: built in checksummed shards, resumable, and read in batches for training.
+"""Data sets of puzzles, generated or given: built in checksummed shards, resumable, and read in batches for training.
 
 Building and using one::
 
@@ -15,6 +15,21 @@ from jaxsudoku.rating import GRADES, grade
 from .builder import build
 from .card import Card, DatasetError, Shard
 from .feed import Batch, batches
+from .given import PARTS, Given, build_given
 from .loader import Dataset, load
 
-__all__ = ["GRADES", "Batch", "Card", "Dataset", "DatasetError", "Shard", "batches", "build", "grade", "load"]
+__all__ = [
+    "GRADES",
+    "PARTS",
+    "Batch",
+    "Card",
+    "Dataset",
+    "DatasetError",
+    "Given",
+    "Shard",
+    "batches",
+    "build",
+    "build_given",
+    "grade",
+    "load",
+]

@@ -92,8 +92,7 @@ def build(
     seed = whole_number("seed", seed, None, None)
     count = whole_number("count", count, 1, _MOST)
     shard_size = whole_number("shard_size", shard_size, 1)
-    if format not in FORMATS:
-        raise ValueError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
+    check_format(format)
     config = settings_of(GenerateConfig, "generator", **wishes)
     if config.holes is not None:
         raise ValueError("a data set has puzzles with one solution; holes makes instances that may have several")
@@ -103,33 +102,50 @@ def build(
         seed=seed,
         board=board,
         wishes=wishes_of(config),
-        excluded=_fingerprint(hashes) if exclude is not None else None,
+        excluded=fingerprint(hashes) if exclude is not None else None,
         count=count,
         shard_size=shard_size,
         format=format,
         made_with=versions(),
     )
     folder = Path(folder)
-    with _locked(folder, resume), reports(progress) as report:
-        _build_shards(folder, _begun(folder, plan), generator, hashes, report, made)
+
+    def make(start: int, size: int) -> Puzzles:
+        return _make(generator, start, size, count + start, shard_size, hashes)
+
+    with locked(folder, resume), reports(progress) as report:
+        build_shards(folder, begun(folder, plan), make, report, made)
     return load(folder)
 
 
-def _build_shards(
+def check_format(format: str) -> None:
+    """Raises ValueError for an unknown format of shards."""
+    if format not in FORMATS:
+        raise ValueError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
+
+
+def build_shards(
     folder: Path,
     card: Card,
-    generator: Generator,
-    hashes: np.ndarray,
+    make: Callable[[int, int], Puzzles],
     report: Report,
-    made: Callable[[Puzzles], object] | None,
+    made: Callable[[Puzzles], object] | None = None,
 ) -> None:
-    """Makes shards that are missing or damaged, and writes the card."""
+    """Makes shards that are missing or damaged, and writes the card.
+
+    Args:
+      folder: the folder, which is locked.
+      card: the plan or the card in it.
+      make: the puzzles from a number on, so many of them.
+      report: called with the number of finished puzzles and the count after each shard.
+      made: called with the puzzles of each new shard.
+    """
     count, shard_size = card.count, card.shard_size
     for number, start in enumerate(range(0, count, shard_size)):
         size = min(shard_size, count - start)
         known = card.shards[number] if number < len(card.shards) else None
         if known is None or not is_whole(known, folder):
-            puzzles = _make(generator, start, size, count + start, shard_size, hashes)
+            puzzles = make(start, size)
             data = encode(puzzles, card.board, card.format)
             shard = describe(number, card.format, size, data)
             if known not in (None, shard):
@@ -146,7 +162,7 @@ def _build_shards(
         leftover.unlink(missing_ok=True)
 
 
-def _locked(folder: Path, resume: bool) -> OutputLock:
+def locked(folder: Path, resume: bool) -> OutputLock:
     """The lock on a folder, which is made unless it is resumed."""
     if folder.exists() and not resume:
         check_unlocked(folder)
@@ -168,7 +184,7 @@ def _others(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name not in (SUFFIX, f"{PLAN}{TEMPORARY}"))
 
 
-def _begun(folder: Path, plan: Card) -> Card:
+def begun(folder: Path, plan: Card) -> Card:
     """The plan or card in the folder, which must have the same settings; if there is none, this plan is written."""
     for name in (CARD, PLAN):
         if (folder / name).exists():
@@ -237,5 +253,6 @@ def is_excluded(solutions: np.ndarray, hashes: np.ndarray) -> np.ndarray:
     return np.isin(solution_hashes(solutions), hashes) if len(hashes) else np.zeros(len(solutions), bool)
 
 
-def _fingerprint(hashes: np.ndarray) -> dict[str, Any]:
+def fingerprint(hashes: np.ndarray) -> dict[str, Any]:
+    """The number of excluded solutions and the checksum of their hashes, for a card."""
     return {"solutions": len(hashes), "sha256": hashlib.sha256(hashes.astype("<u8").tobytes()).hexdigest()}

@@ -37,6 +37,7 @@ from jaxsudoku.solution import Solution, Status
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_but
 
 from .config import IterativeConfig, OneShotConfig
+from .votes import draw, seen_under
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
@@ -284,18 +285,15 @@ def _voted(
       carry: as of ``_probabilities``, with a leading axis of votes.
       fresh: bool[K].
     """
-    shape = (len(cubes), *(board.side,) * 3)
 
     def vote(total: Array, turn: tuple[Array, Any]) -> tuple[Array, Any]:
         number, carry = turn
-        drawn = jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
+        drawn = draw(board, keys, number)
         if votes == 1:
             plain = symmetry.identity(board, again.shape)
             drawn = select(again, drawn, plain)
-        seen = symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape)
-        probabilities, carry = _probabilities(network, seen, carry, fresh)
-        back = symmetry.apply_candidates(symmetry.invert(drawn), probabilities.reshape(shape))
-        return total + back.reshape(cubes.shape), carry
+        found, carry = seen_under(drawn, board, cubes, lambda seen: _probabilities(network, seen, carry, fresh))
+        return total + found, carry
 
     total, carry = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carry), length=votes)
     return total / np.float32(votes), carry

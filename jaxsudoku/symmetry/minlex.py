@@ -12,21 +12,17 @@ All but the solver is numpy on the host, a chunk of grids at a time, so memory d
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
-from jaxsudoku import exact
-from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES, node_lanes
 from jaxsudoku.inputs import check_on_host
 from jaxsudoku.symmetry.chain import mix
+from jaxsudoku.uniqueness import solve_and_count
 
 _BOARD = Board.classic()
 
@@ -165,24 +161,10 @@ def _solved(grids: NDArray[np.uint8], shape: tuple[int, ...], solutions: ArrayLi
     if not blank.any():
         return grids
     solved, counts = grids.copy(), np.ones(len(grids), np.int32)
-    solved[blank], counts[blank] = Engine(_Solutions(), _BOARD).run(grids[blank])
+    solved[blank], counts[blank] = solve_and_count(grids[blank], _BOARD)
     _refuse(counts == 0, "has no solution", shape)
     _refuse(counts > 1, "has several solutions", shape)
     return solved
-
-
-@dataclasses.dataclass(frozen=True)
-class _Solutions(PuzzleItems):
-    """Solves puzzles and counts their solutions up to two."""
-
-    lanes: int = CPU_LANES
-
-    def resolve(self, board: Board, platform: str) -> _Solutions:
-        return dataclasses.replace(self, lanes=node_lanes(board, platform))
-
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
-        found = exact.search(puzzles, board, limit=2, lanes=self.lanes)
-        return found.grids, found.counts
 
 
 # ---------------------------------------------------------------------- patterns

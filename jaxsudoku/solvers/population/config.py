@@ -81,7 +81,8 @@ class EvolutionConfig(Config):
         fixed.
       organisms: grids in a hive.
       worker_share: the share of workers among them; the others are explorers.
-      lifetime: epochs without improvement after which a worker is replaced by a random grid; checked every 16 epochs.
+      lifetime: epochs without improvement after which a worker is replaced by a random grid, 1,000 in the source;
+        checked every 16 epochs.
       mistakes: probability that a worker moves to a neighbour that is not better.
       epochs: epochs of a hive.
       restarts: further hives for a puzzle that is not solved.
@@ -157,7 +158,7 @@ class EvosaxConfig(Config):
     Attributes:
       rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
         fixed.
-      algorithm: differential-evolution, particle-swarm or genetic.
+      algorithm: differential-evolution, particle-swarm, genetic or firefly.
       population: members of a population.
       generations: generations after the initial population.
       restarts: further populations for a puzzle that is not solved.
@@ -166,7 +167,7 @@ class EvosaxConfig(Config):
     """
 
     rules: Rules = "locked"
-    algorithm: Literal["differential-evolution", "particle-swarm", "genetic"] = "differential-evolution"
+    algorithm: Literal["differential-evolution", "particle-swarm", "genetic", "firefly"] = "differential-evolution"
     population: Annotated[int, Range(4)] = 100
     generations: Positive = 1000
     restarts: Natural = 0

@@ -1,7 +1,8 @@
-"""evosax's differential evolution, particle swarm and genetic algorithm on random keys, as baselines.
+"""Differential evolution, particle swarm and a genetic algorithm of evosax, and fireflies, on random keys: baselines.
 
 A member of a population is a vector of ``random_keys``; its fitness is the number of digits missing from the lines of
-the decoded grid. Nothing is tuned. evosax is an extra, imported when first used.
+the decoded grid. Nothing is tuned. evosax is an extra, imported when first used; it has no firefly algorithm, so that
+one is the library's own.
 
 Lange (2022), evosax: JAX-based evolution strategies; Storn and Price (1997), differential evolution; Kennedy and
 Eberhart (1995), particle swarm; Such et al. (2017), a genetic algorithm.
@@ -24,22 +25,28 @@ from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
 from .boxes import ERRORS, errors, full_grids
 from .config import EvosaxConfig
+from .firefly import Firefly
 from .random_keys import decoded
 
-#: The names of the algorithms in evosax.
-ALGORITHMS = {"differential-evolution": "DifferentialEvolution", "particle-swarm": "PSO", "genetic": "SimpleGA"}
+#: The names that algorithms have in evosax.
+_IN_EVOSAX = {"differential-evolution": "DifferentialEvolution", "particle-swarm": "PSO", "genetic": "SimpleGA"}
+
+#: All algorithms.
+ALGORITHMS = (*_IN_EVOSAX, "firefly")
 
 #: Streams of random numbers: initial populations, and ask and tell of each generation.
 _BEGIN, _ASK, _TELL = range(3)
 
 
-def import_algorithms() -> Any:
-    """The module evosax.algorithms; raises ImportError that names the extra to install."""
+def import_algorithm(name: str) -> Any:
+    """The class of an algorithm; raises ImportError that names the extra to install."""
+    if name == "firefly":
+        return Firefly
     try:
         import evosax.algorithms
     except ImportError as error:
         raise ImportError("the solver evosax needs evosax: pip install 'jaxsudoku[evosax]'") from error
-    return evosax.algorithms
+    return getattr(evosax.algorithms, _IN_EVOSAX[name])
 
 
 class Swarms(NamedTuple):
@@ -69,7 +76,7 @@ class Swarms(NamedTuple):
 
 
 def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) -> Solution:
-    """Differential evolution, particle swarm or a genetic algorithm on random keys; arguments as of ``annealing``.
+    """Differential evolution or another algorithm on random keys; arguments as of ``annealing``.
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: every member in every generation; ``errors``
@@ -85,9 +92,9 @@ def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) ->
 
 def method(board: Board, config: EvosaxConfig) -> Method[Swarms]:
     """An algorithm of evosax as a ``queue.Method``: a step is a generation."""
-    algorithms = import_algorithms()
+    made = import_algorithm(config.algorithm)
     with jax.ensure_compile_time_eval():  # evosax makes arrays in constructors
-        algorithm = getattr(algorithms, ALGORITHMS[config.algorithm])(config.population, jnp.zeros(board.cells))
+        algorithm = made(config.population, jnp.zeros(board.cells))
         params = algorithm.default_params
     evaluate = functools.partial(_evaluate, board)
 

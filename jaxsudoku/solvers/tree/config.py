@@ -104,6 +104,8 @@ class GuidedConfig(TreeConfig):
         reward of a rollout with digits drawn from the prior (rollout); the mean of both (both); or one half (none).
       reward: the reward of a rollout: 1 if it solves the puzzle (solved); the share of cells filled (filled); or this
         share scaled from -1 to 1, which is then the scale of all values (signed).
+      votes: symmetries under which the network sees a position, drawn at random; its outputs are averaged, and each is
+        a call. 1 shows the position as it is. Equivariant networks need no more.
       temperature: scale of the Gumbel noise on the network's logits at the root.
       chunk: positions that the network evaluates together; None suits the machine. Positions that the rules solve or
         refute are not evaluated.
@@ -114,6 +116,7 @@ class GuidedConfig(TreeConfig):
     prior: Literal["network", "uniform"] = "network"
     value: Literal["network", "rollout", "both", "none"] = "network"
     reward: Reward = "solved"
+    votes: Positive = 1
     temperature: NonNegative = 0.0
     chunk: Positive | None = None
 

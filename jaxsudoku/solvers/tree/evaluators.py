@@ -20,6 +20,7 @@ from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT, Outputs, finite_outputs, masked_logits
 from jaxsudoku.random import key_of, mix
 
+from ..votes import draw, seen_under
 from .config import GuidedConfig, MctsConfig
 
 
@@ -53,13 +54,14 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
     """Evaluates by a network, and by rollouts with its policy if ``config.value`` asks for them."""
     uses_network = config.prior == "network" or config.value in ("network", "both") or config.cell != "fewest"
 
-    def infer(params: Any, state: env.State) -> tuple[env.State, Array, Array]:
+    def infer(params: Any, state: env.State, seed: Array) -> tuple[env.State, Array, Array]:
         """The positions with their cells chosen, the logits of the digits there, and values from 0 to 1."""
         size = len(state.cell)
         logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
         choices = env.legal_placement_mask(state, board)
         if uses_network:
-            outputs = apply_where(network, params, env.observe(state, board), ~state.terminated, config.chunk)
+            cubes, wanted = env.observe(state, board), ~state.terminated
+            outputs = apply_where(network, params, cubes, wanted, config.chunk, config.votes, seed)
             if config.cell != "fewest":
                 state = state._replace(cell=choose_cell(config.cell, choices, outputs.policy))
             if config.prior == "network":
@@ -73,13 +75,14 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         return jnp.argmax(logits + gumbel_noise(board, mix(seed ^ _ROLLOUT)), axis=1).astype(jnp.int32)
 
     def choose(params: Any, position: env.State, seed: Array) -> tuple[env.State, Array]:
-        position, logits, _ = infer(params, position)
+        position, logits, _ = infer(params, position, seed)
         return position, draw(logits, seed)
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
-        state, logits, value = infer(params, state)
+        state, logits, value = infer(params, state, seed)
         over = state.terminated
-        calls = jnp.where(over, 0, jnp.int32(uses_network))
+        looks = jnp.int32(config.votes * uses_network)
+        calls = jnp.where(over, 0, looks)
         if config.value in ("network", "none"):
             one = jnp.ones(seed.shape, jnp.int32)
             return Evaluation(state, logits, _scaled(config, value), None, state.solved, one, calls)
@@ -87,14 +90,22 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate
         end, iterations = rollout(board, config.rules, first, mix(seed), functools.partial(choose, params))
         reward = _reward(board, config, end)
         value = reward if config.value == "rollout" else (reward + value) / 2
-        calls += jnp.where(over, 0, (iterations - 1) * jnp.int32(uses_network))  # no call for the last grid
+        calls += jnp.where(over, 0, (iterations - 1) * looks)  # no call for the last grid
         iterations = jnp.where(over, 1, iterations + 1)
         return Evaluation(state, logits, _scaled(config, value), end.nodes, end.solved, iterations, calls)
 
     return evaluate
 
 
-def apply_where(network: Network, params: Any, cubes: Array, wanted: Array, chunk: int | None) -> Outputs:
+def apply_where(
+    network: Network,
+    params: Any,
+    cubes: Array,
+    wanted: Array,
+    chunk: int | None,
+    votes: int = 1,
+    seeds: Array | None = None,
+) -> Outputs:
     """The outputs of a network for the wanted positions; undefined for the others.
 
     Args:
@@ -103,32 +114,56 @@ def apply_where(network: Network, params: Any, cubes: Array, wanted: Array, chun
       cubes: bool[B, side, cells], the positions' candidates.
       wanted: bool[B].
       chunk: positions evaluated together; None evaluates all B, wanted or not.
+      votes: random symmetries under which the network sees each position; 1 shows it as it is.
+      seeds: uint32[B], which decide the symmetries; not needed for one vote.
 
     Returns:
-      ``Outputs`` for B positions after ``finite_outputs``; undefined for positions not wanted.
+      ``Outputs`` for B positions after ``finite_outputs``, of votes the logarithm of the mean probabilities; undefined
+      for positions not wanted.
     """
     size = len(wanted)
+    seeds = jnp.zeros(size, jnp.uint32) if seeds is None else seeds
 
-    def call(cubes: Array) -> Outputs:
-        return finite_outputs(network.apply(params, cubes), cubes)
+    def call(cubes: Array, seeds: Array) -> Outputs:
+        if votes == 1:
+            return finite_outputs(network.apply(params, cubes), cubes)
+        return _voted(network, params, cubes, jax.vmap(key_of)(mix(seeds ^ _VOTE)), votes)
 
     if chunk is None or chunk >= size:
-        return call(cubes)
+        return call(cubes, seeds)
     (order,) = jnp.nonzero(wanted, size=size + -size % chunk, fill_value=size)
     order = order.astype(jnp.int32)
 
     def evaluate_chunk(number: Array, outputs: Outputs) -> Outputs:
         rows = lax.dynamic_slice_in_dim(order, number * chunk, chunk)
-        seen = call(cubes.at[rows].get(mode="fill", fill_value=False))
+        seen = call(cubes.at[rows].get(mode="fill", fill_value=False), seeds.at[rows].get(mode="fill", fill_value=0))
         return jax.tree.map(lambda old, new: old.at[rows].set(new, mode="drop"), outputs, seen)
 
-    shapes = jax.eval_shape(call, cubes)
+    shapes = jax.eval_shape(call, cubes, seeds)
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     return lax.fori_loop(jnp.int32(0), -(-wanted.sum(dtype=jnp.int32) // chunk), evaluate_chunk, nothing)
 
 
-#: Separates the noise of rollouts from that of the root.
-_ROLLOUT = np.uint32(0x51ED270B)
+def _voted(network: Network, params: Any, cubes: Array, keys: Array, votes: int) -> Outputs:
+    """The means of the network's probabilities under random symmetries, as logits."""
+    board = network.board
+
+    def look(seen: Array) -> tuple[Array, Array]:
+        outputs = finite_outputs(network.apply(params, seen), seen)
+        return jax.nn.softmax(outputs.policy, axis=1, where=seen), jax.nn.sigmoid(outputs.value)
+
+    def vote(total: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], None]:
+        found = seen_under(draw(board, keys, number), board, cubes, look)
+        return jax.tree.map(jnp.add, total, found), None
+
+    nothing = jnp.zeros(cubes.shape, jnp.float32), jnp.zeros(len(cubes), jnp.float32)
+    (policy, value), _ = lax.scan(vote, nothing, jnp.arange(votes), length=votes)
+    policy, value = policy / np.float32(votes), value / np.float32(votes)
+    return Outputs(masked_logits(jnp.log(policy), cubes), jnp.log(value) - jnp.log1p(-value))
+
+
+#: Separate the noise of rollouts, and the symmetries of votes, from the noise of the root.
+_ROLLOUT, _VOTE = np.uint32(0x51ED270B), np.uint32(0x2545F491)
 
 
 def gumbel_noise(board: Board, seed: Array) -> Array:

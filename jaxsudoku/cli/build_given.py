@@ -1,0 +1,176 @@
+"""``jaxsudoku build --from FILE``: builds data sets of the puzzles in a file, divided into parts."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.io import Chunk, LineError, PuzzleFile, PuzzleFileError, read_grid_column
+from jaxsudoku.terminal.failure import as_usage, described
+from jaxsudoku.terminal.progress import Meter, Screen, bar
+from jaxsudoku.terminal.stop import Stop
+
+from . import flags
+from .bad_lines import BadLines, clashing
+from .dataset_folder import check_new, excluded
+from .generate import add_grades, grade_tally
+from .inputs import named, opened
+from .invocation import Invocation, start_screen
+from .report import QUOTED, summarize
+
+#: The flag that chooses this way of building.
+FLAG = "--from"
+
+#: Columns of solutions, in the order of preference.
+_SOLUTIONS = ("solution", "solutions")
+
+
+def add_puzzles(parser: argparse.ArgumentParser) -> None:
+    """The file of puzzles, their board and column, and the parts."""
+    parser.add_argument(
+        FLAG,
+        dest="input",
+        required=True,
+        metavar="FILE",
+        help=f"{flags.INPUT_HELP}. A column solution, if there is one, is compared with the solutions that are found",
+    )
+    flags.add_board(parser, named_by_input=True)
+    flags.add_column(parser)
+    parser.add_argument(
+        "--split",
+        type=_split,
+        metavar="NAME=SHARE,...",
+        help="the parts and their shares, by which puzzles are divided at random (default: "
+        "train=0.9,eval=0.05,test=0.05); puzzles with equivalent solutions are never divided",
+    )
+
+
+def _split(text: str) -> dict[str, float]:
+    parts: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = part.partition("=")
+        try:
+            if not name or name in parts:
+                raise ValueError
+            parts[name] = float(share)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SHARE,... such as train=0.9,test=0.1") from None
+    return parts
+
+
+class _Table(NamedTuple):
+    """The puzzles of a file.
+
+    Attributes:
+      puzzles: uint8[N, cells], well-formed ones without clashes.
+      solutions: uint8[N, cells], zeros where the file has none.
+      lines: int64[N], their lines.
+      failure: why reading ended early, None if it didn't.
+    """
+
+    puzzles: np.ndarray
+    solutions: np.ndarray
+    lines: np.ndarray
+    failure: str | None
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Builds the data sets; the exit status: 1 if lines were malformed or puzzles refused."""
+    check_new(args)
+    with opened(args) as source:
+        screen = start_screen(args.quiet)
+        bad = BadLines(screen, named(args.input), args.board)
+        table = _read(args.board, source, named(args.input), bad)
+    bad.finish()
+    from jaxsudoku import datasets
+
+    tally, meter = grade_tally(), Meter()
+    screen.show(bar(0.0), now=True)
+    try:
+        with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
+            built = datasets.build_given(
+                args.output,
+                table.puzzles,
+                table.solutions,
+                seed=args.seed,
+                board=args.board,
+                parts=args.split or datasets.PARTS,
+                format=args.format,
+                shard_size=args.shard_size,
+                exclude=excluded(args),
+                resume=args.resume,
+                batch_size=args.batch_size,
+                progress=lambda done, count: screen.show(meter.line(done, count), now=True),
+            )
+    except Stop as stop:
+        stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"
+        raise
+    _say_refused(screen, named(args.input), table.lines, built.refused)
+    for dataset in built.parts.values():
+        add_grades(tally, dataset.arrays())
+    sizes = {name: len(dataset) for name, dataset in built.parts.items()}
+    left_out = {
+        "malformed": bad.count,
+        "refused": len(built.refused),
+        "duplicates": built.duplicates,
+        "excluded": built.excluded,
+    }
+    told = [f"{name} {size:,}" for name, size in sizes.items()]
+    told += [f"{count:,} {why}" for why, count in left_out.items() if count]
+    summarize(
+        args,
+        screen,
+        tally,
+        invocation.began,
+        table.failure,
+        note=f"; {', '.join(told)}",
+        board=str(args.board),
+        seed=args.seed,
+        parts=sizes,
+        left_out=left_out,
+    )
+    return 1 if table.failure is not None or bad.count or built.refused else 0
+
+
+def _read(board: Board, source: PuzzleFile, name: str, bad: BadLines) -> _Table:
+    """Reads the puzzles and solutions of a file; reports malformed ones."""
+    columns: dict[str, list[np.ndarray]] = collections.defaultdict(list)
+    failure = None
+    nothing = np.zeros((0, board.cells), np.uint8)
+    columns["puzzles"].append(nothing)
+    columns["solutions"].append(nothing)
+    columns["lines"].append(np.zeros(0, np.int64))
+    try:
+        for chunk in source.chunks(keep=_SOLUTIONS):
+            solutions, causes = _solutions(chunk, board)
+            chunk = chunk.with_errors(name, causes)
+            clashes = chunk.good & clashing(board, chunk.grids)
+            bad.add(chunk, np.flatnonzero(clashes))
+            kept = chunk.good & ~clashes
+            columns["puzzles"].append(chunk.grids[kept])
+            columns["solutions"].append(solutions[kept])
+            columns["lines"].append(chunk.lines[kept])
+    except (OSError, PuzzleFileError) as error:
+        failure = described(error)
+    return _Table(**{name: np.concatenate(parts) for name, parts in columns.items()}, failure=failure)
+
+
+def _solutions(chunk: Chunk, board: Board) -> tuple[np.ndarray, dict[int, str]]:
+    """The solutions uint8[n, cells] beside the puzzles of a chunk, zeros without, and what is wrong, by row."""
+    name = next((name for name in _SOLUTIONS if name in chunk.extras), None)
+    if name is None:
+        return np.zeros((len(chunk), board.cells), np.uint8), {}
+    solutions, faults = read_grid_column(chunk.extras[name], board.side)
+    return solutions, {row: f"the solution is malformed: {cause}" for row, cause in faults.items()}
+
+
+def _say_refused(screen: Screen, name: str, lines: np.ndarray, refused: dict[int, str]) -> None:
+    """Reports the first puzzles that were refused, and the number of the others."""
+    for index, cause in list(refused.items())[:QUOTED]:
+        screen.say(str(LineError(name, int(lines[index]), cause)))
+    if len(refused) > QUOTED:
+        screen.say(f"... and {len(refused) - QUOTED} more refused")
