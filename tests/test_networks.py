@@ -20,14 +20,20 @@ from reference import CONVOLUTIONAL, TINY
 import jaxsudoku as js
 from jaxsudoku import networks
 from jaxsudoku.files import with_checksum
-from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, axial, house_cnn, weights
+from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, attention, axial, house_cnn, weights
 from jaxsudoku.networks.convolution import as_convolution, convolve
 
 FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
 JIGSAW = js.Board.jigsaw("aaab ccab ccdb dddb")
 
 #: Parameters at the default sizes on 9x9.
-COUNTS = {"axial": 5_416_906, "se_resnet": 3_587_978, "house_cnn": 945_674, "cell_cnn": 7_626_266}
+COUNTS = {
+    "axial": 5_416_906,
+    "cellwise": 5_416_906,
+    "se_resnet": 3_587_978,
+    "house_cnn": 945_674,
+    "cell_cnn": 7_626_266,
+}
 
 every_network = pytest.mark.parametrize("name", NETWORKS)
 
@@ -258,9 +264,9 @@ def test_house_cnn_refuses_irregular_regions():
 
 @pytest.mark.parametrize("board", [js.Board.classic(6), JIGSAW], ids=str)
 def test_axial_attends_within_houses_alone(board):
-    orders = axial.house_orders(board)
+    orders = attention.house_orders(board)
     assert [tuple(house) for house in orders.reshape(-1, board.side)] == list(board.houses)
-    layer = axial.Layer(axial.AxialConfig(**TINY["axial"]), nnx.Rngs(quick_key()))
+    layer = attention.Layer(axial.AxialConfig(**TINY["axial"]), 3, nnx.Rngs(quick_key()))
     x = jax.random.normal(quick_key(), (1, board.side, board.side, 8))
     changed = np.asarray(layer(x) != layer(x.at[0, 1, 2].add(1.0)))[0].any(axis=-1)
     assert changed[1].all() and not np.delete(changed, 1, axis=0).any()
@@ -572,15 +578,15 @@ def test_cards_that_are_none_are_refused(saved, text):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda tensors: tensors.pop("embed.bias"), "embed.bias is missing"),
+        (lambda tensors: tensors.pop("embedding.embed.bias"), "embedding.embed.bias is missing"),
         (lambda tensors: tensors.update(more=np.zeros(2)), "more is none of its tensors"),
         (
-            lambda tensors: tensors.update({"embed.bias": np.zeros(9, np.float32)}),
-            "embed.bias is float32[9], not float32[8]",
+            lambda tensors: tensors.update({"embedding.embed.bias": np.zeros(9, np.float32)}),
+            "embedding.embed.bias is float32[9], not float32[8]",
         ),
         (
-            lambda tensors: tensors.update({"embed.bias": np.zeros(8, np.float64)}),
-            "embed.bias is float64[8], not float32[8]",
+            lambda tensors: tensors.update({"embedding.embed.bias": np.zeros(8, np.float64)}),
+            "embedding.embed.bias is float64[8], not float32[8]",
         ),
         (lambda tensors: tensors.clear(), "is missing; and"),
     ],

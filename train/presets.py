@@ -7,6 +7,7 @@ import dataclasses
 from jaxsudoku.board import Board
 from jaxsudoku.networks.axial import AxialConfig
 from jaxsudoku.networks.cell_cnn import CellCnnConfig
+from jaxsudoku.networks.cellwise import CellwiseConfig
 from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.networks.house_cnn import HouseCnnConfig
 from jaxsudoku.networks.se_resnet import SeResNetConfig
@@ -114,10 +115,14 @@ HOUSE_CNN_CPU = dataclasses.replace(
     optimiser=OptimiserConfig(warmup=200, ema=0.999),
 )
 
-#: The SE-ResNet and the axial transformer, trained as ``GPU`` trains CubeNet, without iterations.
-SE_RESNET, AXIAL = (
-    dataclasses.replace(GPU, network=NetworkConfig(name, sizes), optimiser=OptimiserConfig(warmup=500, ema=0.999))
-    for name, sizes in (("se_resnet", SeResNetConfig(dtype="bfloat16")), ("axial", AxialConfig(dtype="bfloat16")))
+#: Other networks without iterations, trained as ``GPU`` trains CubeNet.
+SE_RESNET, AXIAL, CELLWISE = (
+    dataclasses.replace(GPU, network=NetworkConfig(name, sizes))
+    for name, sizes in (
+        ("se_resnet", SeResNetConfig(dtype="bfloat16")),
+        ("axial", AxialConfig(dtype="bfloat16")),
+        ("cellwise", CellwiseConfig(dtype="bfloat16")),
+    )
 )
 
 #: Presets by name: of CubeNet for a kind of machine, and of other architectures for an accelerator, or for a CPU.
@@ -131,4 +136,5 @@ PRESETS: dict[str, TrainConfig] = {
     "house-cnn-cpu": HOUSE_CNN_CPU,
     "se-resnet": SE_RESNET,
     "axial": AXIAL,
+    "cellwise": CELLWISE,
 }

@@ -12,7 +12,7 @@ from jaxsudoku.config import settings_of
 from jaxsudoku.random import as_key
 from jaxsudoku.suggestions import did_you_mean
 
-from . import axial, cell_cnn, cube, house_cnn, se_resnet
+from . import axial, cell_cnn, cellwise, cube, house_cnn, se_resnet
 from .base import Forward, Network, NetworkModule
 
 
@@ -51,6 +51,12 @@ _ARCHITECTURES = (
     ),
     Architecture(
         "axial", "a transformer: attention within rows, columns and regions in turn", axial.Axial, axial.AxialConfig
+    ),
+    Architecture(
+        "cellwise",
+        "a transformer: every cell attends to all cells",
+        cellwise.Cellwise,
+        cellwise.CellwiseConfig,
     ),
     Architecture(
         "se_resnet",

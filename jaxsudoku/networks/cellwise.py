@@ -1,0 +1,47 @@
+"""Cellwise: a transformer whose cells attend to all cells of the board.
+
+The plain form beside ``axial``: the network has to learn from the cells' positions which of them share a house.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from flax import nnx
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.config import Positive
+
+from .attention import AttentionConfig, Embedding, Layer
+from .base import NetworkModule, Outputs
+from .layers import PolicyHead, ValueHead
+
+
+@dataclasses.dataclass(frozen=True)
+class CellwiseConfig(AttentionConfig):
+    """Sizes of the network.
+
+    Attributes:
+      layers: number of layers.
+    """
+
+    layers: Positive = 12
+
+
+class Cellwise(NetworkModule):
+    """The network, for any board; it learns extra houses from the cells' positions as well."""
+
+    def __init__(self, config: CellwiseConfig, board: Board, *, rngs: nnx.Rngs) -> None:
+        self.embedding = Embedding(config, board, rngs)
+        self.layers = nnx.List(Layer(config, config.layers, rngs) for _ in range(config.layers))
+        self.norm = nnx.RMSNorm(config.width, dtype=config.dtype, rngs=rngs)
+        self.policy = PolicyHead(config.width, board.side, config.dtype, rngs)
+        self.value = ValueHead(config.width, config.hidden, config.dtype, rngs)
+
+    def __call__(self, candidates: Array) -> Outputs:
+        x = self.embedding(candidates)[:, None]  # all cells are one group
+        for layer in self.layers:
+            x = layer(x)
+        x = self.norm(x[:, 0])
+        return Outputs(self.policy(x), self.value(x))
