@@ -379,6 +379,20 @@ def test_what_is_loaded_is_what_was_saved(name, tmp_path):
     assert path.read_bytes() == first
 
 
+def test_parameters_are_stored_in_half_the_space(tmp_path):
+    network = tiny("cell_cnn")
+    full, half = (
+        networks.save_network(network, tmp_path / stored, stored=stored) for stored in ("float32", "bfloat16")
+    )
+    assert half.stat().st_size < 0.6 * full.stat().st_size
+    loaded = networks.load_network(half)
+    for leaf, original in zip(*map(jax.tree.leaves, (loaded.params, network.params)), strict=True):
+        assert leaf.dtype == jnp.float32
+        np.testing.assert_array_equal(leaf, original.astype(jnp.bfloat16).astype(jnp.float32))
+    with pytest.raises(ValueError, match="stored as float32 or bfloat16, not as 'int8'"):
+        networks.save_network(network, tmp_path / "int8", stored="int8")
+
+
 def test_either_file_or_neither_ending_names_a_network(saved):
     network, path = saved
     for named in (path, str(path), path.with_suffix(".json"), path.with_suffix("")):

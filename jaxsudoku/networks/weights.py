@@ -15,11 +15,12 @@ from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import safetensors
 import safetensors.numpy
 
 from jaxsudoku._version import __version__
@@ -34,6 +35,9 @@ from .base import Forward, Network, Params
 FORMAT = 2
 
 _WEIGHTS, _CARD = ".safetensors", ".json"
+
+#: Dtypes of tensors, by their names in safetensors. Its reader for numpy does not know bfloat16.
+_DTYPES = {"BF16": jnp.bfloat16, "F16": np.float16, "F32": np.float32, "F64": np.float64}
 
 #: Most causes that a message lists.
 _MOST = 3
@@ -100,7 +104,14 @@ class Card:
         return card
 
 
-def save_network(network: Network, path: str | os.PathLike[str], /, **facts: Any) -> Path:
+def save_network(
+    network: Network,
+    path: str | os.PathLike[str],
+    /,
+    *,
+    stored: Literal["float32", "bfloat16"] = "float32",
+    **facts: Any,
+) -> Path:
     """Writes a network to PATH.safetensors, and its card to PATH.json.
 
     Each file is replaced as a whole or not at all. If only the first is written, the old card does not fit it, and
@@ -109,13 +120,15 @@ def save_network(network: Network, path: str | os.PathLike[str], /, **facts: Any
     Args:
       network: the network.
       path: the path, with or without the suffix of either file.
+      stored: dtype of the parameters in the file; bfloat16 takes half the space, and rounds them.
       **facts: further facts for the card, such as data, seed, device, time and metrics; anything that JSON can hold.
 
     Returns:
       The path of the parameters.
 
     Raises:
-      ValueError: facts that are not JSON, a network that is not of its architecture, or parameters that are not finite.
+      ValueError: another dtype, facts that are not JSON, a network that is not of its architecture, or parameters that
+        are not finite.
     """
     path = Path(path)
     weights, card = _beside(path.parent, path.name)
@@ -124,8 +137,9 @@ def save_network(network: Network, path: str | os.PathLike[str], /, **facts: Any
         raise ValueError(f"a network by the name of {network.name} that is a {network.apply.module.__name__}")
     if wrong := _differences(network.apply.shapes(), names) or _not_finite(names):
         raise ValueError(f"the parameters are none of this {network.name}: {wrong}")
-    tensors = {name: np.array(leaf, order="C") for name, leaf in names.items()}
-    data = safetensors.numpy.save(tensors)
+    if stored not in ("float32", "bfloat16"):
+        raise ValueError(f"parameters are stored as float32 or bfloat16, not as {stored!r}")
+    data = safetensors.numpy.save({name: np.array(leaf, jnp.dtype(stored), order="C") for name, leaf in names.items()})
     described = Card(
         architecture=network.name,
         config=dataclasses.asdict(network.config),
@@ -282,15 +296,21 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
     if (found := hashlib.sha256(data).hexdigest()) != card.sha256:
         raise NetworkFileError(f"{path}: truncated or altered; its sha256 is {found}, on its card {card.sha256}")
     try:
-        tensors = safetensors.numpy.load(data)
-    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        tensors = {
+            name: np.frombuffer(part["data"], _DTYPES[part["dtype"]]).reshape(part["shape"])
+            for name, part in safetensors.deserialize(data)
+        }
+    except KeyError as error:
+        raise NetworkFileError(f"{path}: tensors of dtype {error}, not of {', '.join(_DTYPES)}") from error
+    except (safetensors.SafetensorError, ValueError) as error:
         raise NetworkFileError(f"{path}: no safetensors file ({error})") from error
-    if wrong := _differences(shapes, tensors):
+    whole = {name: one.astype(np.float32) if one.dtype == jnp.bfloat16 else one for name, one in tensors.items()}
+    if wrong := _differences(shapes, whole):
         raise NetworkFileError(f"{path}: no {card.architecture} of these sizes: {wrong}")
     if wrong := _not_finite(tensors):
         raise NetworkFileError(f"{path}: {wrong}")
     names, structure = _named(shapes)
-    params: Params = jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
+    params: Params = jax.tree.unflatten(structure, [jnp.asarray(tensors[name], jnp.float32) for name in names])
     return params
 
 
