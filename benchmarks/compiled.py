@@ -88,6 +88,8 @@ def measure(target: Target, name: str, side: int, items: int | None, puzzles: Se
 def _compiled(target: Target, name: str, side: int, items: int | None, puzzles: Sequence[PuzzleSet]) -> dict[str, Any]:
     import programs
 
+    if name == "exact-pallas" and not target.mosaic:
+        raise ValueError("Mosaic does not compile for this device")
     program = programs.make(name, target.devices(), side, items)
     start = time.perf_counter()
     compiled = program.compile()

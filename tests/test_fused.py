@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 
 import jax
 import numpy as np
@@ -116,6 +117,14 @@ def test_no_restarts():
         exact.search(np.zeros((1, 16), np.uint8), restart=10, settle="pallas")
     with pytest.raises(ValueError, match="leave out settle or restart"):
         ExactConfig(settle="pallas").resolve(js.Board.classic(16), "cpu")
+
+
+def test_an_older_gpu(monkeypatch):
+    gpu = types.SimpleNamespace(compute_capability="8.0")
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax, "local_devices", lambda: [gpu])
+    with pytest.raises(ValueError, match=r"compute capability 9.0 \(H100\) or later, not 8.0"):
+        exact.search(np.zeros((1, 16), np.uint8), settle="pallas")
 
 
 def test_an_unknown_word():

@@ -33,6 +33,9 @@ from jaxsudoku.planes import GROUP, fence
 from jaxsudoku.sharding import by_shards
 from jaxsudoku.solution import Status
 
+#: The compute capability from which on Pallas' Mosaic compiles for GPUs.
+_MOSAIC = 9
+
 #: Rounds of the rules in a step, without and with restarts.
 _ROUNDS, _WEIGHTED_ROUNDS = 4, 2
 
@@ -107,7 +110,7 @@ def search(
 
     Raises:
       ValueError: an argument is out of its range, or the puzzles don't fit the board; or with settle "pallas" there are
-        restarts, or the board's planes don't fit a chip of the default backend.
+        restarts, the board's planes don't fit a chip of the default backend, or that is an older GPU.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     limit = whole_number("limit", limit, 1)
@@ -120,6 +123,7 @@ def search(
     if settle not in SETTLES:
         raise ValueError(f"unknown settle {settle!r}: choose one of {', '.join(SETTLES)}")
     check_settle(board, settle, jax.default_backend(), restart is not None)
+    _check_devices(settle)
     rounds = whole_number(
         "rounds", rounds if rounds is not None else _ROUNDS if restart is None else _WEIGHTED_ROUNDS, 1, MOST_ROUNDS
     )
@@ -184,6 +188,18 @@ def _sharded_like(puzzles: Array, board: Board, found: Search) -> Search:
         jnp.where(padding, 0, found.counts),
         jnp.where(padding, 0, found.iterations),
     )
+
+
+def _check_devices(settle: str) -> None:
+    """Raises ValueError if Mosaic does not compile for the GPUs: its compiler would end the process."""
+    if settle != "pallas" or jax.default_backend() != "gpu":
+        return
+    capability = str(getattr(jax.local_devices()[0], "compute_capability", ""))
+    if capability.partition(".")[0].isdecimal() and int(capability.partition(".")[0]) < _MOSAIC:
+        raise ValueError(
+            f'settle "pallas" needs a GPU of compute capability {_MOSAIC}.0 (H100) or later, not {capability}; '
+            'use settle "xla"'
+        )
 
 
 def _checked_lanes(lanes: int) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .config import (
     EntropyConfig,
     GreedyConfig,
+    KeptTreeConfig,
     LookaheadConfig,
     MctsConfig,
     OptimalConfig,
@@ -35,6 +36,7 @@ from .rules import (
 if TYPE_CHECKING:
     from .feedbacks import consistent, feedback, feedback_table
     from .formats import draw_tree, load_tree, save_tree
+    from .kept import SearchTree, SearchTreeError
     from .optimal import SearchLimitError
     from .report import Report, build, evaluate, plot, table
     from .session import CodeBreaker, CodeMaker, InconsistentError
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PLAYERS", "Player", "Policy", "Positions"]
 __all__ += ["EntropyConfig", "GreedyConfig", "LookaheadConfig", "MctsConfig", "OptimalConfig", "RandomConfig"]
-__all__ += ["StochasticMuZeroConfig"]
+__all__ += ["KeptTreeConfig", "SearchTree", "SearchTreeError", "StochasticMuZeroConfig"]
 __all__ += ["CodeError", "Game", "GameError", "code_text", "feedback_text", "index_of", "parse_code", "parse_feedback"]
 __all__ += ["consistent", "feedback", "feedback_table"]
 __all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "load_tree", "replay", "save_tree"]
@@ -51,6 +53,7 @@ __all__ += ["CodeBreaker", "CodeMaker", "InconsistentError", "Report", "build", 
 _LAZY = {
     "feedbacks": ("consistent", "feedback", "feedback_table"),
     "formats": ("draw_tree", "load_tree", "save_tree"),
+    "kept": ("SearchTree", "SearchTreeError"),
     "optimal": ("SearchLimitError",),
     "report": ("Report", "build", "evaluate", "plot", "table"),
     "session": ("CodeBreaker", "CodeMaker", "InconsistentError"),

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
-from jaxsudoku.config import Config, NonNegative, Positive
+from jaxsudoku.config import Config, Natural, NonNegative, Positive
+
+#: The usual weight of exploration in UCT.
+SQRT2 = math.sqrt(2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +78,23 @@ class MctsConfig(Config):
     simulations: Positive = 4000
     width: Positive | None = 10
     exploration: NonNegative = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class KeptTreeConfig(Config):
+    """Settings of ``kept-tree``.
+
+    Attributes:
+      simulations: games by which the tree is trained before play.
+      during: further games from each position that is played, before its guess is chosen.
+      exploration: scale of the confidence bound, in guesses.
+      seed: seed of all games.
+    """
+
+    simulations: Positive = 10_000
+    during: Natural = 0
+    exploration: NonNegative = SQRT2
+    seed: Natural = 0
 
 
 @dataclasses.dataclass(frozen=True)

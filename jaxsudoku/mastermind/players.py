@@ -21,6 +21,7 @@ from jaxsudoku.suggestions import did_you_mean
 from .config import (
     EntropyConfig,
     GreedyConfig,
+    KeptTreeConfig,
     LookaheadConfig,
     MctsConfig,
     OptimalConfig,
@@ -78,6 +79,7 @@ PLAYERS: dict[str, Player] = {
         Player("entropy", "the most information (Neuwirth)", "greedy:entropy", EntropyConfig),
         Player("most-parts", "the most parts (Kooi)", "greedy:most_parts", GreedyConfig),
         Player("mcts", "Monte-Carlo tree search by UCT, with random rollouts", "mcts:mcts", MctsConfig, random=True),
+        Player("kept-tree", "Monte-Carlo tree search in one tree, trained first", "kept:kept_tree", KeptTreeConfig),
         Player(
             "stochastic-muzero",
             "Stochastic MuZero's search in mctx, with random rollouts",

@@ -1,0 +1,277 @@
+"""Monte-Carlo tree search with one tree, which is trained before play, kept, and trained on during play.
+
+The plain form of the search, as it is taught: nodes are positions, from that of all codes on; a guess is one of the
+codes that may be the secret; and guesses are chosen by UCT (Kocsis and Szepesvari 2006), here for the lowest number of
+guesses. It runs on the host. ``mcts`` searches every position anew, many at a time, and reaches better means.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxsudoku.config import whole_number
+from jaxsudoku.files import JsonError, check_checksum, read_json, with_checksum, write_file
+
+from .config import SQRT2, KeptTreeConfig
+from .players import Policy, Progress
+from .positions import Positions
+from .rules import Game, GameError, code_text, feedback_text
+from .scoring import scorer
+
+#: Identifies the files.
+_FORMAT, _VERSION = "jaxsudoku mastermind search tree", 1
+
+#: Simulations between two reports of progress.
+_STRETCH = 1000
+
+
+class SearchTreeError(ValueError):
+    """A file that holds no search tree; the message names the file and the cause."""
+
+
+def kept_tree(game: Game, config: KeptTreeConfig, progress: Progress) -> Policy:
+    """The most visited guess of a tree that is trained first."""
+    tree = SearchTree(game, config.exploration, config.seed)
+    while tree.iterations < config.simulations:
+        tree.train(min(_STRETCH, config.simulations - tree.iterations))
+        progress(f"{tree.iterations:,} of {config.simulations:,} simulations: {len(tree):,} positions")
+    return tree.policy(config.during)
+
+
+@dataclasses.dataclass
+class _Node:
+    """A position.
+
+    Attributes:
+      possible: int32[n], the codes that may be the secret, ascending.
+      visits: int64[n], simulations that guessed each of them.
+      totals: int64[n], the sum of the guesses that these took from here.
+      children: the number of the node after a guess, by its place in ``possible`` and its feedback.
+    """
+
+    possible: np.ndarray
+    visits: np.ndarray
+    totals: np.ndarray
+    children: dict[tuple[int, int], int]
+
+    @classmethod
+    def of(cls, possible: np.ndarray) -> _Node:
+        return cls(possible, np.zeros(len(possible), np.int64), np.zeros(len(possible), np.int64), {})
+
+
+class SearchTree:
+    """A search tree of a game.
+
+    Args:
+      game: the game.
+      exploration: scale of the confidence bound, in guesses.
+      seed: the seed of all simulations.
+
+    Attributes:
+      game, exploration, seed: as given.
+      iterations: the number of simulations so far.
+    """
+
+    def __init__(self, game: Game, exploration: float = SQRT2, seed: int = 0) -> None:
+        self.game, self.exploration = game, float(exploration)
+        self.seed, self.iterations = whole_number("seed", seed, 0, None), 0
+        self._table = scorer(game).host
+        self._nodes = [_Node.of(np.arange(game.size, dtype=np.int32))]
+
+    def __len__(self) -> int:
+        """The number of positions in the tree."""
+        return len(self._nodes)
+
+    def train(self, iterations: int, answers: Sequence[tuple[int, int]] = ()) -> None:
+        """Plays simulated games, and learns from them.
+
+        Each draws a secret that fits the answers, and follows the tree by UCT: every guess once, in a random order,
+        then the one with the lowest confidence bound. The first position that is not in the tree becomes a node, and
+        from there on random codes that may be the secret are guessed. Two calls do what one call for both does.
+
+        Args:
+          iterations: number of games.
+          answers: (guess, feedback) as numbers, of the game that is being played; () trains from the start of a game.
+
+        Raises:
+          ValueError: fewer than one game; or answers that fit no code, or a guess that does not fit those before it.
+        """
+        iterations, root = whole_number("iterations", iterations, 1), self._reached(answers)
+        for _ in range(iterations):
+            self._simulate(root, np.random.default_rng((self.seed, self.iterations)))
+            self.iterations += 1
+
+    def guess(self, answers: Sequence[tuple[int, int]] = ()) -> int:
+        """The number of the code to guess after answers: the most visited one, of equal ones that of the lowest mean.
+
+        Raises:
+          ValueError: as in ``train``.
+        """
+        node = self._nodes[self._reached(answers)]
+        means = node.totals / np.maximum(node.visits, 1)
+        return int(node.possible[np.lexsort((means, -node.visits))[0]])
+
+    def policy(self, during: int = 0) -> Policy:
+        """A policy for ``grow`` and ``CodeBreaker``.
+
+        Args:
+          during: number of simulations from each position before its guess is chosen; the tree keeps what they teach.
+        """
+
+        def choose(positions: Positions, history: np.ndarray, key: jax.Array) -> np.ndarray:
+            del key
+            guesses = np.zeros(len(positions), np.int32)
+            for row, made in enumerate(history.tolist()):
+                code = positions.codes[positions.bounds[row]]  # all codes of a position had the same feedbacks
+                answers = [(guess, int(self._table[guess, code])) for guess in made]
+                if during:
+                    self.train(during, answers)
+                guesses[row] = self.guess(answers)
+            return guesses
+
+        return choose
+
+    def draw(self, guesses: int = 2, width: int = 3) -> str:
+        """The tree as text: of every guess its visits, the total of guesses that these took, and their mean.
+
+        Args:
+          guesses: the number of guesses, one after the other, that are drawn.
+          width: guesses of a position, and feedbacks of a guess, that are drawn: the most visited ones.
+        """
+        lines = [f"{self.game}: {self.iterations:,} simulations, {len(self):,} positions"]
+        self._draw(self._nodes[0], "", guesses, width, lines)
+        return "\n".join(lines)
+
+    def _draw(self, node: _Node, indent: str, guesses: int, width: int, lines: list[str]) -> None:
+        for place in np.argsort(-node.visits, kind="stable")[:width].tolist():
+            visits, total = int(node.visits[place]), int(node.totals[place])
+            if not visits:
+                return
+            code = code_text(self.game, int(node.possible[place]))
+            lines.append(f"{indent}{code}  {visits:,} visits, {total:,} guesses, mean {total / visits:.2f}")
+            below = [(feedback, self._nodes[at]) for (of, feedback), at in node.children.items() if of == place]
+            below.sort(key=lambda pair: -int(pair[1].visits.sum()))
+            for feedback, child in below[: width if guesses > 1 else 0]:
+                lines.append(f"{indent}  {feedback_text(self.game, feedback)}  {len(child.possible):,} possible")
+                self._draw(child, f"{indent}    ", guesses - 1, width, lines)
+
+    # ------------------------------------------------------------------ simulations
+
+    def _simulate(self, at: int, rng: np.random.Generator) -> None:
+        """Plays a game from a node on, and counts it at all guesses in the tree."""
+        secret, path = int(rng.choice(self._nodes[at].possible)), []
+        while True:
+            node = self._nodes[at]
+            place = self._selected(node, rng)
+            path.append((node, place))
+            feedback = int(self._table[node.possible[place], secret])
+            if feedback == self.game.win:
+                rest = 0
+                break
+            known = (place, feedback) in node.children
+            at = self._child(node, place, feedback)
+            if not known:
+                rest = self._rollout(self._nodes[at].possible, secret, rng)
+                break
+        for more, (node, place) in enumerate(reversed(path), 1):
+            node.visits[place] += 1
+            node.totals[place] += rest + more
+
+    def _selected(self, node: _Node, rng: np.random.Generator) -> int:
+        """The place of the guess to make."""
+        (unvisited,) = np.nonzero(node.visits == 0)
+        if len(unvisited):
+            return int(rng.choice(unvisited))
+        spread = np.sqrt(math.log(node.visits.sum()) / node.visits)
+        return int(np.argmin(node.totals / node.visits - self.exploration * spread))
+
+    def _rollout(self, possible: np.ndarray, secret: int, rng: np.random.Generator) -> int:
+        """The number of guesses, by random codes that may be the secret."""
+        made = 0
+        while True:
+            guess, made = int(rng.choice(possible)), made + 1
+            if guess == secret:
+                return made
+            possible = possible[self._table[guess, possible] == self._table[guess, secret]]
+
+    def _child(self, node: _Node, place: int, feedback: int) -> int:
+        """The number of the node after a guess, which is added if there is none."""
+        if (place, feedback) not in node.children:
+            guess = int(node.possible[place])
+            possible = node.possible[self._table[guess, node.possible] == feedback]
+            if not len(possible):
+                told = f"{feedback_text(self.game, feedback)} to {code_text(self.game, guess)}"
+                raise ValueError(f"no code fits {told} and the answers before it")
+            node.children[place, feedback] = len(self._nodes)
+            self._nodes.append(_Node.of(possible))
+        return node.children[place, feedback]
+
+    def _reached(self, answers: Sequence[tuple[int, int]]) -> int:
+        """The number of the node after answers; positions on the way are added where they are not in the tree."""
+        at = 0
+        for guess, feedback in answers:
+            node = self._nodes[at]
+            (places,) = np.nonzero(node.possible == guess)
+            if not len(places):
+                raise ValueError(f"{code_text(self.game, guess)} is no code that fits the answers before it")
+            at = self._child(node, int(places[0]), feedback)
+        return at
+
+    # ------------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the tree as JSON to a file, which is replaced as a whole if it exists; raises OSError."""
+        parents: list[list[int]] = [[]] * len(self)
+        for number, node in enumerate(self._nodes):
+            for (place, feedback), child in node.children.items():
+                parents[child] = [number, place, feedback]
+        visited = [np.flatnonzero(node.visits) for node in self._nodes]
+        fields = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "game": dataclasses.asdict(self.game),
+            "exploration": self.exploration,
+            "seed": self.seed,
+            "iterations": self.iterations,
+            "parents": parents[1:],
+            "places": [places.tolist() for places in visited],
+            "visits": [node.visits[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
+            "totals": [node.totals[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
+        }
+        write_file(Path(path), with_checksum(fields))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SearchTree:
+        """Reads a file of ``save``.
+
+        Raises:
+          OSError: the file can't be read.
+          SearchTreeError: it holds no search tree, or was altered.
+        """
+        try:
+            fields = read_json(Path(path))
+            if fields.get("format") != _FORMAT or fields.get("version") != _VERSION:
+                raise ValueError(f"its format is not {_FORMAT!r} of version {_VERSION}")
+            check_checksum(fields)
+            return cls._of(fields)
+        except (ValueError, TypeError, KeyError, IndexError, GameError, JsonError) as error:
+            raise SearchTreeError(f"{os.fspath(path)}: no search tree: {error}") from error
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any]) -> SearchTree:
+        tree = cls(Game(**fields["game"]), fields["exploration"], fields["seed"])
+        tree.iterations = whole_number("iterations", fields["iterations"], 0)
+        for number, place, feedback in fields["parents"]:
+            tree._child(tree._nodes[number], place, feedback)
+        rows = zip(tree._nodes, fields["places"], fields["visits"], fields["totals"], strict=True)
+        for node, places, visits, totals in rows:
+            node.visits[places], node.totals[places] = visits, totals
+        return tree

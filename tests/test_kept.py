@@ -1,0 +1,130 @@
+"""A search tree that is kept: its counts, its guesses, training during play, and its files."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import mastermind_reference as reference
+import numpy as np
+import pytest
+
+import jaxsudoku.mastermind as mm
+
+GAME = mm.Game(3, 3)
+
+
+def trained(iterations=300, **options):
+    tree = mm.SearchTree(GAME, **options)
+    tree.train(iterations)
+    return tree
+
+
+def edges(tree):
+    """The visits and totals of every guess in the tree, by the guesses and feedbacks before it."""
+    found = {}
+
+    def walk(node, answers):
+        for place in np.flatnonzero(node.visits):
+            guess = int(node.possible[place])
+            found[(*answers, guess)] = int(node.visits[place]), int(node.totals[place])
+            for (of, feedback), child in node.children.items():
+                if of == place:
+                    walk(tree._nodes[child], (*answers, guess, feedback))
+
+    walk(tree._nodes[0], ())
+    return found
+
+
+def test_visits_add_up_and_totals_are_numbers_of_guesses():
+    tree = trained()
+    found = edges(tree)
+    assert tree.iterations == sum(visits for path, (visits, _) in found.items() if len(path) == 1) == 300
+    for path, (visits, total) in found.items():
+        below = [counts for longer, counts in found.items() if len(longer) == len(path) + 2 and longer[:-2] == path]
+        # a game ends here, is continued by a rollout once for each new position, or goes on below
+        assert sum(counts[0] for counts in below) <= visits
+        assert visits <= total <= visits * GAME.size
+    every = reference.codes(GAME)
+    for node in tree._nodes[1:]:
+        assert 0 < len(node.possible) < GAME.size
+    for path in found:
+        for guess, feedback in zip(path[:-1:2], path[1::2], strict=True):
+            heard = reference.feedback(every[guess], every[path[-1]])
+            assert GAME.pairs[feedback] == heard, "only codes that may be the secret are guessed"
+
+
+def test_one_call_does_what_two_do():
+    once, twice = trained(50), trained(20)
+    twice.train(30)
+    assert edges(once) == edges(twice)
+    assert edges(trained(50, seed=1)) != edges(once)
+
+
+def test_more_training_finds_better_guesses():
+    def mean(simulations, **options):
+        return mm.build(mm.Game(3, 4), "kept-tree", simulations=simulations, **options).mean
+
+    untrained, well = mean(1), mean(2500)
+    assert well < untrained - 0.1
+    assert mean(1, during=30) < untrained
+
+
+def test_every_secret_is_found_while_it_trains_on():
+    tree = trained(20)
+    policy = tree.policy(during=5)
+    for secret in range(0, GAME.size, 5):
+        breaker, maker = mm.CodeBreaker(GAME, policy), mm.CodeMaker(GAME, secret)
+        while not breaker.over:
+            guess = breaker.guess()
+            breaker.update(guess, maker.answer(guess))
+        assert breaker.answers[-1][0] == secret
+    assert tree.iterations > 20
+
+
+def test_a_saved_tree_goes_on_as_if_it_had_been_kept(tmp_path):
+    tree, path = trained(120), tmp_path / "tree.json"
+    tree.save(path)
+    loaded = mm.SearchTree.load(path)
+    assert (loaded.game, loaded.exploration, loaded.iterations) == (GAME, math.sqrt(2), 120)
+    for one in (tree, loaded):
+        one.train(80)
+    assert edges(loaded) == edges(tree) == edges(trained(200))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda fields: fields.update(iterations=7), "checksum"),
+        (lambda fields: fields.update(format="something"), "its format is not"),
+        (lambda fields: fields.pop("checksum"), "checksum"),
+    ],
+)
+def test_altered_files_are_refused(tmp_path, change, message):
+    path = tmp_path / "tree.json"
+    trained(10).save(path)
+    fields = json.loads(path.read_text())
+    change(fields)
+    path.write_text(json.dumps(fields))
+    with pytest.raises(mm.SearchTreeError, match=rf"tree\.json: no search tree: .*{message}"):
+        mm.SearchTree.load(path)
+
+
+def test_the_tree_is_drawn():
+    tree = trained()
+    lines = tree.draw(guesses=2, width=2).splitlines()
+    assert lines[0] == f"3 pegs, 3 colours: 300 simulations, {len(tree):,} positions"
+    best = int(tree._nodes[0].possible[np.argmax(tree._nodes[0].visits)])
+    visits, total = edges(tree)[(best,)]
+    assert lines[1] == f"{mm.code_text(GAME, best)}  {visits} visits, {total} guesses, mean {total / visits:.2f}"
+    assert any(line.startswith("  ") and line.endswith("possible") for line in lines)
+
+
+def test_answers_that_fit_no_code_are_refused():
+    tree = trained(10)
+    with pytest.raises(ValueError, match="no code fits"):
+        tree.train(1, [(0, GAME.pairs.index((2, 0))), (1, GAME.pairs.index((0, 0)))])
+    with pytest.raises(ValueError, match="111 is no code that fits the answers before it"):
+        tree.guess([(0, 0), (0, 0)])
+    with pytest.raises(ValueError, match="iterations must be at least 1"):
+        tree.train(0)
