@@ -424,6 +424,11 @@ def test_a_report_in_numbers_and_words(tmp_path):
     assert fields["max"] == max(found.histogram)
     assert {int(number): games for number, games in fields["histogram"].items()} == dict(found.histogram)
     assert fields["settings"] == {"consistent": True, "openings": 1}
+    attempts = mm.build(SMALL, "minimax", consistent=True).attempts
+    assert found.deviation == pytest.approx(attempts.std())
+    assert [found.won(number) for number in (1, found.max - 1, 10)] == [
+        (attempts <= number).mean() for number in (1, found.max - 1, 10)
+    ]
     other = mm.evaluate(SMALL, "random", trees=3)
     lines = mm.table([found, other]).splitlines()
     assert lines[0].split()[:5] == ["player", "opening", "mean", "max", "total"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -85,6 +86,17 @@ class Report:
             histogram=dict(sorted(histogram.items())),
             seconds=seconds,
         )
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the guesses of a game."""
+        games = sum(self.histogram.values())
+        return math.sqrt(sum(count * (made - self.mean) ** 2 for made, count in self.histogram.items()) / games)
+
+    def won(self, guesses: int = 10) -> float:
+        """The share of games that are won within so many guesses."""
+        within = sum(count for made, count in self.histogram.items() if made <= guesses)
+        return within / sum(self.histogram.values())
 
     def to_json(self) -> str:
         """The report as a JSON object in one line."""
@@ -172,7 +184,7 @@ def table(reports: Sequence[Report]) -> str:
 
 
 def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
-    """Plots the distribution and the mean of the guesses of each player into a file.
+    """Plots the guesses of each player into a file: a histogram with the normal curve of its mean and deviation, means.
 
     Args:
       reports: of players of one game.
@@ -196,7 +208,11 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
     for place, report in enumerate(reports):
         counts = np.array([report.histogram.get(number, 0) for number in guesses.tolist()])
         at = guesses + width * (place - (len(reports) - 1) / 2)
-        shares.bar(at, counts / counts.sum(), width, label=labels[place])
+        (color,) = {bar.get_facecolor() for bar in shares.bar(at, counts / counts.sum(), width, label=labels[place])}
+        if report.deviation:
+            x = np.linspace(0.5, guesses[-1] + 0.5, 200)
+            normal = np.exp(-(((x - report.mean) / report.deviation) ** 2) / 2) / report.deviation / math.sqrt(math.tau)
+            shares.plot(x, normal, color=color, linewidth=1)
     shares.set_xticks(guesses)
     shares.set_xlabel("guesses")
     shares.set_ylabel("share of games")
