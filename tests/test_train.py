@@ -170,6 +170,32 @@ def test_the_mean_number_of_cells_that_are_filled_in(mean):
     assert some.sum(axis=1).mean() == pytest.approx(mean, rel=0.06)
 
 
+def test_positions_are_drawn_by_the_loss_of_their_open_cells():
+    def opened(by_open):
+        kind = PositionKind("none", 1.0, 3.0, 0.0)
+        grids = jnp.zeros(96)
+        found = _sample(kind, FOUR, jax.random.key(0), *four_by_four(), grids, size=16, by_open=by_open)
+        return np.asarray((found.candidates.sum(axis=1) > 1).sum(axis=1))
+
+    plain, many, few = (opened(weight * jnp.arange(17.0)) for weight in (0, 50, -50))
+    assert few.max() <= plain.mean() <= many.min()
+
+
+@pytest.mark.slow
+def test_losses_are_kept_by_the_number_of_open_cells(mesh):
+    config = small("cube")
+    config = dataclasses.replace(config, positions=dataclasses.replace(config.positions, loss_weight=1.0))
+    forward, batch, key = forward_of(config), batch_of(config), jax.random.key(0)
+    state, sums = compiled_step(config, forward, mesh)(initial_state(config, forward, key), no_metrics(), batch, key)
+    positions = state.pool.positions
+    seen = np.asarray((positions.candidates.sum(axis=1) > 1).sum(axis=1))[positions.useful & positions.alive]
+    moved = np.flatnonzero(np.asarray(state.losses) != 1)
+    assert set(moved) == set(seen) - {0}
+    assert np.isfinite(state.losses).all()
+    mean = float(sums.policy) / float(sums.cells)
+    assert (np.sign(np.asarray(state.losses)[moved] - 1) == np.sign(mean - 1)).any()
+
+
 def test_preferred_puzzles_are_drawn():
     found = some_positions(wrong=0.0, preference=jnp.where(jnp.arange(96) < 16, 100.0, 0.0))
     right = np.asarray(four_by_four()[1])[:16, None] == np.arange(1, 5)[:, None]
@@ -345,7 +371,7 @@ mesh = jax.make_mesh((2,), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
 gradients = functools.partial(batch_gradients, config, forward)
 everywhere, parts = PartitionSpec(), PartitionSpec("batch")
 split = jax.shard_map(functools.partial(gradients, axis="batch"), mesh=mesh, in_specs=(everywhere, parts, parts),
-                      out_specs=(everywhere, Aux(everywhere, None, parts)), check_vma=False)
+                      out_specs=(everywhere, Aux(everywhere, None, parts, parts)), check_vma=False)
 pool = test_train.all_fresh(positions)
 one, two = (jax.jit(function)(params, *pool) for function in (gradients, split))
 for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):

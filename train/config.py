@@ -126,6 +126,8 @@ class PositionsConfig(Config):
       puzzles_per_position: puzzles drawn for each position; those that the rules solve or refute are dropped.
       initial_hardness: log-weight of a puzzle's log(1 + rating) in that draw, at the start of training.
       final_hardness: the same at the end of training.
+      loss_weight: log-weight of a position in that draw by the logarithm of the policy's mean loss in positions with as
+        many open cells, as far as training has seen them; with 1 it is drawn in proportion to that loss.
     """
 
     kinds: tuple[PositionKind, ...] = (
@@ -136,6 +138,7 @@ class PositionsConfig(Config):
     puzzles_per_position: Positive = 6
     initial_hardness: Finite = 0.5
     final_hardness: Finite = 0.5
+    loss_weight: NonNegative = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -51,12 +51,15 @@ class Aux(NamedTuple):
     Attributes:
       metrics: the metrics.
       carry: the network's features, as in ``Pool``.
+      policy: float32[B], mean cross-entropy (nats) over the open cells that the policy is trained on, after the last
+        iteration; 0 where there are none.
       finished: bool[B], the positions with nothing more to learn: the network is sure of all that is right, or they are
         not useful.
     """
 
     metrics: Metrics
     carry: Any
+    policy: Array
     finished: Array
 
 
@@ -114,7 +117,8 @@ def objective(
     is_open = open_cells(positions)
     right = positions.truth & positions.candidates
     log_prob = jax.nn.log_softmax(outputs.policy, axis=2)
-    policy = -(jnp.where(right, log_prob, 0.0).sum(axis=2) * is_open).sum(axis=(1, 2))
+    each = -(jnp.where(right, log_prob, 0.0).sum(axis=2) * is_open).sum(axis=2)  # [T, B]
+    policy = each.sum(axis=1)
     alive = positions.alive.astype(jnp.float32)
     value = (optax.sigmoid_binary_cross_entropy(outputs.value, alive) * positions.useful).sum(axis=1)
     loss = (weight * (policy / cells + config.value_weight * value / count)).sum()
@@ -135,7 +139,8 @@ def objective(
     sure = (jnp.where(right, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~is_open
     belief = jax.nn.sigmoid(outputs.value[-1])
     finished = jnp.where(positions.alive, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
-    return loss, Aux(jax.tree.map(lambda x: x.astype(jnp.float32), metrics), batch_first(carry), finished)
+    mean = each[-1] / jnp.maximum(is_open.sum(axis=1), 1)
+    return loss, Aux(jax.tree.map(lambda x: x.astype(jnp.float32), metrics), batch_first(carry), mean, finished)
 
 
 def open_cells(positions: Positions) -> Array:

@@ -23,6 +23,9 @@ from jaxsudoku.propagation import settle
 
 from .config import PositionKind, TrainConfig
 
+#: The least loss by which positions are weighted.
+_LEAST_LOSS = 1e-3
+
 
 class Positions(NamedTuple):
     """Positions and their labels.
@@ -57,7 +60,9 @@ def fitting_devices(config: TrainConfig, most: int) -> int:
     return 1
 
 
-def sample_batch(config: TrainConfig, key: Array, batch: Batch, progress: Array, devices: int) -> Positions:
+def sample_batch(
+    config: TrainConfig, key: Array, batch: Batch, progress: Array, devices: int, losses: Array | None = None
+) -> Positions:
     """A device's positions of a step, of every kind, from its part of the puzzles.
 
     Args:
@@ -66,9 +71,13 @@ def sample_batch(config: TrainConfig, key: Array, batch: Batch, progress: Array,
       batch: the device's puzzles.
       progress: the part of training that is done, float32 from 0 to 1.
       devices: number of devices that share the step.
+      losses: float32[cells + 1], the policy's loss in positions of each number of open cells; None for equal ones.
     """
     first, last = config.positions.initial_hardness, config.positions.final_hardness
     preference = (first + (last - first) * progress) * jnp.log1p(batch.rating)
+    by_open = None
+    if losses is not None and config.positions.loss_weight:
+        by_open = config.positions.loss_weight * jnp.log(jnp.maximum(losses, _LEAST_LOSS))
     samples = []
     start = 0
     for number, (size, drawn) in enumerate(_parts(config, devices)):
@@ -83,6 +92,7 @@ def sample_batch(config: TrainConfig, key: Array, batch: Batch, progress: Array,
                 batch.solutions[part],
                 preference[part],
                 size,
+                by_open,
             )
         )
     positions: Positions = jax.tree.map(lambda *parts: jnp.concatenate(parts), *samples)
@@ -90,7 +100,14 @@ def sample_batch(config: TrainConfig, key: Array, batch: Batch, progress: Array,
 
 
 def sample_kind(
-    kind: PositionKind, board: Board, key: Array, puzzles: Array, solutions: Array, preference: Array, size: int
+    kind: PositionKind,
+    board: Board,
+    key: Array,
+    puzzles: Array,
+    solutions: Array,
+    preference: Array,
+    size: int,
+    by_open: Array | None = None,
 ) -> Positions:
     """Positions of one kind, at most one of each puzzle.
 
@@ -102,6 +119,7 @@ def sample_kind(
       solutions: uint8[N, cells].
       preference: float32[N], log-weights by which puzzles are drawn among those that make a useful position.
       size: number of positions.
+      by_open: float32[cells + 1], further log-weights of positions by their number of open cells; None for none.
     """
     fill_key, wrong_key, choose_key, draw_key = jax.random.split(key, 4)
     truth = grids_to_cubes(solutions, board)
@@ -115,6 +133,8 @@ def sample_kind(
         chosen = jax.random.bernoulli(choose_key, kind.wrong, useful.shape)
         dead = chosen & useful & ~refuted & ~solved & ~agrees
         candidates, alive = jnp.where(dead[:, None, None], wrong, candidates), ~dead
+    if by_open is not None:
+        preference += by_open[(candidates.sum(axis=1) > 1).sum(axis=1)]
     score = preference + jax.random.gumbel(draw_key, useful.shape)
     _, drawn = jax.lax.top_k(jnp.where(useful, score, -jnp.inf), size)
     return Positions(candidates[drawn], truth[drawn], alive[drawn], useful[drawn])

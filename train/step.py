@@ -29,6 +29,9 @@ from .optimiser import make_optimiser
 from .pool import Pool, empty_pool, refill
 from .positions import Positions, sample_batch
 
+#: Decay of the running means of losses by number of open cells.
+_KEPT = 0.95
+
 
 class TrainState(NamedTuple):
     """The state of a run between two steps; a pytree.
@@ -38,6 +41,7 @@ class TrainState(NamedTuple):
       params: the parameters.
       average: their exponential moving average.
       optimiser: optax's state.
+      losses: float32[cells + 1], running means of the policy's cross-entropy in positions of each number of open cells.
       pool: the positions that are kept, divided among the devices.
     """
 
@@ -45,6 +49,7 @@ class TrainState(NamedTuple):
     params: Params
     average: Params
     optimiser: Any
+    losses: Array
     pool: Pool
 
 
@@ -63,7 +68,8 @@ def initial_state(config: TrainConfig, forward: Forward, key: Array) -> TrainSta
     average = jax.tree.map(jnp.copy, params)
     pool = empty_pool(forward, params, config.batch_size)
     optimiser = make_optimiser(config.optimiser, config.steps)
-    return TrainState(jnp.int32(0), params, average, optimiser.init(params), pool)
+    losses = jnp.ones(config.board.cells + 1, jnp.float32)
+    return TrainState(jnp.int32(0), params, average, optimiser.init(params), losses, pool)
 
 
 def place(state: TrainState, mesh: Mesh) -> TrainState:
@@ -99,35 +105,49 @@ def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> Callable
     """
     optimiser = make_optimiser(config.optimiser, config.steps)
 
-    def gradients(params: Params, step: Array, batch: Batch, key: Array, pool: Pool) -> tuple[Params, Metrics, Pool]:
+    def gradients(
+        params: Params, step: Array, losses: Array, batch: Batch, key: Array, pool: Pool
+    ) -> tuple[Params, Metrics, Array, Pool]:
         key = jax.random.fold_in(jax.random.fold_in(key, step), lax.axis_index("batch"))
         progress = step / config.steps
-        positions = sample_batch(config, key, batch, progress, mesh.size)
+        positions = sample_batch(config, key, batch, progress, mesh.size, losses)
         first, last = config.network.initial_thinking_steps, config.network.final_thinking_steps
         most = jnp.round(first + (last - first) * progress).astype(jnp.int32)
         pool, fresh = refill(pool, positions, jax.random.fold_in(key, len(config.positions.kinds)), most)
         grads, aux = batch_gradients(config, forward, params, pool, fresh, "batch")
-        return grads, aux.metrics, Pool(pool.positions, aux.carry, jnp.where(aux.finished, 0, pool.left - 1))
+        losses = _updated_losses(losses, pool.positions, aux.policy)
+        return grads, aux.metrics, losses, Pool(pool.positions, aux.carry, jnp.where(aux.finished, 0, pool.left - 1))
 
     replicated, split = PartitionSpec(), PartitionSpec("batch")
     sharded = jax.shard_map(
         gradients,
         mesh=mesh,
-        in_specs=(replicated, replicated, split, replicated, split),
-        out_specs=(replicated, replicated, split),
+        in_specs=(replicated, replicated, replicated, split, replicated, split),
+        out_specs=(replicated, replicated, replicated, split),
         check_vma=False,
     )
 
     def step(state: TrainState, sums: Metrics, batch: Batch, key: Array) -> tuple[TrainState, Metrics]:
-        grads, metrics, pool = sharded(state.params, state.step, batch, key, state.pool)
+        grads, metrics, losses, pool = sharded(state.params, state.step, state.losses, batch, key, state.pool)
         updates, optimiser_state = optimiser.update(grads, state.optimiser, state.params)
         params = optax.apply_updates(state.params, updates)
         average = optax.incremental_update(params, state.average, 1 - config.optimiser.ema)
-        state = TrainState(state.step + 1, params, average, optimiser_state, pool)
+        state = TrainState(state.step + 1, params, average, optimiser_state, losses, pool)
         return state, jax.tree.map(jnp.add, sums, metrics)
 
     platform = mesh.devices.flat[0].platform
     return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
+
+
+def _updated_losses(losses: Array, positions: Positions, policy: Array) -> Array:
+    """The running means of the policy's cross-entropy by number of open cells, after a step on all devices."""
+    opened = open_cells(positions).sum(axis=1)
+    counted = (opened > 0).astype(jnp.float32)
+    sums, counts = (
+        lax.psum(jax.ops.segment_sum(values, opened, len(losses)), "batch") for values in (policy * counted, counted)
+    )
+    means = sums / jnp.maximum(counts, 1)
+    return jnp.where(counts > 0, _KEPT * losses + (1 - _KEPT) * means, losses)
 
 
 def batch_gradients(
@@ -169,14 +189,13 @@ def _accumulate(gradient: Callable[[Any], tuple[Params, Aux]], batch: Any, size:
     if not size or size >= total:
         return gradient(batch)
 
-    def add(sums: Any, part: Any) -> tuple[Any, tuple[Any, Array]]:
+    def add(sums: Any, part: Any) -> tuple[Any, tuple[Any, Array, Array]]:
         grads, aux = gradient(part)
-        return jax.tree.map(jnp.add, sums, (grads, aux.metrics)), (aux.carry, aux.finished)
+        return jax.tree.map(jnp.add, sums, (grads, aux.metrics)), (aux.carry, aux.policy, aux.finished)
 
     # strided, so that every microbatch holds all kinds
     parts = jax.tree.map(lambda x: x.reshape(size, total // size, *x.shape[1:]).swapaxes(0, 1), batch)
     grads, aux = jax.eval_shape(gradient, jax.tree.map(lambda x: x[0], parts))
     zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), (grads, aux.metrics))
     (grads, metrics), others = lax.scan(add, zeros, parts)
-    carry, finished = jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(total, *x.shape[2:]), others)
-    return grads, Aux(metrics, carry, finished)
+    return grads, Aux(metrics, *jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(total, *x.shape[2:]), others))
