@@ -298,7 +298,7 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
     try:
         tensors = {
             name: np.frombuffer(part["data"], _DTYPES[part["dtype"]]).reshape(part["shape"])
-            for name, part in safetensors.deserialize(data)
+            for name, part in safetensors.deserialize(data)  # type: ignore[no-untyped-call]
         }
     except KeyError as error:
         raise NetworkFileError(f"{path}: tensors of dtype {error}, not of {', '.join(_DTYPES)}") from error
