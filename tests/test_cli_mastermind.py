@@ -220,3 +220,26 @@ def test_a_strategy_for_another_game(capsys, tmp_path):
     mm.save_tree(mm.build(mm.Game(2, 2), "minimax"), path)
     code, _, err = run(capsys, "play", *GAME, "--tree", str(path))
     assert (code, f"{path}: a strategy for 2 pegs, 2 colours, where the game is 2 pegs, 3 colours" in err) == (2, True)
+
+
+# ---------------------------------------------------------------------- train
+
+
+def test_a_tree_is_trained_kept_and_trained_on_during_play(capsys, monkeypatch, tmp_path):
+    path = tmp_path / "tree.json"
+    argv = ["train", *GAME, "--output", str(path)]
+    code, out, _ = run(capsys, *argv, "--simulations", "40", "--guesses", "1")
+    assert code == 0 and out.startswith("2 pegs, 3 colours: 40 simulations, ")
+    code, _, err = run(capsys, *argv, "--simulations", "60")
+    assert code == 2 and "exists" in err
+    code, out, _ = run(capsys, *argv, "--simulations", "60", "--resume")
+    assert code == 0 and "60 simulations" in out
+    typed(monkeypatch, "2 0")
+    code, out, _ = run(capsys, "play", "--search-tree", str(path), "--during", "5")
+    assert code == 0 and "2 pegs, 3 colours: think of a code" in out and "found in 1 guess" in out
+    assert "65 simulations" in run(capsys, *argv, "--simulations", "60", "--resume")[1]
+    code, _, err = run(capsys, "play", "--search-tree", str(path), "--pegs", "3")
+    assert code == 2 and f"{path}: a search tree for 2 pegs, 3 colours, where the game is 3 pegs" in err
+    path.write_text("{}")
+    code, _, err = run(capsys, "play", "--search-tree", str(path))
+    assert code == 2 and f"{path}: no search tree" in err

@@ -57,7 +57,7 @@ def script(parser: Parser, shell: str) -> str:
         raise ImportError("completion needs shtab: pip install 'jaxsudoku[completion]'") from error
     _define(parser, {"FILE": shtab.FILE, "NAME|PATH": shtab.FILE, "FOLDER": shtab.DIRECTORY, "INPUT": _inputs()})
     _add_configs(parser.commands["solve"], [solver.config for solver in solvers.SOLVERS.values()])
-    play, evaluate, _ = parser.commands["mastermind"].commands.values()
+    play, evaluate = (parser.commands["mastermind"].commands[name] for name in ("play", "evaluate"))
     for player in (play, evaluate):
         _add_configs(player, [kind.config for kind in PLAYERS.values()])
     _action(play, "player").choices = tuple(PLAYERS)

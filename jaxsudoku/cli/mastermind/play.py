@@ -18,7 +18,7 @@ from jaxsudoku.terminal.failure import UsageError, as_usage
 from . import options
 
 if TYPE_CHECKING:
-    from jaxsudoku.mastermind import Game, Tree
+    from jaxsudoku.mastermind import Game, Policy, Tree
 
 SUMMARY = "play a game against a player"
 
@@ -26,6 +26,7 @@ EPILOG = f"""\
 examples:
   jaxsudoku mastermind play
   jaxsudoku mastermind play --you guess --seed 7
+  jaxsudoku mastermind play --search-tree tree.json --during 500
 
 {options.CODES_SECTION}
 While you hold the secret, feedback that fits no code is reported, with the answers that may be wrong; undo takes one
@@ -45,6 +46,12 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     options.add_player(parser, find_values(argv, "--player")[-1:], several=False)
     parser.add_argument("--tree", metavar="FILE", help="a strategy to guess by, instead of a player; it names the game")
     parser.add_argument(
+        "--search-tree",
+        metavar="FILE",
+        help="a search tree of `jaxsudoku mastermind train` to guess by; the file keeps what it learns during play",
+    )
+    flags.add_number(parser, "--during", "with --search-tree: simulations before each guess", default=0, least=0)
+    parser.add_argument(
         "--seed",
         type=flags.seed,
         metavar="N",
@@ -59,15 +66,21 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     game, configs = options.game_of(args), options.players_of(args)
     with as_usage():
         check_standard_input()
-    check_printed("-", *([args.tree] if args.tree else []))
+    if args.tree and args.search_tree:
+        raise UsageError("--tree and --search-tree: name one of them")
+    check_printed("-", *(path for path in (args.tree, args.search_tree) if path))
     screen = start_screen(quiet=False)
-    from jaxsudoku.mastermind import SearchLimitError
+    from jaxsudoku.mastermind import SearchLimitError, SearchTree
     from jaxsudoku.mastermind.rules import check_size
 
-    tree = options.load_strategy(args.tree) if args.tree else None
+    tree: Tree | SearchTree | None = options.load_strategy(args.tree) if args.tree else None
+    if args.search_tree:
+        with as_usage():
+            tree = SearchTree.load(args.search_tree)
     if tree is not None:
         if options.game_flags(args) and tree.game != game:
-            raise UsageError(f"{args.tree}: a strategy for {tree.game}, where the game is {game}")
+            path, kind = (args.tree, "strategy") if args.tree else (args.search_tree, "search tree")
+            raise UsageError(f"{path}: a {kind} for {tree.game}, where the game is {game}")
         game = tree.game
     with as_usage():
         check_size(game)
@@ -76,10 +89,23 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     if args.you == "guess":
         return _you_guess(game, seed)
     try:
-        return _you_hold(game, seed, tree, configs)
+        if isinstance(tree, SearchTree):
+            return _you_hold(game, seed, tree.policy(args.during))
+        return _you_hold(game, seed, tree or _player(game, configs))
     except SearchLimitError as error:
         print(f"jaxsudoku: error: {args.player}: {error}", file=sys.stderr)
         return 1
+    finally:
+        if isinstance(tree, SearchTree) and args.during:
+            tree.save(args.search_tree)
+
+
+def _player(game: Game, configs: dict[str, Any]) -> Policy:
+    """The player that was named."""
+    from jaxsudoku.mastermind import players
+
+    ((name, config),) = configs.items()
+    return players.get(name).make(game, config, lambda text: None)
 
 
 def _lines(prompt: str) -> Iterator[str]:
@@ -97,14 +123,11 @@ def _guesses(number: int) -> str:
     return f"{number} {'guess' if number == 1 else 'guesses'}"
 
 
-def _you_hold(game: Game, seed: int, tree: Tree | None, configs: dict[str, Any]) -> int:
+def _you_hold(game: Game, seed: int, player: Policy | Tree) -> int:
     """A player guesses, and feedback is typed."""
     from jaxsudoku import mastermind
-    from jaxsudoku.mastermind import players
 
-    ((name, config),) = configs.items()
     print(f"{game}: think of a code. After each guess type two numbers: pegs that are right, colours elsewhere.")
-    player = tree if tree is not None else players.get(name).make(game, config, lambda text: None)
     breaker = mastermind.CodeBreaker(game, player, seed)
     while True:
         guess = breaker.guess()
