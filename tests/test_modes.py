@@ -88,7 +88,11 @@ def assert_equal(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["jax_enable_x64", "jax_debug_nans"])
-@pytest.mark.parametrize("what", MAKERS)
+@pytest.mark.parametrize(
+    "what",
+    # generation is slow to compile, and its parts, the searches, are tried below
+    [pytest.param(what, marks=[pytest.mark.slow] * (what == "generate")) for what in MAKERS],
+)
 def test_makers_in_modes(name, what, network):
     expected = makers(network)[what]()
     with mode(name, True):

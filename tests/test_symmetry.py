@@ -90,7 +90,10 @@ def test_so_they_are_on_boards_without_rhyme(regions, extra):
     assert {tuple(one) for one in elements(board).tolist()} == by_brute_force(board)
 
 
-@pytest.mark.parametrize("box", [(2, 2), (2, 3), (3, 2), (3, 3), (3, 4), (2, 8), (4, 4), (5, 5), (4, 8)])
+@pytest.mark.parametrize(
+    "box",
+    [(2, 2), (2, 3), (3, 2), (3, 3), (3, 4), (2, 8), (4, 4), (5, 5), pytest.param((4, 8), marks=pytest.mark.slow)],
+)
 def test_bands_stacks_and_lines_of_box_boards(box):
     height, width = box
     rows = math.factorial(height) ** width * math.factorial(width)

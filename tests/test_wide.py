@@ -7,6 +7,7 @@ import math
 
 import jax
 import numpy as np
+import pytest
 import reference
 
 from jaxsudoku import compiler_options, exact, symmetry
@@ -46,6 +47,7 @@ def test_solutions_are_found_and_counted():
             assert reference.is_solution(BOARD, found.grids[number], puzzles[number])
 
 
+@pytest.mark.slow
 def test_symmetries_keep_solutions():
     grid = reference.full_grid(BOARD, np.random.default_rng(0))
     lines = math.factorial(6) ** 7
