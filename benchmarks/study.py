@@ -60,7 +60,7 @@ SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         ),
     },
     "ours": {
-        "backtracking": ("exact", {}),
+        "backtracking": ("exact", {"rules": "singles"}),
         "deep": ("one-shot", {"rules": "locked", "patience": 4}),
         "deep iterative": ("iterative", {"rules": "locked"}),
         "mcts": ("mcts", {"rules": "singles"}),
