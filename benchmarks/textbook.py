@@ -35,7 +35,15 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "best-first": [
         ("best-first", {"heuristic": heuristic}) for heuristic in ("most-constrained", "conflicts", "remaining")
     ],
-    "elimination": [("elimination", {"then": then}) for then in ("none", "depth-first", "best-first")],
+    "elimination": [
+        ("elimination", options)
+        for options in (
+            *({"then": then} for then in ("none", "depth-first", "best-first")),
+            # as in the course work: naked singles alone
+            {"rules": "naked", "then": "best-first", "heuristic": "remaining"},
+            {"rules": "naked", "then": "depth-first"},
+        )
+    ],
     "hill-climbing": [
         ("hill-climbing", options)
         for options in (

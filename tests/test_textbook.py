@@ -337,6 +337,14 @@ def test_what_elimination_alone_leaves_is_unsolved():
     np.testing.assert_array_equal(found.iterations, [1] * 9 + [0])
 
 
+def test_elimination_takes_the_heuristic_of_the_search_behind_it():
+    puzzles = puzzles_of(FOUR)
+    found = run("elimination", puzzles, rules="naked", then="best-first", heuristic="remaining", lanes=5)
+    expected = run("best-first", puzzles, rules="naked", heuristic="remaining", lanes=5)
+    for one, other in zip(found[:3], expected[:3], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_iterations_count_the_root_once():
     puzzles = puzzles_of(FOUR)
     found = run("best-first", puzzles, budget=40, lanes=5)

@@ -46,6 +46,10 @@ class DepthFirstConfig(Config):
         return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, **_PATHS))
 
 
+#: The value of a node of best-first search.
+Heuristic = Literal["most-constrained", "conflicts", "remaining"]
+
+
 @dataclasses.dataclass(frozen=True)
 class BestFirstConfig(Config):
     """Settings of ``best-first``.
@@ -61,7 +65,7 @@ class BestFirstConfig(Config):
       lanes: puzzles searched together; None suits the machine.
     """
 
-    heuristic: Literal["most-constrained", "conflicts", "remaining"] = "most-constrained"
+    heuristic: Heuristic = "most-constrained"
     rules: Rules = "none"
     budget: Positive | None = None
     room: Positive = 1024
@@ -80,6 +84,7 @@ class EliminationConfig(Config):
       rules: rules applied until nothing changes: naked, singles or locked, each including the one before it.
       then: what follows if a puzzle is still open: nothing (none), or the search depth-first or best-first in the cell
         with fewest candidates, with the same elimination at every node.
+      heuristic: the value of a node of best-first search, as in ``best-first``.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
       room: capacity of a puzzle's frontier in nodes, for best-first; a puzzle whose frontier overflows is left
         UNSOLVED.
@@ -88,6 +93,7 @@ class EliminationConfig(Config):
 
     rules: SearchRules = "locked"
     then: Literal["none", "depth-first", "best-first"] = "depth-first"
+    heuristic: Heuristic = "most-constrained"
     budget: Positive | None = None
     room: Positive = 1024
     lanes: Positive | None = None
@@ -105,4 +111,6 @@ class EliminationConfig(Config):
     @property
     def best_first(self) -> BestFirstConfig:
         """The settings of the best-first search behind it."""
-        return BestFirstConfig(rules=self.rules, budget=self.budget, room=self.room, lanes=self.lanes)
+        return BestFirstConfig(
+            heuristic=self.heuristic, rules=self.rules, budget=self.budget, room=self.room, lanes=self.lanes
+        )
