@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 
@@ -222,6 +223,15 @@ def test_a_strategy_for_another_game(capsys, tmp_path):
     assert (code, f"{path}: a strategy for 2 pegs, 2 colours, where the game is 2 pegs, 3 colours" in err) == (2, True)
 
 
+@pytest.mark.parametrize("player", mm.PLAYERS)
+@pytest.mark.parametrize("action", ["play", "evaluate"])
+def test_every_player_has_flags_of_its_own(capsys, action, player):
+    code, out, _ = run(capsys, action, "--player", player, "--help")
+    assert code == 0
+    for field in dataclasses.fields(mm.PLAYERS[player].config):
+        assert f"--{field.name}" in out
+
+
 # ---------------------------------------------------------------------- train
 
 
@@ -235,9 +245,11 @@ def test_a_tree_is_trained_kept_and_trained_on_during_play(capsys, monkeypatch, 
     code, out, _ = run(capsys, *argv, "--simulations", "60", "--resume")
     assert code == 0 and "60 simulations" in out
     typed(monkeypatch, "2 0")
-    code, out, _ = run(capsys, "play", "--search-tree", str(path), "--during", "5")
+    code, out, _ = run(capsys, "play", "--search-tree", str(path), "--train-on", "5")
     assert code == 0 and "2 pegs, 3 colours: think of a code" in out and "found in 1 guess" in out
     assert "65 simulations" in run(capsys, *argv, "--simulations", "60", "--resume")[1]
+    assert run(capsys, "play", "--train-on", "5")[0] == 2
+    assert run(capsys, *argv, "--simulations", "0", "--force")[0] == 2
     code, _, err = run(capsys, "play", "--search-tree", str(path), "--pegs", "3")
     assert code == 2 and f"{path}: a search tree for 2 pegs, 3 colours, where the game is 3 pegs" in err
     path.write_text("{}")

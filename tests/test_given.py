@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pytest
 import reference
@@ -72,10 +74,18 @@ def test_puzzles_without_their_one_solution_are_refused(puzzles, tmp_path):
     solutions = np.array([reference.solutions(FOUR, puzzle, 1)[0] for puzzle in puzzles[:6]])
     solutions[2] = 0  # unknown
     solutions[4] = solutions[4] % 4 + 1
+    given = np.concatenate([given, puzzles[6:7]])
+    partly = np.where(np.arange(16) < 8, reference.solutions(FOUR, puzzles[6], 1)[0], 0)
+    solutions = np.concatenate([solutions, partly[None]])
     given[5] = given[0]
     solutions[5] = solutions[0]
     built = datasets.build_given(tmp_path / "set", given, solutions, board=FOUR, parts={"all": 1})
-    assert built.refused == {1: "it has several solutions", 3: "it has no solution", 4: "its solution is another one"}
+    assert built.refused == {
+        1: "it has several solutions",
+        3: "it has no solution",
+        4: "its solution is another one",
+        6: "its solution is incomplete",
+    }
     assert built.duplicates == 1
     np.testing.assert_array_equal(built.parts["all"].arrays().puzzles, given[[0, 2]])
 
@@ -91,6 +101,7 @@ def test_equivalent_puzzles_are_one_and_solutions_are_excluded_up_to_symmetry(tm
     np.testing.assert_array_equal(built.parts["all"].arrays().puzzles, puzzles[2:])
     with pytest.raises(ValueError, match="no puzzle is left"):
         datasets.build_given(tmp_path / "none", puzzles, exclude=moved)
+    assert not (tmp_path / "none").exists()
 
 
 def test_what_was_stopped_goes_on(puzzles, tmp_path):
@@ -104,8 +115,15 @@ def test_what_was_stopped_goes_on(puzzles, tmp_path):
     again = datasets.build_given(tmp_path / "set", puzzles, resume=True, **options)
     assert {path: path.read_bytes() for path in (tmp_path / "set").rglob("*.*")} == contents
     assert list(again.parts) == list(built.parts)
-    with pytest.raises(datasets.DatasetError, match="holds another data set: count is"):
+    with pytest.raises(datasets.DatasetError, match="holds other data sets: given is"):
         datasets.build_given(tmp_path / "set", puzzles[:-1], resume=True, **options)
+    others = options | {"parts": {"learn": 1, "test": 1}}
+    with pytest.raises(datasets.DatasetError, match="holds other data sets: parts is"):
+        datasets.build_given(tmp_path / "set", puzzles, resume=True, **others)
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "card.json").write_text("{}")
+    with pytest.raises(datasets.DatasetError, match="no data sets of given puzzles to resume, but card.json"):
+        datasets.build_given(tmp_path / "else", puzzles, resume=True, **options)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +163,19 @@ def test_the_command_builds_from_a_table(puzzles, tmp_path, capsys):
     assert "the folder exists" in capsys.readouterr().err
 
 
+def test_the_command_builds_nothing_of_nothing(tmp_path, capsys):
+    path = tmp_path / "mine.txt"
+    path.write_text(f"{'0' * 16}\n")
+    assert command("--from", str(path), "--board", "4", "--output", str(tmp_path / "set")) == 1
+    err = capsys.readouterr().err
+    assert f"{path}:1: it has several solutions" in err and "no puzzle is left" in err
+    whole = gzip.compress(f"{'0' * 16}\n".encode() * 4000)
+    (tmp_path / "damaged.txt.gz").write_bytes(whole[:-9])
+    assert command("--from", str(tmp_path / "damaged.txt.gz"), "--board", "4", "--output", str(tmp_path / "set")) == 1
+    assert "nothing was built" in capsys.readouterr().err
+    assert not (tmp_path / "set").exists()
+
+
 def test_the_command_takes_a_text_without_solutions(puzzles, tmp_path, capsys):
     path = tmp_path / "mine.txt"
     path.write_bytes(format_grids(puzzles[:10], FOUR))
@@ -158,6 +189,7 @@ def test_the_command_takes_a_text_without_solutions(puzzles, tmp_path, capsys):
         (["--from", "no.csv", "--output", "x"], "no.csv: No such file or directory"),
         (["--from", "9x9-easy", "--clues", "30", "--output", "x"], "--clues"),
         (["--from", "9x9-easy", "--split", "train", "--output", "x"], "'train' is not NAME=SHARE"),
+        (["--from", "4x4", "--board", "4", "--split", "a=-1,b=2", "--output", "x"], "parts need shares"),
         (["--output", "x"], "COUNT"),
     ],
 )

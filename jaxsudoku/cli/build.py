@@ -31,7 +31,9 @@ jaxsudoku.datasets.load reads it. An interrupted build resumes with --resume, an
 interruption, byte for byte. With --from the puzzles are those of a file, and there is a folder for each part of them:
 train, eval and test.
 
-{MAKING_STATUSES}"""
+{MAKING_STATUSES}
+With --from the exit status is 1 if lines are malformed, puzzles are refused, or reading failed.
+"""
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:

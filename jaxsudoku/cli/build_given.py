@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import collections
-from typing import NamedTuple
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, LineError, PuzzleFile, PuzzleFileError, read_grid_column
 from jaxsudoku.terminal.failure import as_usage, described
-from jaxsudoku.terminal.progress import Meter, Screen, bar
+from jaxsudoku.terminal.progress import Meter, Report, Screen, bar
 from jaxsudoku.terminal.stop import Stop
 
 from . import flags
@@ -21,6 +22,9 @@ from .generate import add_grades, grade_tally
 from .inputs import named, opened
 from .invocation import Invocation, start_screen
 from .report import QUOTED, summarize
+
+if TYPE_CHECKING:
+    from jaxsudoku.datasets import Given, GivenError
 
 #: The flag that chooses this way of building.
 FLAG = "--from"
@@ -86,28 +90,21 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         bad = BadLines(screen, named(args.input), args.board)
         table = _read(args.board, source, named(args.input), bad)
     bad.finish()
-    from jaxsudoku import datasets
-
+    if table.failure is not None:
+        screen.say(f"jaxsudoku: error: {table.failure}; nothing was built")
+        return 1
     tally, meter = grade_tally(), Meter()
     screen.show(bar(0.0), now=True)
     try:
         with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
-            built = datasets.build_given(
-                args.output,
-                table.puzzles,
-                table.solutions,
-                seed=args.seed,
-                board=args.board,
-                parts=args.split or datasets.PARTS,
-                format=args.format,
-                shard_size=args.shard_size,
-                exclude=excluded(args),
-                resume=args.resume,
-                batch_size=args.batch_size,
-                progress=lambda done, count: screen.show(meter.line(done, count), now=True),
-            )
+            built = _build(args, table, lambda done, count: screen.show(meter.line(done, count), now=True))
+    except _NothingLeft as error:
+        _say_refused(screen, named(args.input), table.lines, error.refused)
+        screen.say(f"jaxsudoku: error: {named(args.input)}: {error}")
+        return 1
     except Stop as stop:
-        stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"
+        if os.path.exists(args.output):
+            stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"
         raise
     _say_refused(screen, named(args.input), table.lines, built.refused)
     for dataset in built.parts.values():
@@ -126,14 +123,45 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         screen,
         tally,
         invocation.began,
-        table.failure,
+        None,
         note=f"; {', '.join(told)}",
         board=str(args.board),
         seed=args.seed,
         parts=sizes,
         left_out=left_out,
     )
-    return 1 if table.failure is not None or bad.count or built.refused else 0
+    return 1 if bad.count or built.refused else 0
+
+
+class _NothingLeft(Exception):
+    """As ``datasets.GivenError``, which is a ValueError."""
+
+    def __init__(self, error: GivenError) -> None:
+        super().__init__(str(error))
+        self.refused = error.refused
+
+
+def _build(args: argparse.Namespace, table: _Table, progress: Report) -> Given:
+    """The data sets; raises ``_NothingLeft``, and what ``build_given`` raises."""
+    from jaxsudoku import datasets
+
+    try:
+        return datasets.build_given(
+            args.output,
+            table.puzzles,
+            table.solutions,
+            seed=args.seed,
+            board=args.board,
+            parts=args.split or datasets.PARTS,
+            format=args.format,
+            shard_size=args.shard_size,
+            exclude=excluded(args),
+            resume=args.resume,
+            batch_size=args.batch_size,
+            progress=progress,
+        )
+    except datasets.GivenError as error:
+        raise _NothingLeft(error) from error
 
 
 def _read(board: Board, source: PuzzleFile, name: str, bad: BadLines) -> _Table:

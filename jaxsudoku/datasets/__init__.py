@@ -15,7 +15,7 @@ from jaxsudoku.rating import GRADES, grade
 from .builder import build
 from .card import Card, DatasetError, Shard
 from .feed import Batch, batches
-from .given import PARTS, Given, build_given
+from .given import PARTS, Given, GivenError, build_given
 from .loader import Dataset, load
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Dataset",
     "DatasetError",
     "Given",
+    "GivenError",
     "Shard",
     "batches",
     "build",

@@ -22,6 +22,7 @@ from jaxsudoku.config import settings_of, whole_number
 from jaxsudoku.files import TEMPORARY, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.inputs import as_puzzles
+from jaxsudoku.io.parquet import import_pyarrow
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
 from jaxsudoku.symmetry import solution_hashes
 from jaxsudoku.terminal.progress import Report, reports
@@ -119,9 +120,11 @@ def build(
 
 
 def check_format(format: str) -> None:
-    """Raises ValueError for an unknown format of shards."""
+    """Raises ValueError for an unknown format of shards, ImportError for Parquet without pyarrow."""
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
+    if format == "parquet":
+        import_pyarrow()
 
 
 def build_shards(
@@ -164,22 +167,27 @@ def build_shards(
 
 def locked(folder: Path, resume: bool) -> OutputLock:
     """The lock on a folder, which is made unless it is resumed."""
-    if folder.exists() and not resume:
-        check_unlocked(folder)
-        raise _folder_exists(folder)
+    check_new(folder, resume)
     folder.mkdir(parents=True, exist_ok=True)
     lock = OutputLock(folder)
-    if not resume and _others(folder):  # another process has made the folder since
+    if not resume and others(folder):  # another process has made the folder since
         lock.release()
         raise _folder_exists(folder)
     return lock
+
+
+def check_new(folder: Path, resume: bool) -> None:
+    """Raises FileExistsError if a folder exists that is not to be resumed, BlockingIOError if that is locked."""
+    if folder.exists() and not resume:
+        check_unlocked(folder)
+        raise _folder_exists(folder)
 
 
 def _folder_exists(folder: Path) -> FileExistsError:
     return FileExistsError(errno.EEXIST, "the folder exists: continue with resume=True or name another", str(folder))
 
 
-def _others(folder: Path) -> list[str]:
+def others(folder: Path) -> list[str]:
     """The names of entries of a folder other than our lock and a partly written plan."""
     return sorted(path.name for path in folder.iterdir() if path.name not in (SUFFIX, f"{PLAN}{TEMPORARY}"))
 
@@ -192,8 +200,8 @@ def begun(folder: Path, plan: Card) -> Card:
             if differences := found.differences(plan):
                 raise DatasetError(f"{folder}: holds another data set: {'; '.join(differences)}")
             return found
-    if others := _others(folder):
-        raise DatasetError(f"{folder}: holds no data set to resume, but {others[0]}")
+    if found_there := others(folder):
+        raise DatasetError(f"{folder}: holds no data set to resume, but {found_there[0]}")
     write_file(folder / PLAN, plan.encode())
     return plan
 

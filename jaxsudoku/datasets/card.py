@@ -58,7 +58,8 @@ class Card:
     Attributes:
       seed: the seed.
       board: the board.
-      wishes: the fields of ``GenerateConfig``, in the form in which JSON is read.
+      wishes: how the puzzles came about: the fields of ``GenerateConfig``, in the form in which JSON is read; of given
+        puzzles ``given``, the checksum of the part's puzzles, ``part`` and ``share``.
       excluded: number of excluded solutions, and the sha256 of their hashes; None if none are excluded.
       count: number of puzzles.
       shard_size: puzzles in every shard but the last.

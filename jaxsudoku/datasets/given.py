@@ -18,6 +18,7 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
+from jaxsudoku.files import check_checksum, read_json, with_checksum, write_file
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.rating import CUT_OFF, rate
@@ -25,12 +26,38 @@ from jaxsudoku.symmetry import canonical, solution_hashes
 from jaxsudoku.terminal.progress import Report, reports
 from jaxsudoku.uniqueness import solve_and_count
 
-from .builder import begun, build_shards, check_format, excluded_hashes, fingerprint, is_excluded, locked
-from .card import Card, versions
+from .builder import (
+    begun,
+    build_shards,
+    check_format,
+    check_new,
+    excluded_hashes,
+    fingerprint,
+    is_excluded,
+    locked,
+    others,
+)
+from .card import Card, DatasetError, differences, versions
 from .loader import Dataset, load
 
 #: The parts of a data set of given puzzles, and their shares.
 PARTS = {"train": 0.9, "eval": 0.05, "test": 0.05}
+
+
+#: The file that tells how puzzles are divided, beside the folders of the parts.
+SPLIT = "split.json"
+
+
+class GivenError(ValueError):
+    """No puzzle is left to build a data set of.
+
+    Attributes:
+      refused: the causes why puzzles were refused, by their index.
+    """
+
+    def __init__(self, message: str, refused: dict[int, str]) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 class Given(NamedTuple):
@@ -82,64 +109,97 @@ def build_given(
       format, shard_size, exclude: as in ``build``.
       resume: continue in the folder, if it is there, with the same puzzles.
       batch_size, devices: as in ``solve``.
-      progress: called with the number of finished puzzles and the count after each shard; True shows a bar on the
-        standard error.
+      progress: called with the number of puzzles that are solved, and of those that are rated, and twice the count;
+        True shows a bar on the standard error.
 
     Returns:
       The data sets, and what was left out.
 
     Raises:
-      ValueError: invalid arguments; no puzzle is left.
-      FileExistsError, BlockingIOError, DatasetError, ImportError: as in ``build``.
+      ValueError: invalid arguments.
+      GivenError: no puzzle is left; it tells why puzzles were refused.
+      DatasetError: the folder to resume holds something else, or data sets of other puzzles, parts or settings.
+      FileExistsError, BlockingIOError, ImportError: as in ``build``.
     """
     grids, board = as_puzzles(puzzles, board)
     grids = grids.reshape(-1, board.cells)
+    told = None if solutions is None else as_puzzles(solutions, board)[0].reshape(-1, board.cells)
+    if told is not None and len(told) != len(grids):
+        raise ValueError(f"{len(told):,} solutions of {len(grids):,} puzzles")
     seed, shard_size = whole_number("seed", seed, None, None), whole_number("shard_size", shard_size, 1)
     check_format(format)
     shares = _checked_shares(parts)
+    root = Path(folder)
+    check_new(root, resume)
     known = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
-    found, counts = solve_and_count(grids, board, batch_size=batch_size, devices=devices)
-    refused = _refused(board, found, counts, solutions)
-    kept = np.setdiff1d(np.arange(len(grids)), list(refused))
-    unwanted = is_excluded(found[kept], known)
-    first = _first_of_each(grids[kept], found[kept], board)
-    kept = kept[first & ~unwanted]
-    if not len(kept):
-        raise ValueError("no puzzle is left: none has exactly one solution, or all are excluded")
-    ratings = rate(grids[kept], board, batch_size=batch_size, devices=devices)
+    options: dict[str, Any] = {"batch_size": batch_size, "devices": devices}
+    with reports(progress) as report:
+        size = len(grids)
+        found, counts = solve_and_count(grids, board, report=lambda done, _: report(done, 2 * size), **options)
+        refused = _refused(found, counts, told)
+        kept = np.setdiff1d(np.arange(size), list(refused))
+        unwanted = is_excluded(found[kept], known)
+        first = _first_of_each(grids[kept], found[kept], board)
+        kept = kept[first & ~unwanted]
+        if not len(kept):
+            raise GivenError("no puzzle is left: all are refused, duplicates or excluded", refused)
+        ratings = rate(
+            grids[kept], board, progress=lambda done, count: report(size + done * size // count, 2 * size), **options
+        )
     clues = (grids[kept] > 0).sum(axis=1, dtype=np.int32)
     whole = Puzzles(grids[kept], found[kept], clues, np.minimum(ratings, np.float32(CUT_OFF)))
     part_of = np.searchsorted(np.cumsum(shares)[:-1], _uniform(found[kept], board, seed), side="right")
+    common: dict[str, Any] = {
+        "seed": seed,
+        "board": board,
+        "excluded": fingerprint(known) if exclude is not None else None,
+        "shard_size": shard_size,
+        "format": format,
+        "made_with": versions(),
+    }
     made: dict[str, Dataset] = {}
-    root, done = Path(folder), 0
-    with locked(root, resume), reports(progress) as report:
+    with locked(root, resume):
+        shown = [[name, share] for name, share in zip(parts, shares.tolist(), strict=True)]
+        _check_split(root, {"given": _checksum(grids), "seed": seed, "parts": shown})
         for number, name in enumerate(parts):
             rows = np.flatnonzero(part_of == number)
-            if not len(rows):
-                continue
-            part = Puzzles(*(array[rows] for array in whole))
-            plan = Card(
-                seed=seed,
-                board=board,
-                wishes={"given": _checksum(part.puzzles), "part": name, "share": float(shares[number])},
-                excluded=fingerprint(known) if exclude is not None else None,
-                count=len(rows),
-                shard_size=shard_size,
-                format=format,
-                made_with=versions(),
-            )
-
-            def cut(start: int, size: int, part: Puzzles = part) -> Puzzles:
-                return Puzzles(*(array[start : start + size] for array in part))
-
-            def told(finished: int, _: int, before: int = done) -> None:
-                report(before + finished, len(kept))
-
-            with locked(root / name, resume):
-                build_shards(root / name, begun(root / name, plan), cut, told)
-            made[name] = load(root / name)
-            done += len(rows)
+            if len(rows):
+                part = Puzzles(*(array[rows] for array in whole))
+                wishes = {"given": _checksum(part.puzzles), "part": name, "share": float(shares[number])}
+                made[name] = _build_part(root / name, part, Card(wishes=wishes, count=len(rows), **common), resume)
     return Given(made, refused, int((~first & ~unwanted).sum()), int(unwanted.sum()))
+
+
+def _build_part(folder: Path, part: Puzzles, plan: Card, resume: bool) -> Dataset:
+    """The data set of a part."""
+
+    def cut(start: int, size: int) -> Puzzles:
+        return Puzzles(*(array[start : start + size] for array in part))
+
+    with locked(folder, resume):
+        build_shards(folder, begun(folder, plan), cut, lambda done, count: None)
+    return load(folder)
+
+
+def _check_split(root: Path, split: dict[str, Any]) -> None:
+    """Writes how puzzles are divided; in a folder that is resumed, compares it with what is written there.
+
+    Raises:
+      DatasetError: other puzzles, another seed or other parts; or the folder holds something else.
+    """
+    path = root / SPLIT
+    if not path.exists():
+        if there := others(root):
+            raise DatasetError(f"{root}: holds no data sets of given puzzles to resume, but {there[0]}")
+        write_file(path, with_checksum(split))
+        return
+    try:
+        fields = read_json(path)
+        check_checksum(fields)
+    except ValueError as error:
+        raise DatasetError(f"{path}: does not tell how puzzles are divided ({error})") from error
+    if different := differences(fields, split):
+        raise DatasetError(f"{root}: holds other data sets: {'; '.join(different)}")
 
 
 def _checked_shares(parts: Mapping[str, float]) -> np.ndarray:
@@ -149,19 +209,19 @@ def _checked_shares(parts: Mapping[str, float]) -> np.ndarray:
         raise ValueError(f"parts need shares that are not negative, and not all 0, not {dict(parts)}")
     for name in parts:
         if not name.isidentifier():
-            raise ValueError(f"part {name!r}: a name of letters, digits and underscores was expected, for a folder")
+            raise ValueError(f"part {name!r}: a name of letters, digits and underscores, a letter first, was expected")
     return shares / shares.sum()
 
 
-def _refused(board: Board, found: np.ndarray, counts: np.ndarray, solutions: Any) -> dict[int, str]:
-    """The causes why puzzles are refused, by index."""
+def _refused(found: np.ndarray, counts: np.ndarray, told: np.ndarray | None) -> dict[int, str]:
+    """The causes why puzzles are refused, by index; ``told`` are the solutions that were given."""
     causes = {int(index): "it has no solution" for index in np.flatnonzero(counts == 0)}
     causes |= {int(index): "it has several solutions" for index in np.flatnonzero(counts > 1)}
-    if solutions is not None:
-        told = as_puzzles(solutions, board)[0].reshape(-1, board.cells)
-        if len(told) != len(found):
-            raise ValueError(f"{len(told):,} solutions of {len(found):,} puzzles")
-        others = (told != found).any(axis=1) & told.any(axis=1) & (counts == 1)
+    if told is not None:
+        compared = told.any(axis=1) & (counts == 1)
+        blank = compared & (told == 0).any(axis=1)
+        causes |= {int(index): "its solution is incomplete" for index in np.flatnonzero(blank)}
+        others = compared & ~blank & (told != found).any(axis=1)
         causes |= {int(index): "its solution is another one" for index in np.flatnonzero(others)}
     return dict(sorted(causes.items()))
 

@@ -88,13 +88,11 @@ class KeptTreeConfig(Config):
       simulations: games by which the tree is trained before play.
       during: further games from each position that is played, before its guess is chosen.
       exploration: scale of the confidence bound, in guesses.
-      seed: seed of all games.
     """
 
     simulations: Positive = 10_000
     during: Natural = 0
     exploration: NonNegative = SQRT2
-    seed: Natural = 0
 
 
 @dataclasses.dataclass(frozen=True)

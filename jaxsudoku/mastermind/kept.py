@@ -39,7 +39,7 @@ class SearchTreeError(ValueError):
 
 def kept_tree(game: Game, config: KeptTreeConfig, progress: Progress) -> Policy:
     """The most visited guess of a tree that is trained first."""
-    tree = SearchTree(game, config.exploration, config.seed)
+    tree = SearchTree(game, config.exploration)
     while tree.iterations < config.simulations:
         tree.train(min(_STRETCH, config.simulations - tree.iterations))
         progress(f"{tree.iterations:,} of {config.simulations:,} simulations: {len(tree):,} positions")
@@ -75,12 +75,17 @@ class SearchTree:
       exploration: scale of the confidence bound, in guesses.
       seed: the seed of all simulations.
 
+    Raises:
+      ValueError: a negative exploration or seed; as GameError, a game whose feedback table takes too much memory.
+
     Attributes:
       game, exploration, seed: as given.
       iterations: the number of simulations so far.
     """
 
     def __init__(self, game: Game, exploration: float = SQRT2, seed: int = 0) -> None:
+        if not (math.isfinite(exploration) and exploration >= 0):
+            raise ValueError(f"exploration must be a number from 0 on, not {exploration}")
         self.game, self.exploration = game, float(exploration)
         self.seed, self.iterations = whole_number("seed", seed, 0, None), 0
         self._table = scorer(game).host
@@ -210,8 +215,8 @@ class SearchTree:
             if not len(possible):
                 told = f"{feedback_text(self.game, feedback)} to {code_text(self.game, guess)}"
                 raise ValueError(f"no code fits {told} and the answers before it")
-            node.children[place, feedback] = len(self._nodes)
-            self._nodes.append(_Node.of(possible))
+            self._nodes.append(_Node.of(possible))  # before it is linked, so that an interruption leaves no gap
+            node.children[place, feedback] = len(self._nodes) - 1
         return node.children[place, feedback]
 
     def _reached(self, answers: Sequence[tuple[int, int]]) -> int:

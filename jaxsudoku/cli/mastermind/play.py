@@ -13,6 +13,7 @@ from jaxsudoku.cli.invocation import Invocation, start_screen
 from jaxsudoku.cli.outputs import check_printed
 from jaxsudoku.cli.parser import Parser, find_values
 from jaxsudoku.io import check_standard_input
+from jaxsudoku.locks import OutputLock
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
 from . import options
@@ -26,7 +27,7 @@ EPILOG = f"""\
 examples:
   jaxsudoku mastermind play
   jaxsudoku mastermind play --you guess --seed 7
-  jaxsudoku mastermind play --search-tree tree.json --during 500
+  jaxsudoku mastermind play --search-tree tree.json --train-on 500
 
 {options.CODES_SECTION}
 While you hold the secret, feedback that fits no code is reported, with the answers that may be wrong; undo takes one
@@ -50,7 +51,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
         metavar="FILE",
         help="a search tree of `jaxsudoku mastermind train` to guess by; the file keeps what it learns during play",
     )
-    flags.add_number(parser, "--during", "with --search-tree: simulations before each guess", default=0, least=0)
+    flags.add_number(parser, "--train-on", "with --search-tree: simulations before each guess", default=0, least=0)
     parser.add_argument(
         "--seed",
         type=flags.seed,
@@ -62,12 +63,13 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Plays a game; the exit status, 1 if the input ended before it."""
-    del invocation
     game, configs = options.game_of(args), options.players_of(args)
     with as_usage():
         check_standard_input()
     if args.tree and args.search_tree:
         raise UsageError("--tree and --search-tree: name one of them")
+    if args.train_on and not args.search_tree:
+        raise UsageError("--train-on is for --search-tree")
     check_printed("-", *(path for path in (args.tree, args.search_tree) if path))
     screen = start_screen(quiet=False)
     from jaxsudoku.mastermind import SearchLimitError, SearchTree
@@ -90,14 +92,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return _you_guess(game, seed)
     try:
         if isinstance(tree, SearchTree):
-            return _you_hold(game, seed, tree.policy(args.during))
-        return _you_hold(game, seed, tree or _player(game, configs))
+            with as_usage((BlockingIOError,)), OutputLock(args.search_tree):
+                try:
+                    return _you_hold(game, seed, tree.policy(args.train_on), invocation)
+                finally:
+                    if args.train_on:
+                        tree.save(args.search_tree)
+        return _you_hold(game, seed, tree or _player(game, configs), invocation)
     except SearchLimitError as error:
         print(f"jaxsudoku: error: {args.player}: {error}", file=sys.stderr)
         return 1
-    finally:
-        if isinstance(tree, SearchTree) and args.during:
-            tree.save(args.search_tree)
 
 
 def _player(game: Game, configs: dict[str, Any]) -> Policy:
@@ -123,14 +127,15 @@ def _guesses(number: int) -> str:
     return f"{number} {'guess' if number == 1 else 'guesses'}"
 
 
-def _you_hold(game: Game, seed: int, player: Policy | Tree) -> int:
+def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocation) -> int:
     """A player guesses, and feedback is typed."""
     from jaxsudoku import mastermind
 
     print(f"{game}: think of a code. After each guess type two numbers: pegs that are right, colours elsewhere.")
     breaker = mastermind.CodeBreaker(game, player, seed)
     while True:
-        guess = breaker.guess()
+        with invocation.signals.held():  # a search tree that is interrupted would count a game in part
+            guess = breaker.guess()
         left = len(breaker.possible)
         print(f"guess {len(breaker.answers) + 1}: {mastermind.code_text(game, guess)}  ({left:,} possible)")
         for line in _lines("> "):

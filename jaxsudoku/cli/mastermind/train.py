@@ -8,10 +8,11 @@ import sys
 from collections.abc import Sequence
 
 from jaxsudoku.cli import flags
-from jaxsudoku.cli.fields import add_config
+from jaxsudoku.cli.fields import add_config, config_values
 from jaxsudoku.cli.invocation import Invocation, start_screen
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
+from jaxsudoku.locks import OutputLock
 from jaxsudoku.terminal.failure import UsageError, as_usage
 from jaxsudoku.terminal.progress import Meter
 from jaxsudoku.terminal.stop import Stop
@@ -24,14 +25,14 @@ EPILOG = """\
 examples:
   jaxsudoku mastermind train --simulations 10000 --output tree.json
   jaxsudoku mastermind train --simulations 100000 --output tree.json --resume
-  jaxsudoku mastermind play --search-tree tree.json --during 500
+  jaxsudoku mastermind play --search-tree tree.json --train-on 500
 
 --simulations counts all games of the tree, those of earlier training too. Ctrl-C ends the training, and what was
 learned is kept. A tree that is resumed keeps its game, its exploration and its seed.
 """
 
-#: Simulations between two lines of progress.
-_STRETCH = 1000
+#: Simulations between two times that the tree is saved.
+_STRETCH = 5000
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
@@ -41,6 +42,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
     options.add_game(parser)
     add_config(parser, KeptTreeConfig, "search", without=("during",))
+    flags.add_seed(parser)
     parser.add_argument("--output", required=True, metavar="FILE", help="file of the tree")
     parser.add_argument("--resume", action="store_true", help="go on with the tree in the file, if there is one")
     parser.add_argument("--force", action="store_true", help="replace the file")
@@ -52,29 +54,28 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Trains a tree; the exit status."""
     game = options.game_of(args)
-    resumed = args.resume and os.path.exists(args.output)
-    if not resumed:
-        check_outputs([args.output], reads=[], force=args.force)
-    screen = start_screen(quiet=False)
-    from jaxsudoku.mastermind import SearchTree
+    from jaxsudoku.mastermind import KeptTreeConfig, SearchTree
     from jaxsudoku.mastermind.rules import check_size
 
-    with as_usage():
+    with args.parser.errors():
+        config = KeptTreeConfig(**config_values(args, KeptTreeConfig))
+    resumed = args.resume and os.path.exists(args.output)
+    check_outputs([args.output], reads=[], force=args.force or resumed)
+    screen, meter = start_screen(quiet=False), Meter()
+    with as_usage((ValueError, BlockingIOError)), OutputLock(args.output):
         check_size(game)
-        tree = SearchTree.load(args.output) if resumed else SearchTree(game, args.exploration, args.seed)
-    if options.game_flags(args) and tree.game != game:
-        raise UsageError(f"{args.output}: a tree for {tree.game}, where the game is {game}")
-    meter = Meter()
-    try:
-        while tree.iterations < args.simulations:
-            with invocation.signals.held():
-                tree.train(min(_STRETCH, args.simulations - tree.iterations))
-            screen.show(meter.line(tree.iterations, args.simulations))
-    except Stop as stop:
-        stop.advice = f"{args.output} has {tree.iterations:,} simulations; to go on: --resume"
-        raise
-    finally:
-        tree.save(args.output)
+        tree = SearchTree.load(args.output) if resumed else SearchTree(game, config.exploration, args.seed)
+        if options.game_flags(args) and tree.game != game:
+            raise UsageError(f"{args.output}: a tree for {tree.game}, where the game is {game}")
+        try:
+            while tree.iterations < config.simulations:
+                with invocation.signals.held():
+                    tree.train(min(_STRETCH, config.simulations - tree.iterations))
+                    tree.save(args.output)
+                screen.show(meter.line(tree.iterations, config.simulations))
+        except Stop as stop:
+            stop.advice = f"{args.output} has {tree.iterations:,} simulations; to go on: --resume"
+            raise
     screen.clear()
     put(sys.stdout.buffer, f"{tree.draw(args.guesses, args.width)}\n", "<stdout>")
     return 0
