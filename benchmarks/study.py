@@ -152,7 +152,7 @@ def read(path: Path) -> Rated:
             except ValueError:
                 raise ValueError(f"{path}:{number}: numbers were expected: percent index v1 v2 ...") from None
             side = math.isqrt(len(cells))
-            if side**2 != len(cells) or not 0 <= min(cells) <= max(cells) <= side:
+            if not cells or side**2 != len(cells) or not 0 <= min(cells) <= max(cells) <= side:
                 raise ValueError(f"{path}:{number}: {len(cells)} values that are no grid")
             puzzles.append(cells)
             percents.append(percent)
@@ -168,11 +168,11 @@ def _read_table(path: Path) -> Rated:
         if missing := {"puzzle", "difficulty"} - set(rows.fieldnames or ()):
             raise ValueError(f"{path}: no column {', '.join(sorted(missing))}")
         for row in rows:
-            text = row["puzzle"].replace(".", "0")
+            text = (row["puzzle"] or "").replace(".", "0")
             if len(text) != 81 or not text.isdigit():
                 raise ValueError(f"{path}:{rows.line_num}: a puzzle of 81 digits was expected, not {row['puzzle']!r}")
             try:
-                difficulties.append(float(row["difficulty"]))
+                difficulties.append(float(row["difficulty"] or ""))
             except ValueError:
                 raise ValueError(f"{path}:{rows.line_num}: {row['difficulty']!r} is no difficulty") from None
             puzzles.append(np.frombuffer(text.encode(), np.uint8) - ord("0"))
@@ -286,6 +286,10 @@ def main() -> int:
     import jaxsudoku as js
 
     try:
+        if args.pictures:  # before the work
+            import study_pictures
+        if args.csv.suffix != ".csv":
+            raise ValueError(f"{args.csv}: the name of a table ends with .csv")
         rated = read(_found(args))
         if rated.side != args.board:
             raise ValueError(f"the set is of {rated.side}x{rated.side} boards, not of side {args.board}")
@@ -297,7 +301,7 @@ def main() -> int:
             raise ValueError(f"the set has no puzzle of a difficulty under {args.below}")
         board = js.Board.classic(args.board)
         network = js.load_network(args.network, board=board, **_given(iterations=args.iterations))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         print(f"study: {error}", file=sys.stderr)
         return 2
     about = machine.describe(machine.keep_to_cores("all"), ["flax", "mctx"])
@@ -317,8 +321,6 @@ def main() -> int:
     figures = {"about": about | {"arguments": vars(args)}, "columns": [name for name, _, _ in _COLUMNS], "rows": rows}
     args.csv.with_suffix(".json").write_text(json.dumps(figures, indent=1, default=str) + "\n")
     if args.pictures:
-        import study_pictures
-
         study_pictures.draw(rated, runs, args.settings, args.csv.with_suffix(""))
     return 0
 

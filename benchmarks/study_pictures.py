@@ -70,7 +70,7 @@ def _failures(rated: Rated, runs: dict[str, Run], settings: str) -> Figure:
 
 
 def _iterations(rated: Rated, runs: dict[str, Run], settings: str) -> Figure:
-    """Boxes of the iterations, the same below the largest upper quartile, and their means by difficulty."""
+    """Boxes of the iterations, also up to twice the median of the upper quartiles, and means by difficulty."""
     figure, (whole, zoom, means) = _panels(3, 3.8)
     names, samples = list(runs), [run.iterations for run in runs.values()]
     for panel in (whole, zoom):

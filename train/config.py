@@ -1,4 +1,4 @@
-"""Settings of supervised training: nested frozen dataclasses, and presets."""
+"""Settings of supervised training: nested frozen dataclasses."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from jaxsudoku.planes import GROUP, fence
 from jaxsudoku.sharding import by_shards
 from jaxsudoku.solution import Status
 
-#: The compute capability from which on Pallas' Mosaic compiles for GPUs.
+#: The lowest compute capability of GPUs for which Pallas' Mosaic compiles.
 _MOSAIC = 9
 
 #: Rounds of the rules in a step, without and with restarts.

@@ -184,7 +184,7 @@ def table(reports: Sequence[Report]) -> str:
 
 
 def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
-    """Plots the guesses of each player into a file: a histogram with the normal curve of its mean and deviation, means.
+    """Plots the guesses of each player into a file: histograms with normal curves of their moments, and the means.
 
     Args:
       reports: of players of one game.

@@ -17,7 +17,7 @@ from jax import Array, lax
 from jaxsudoku import env
 from jaxsudoku.board import Board
 from jaxsudoku.networks import Network
-from jaxsudoku.networks.base import ABSENT, Outputs, finite_outputs, masked_logits
+from jaxsudoku.networks.base import ABSENT, LARGEST, Outputs, finite_outputs, masked_logits
 from jaxsudoku.random import key_of, mix
 
 from ..votes import draw, seen_under
@@ -159,7 +159,8 @@ def _voted(network: Network, params: Any, cubes: Array, keys: Array, votes: int)
     nothing = jnp.zeros(cubes.shape, jnp.float32), jnp.zeros(len(cubes), jnp.float32)
     (policy, value), _ = lax.scan(vote, nothing, jnp.arange(votes), length=votes)
     policy, value = policy / np.float32(votes), value / np.float32(votes)
-    return Outputs(masked_logits(jnp.log(policy), cubes), jnp.log(value) - jnp.log1p(-value))
+    odds = jnp.log(value) - jnp.log1p(-value)
+    return Outputs(masked_logits(jnp.log(policy), cubes), jnp.clip(odds, -LARGEST, LARGEST))
 
 
 #: Separate the noise of rollouts, and the symmetries of votes, from the noise of the root.
