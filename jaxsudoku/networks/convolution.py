@@ -14,6 +14,9 @@ from flax import nnx
 from jax import Array, lax
 from jax.typing import DTypeLike
 
+#: What is put before and after the rows, and before and after the columns.
+Frame = tuple[tuple[int, int], ...]
+
 
 class SizedConvolution(nnx.Module):
     """A convolution that keeps the image's size; it has no bias, as a normalisation with a bias follows.
@@ -59,19 +62,26 @@ def convolve(image: Array, kernel: Array, wraps: bool = False) -> Array:
     height, width, inputs, outputs = kernel.shape
     if height == width == 1:
         return image @ kernel.reshape(inputs, outputs)
-    before_after = [((size - 1) // 2, size // 2) for size in (height, width)]
-    framed = jnp.pad(image, [(0, 0), *before_after, (0, 0)], mode="wrap" if wraps else "constant")
-    return lax.platform_dependent(framed, kernel, cpu=as_product, default=as_convolution)
+    frame = tuple(((size - 1) // 2, size // 2) for size in (height, width))
+    if wraps:
+        image, frame = jnp.pad(image, [(0, 0), *frame, (0, 0)], mode="wrap"), ((0, 0), (0, 0))
+    on_cpu, elsewhere = (functools.partial(form, frame=frame) for form in (as_product, as_convolution))
+    return lax.platform_dependent(image, kernel, cpu=on_cpu, default=elsewhere)
 
 
-def as_product(framed: Array, kernel: Array) -> Array:
-    """The convolution of an image with a frame around it, as a product of matrices.
+def as_product(image: Array, kernel: Array, frame: Frame) -> Array:
+    """A convolution as a product of matrices.
 
     Args:
-      framed: [B, row, column, channel], larger than the result by the kernel's rows and columns less one.
+      image: [B, row, column, channel].
       kernel: [row, column, channel, output].
+      frame: zeros before and after the rows, and before and after the columns.
+
+    Returns:
+      [B, row, column, output], smaller than the image with its frame by the kernel's rows and columns less one.
     """
     height, width, inputs, outputs = kernel.shape
+    framed = jnp.pad(image, [(0, 0), *frame, (0, 0)])
     rows, columns = framed.shape[1] - height + 1, framed.shape[2] - width + 1
     # the columns first: height + width slices take less time to compile than height * width
     beside = jnp.concatenate([framed[:, :, start : start + columns] for start in range(width)], axis=-1)
@@ -79,10 +89,6 @@ def as_product(framed: Array, kernel: Array) -> Array:
     return under @ kernel.reshape(height * width * inputs, outputs)
 
 
-#: The same by XLA's operation.
-as_convolution = functools.partial(
-    lax.conv_general_dilated,
-    window_strides=(1, 1),
-    padding="VALID",
-    dimension_numbers=("NHWC", "HWIO", "NHWC"),
-)
+def as_convolution(image: Array, kernel: Array, frame: Frame) -> Array:
+    """The same by XLA's operation."""
+    return lax.conv_general_dilated(image, kernel, (1, 1), frame, dimension_numbers=("NHWC", "HWIO", "NHWC"))
