@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import collections
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, LineError, PuzzleFile, PuzzleFileError, read_grid_column
 from jaxsudoku.terminal.failure import as_usage, described
-from jaxsudoku.terminal.progress import Meter, Report, Screen, bar
+from jaxsudoku.terminal.progress import Meter, Screen, bar
 from jaxsudoku.terminal.stop import Stop
 
 from . import flags
@@ -22,9 +22,6 @@ from .generate import add_grades, grade_tally
 from .inputs import named, opened
 from .invocation import Invocation, start_screen
 from .report import QUOTED, summarize
-
-if TYPE_CHECKING:
-    from jaxsudoku.datasets import Given, GivenError
 
 #: The flag that chooses this way of building.
 FLAG = "--from"
@@ -93,15 +90,31 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     if table.failure is not None:
         screen.say(f"jaxsudoku: error: {table.failure}; nothing was built")
         return 1
+    from jaxsudoku import datasets
+
     tally, meter = grade_tally(), Meter()
     screen.show(bar(0.0), now=True)
     try:
         with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
-            built = _build(args, table, lambda done, count: screen.show(meter.line(done, count), now=True))
-    except _NothingLeft as error:
-        _say_refused(screen, named(args.input), table.lines, error.refused)
-        screen.say(f"jaxsudoku: error: {named(args.input)}: {error}")
-        return 1
+            try:
+                built = datasets.build_given(
+                    args.output,
+                    table.puzzles,
+                    table.solutions,
+                    seed=args.seed,
+                    board=args.board,
+                    parts=args.split or datasets.PARTS,
+                    format=args.format,
+                    shard_size=args.shard_size,
+                    exclude=excluded(args),
+                    resume=args.resume,
+                    batch_size=args.batch_size,
+                    progress=lambda done, count: screen.show(meter.line(done, count), now=True),
+                )
+            except datasets.GivenError as error:  # a ValueError, but no error of usage
+                _say_refused(screen, named(args.input), table.lines, error.refused)
+                screen.say(f"jaxsudoku: error: {named(args.input)}: {error}")
+                return 1
     except Stop as stop:
         if os.path.exists(args.output):
             stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"
@@ -131,37 +144,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         left_out=left_out,
     )
     return 1 if bad.count or built.refused else 0
-
-
-class _NothingLeft(Exception):
-    """As ``datasets.GivenError``, which is a ValueError."""
-
-    def __init__(self, error: GivenError) -> None:
-        super().__init__(str(error))
-        self.refused = error.refused
-
-
-def _build(args: argparse.Namespace, table: _Table, progress: Report) -> Given:
-    """The data sets; raises ``_NothingLeft``, and what ``build_given`` raises."""
-    from jaxsudoku import datasets
-
-    try:
-        return datasets.build_given(
-            args.output,
-            table.puzzles,
-            table.solutions,
-            seed=args.seed,
-            board=args.board,
-            parts=args.split or datasets.PARTS,
-            format=args.format,
-            shard_size=args.shard_size,
-            exclude=excluded(args),
-            resume=args.resume,
-            batch_size=args.batch_size,
-            progress=progress,
-        )
-    except datasets.GivenError as error:
-        raise _NothingLeft(error) from error
 
 
 def _read(board: Board, source: PuzzleFile, name: str, bad: BadLines) -> _Table:

@@ -43,7 +43,6 @@ from .loader import Dataset, load
 #: The parts of a data set of given puzzles, and their shares.
 PARTS = {"train": 0.9, "eval": 0.05, "test": 0.05}
 
-
 #: The file that tells how puzzles are divided, beside the folders of the parts.
 SPLIT = "split.json"
 
@@ -65,7 +64,8 @@ class Given(NamedTuple):
 
     Attributes:
       parts: the data sets by the names of the parts; without a part that got no puzzle.
-      refused: the causes why puzzles were refused, by their index: no solution, several, or another than was given.
+      refused: the causes why puzzles were refused, by their index: no solution, several,
+        or another or only a part of it given.
       duplicates: number of puzzles that are equivalent to an earlier one.
       excluded: number of puzzles whose solutions are excluded.
     """
@@ -221,8 +221,8 @@ def _refused(found: np.ndarray, counts: np.ndarray, told: np.ndarray | None) -> 
         compared = told.any(axis=1) & (counts == 1)
         blank = compared & (told == 0).any(axis=1)
         causes |= {int(index): "its solution is incomplete" for index in np.flatnonzero(blank)}
-        others = compared & ~blank & (told != found).any(axis=1)
-        causes |= {int(index): "its solution is another one" for index in np.flatnonzero(others)}
+        wrong = compared & ~blank & (told != found).any(axis=1)
+        causes |= {int(index): "its solution is another one" for index in np.flatnonzero(wrong)}
     return dict(sorted(causes.items()))
 
 

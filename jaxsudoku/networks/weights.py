@@ -304,13 +304,13 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
         raise NetworkFileError(f"{path}: tensors of dtype {error}, not of {', '.join(_DTYPES)}") from error
     except (safetensors.SafetensorError, ValueError) as error:
         raise NetworkFileError(f"{path}: no safetensors file ({error})") from error
-    whole = {name: one.astype(np.float32) if one.dtype == jnp.bfloat16 else one for name, one in tensors.items()}
-    if wrong := _differences(shapes, whole):
+    tensors = {name: one.astype(np.float32) if one.dtype == jnp.bfloat16 else one for name, one in tensors.items()}
+    if wrong := _differences(shapes, tensors):
         raise NetworkFileError(f"{path}: no {card.architecture} of these sizes: {wrong}")
     if wrong := _not_finite(tensors):
         raise NetworkFileError(f"{path}: {wrong}")
     names, structure = _named(shapes)
-    params: Params = jax.tree.unflatten(structure, [jnp.asarray(tensors[name], jnp.float32) for name in names])
+    params: Params = jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
     return params
 
 
