@@ -219,7 +219,7 @@ else
   exact 16x16 60 --sets "$wide" --puzzles 20000 --repeat 3
   exact 25x25 90 --sets "$widest" --puzzles 2688 --repeat 2
   part cube 60 "$networks" "${speeds[@]}" --networks cube --batch 256,1024,8192
-  part networks 120 "$networks" "${speeds[@]}" --networks axial,se_resnet,house_cnn,cell_cnn --batch 1024
+  part networks 120 "$networks" "${speeds[@]}" --networks axial,se_resnet,house_cnn,house_resnet,cell_cnn --batch 1024
 fi
 for name in $PARTS; do
   [[ " ${names[*]} " == *" $name "* ]] || troubles+=("$name: no such part; there are ${names[*]}")

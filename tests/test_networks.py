@@ -20,7 +20,7 @@ from reference import CONVOLUTIONAL, TINY
 import jaxsudoku as js
 from jaxsudoku import networks
 from jaxsudoku.files import with_checksum
-from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, attention, axial, house_cnn, weights
+from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, attention, axial, house_cnn, house_resnet, weights
 from jaxsudoku.networks.convolution import as_convolution, convolve
 
 FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
@@ -32,6 +32,7 @@ COUNTS = {
     "cellwise": 5_416_906,
     "se_resnet": 3_587_978,
     "house_cnn": 945_674,
+    "house_resnet": 503_754,
     "cell_cnn": 7_626_266,
 }
 
@@ -259,9 +260,10 @@ def test_irregular_regions(name):
     assert np.isfinite(network(jnp.asarray(seen)).value).all()
 
 
-def test_house_cnn_refuses_irregular_regions():
-    with pytest.raises(ValueError, match="house_cnn needs equal boxes, which a board of 4x4 with irregular regions"):
-        tiny("house_cnn", JIGSAW)
+@pytest.mark.parametrize("name", ["house_cnn", "house_resnet"])
+def test_kernels_of_boxes_refuse_irregular_regions(name):
+    with pytest.raises(ValueError, match=f"{name} needs equal boxes, which a board of 4x4 with irregular regions"):
+        tiny(name, JIGSAW)
 
 
 @pytest.mark.parametrize("board", [js.Board.classic(6), JIGSAW], ids=str)
@@ -640,3 +642,44 @@ def test_networks_are_reached_from_the_face():
     folder = Path(js.__file__).parents[1]
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout.strip() == "False", done.stderr
+
+
+@pytest.mark.parametrize("board", [js.Board.classic(6), NINE], ids=str)
+def test_a_block_of_house_resnet_looks_along_houses(board):
+    """A changed cell changes the features of all cells that share a house with it, and of no other."""
+    config = house_resnet.HouseResNetConfig(width=8, house=8)
+    block = house_resnet.Block(config, board.side, board.box, nnx.Rngs(quick_key()))
+    rng = np.random.default_rng(0)
+    # the kernels of a trained network differ from cell to cell
+    for kernel in (block.line, block.box):
+        kernel.kernel[...] = jnp.asarray(rng.normal(size=kernel.kernel.shape), jnp.float32)
+    image = jnp.asarray(rng.normal(size=(1, board.side, board.side, config.width)), jnp.float32)
+    row, column = 1, board.side - 2
+    touched = image.at[0, row, column].add(jnp.asarray(rng.normal(size=config.width), jnp.float32))
+    differs = np.asarray(block(image) != block(touched))[0].any(axis=-1)
+    cell = row * board.side + column
+    expected = np.zeros(board.cells, bool)
+    for house in board.houses:
+        if cell in house:
+            expected[list(house)] = True
+    np.testing.assert_array_equal(differs.reshape(-1), expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (6, 1), (2, 3)])
+def test_a_kernel_of_house_resnet_is_a_convolution_with_a_stride(shape):
+    """One house a window, as a convolution whose stride is the size of its kernel has it."""
+    config = house_resnet.HouseResNetConfig(width=4, house=5)
+    block = house_resnet.Block(config, 6, shape, nnx.Rngs(quick_key()))
+    rng = np.random.default_rng(1)
+    block.box.kernel[...] = jnp.asarray(rng.normal(size=(6, 4, 5)), jnp.float32)
+    image = jnp.asarray(rng.normal(size=(2, 6, 6, 4)), jnp.float32)
+    theirs = jax.lax.conv_general_dilated(
+        image,
+        block.box.kernel[...].reshape(*shape, 4, 5),
+        shape,
+        "VALID",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+    expected = block.box.back(jax.nn.relu(theirs))
+    found = block.box(house_resnet.windows(image, shape))
+    np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -10,6 +10,7 @@ from jaxsudoku.networks.cell_cnn import CellCnnConfig
 from jaxsudoku.networks.cellwise import CellwiseConfig
 from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.networks.house_cnn import HouseCnnConfig
+from jaxsudoku.networks.house_resnet import HouseResNetConfig
 from jaxsudoku.networks.se_resnet import SeResNetConfig
 
 from .config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig, TrainConfig
@@ -104,14 +105,29 @@ HOUSE_CNN = TrainConfig(
     optimiser=OptimiserConfig(warmup=500, ema=0.999),
 )
 
-#: A small house CNN, for two cores and an hour.
-HOUSE_CNN_CPU = dataclasses.replace(
+#: A residual network with kernels of houses in every block. It sees puzzles as they are, as one pass fills them, and
+#: positions that naked singles leave, as a search with that rule meets them.
+HOUSE_RESNET = dataclasses.replace(
     HOUSE_CNN,
-    steps=40_000,
-    batch_size=32,
+    network=NetworkConfig("house_resnet", HouseResNetConfig(blocks=16, width=128, house=64, dtype="bfloat16")),
+    positions=dataclasses.replace(
+        _AS_GIVEN,
+        kinds=(
+            *_AS_GIVEN.kinds,
+            PositionKind("naked", share=1, filled=0, wrong=0),
+            PositionKind("naked", share=1, filled=6, wrong=0),
+        ),
+    ),
+)
+
+#: A small form of it, for one core and an hour and a half.
+HOUSE_RESNET_CPU = dataclasses.replace(
+    HOUSE_RESNET,
+    steps=20_000,
+    batch_size=64,
     microbatch=16,
-    network=NetworkConfig("house_cnn", HouseCnnConfig(width=64)),
-    data=DataConfig(generate=600_000),
+    network=NetworkConfig("house_resnet", HouseResNetConfig()),
+    data=DataConfig(generate=700_000),
     optimiser=OptimiserConfig(warmup=200, ema=0.999),
 )
 
@@ -133,7 +149,8 @@ PRESETS: dict[str, TrainConfig] = {
     "cell-cnn": CELL_CNN,
     "cell-cnn-cpu": CELL_CNN_CPU,
     "house-cnn": HOUSE_CNN,
-    "house-cnn-cpu": HOUSE_CNN_CPU,
+    "house-resnet": HOUSE_RESNET,
+    "house-resnet-cpu": HOUSE_RESNET_CPU,
     "se-resnet": SE_RESNET,
     "axial": AXIAL,
     "cellwise": CELLWISE,

@@ -12,7 +12,7 @@ from jaxsudoku.config import settings_of
 from jaxsudoku.random import as_key
 from jaxsudoku.suggestions import did_you_mean
 
-from . import axial, cell_cnn, cellwise, cube, house_cnn, se_resnet
+from . import axial, cell_cnn, cellwise, cube, house_cnn, house_resnet, se_resnet
 from .base import Forward, Network, NetworkModule
 
 
@@ -69,6 +69,12 @@ _ARCHITECTURES = (
         "convolutions, the first as large as houses; boards with boxes",
         house_cnn.HouseCnn,
         house_cnn.HouseCnnConfig,
+    ),
+    Architecture(
+        "house_resnet",
+        "residual blocks of convolutions as large as houses; boards with boxes",
+        house_resnet.HouseResNet,
+        house_resnet.HouseResNetConfig,
     ),
     Architecture(
         "cell_cnn",
