@@ -1,9 +1,11 @@
 """The questions of a course work on textbook search (IFT3335, on AIMA's search code), answered in one run.
 
 Depth-first search in three orders within 10,000 nodes, best-first search by three heuristics, candidate elimination
-alone and followed by a search, and hill climbing. The table has the puzzles that a solver claims to have solved, those
-whose grid is right (checked by numpy alone), and the explored nodes. For hill climbing nodes are all evaluated grids,
-and the table also has the remaining conflicts (digits that rows and columns miss) and the steps.
+alone and followed by a search, hill climbing, and best-first search over full grids. The table has the puzzles that a
+solver claims to have solved, those whose grid is right (checked by numpy alone), and the explored nodes. For hill
+climbing nodes are all evaluated grids. For both searches over full grids the table also has the remaining conflicts
+(digits that rows and columns miss), and for hill climbing the steps. With ``--times`` the first puzzles are solved one
+at a time as well, for the mean and the standard deviation of their times.
 
     python benchmarks/textbook.py --set ift3335_100,ift3335_1000 --json benchmarks/out/textbook.json
 """
@@ -44,6 +46,7 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
             {"rules": "naked", "then": "depth-first"},
         )
     ],
+    "best-first-swaps": [("best-first-swaps", options) for options in ({}, {"rules": "singles"}, {"rules": "locked"})],
     "hill-climbing": [
         ("hill-climbing", options)
         for options in (
@@ -58,27 +61,36 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 }
 
 #: Solvers whose nodes the course work limits.
-_BOUNDED = ("depth-first", "best-first")
+_BOUNDED = ("depth-first", "best-first", "best-first-swaps")
 
 #: Columns for a solver on a set.
 COLUMNS = (
     ("set", 17, "<"),
-    ("solver", 13, "<"),
+    ("solver", 16, "<"),
     ("settings", 48, "<"),
     ("puzzles", 7, ">"),
     ("claimed", 7, ">"),
     ("valid", 7, ">"),
     ("nodes: mean", 11, ">"),
+    ("deviation", 9, ">"),
     ("median", 8, ">"),
     ("most", 9, ">"),
     ("seconds", 8, ">"),
+    ("ms each", 15, ">"),
     ("conflicts", 12, ">"),
     ("steps", 8, ">"),
 )
 
 
-def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The row of a solver on the puzzles; compiled before the clock starts."""
+def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], timed: int) -> dict[str, Any]:
+    """The row of a solver on the puzzles; compiled before the clock starts.
+
+    Args:
+      puzzles: uint8[N, cells].
+      solver: its name.
+      options: its settings.
+      timed: number of puzzles that are also solved one at a time, for the mean and the deviation of their times.
+    """
     import jaxsudoku as js
 
     half = max(-(-len(puzzles) // 2), 32)  # so that two threads share them
@@ -93,10 +105,15 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[s
         "claimed": int(claimed.sum()),
         "valid": int(valid.sum()),
         "mean": float(found.iterations.mean()),
+        "nodes_deviation": float(found.iterations.std()),
         "median": float(np.median(found.iterations)),
         "most": int(found.iterations.max()),
         "seconds": seconds,
     }
+    if timed:
+        js.solve(nothing[:1], solver=solver, **options)
+        times = [_seconds(puzzle[None], solver, options) for puzzle in puzzles[:timed]]
+        measured |= {"timed": len(times), "time_mean": float(np.mean(times)), "time_deviation": float(np.std(times))}
     if "errors" in found.stats:
         errors = found.stats["errors"]
         measured |= {"conflicts": float(errors.mean()), "deviation": float(errors.std())}
@@ -104,6 +121,15 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> dict[s
         around = neighbours(puzzles, options.get("neighbourhood") == "super")
         measured["steps"] = float(((found.iterations - 1) / np.maximum(around, 1)).mean())
     return measured
+
+
+def _seconds(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> float:
+    """The seconds in which puzzles are solved."""
+    import jaxsudoku as js
+
+    start = time.perf_counter()
+    js.solve(puzzles, solver=solver, **options)
+    return time.perf_counter() - start
 
 
 def neighbours(puzzles: np.ndarray, threefold: bool) -> np.ndarray:
@@ -128,9 +154,11 @@ def line(row: dict[str, Any]) -> str:
             f"{row['claimed']:,}",
             f"{row['valid']:,}",
             f"{row['mean']:,.1f}",
+            f"{row['nodes_deviation']:,.1f}",
             f"{row['median']:,.0f}",
             f"{row['most']:,}",
             f"{row['seconds']:,.2f}",
+            f"{row['time_mean'] * 1e3:,.1f} ± {row['time_deviation'] * 1e3:,.1f}" if "timed" in row else "",
             f"{row['conflicts']:.2f} ± {row['deviation']:.2f}" if "conflicts" in row else "",
             f"{row['steps']:,.1f}" if "steps" in row else "",
         ],
@@ -152,7 +180,7 @@ def main() -> int:
             for solver, options in QUESTIONS[question]:
                 budget = {"budget": args.budget} if solver in _BOUNDED else {}
                 about_row = {"set": name, "solver": solver, "options": options, "puzzles": len(puzzles)}
-                rows.append(about_row | measure(puzzles, solver, options | budget))
+                rows.append(about_row | measure(puzzles, solver, options | budget, args.times))
                 print(line(rows[-1]), flush=True)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
@@ -175,6 +203,7 @@ def _parse() -> argparse.Namespace:
     add("--puzzles", type=int, help="puzzles of each set, the first ones; by default all")
     add("--questions", type=names, default=list(QUESTIONS), help=f"of {', '.join(QUESTIONS)} (default: all)")
     add("--budget", type=int, default=10_000, help="nodes after which a search leaves a puzzle (default: 10000)")
+    add("--times", type=int, default=0, help="puzzles of each set solved one at a time too, for times (default: 0)")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
     if unknown := [name for name in args.questions if name not in QUESTIONS]:

@@ -43,6 +43,7 @@ SMALL_SETTINGS = {
     "annealing": {"rules": "singles", "budget": 40, "lanes": 5},
     "evolution": {"rules": "singles", "organisms": 20, "epochs": 60, "restarts": 1, "lifetime": 20, "lanes": 5},
     "hill-climbing": {"rules": "naked", "neighbourhood": "super", "restarts": 2, "sideways": 2, "lanes": 5},
+    "best-first-swaps": {"rules": "naked", "budget": 40, "lanes": 5},
     "evosax": {"rules": "naked", "population": 8, "generations": 10, "restarts": 1, "lanes": 5},
 }
 

@@ -12,7 +12,7 @@ from jaxsudoku.config import settings_of
 from jaxsudoku.suggestions import did_you_mean
 
 from .config import ExactConfig, GuidedExactConfig, IterativeConfig, OneShotConfig
-from .population.config import AnnealingConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
+from .population.config import AnnealingConfig, BestFirstSwapsConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
 from .textbook.config import BestFirstConfig, DepthFirstConfig, EliminationConfig
 from .tree.config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
@@ -166,6 +166,14 @@ SOLVERS: dict[str, Solver] = {
             "textbook hill climbing on complete grids: the best swap at every step, and restarts",
             "population.hill_climbing:hill_climbing",
             HillClimbingConfig,
+            complete=False,
+            stats=("errors",),
+        ),
+        Solver(
+            "best-first-swaps",
+            "textbook greedy best-first search on complete grids: of all swaps seen the best, and a closed set",
+            "population.best_first_swaps:best_first_swaps",
+            BestFirstSwapsConfig,
             complete=False,
             stats=("errors",),
         ),

@@ -152,6 +152,29 @@ class HillClimbingConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
+class BestFirstSwapsConfig(Config):
+    """Settings of ``best-first-swaps``.
+
+    Attributes:
+      rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
+        fixed.
+      budget: most grids explored; all of them are stored, 102 bytes each on 9x9.
+      record: number of steps whose lowest error so far is recorded in ``stats["history"]``.
+      lanes: puzzles worked on together; None suits the machine.
+    """
+
+    rules: Rules = "none"
+    budget: Positive = 10_000
+    record: Natural = 0
+    lanes: Positive | None = None
+
+    def resolve(self, board: Board, platform: str) -> BestFirstSwapsConfig:
+        """The settings with lanes that suit a machine, fewer on a wider board."""
+        lanes = self.lanes or fitting_lanes(board, platform, cpu=32, accelerator=4096)
+        return dataclasses.replace(self, lanes=lanes)
+
+
+@dataclasses.dataclass(frozen=True)
 class EvosaxConfig(Config):
     """Settings of ``evosax``.
 
