@@ -153,13 +153,11 @@ def method(board: Board, config: BestFirstSwapsConfig) -> Method[Searches]:
 
 
 def _select(chosen: Array, one: Searches, other: Searches) -> Searches:
-    """As ``planes.select``; of the explored grids only what a search that begins has written differs."""
-    selected = select(chosen, one._replace(explored=()), other._replace(explored=()))
-    begun = Explored(*(leaf[:, 0] for leaf in one.explored)), Explored(*(leaf[:, 0] for leaf in other.explored))
-    first = select(chosen, *begun)
-    return selected._replace(
-        explored=Explored(*(leaf.at[:, 0].set(value) for leaf, value in zip(other.explored, first, strict=True)))
-    )
+    """As ``planes.select``; of the explored grids only the first differs, which a search writes as it begins."""
+    begun = (state._replace(explored=Explored(*(leaf[:, 0] for leaf in state.explored))) for state in (one, other))
+    selected = select(chosen, *begun)
+    stored = [leaf.at[:, 0].set(first) for leaf, first in zip(other.explored, selected.explored, strict=True)]
+    return selected._replace(explored=Explored(*stored))
 
 
 def _over(room: int, size: Array, best: Array, left: Array) -> Array:
