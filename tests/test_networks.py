@@ -455,7 +455,7 @@ def test_fields_that_training_did_not_fix_may_be_changed(saved, tmp_path):
 def test_adjustable_fields_change_no_parameters(name):
     architecture = NETWORKS[name]
     assert set(architecture.adjustable) <= {field.name for field in dataclasses.fields(architecture.config)}
-    others = {"dtype": "bfloat16", "iterations": 5}
+    others = {"dtype": "bfloat16", "iterations": 5, "repeats": 2}
     usual = networks.make_forward(name, FOUR, **TINY[name])
     changed = {field: others[field] for field in architecture.adjustable}
     assert networks.make_forward(name, FOUR, **TINY[name] | changed).shapes() == usual.shapes()
@@ -683,3 +683,17 @@ def test_a_kernel_of_house_resnet_is_a_convolution_with_a_stride(shape):
     expected = block.box.back(jax.nn.relu(theirs))
     found = block.box(house_resnet.windows(image, shape))
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_repeats_of_house_resnet_share_their_weights():
+    """Applied twice, the blocks are those of a network of twice as many with the same weights."""
+    seen = jnp.asarray(candidates(FOUR, 2)[0])
+    once, twice = tiny("house_resnet"), tiny("house_resnet", repeats=2)
+    assert sizes_of(once.params) == sizes_of(twice.params)
+    jax.tree.map(np.testing.assert_array_equal, once.params, twice.params)
+    long = tiny("house_resnet", blocks=2 * TINY["house_resnet"]["blocks"])
+    blocks = once.params["blocks"]
+    params = {**once.params, "blocks": dict(enumerate([*blocks.values(), *blocks.values()]))}
+    expected, found = long.apply(params, seen), twice.apply(once.params, seen)
+    np.testing.assert_allclose(found.policy, expected.policy, atol=1e-5)
+    assert (np.abs(np.asarray(found.policy - once.apply(once.params, seen).policy)) > 1e-4).any()

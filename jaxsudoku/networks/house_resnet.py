@@ -27,6 +27,7 @@ class HouseResNetConfig(Config):
 
     Attributes:
       blocks: number of residual blocks.
+      repeats: times that all blocks are applied, one after the other, with the same weights.
       width: features of a cell.
       house: features of a house.
       hidden: width of the value head.
@@ -34,6 +35,7 @@ class HouseResNetConfig(Config):
     """
 
     blocks: Positive = 10
+    repeats: Positive = 1
     width: Positive = 64
     house: Positive = 32
     hidden: Positive = 64
@@ -50,7 +52,7 @@ class HouseResNet(NetworkModule):
     def __init__(self, config: HouseResNetConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         if board.box is None:
             raise ValueError(f"house_resnet needs equal boxes, which a board of {board} has not")
-        self.dtype = config.dtype
+        self.dtype, self.repeats = config.dtype, config.repeats
         self.stem = linear(board.side, config.width, config.dtype, rngs)  # a 1x1 convolution
         self.blocks = nnx.List(Block(config, board.side, board.box, rngs) for _ in range(config.blocks))
         self.norm = nnx.LayerNorm(config.width, dtype=config.dtype, rngs=rngs)
@@ -59,7 +61,7 @@ class HouseResNet(NetworkModule):
 
     def __call__(self, candidates: Array) -> Outputs:
         x = self.stem(as_image(candidates, self.dtype))
-        for block in self.blocks:
+        for block in list(self.blocks) * self.repeats:
             x = block(x)
         x = self.norm(x)
         return Outputs(self.policy(x), self.value(x))

@@ -75,6 +75,7 @@ _ARCHITECTURES = (
         "residual blocks of convolutions as large as houses; boards with boxes",
         house_resnet.HouseResNet,
         house_resnet.HouseResNetConfig,
+        adjustable=("repeats", "dtype"),
     ),
     Architecture(
         "cell_cnn",
