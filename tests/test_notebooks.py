@@ -1,7 +1,9 @@
-"""Notebooks: each is paired with a script, and runs from beginning to end on its small setting."""
+"""Notebooks: each is paired with a script that runs at its small setting, and shows the outputs of that script."""
 
 from __future__ import annotations
 
+import copy
+import importlib.util
 import os
 import subprocess
 import sys
@@ -11,12 +13,23 @@ import jupytext
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+
+
+def loaded(name):
+    """The script that makes the notebooks, as a module."""
+    specification = importlib.util.spec_from_file_location(f"notebooks_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+build = loaded("build")
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 def test_every_notebook_has_its_script():
     assert NOTEBOOKS
-    assert [path.stem for path in NOTEBOOKS] == [path.stem for path in sorted(FOLDER.glob("*.py"))]
+    assert [path.stem for path in NOTEBOOKS] == [path.stem for path in build.scripts()]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -27,13 +40,53 @@ def test_a_notebook_says_what_its_script_says(path):
     ]
 
 
-#: Notebooks that take long.
-SLOW = ("alphasudoku", "evolution", "textbook_search")
+def test_the_outputs_are_those_of_the_scripts():
+    assert build.problems() == []
+
+
+@pytest.fixture
+def altered(tmp_path, monkeypatch):
+    """A copy of a notebook and its script, where they may be changed."""
+    script = FOLDER / "mastermind.py"
+    for path in (script, script.with_suffix(".ipynb")):
+        (tmp_path / path.name).write_text(path.read_text())
+    monkeypatch.setattr(build, "FOLDER", tmp_path)
+    assert build.problems() == []
+    return tmp_path / script.name
+
+
+def test_a_changed_script_makes_outputs_stale(altered):
+    altered.write_text(altered.read_text() + "\n# %%\nprint(1)\n")
+    assert build.problems() == ["mastermind.ipynb: the outputs are of another version of mastermind.py"]
+
+
+def test_a_changed_notebook_and_script_make_outputs_stale(altered):
+    """Both alike, as jupytext --sync leaves them."""
+    altered.write_text(altered.read_text() + "\n# %%\nprint(1)\n")
+    notebook = jupytext.read(altered.with_suffix(".ipynb"))
+    cell = copy.deepcopy(next(cell for cell in notebook.cells if cell.cell_type == "code"))
+    cell.source, cell.outputs, cell.id = "print(1)", [], "another"
+    notebook.cells.append(cell)
+    jupytext.write(notebook, altered.with_suffix(".ipynb"))
+    assert "mastermind.ipynb: the outputs are of another version of mastermind.py" in build.problems()
+
+
+def test_a_notebook_without_outputs_is_told(altered):
+    notebook = jupytext.read(altered)
+    notebook.metadata["jaxsudoku"] = {"sources": build.digest(notebook.cells)}
+    jupytext.write(notebook, altered.with_suffix(".ipynb"))
+    assert build.problems() == ["mastermind.ipynb shows no picture"]
+    altered.with_suffix(".ipynb").unlink()
+    assert build.problems() == ["mastermind.ipynb is missing"]
+
+
+#: Notebooks that take little time.
+QUICK = ("mastermind",)
 
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in SLOW)) for path in NOTEBOOKS],
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem not in QUICK)) for path in NOTEBOOKS],
 )
 def test_a_notebook_runs(path, tmp_path):
     """Its code, in the order of its cells, in a process of its own that draws on nothing."""

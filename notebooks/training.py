@@ -1,0 +1,326 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Training a network on Sudoku
+#
+# **The question.** What does a network learn of Sudoku from positions and solutions alone, how fast, and how much does
+# its architecture matter at equal compute?
+#
+# **What the sources did.** The cell CNN, whose dense layer has to learn which cells share a house, learned from a
+# million easy puzzles. A later network has kernels as large as a row, a column and a box; its author trained it to a
+# loss of 0.6 nats a cell. Both claims are in [docs/sources.md](../docs/sources.md).
+#
+# Here four architectures are trained in small forms, for about the same time, on the same puzzles, by
+# `train.supervised` ([docs/networks.md](../docs/networks.md#training)). Then the best of them is trained longer, in
+# stages. Everything is written into a temporary folder.
+
+# %%
+import contextlib
+import io
+import os
+import tempfile
+from pathlib import Path
+
+import jax
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+
+import jaxsudoku as js
+from jaxsudoku import datasets, env
+from jaxsudoku.networks.cell_cnn import CellCnnConfig
+from jaxsudoku.networks.cube import CubeConfig
+from jaxsudoku.networks.house_cnn import HouseCnnConfig
+from jaxsudoku.networks.house_resnet import HouseResNetConfig
+from train.config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig, TrainConfig
+from train.record import read
+from train.supervised import train
+
+#: Tiny settings, to check only that everything runs.
+SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
+
+board = js.Board.classic(4 if SMALL else 9)
+side = board.side
+folder = tempfile.TemporaryDirectory()
+workspace = Path(folder.name)
+print(f"boards of {board}, on {jax.devices()[0]}")
+
+# %% [markdown]
+# ## Puzzles
+#
+# The puzzles have 24 to 60 givens, so they resemble all positions from a puzzle to its solution. A position is a puzzle
+# as it is given: a filled cell has its digit, an empty cell has all nine. No rule is applied. None of the puzzles is
+# equivalent to one of the shipped set that is solved below.
+#
+# A network that knows nothing has a loss of ln 9 = 2.2 nats a cell. One that knows the rule of the houses and nothing
+# else chooses evenly among the digits that no house of the cell holds, the legal ones. Its loss is the mean logarithm
+# of their number.
+
+# %%
+test = js.load("4x4")[:8] if SMALL else js.load("9x9-easy")[:32]
+clues = (5, 12) if SMALL else (24, 60)
+data = datasets.build(
+    workspace / "puzzles",
+    500 if SMALL else 30_000,
+    seed=1,
+    board=board,
+    clues=clues,
+    exclude=None if SMALL else js.load("9x9-easy"),
+)
+fresh = js.generate(2, 50 if SMALL else 400, board, clues=clues)
+
+
+def legal_digits(grids):
+    """Whether no house of an empty cell holds a digit, bool [B, digit, cell]."""
+    return np.asarray(env.legal_placement_mask(env.init(grids, board, "none"), board))
+
+
+choices = legal_digits(fresh.puzzles).sum(axis=1)
+open_cells = fresh.puzzles == 0
+nothing, houses = np.log(side), np.log(choices[open_cells]).mean()
+print(f"{len(data):,} puzzles; loss of no knowledge {nothing:.2f} nats, of the houses' rule {houses:.2f} nats a cell")
+
+# %% [markdown]
+# ## Four architectures
+#
+# The numbers of steps are fixed, so that each run takes about the same time: a step of one network costs several times
+# that of another. `cube` shares its weights over all digits, places and iterations. The others get each puzzle under a
+# random symmetry. Matrices learn by Muon, but for the cell CNN, whose dense layer is too large for it, by AdamW. The
+# averaged parameters are validated and saved.
+
+# %%
+batch = 8 if SMALL else 16
+muon = OptimiserConfig(warmup=20, ema=0.98)
+adamw = OptimiserConfig("adamw", learning_rate=2e-3, warmup=20, ema=0.98)
+if SMALL:
+    settings = {"cell_cnn": (CellCnnConfig(width=8, features=8), 20, adamw, None)}
+else:
+    settings = {
+        "cube": (CubeConfig(width=24, hidden=16, house=32, iterations=8), 220, muon, 4),
+        "house_resnet": (HouseResNetConfig(blocks=6, width=48, house=24), 800, muon, None),
+        "house_cnn": (HouseCnnConfig(layers=5, width=48), 1200, muon, None),
+        "cell_cnn": (CellCnnConfig(width=32, features=16), 1800, adamw, None),
+    }
+
+
+def make_config(name, times=1):
+    """The settings of a run of a network, with so many times the usual steps."""
+    sizes, steps, optimiser, microbatch = settings[name]
+    return TrainConfig(
+        board=board,
+        steps=times * steps,
+        batch_size=batch,
+        microbatch=microbatch,
+        network=NetworkConfig(name, sizes),
+        data=DataConfig(datasets=(str(data.folder),), held_out="4x4" if SMALL else "9x9-easy"),
+        positions=PositionsConfig(
+            kinds=(PositionKind("none", filled=0, wrong=0),),
+            puzzles_per_position=1,
+            initial_hardness=0,
+            final_hardness=0,
+        ),
+        optimiser=optimiser,
+        report_every=max(steps // 20, 5),
+        validate_every=times * steps,
+        save_every=times * steps,
+    )
+
+
+def run(config, name, **options):
+    """Trains in a folder of that name; returns the network and the last line that training has printed."""
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        network = train(config, workspace / name, **options)
+    return network, printed.getvalue().strip().splitlines()[-1]
+
+
+def curve(name):
+    """The steps, seconds and losses of a run. Compilation is left out of the seconds."""
+    lines = [line for line in read(workspace / name / "metrics.jsonl") if line["kind"] == "train"]
+    steps = np.array([line["step"] for line in lines])
+    seconds = np.cumsum(np.diff(steps, prepend=0) * batch / [line["positions_per_second"] for line in lines])
+    return steps, seconds, np.array([line["policy_loss"] for line in lines])
+
+
+trained = {}
+for name in settings:
+    trained[name], last = run(make_config(name), name)
+    print(f"{name:13} {trained[name].size:9,} parameters; {last}")
+
+# %% [markdown]
+# The loss is the policy's, in nats per open cell, on the positions of the last steps. Hardly a puzzle is seen twice, so
+# this is the loss on new positions.
+
+# %%
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
+print(f"{'':13}{'positions':>10}{'seconds':>9}{'positions/s':>13}{'loss':>7}")
+for name in settings:
+    steps, seconds, losses = curve(name)
+    left.plot(steps * batch, losses, label=name)
+    right.plot(seconds, losses, label=name)
+    print(
+        f"{name:13}{steps[-1] * batch:10,}{seconds[-1]:9.0f}{steps[-1] * batch / seconds[-1]:13,.0f}{losses[-1]:7.2f}"
+    )
+for axis in (left, right):
+    axis.axhline(nothing, color="grey", ls=":", label="no knowledge")
+    axis.axhline(houses, color="black", ls="--", label="the houses' rule alone")
+left.set(xlabel="positions", ylabel="policy loss (nats per open cell)", ylim=(0, None))
+right.set(xlabel="seconds of training")
+right.legend(fontsize=9)
+plt.show()
+
+# %% [markdown]
+# ## What was learned at equal compute
+#
+# On fresh puzzles of the same kind: the share of cells whose likeliest digit is right, by the number of digits that are
+# legal in the cell. With one legal digit the rule of the houses suffices. With more, the dotted line is what an even
+# choice among them would reach; what is above it are deductions over several cells. Printed is the probability that a
+# network gives to illegal digits.
+
+
+# %%
+def predict(network, grids):
+    """The probabilities of the digits in every cell, [B, digit, cell]; no rule is applied."""
+    return np.asarray(jax.nn.softmax(network(js.planes.grids_to_cubes(grids, board)).policy, axis=1))
+
+
+def learned(network):
+    """On fresh puzzles: accuracy by the number of legal digits, and the mean probability of illegal digits."""
+    probabilities = predict(network, fresh.puzzles)
+    right = probabilities.argmax(axis=1) + 1 == fresh.solutions
+    illegal = np.where(legal_digits(fresh.puzzles), 0, probabilities).sum(axis=1)
+    return [right[open_cells & (choices == number)].mean() for number in numbers], illegal[open_cells].mean()
+
+
+numbers = np.arange(1, 3 if SMALL else 7)
+figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+for name, network in trained.items():
+    accuracy, illegal = learned(network)
+    axis.plot(numbers, 100 * np.array(accuracy), "o-", label=name)
+    print(f"{name:13} probability of illegal digits {illegal:6.1%}, right with one legal digit {accuracy[0]:6.1%}")
+axis.plot(numbers, 100 / numbers, "k:", label="even choice among legal digits")
+axis.set(xlabel="legal digits of the cell", ylabel="cells right (%)", xticks=numbers, ylim=(0, 103))
+axis.legend(fontsize=9)
+plt.show()
+
+# %% [markdown]
+# ## The best one, longer and in stages
+#
+# The network with the lowest loss is trained anew, three times as long. `train` stops at each stage with a checkpoint
+# and resumes there; the run is the same as without a break. At each stage it solves the test puzzles, which are harder
+# than most that it is trained on: all of them are minimal. `iterative` fills the surest cell, with one network call for
+# each; with rules `naked` cells with a single legal digit are filled without a call. `one-shot` fills all cells with
+# one call; of these the share of right cells is shown. Nothing backtracks.
+
+# %%
+best = min(settings, key=lambda name: curve(name)[2][-1])
+longer = make_config(best, times=1 if SMALL else 3)
+shares = (0.5, 1) if SMALL else (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1)
+stages = [round(share * longer.steps) for share in shares]
+exact = js.solve(test, board)
+assert (exact.status == js.Status.SOLVED).all()
+empty = test == 0
+
+
+def measure(network):
+    """Shares of the test puzzles that are solved, and of cells right at once, and what ``learned`` finds."""
+    result = {}
+    for rules in ("none", "naked"):
+        found = js.solve(test, board, solver="iterative", network=network, rules=rules, patience=1)
+        result[f"boards solved, rules {rules}"] = (found.status == js.Status.SOLVED).mean()
+    found = js.solve(test, board, solver="one-shot", network=network, keep_partial=True)
+    result["cells right at once, rules none"] = (found.grids == exact.grids)[empty].mean()
+    result["legal"], result["illegal"] = learned(network)
+    return result
+
+
+networks, results = [], []
+for stage in stages:
+    network, _ = run(longer, "longer", resume=True, stop_at=stage)
+    networks.append(network)
+    results.append(measure(network))
+steps, clock, losses = curve("longer")
+seconds = np.interp(stages, steps, clock)
+alone = js.solve(test, board, solver="elimination", rules="naked", then="none")
+rule = (alone.status == js.Status.SOLVED).mean()
+print(f"{best}; naked singles alone solve {rule:.0%} of the test puzzles")
+for stage, second, result in zip(stages, seconds, results, strict=True):
+    texts = [f"{what} {value:4.0%}" for what, value in result.items() if what.startswith(("boards", "cells"))]
+    print(f"step {stage:5,}, {second:4.0f} s: {'; '.join(texts)}; illegal {result['illegal']:5.1%}")
+
+# %%
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4.2), sharex=True, sharey=True, layout="constrained")
+for what, marker in zip(list(results[0])[:3], "os^", strict=True):
+    left.plot(seconds, [100 * result[what] for result in results], marker=marker, label=what)
+left.axhline(100 * rule, color="k", ls=":", label="boards, naked singles alone")
+left.set(xlabel="seconds of training", ylabel="share (%)", ylim=(0, 103), title="test puzzles")
+for place, number in enumerate(numbers[:5]):
+    right.plot(
+        seconds, [100 * result["legal"][place] for result in results], "o-", label=f"right, {number} legal digits"
+    )
+right.plot(seconds, [100 * result["illegal"] for result in results], "k--", label="probability of illegal digits")
+right.set(xlabel="seconds of training", title="cells of fresh puzzles")
+for axis in (left, right):
+    axis.legend(fontsize=8)
+plt.show()
+
+# %% [markdown]
+# ## What it knows of one board
+#
+# The first test puzzle. Every empty cell shows the likeliest digit, red if it is wrong; the darker the cell, the more
+# probable is the right digit. Bold digits are given.
+
+# %%
+shown = [0, -1] if SMALL else [0, 2, -1]
+puzzle, solution = test[0], exact.grids[0]
+rows, columns = board.box
+light = LinearSegmentedColormap.from_list("light", ["white", "deepskyblue"])
+figure, axes = plt.subplots(1, len(shown), figsize=(9, 3.6), layout="constrained")
+for axis, stage in zip(axes, shown, strict=True):
+    probabilities = predict(networks[stage], puzzle[None])[0]
+    digits = probabilities.argmax(axis=0) + 1
+    known = probabilities[solution.astype(int) - 1, np.arange(board.cells)]
+    image = axis.imshow(np.where(puzzle > 0, np.nan, known).reshape(side, side), cmap=light, vmin=0, vmax=1)
+    for cell, digit in enumerate(digits):
+        row, column = divmod(cell, side)
+        color = "red" if digit != solution[cell] else "black"
+        weight = "bold" if puzzle[cell] else "normal"
+        axis.text(column, row, digit, ha="center", va="center", fontsize=9, color=color, weight=weight)
+    for line in range(side + 1):
+        axis.axhline(line - 0.5, color="k", lw=1.5 if line % rows == 0 else 0.3)
+        axis.axvline(line - 0.5, color="k", lw=1.5 if line % columns == 0 else 0.3)
+    right_cells = ((digits == solution) & (puzzle == 0)).sum()
+    axis.set(xticks=[], yticks=[])
+    axis.set_title(f"step {stages[stage]:,}: {right_cells} of {(puzzle == 0).sum()} right", fontsize=10)
+figure.colorbar(image, ax=axes, label="probability of the right digit", shrink=0.8)
+plt.show()
+
+# %%
+folder.cleanup()
+
+# %% [markdown]
+# ## What was found
+#
+# - **The rule of the houses is learned first.** All networks but the cell CNN give illegal digits hardly any
+#   probability after half a minute, and are right wherever one digit is legal.
+# - **Architecture decides how fast the rest is learned.** In the same time `cube`, which has the symmetries built in,
+#   sees a fraction of the positions and reaches the lowest loss. `house_resnet`, with kernels of houses in every
+#   block, is well below the loss of the houses' rule. `house_cnn`, which has them in its first layer only, is just
+#   below it. The dense layer of the cell CNN has to learn the houses from examples, and has hardly begun.
+# - **Solving boards comes at once.** While the share of right cells rises slowly, the share of boards that are solved
+#   one cell at a time goes from none to nearly all within a few seconds of training: it needs the surest cell alone.
+# - **A network does best on what it was trained on.** With rules `naked` boards are solved earlier, but later fewer
+#   than without. Candidates that the rule removes make positions that this network never saw in training. `cube` and
+#   `house_resnet` as they ship have seen such positions.
