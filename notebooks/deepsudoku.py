@@ -352,7 +352,7 @@ plt.show()
 # ## What was found
 #
 # - **Most moves are right.** On these puzzles, the hardest that ship, about 98% of the moves before the first error
-#   are right if every cell is a move, and about 92% if singles fill the easy cells. The source's 96.2% are on 17-clue
+#   are right if every cell is a move, and 92 to 93% if singles fill the easy cells. The source's 96.2% are on 17-clue
 #   puzzles, which are easier, so the figures do not compare directly.
 # - **A high share of right moves is not a high share of boards.** 98% of right moves solve less than two boards in
 #   five, as a board has some fifty moves. After singles fewer moves are left, and more boards are solved.

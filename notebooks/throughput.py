@@ -325,10 +325,10 @@ plt.show()
 # %% [markdown]
 # ## What was found
 #
-# - **Batches make the rate.** A call with one puzzle takes nearly as long as one with some hundred, so the rate grows
-#   by orders of magnitude from one puzzle to tens of thousands. Compiling takes seconds, longer than solving any of
-#   these sets once; it is paid once for each of a few input sizes. Harder puzzles need more nodes, so their rate is
-#   lower.
+# - **Batches make the rate.** A call with a thousand puzzles takes two to four times as long as one with a single
+#   puzzle, so the rate grows by orders of magnitude from one puzzle to tens of thousands. Compiling takes seconds,
+#   longer than solving any of these sets once; it is paid once for each of a few input sizes. Harder puzzles need
+#   more nodes, so their rate is lower.
 # - **Lanes must be many and busy.** 2,048 lanes are several times as fast as 32, and more lanes than fit the cache gain
 #   little or lose. Annealing needs many times the steps for some puzzles: in batches as large as the lanes most lanes
 #   are idle, about 80% of the time; refilled ones are busy until the last puzzles. It gains about a factor of two. The
