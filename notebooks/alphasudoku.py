@@ -188,8 +188,9 @@ plt.show()
 # ## Solved share by iterations
 #
 # All solvers apply the same rule and get the same puzzles. An iteration is one grid: a node, a step of a rollout, a
-# step back, or for the network alone a cell that it fills. Every search ends after 1,000. The network alone never takes
-# a cell back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move, an exploration of
+# step back, or for the network alone a cell that it fills. A search ends after 1,000; one that is under way then is
+# finished first, so a puzzle may be solved a little later, and is drawn at 1,000. The network alone never takes a cell
+# back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move, an exploration of
 # sqrt 2 and the cell with fewest candidates; other than in the study, AlphaSudoku takes its values from the network's
 # value head and not from rollouts. The second AlphaSudoku has the settings of the library: AlphaZero's formula, the
 # cell that the network is least sure of, and 256 simulations. Refuted moves are not tried again in any of them.

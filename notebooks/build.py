@@ -1,6 +1,6 @@
 """Runs the notebooks' scripts, and writes the notebooks with their outputs.
 
-    python notebooks/build.py                # all of them, half an hour on two cores
+    python notebooks/build.py                # all of them, some minutes each
     python notebooks/build.py mastermind     # one of them
     python notebooks/build.py --text NAME    # new text between the same code, without running it
     python notebooks/build.py --check        # whether the outputs belong to the scripts
@@ -32,7 +32,7 @@ MOST_OF_ONE, MOST_OF_ALL = 400_000, 1_500_000
 #: Colours of a stored picture.
 _COLOURS = 64
 
-#: What is put before the cells, and not stored: small pictures, and no picture beside the one shown.
+#: What is put before the cells, and not stored: the size of pictures.
 _SETTINGS = "%matplotlib inline\n%config InlineBackend.rc = {'figure.dpi': 72}"
 
 

@@ -37,8 +37,7 @@ def searched(board, puzzles, budget=BUDGET):
 
     @jax.jit
     def end(start):
-        over = lambda state: method.done(state).all()  # noqa: E731
-        return jax.lax.while_loop(lambda state: ~over(state), method.step, method.init(start))
+        return jax.lax.while_loop(lambda state: ~method.done(state).all(), method.step, method.init(start))
 
     return jax.tree.map(np.asarray, end(start))
 
@@ -84,12 +83,11 @@ def test_grids_are_explored_in_the_order_of_a_queue(board):
 def test_a_search_ends_when_everything_was_explored():
     """Two free cells in one box: two grids, and no further neighbour."""
     solution = js.solve(np.zeros((1, 16), np.uint8), FOUR).grids[0]
-    first, second = list(FOUR.region_houses[0])[:2]
+    first, second = FOUR.region_houses[0][:2]
     puzzle = solution.copy()
     puzzle[[first, second]] = 0
-    other = next(cell for cell in FOUR.region_houses[3])
-    same_box = list(FOUR.region_houses[3])[1]
-    puzzle[[other, same_box]] = puzzle[[same_box, other]]  # wrong whatever is swapped
+    other, beside = FOUR.region_houses[3][:2]
+    puzzle[[other, beside]] = puzzle[[beside, other]]  # wrong whatever is swapped
     found = searched(FOUR, puzzle[None])
     assert found.size[0] == 2 and found.best[0] > 0 and found.done[0]
 

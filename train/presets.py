@@ -120,7 +120,7 @@ HOUSE_RESNET = dataclasses.replace(
     ),
 )
 
-#: A small form of it, for one core and an hour and a half.
+#: A small form of it, for one core and an hour.
 HOUSE_RESNET_CPU = dataclasses.replace(
     HOUSE_RESNET,
     steps=20_000,

@@ -110,16 +110,16 @@ class HouseKernel(nnx.Module):
 
 
 def windows(image: Array, window: tuple[int, int]) -> Array:
-    """An image [B, row, column, width] cut into windows, [B, down, across, cells of a window * width]."""
-    height, across = window
+    """An image [B, row, column, features] cut into windows, [B, down, across, cells of a window * features]."""
+    height, width = window
     batch, rows, columns, _ = image.shape
-    parts = image.reshape(batch, rows // height, height, columns // across, across, -1).transpose(0, 1, 3, 2, 4, 5)
+    parts = image.reshape(batch, rows // height, height, columns // width, width, -1).transpose(0, 1, 3, 2, 4, 5)
     return parts.reshape(*parts.shape[:3], -1)
 
 
 def _to_cells(image: Array, found: Array, window: tuple[int, int]) -> Array:
-    """The image with what was found in a window, [B, down, across, width], added to each of the window's cells."""
-    height, across = window
-    batch, down, beside, width = found.shape
-    parts = image.reshape(batch, down, height, beside, across, width)
+    """The image with what was found in a window, [B, down, across, features], added to each of the window's cells."""
+    height, width = window
+    batch, down, across, features = found.shape
+    parts = image.reshape(batch, down, height, across, width, features)
     return (parts + found[:, :, None, :, None]).reshape(image.shape)

@@ -21,7 +21,7 @@ from jaxsudoku.solvers.queue import Answer, Method, Start, gather_last, run, sat
 from .boxes import ERRORS, errors, full_grids
 from .config import HillClimbingConfig
 from .neighbours import TRIPLE, best_swap, best_triple, better
-from .random_keys import decoded
+from .random_keys import random_grids
 
 #: Streams of random numbers: triple swaps, and initial grids.
 _TRIPLES, _GRIDS = np.uint32(0x14057B7E), np.uint32(0x2545F491)
@@ -125,8 +125,7 @@ def method(board: Board, config: HillClimbingConfig) -> Method[Climbs]:
 def _random_grids(board: Board, givens: Array, seeds: Array, number: Array) -> Array:
     """Random grids uint8[cells, K] that keep givens of the same shape; ``number`` int32[K] counts the climbs."""
     of_climb = mix(mix(seeds ^ _GRIDS) + number.astype(jnp.uint32) * APART)
-    keys = mix(of_climb + np.arange(board.cells, dtype=np.uint32)[:, None] * APART)
-    return decoded(board, givens, keys)
+    return random_grids(board, givens, of_climb)
 
 
 def _restart(board: Board, chosen: Array, climbs: Climbs) -> Climbs:

@@ -13,8 +13,14 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import fence
+from jaxsudoku.random import APART, mix
 
 from .boxes import boxes
+
+
+def random_grids(board: Board, givens: Array, seeds: Array) -> Array:
+    """Random grids uint8[cells, K] that keep givens of the same shape, from seeds uint32[K]."""
+    return decoded(board, givens, mix(seeds + np.arange(board.cells, dtype=np.uint32)[:, None] * APART))
 
 
 def decoded(board: Board, givens: Array, keys: Array) -> Array:
