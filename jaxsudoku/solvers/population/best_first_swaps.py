@@ -168,7 +168,7 @@ def _next(board: Board, grids: Array, free: Array, error: Array, after: Array | 
     """The least key of a neighbour of grids uint8[K, cells], above ``after`` int32[K] if that is given."""
     cells = pairs(board).cells
     number = np.arange(len(cells), dtype=np.int32)[:, None]
-    key = (error + rises(board, grids.T)) * len(cells) + number  # [pairs, K]
+    key = (error + rises(board, grids.T).astype(jnp.int32)) * len(cells) + number  # [pairs, K]
     allowed = free.T[cells[:, 0]] & free.T[cells[:, 1]]
     if after is not None:
         allowed &= key > after
