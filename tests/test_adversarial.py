@@ -125,8 +125,11 @@ def kernel(name):
 
 @pytest.mark.parametrize(
     "name",
-    # gumbel stands for the tree searches, iterative for the decoders: they are slow to compile
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("alphasudoku", "mcgs", "one-shot"))) for name in SETTINGS],
+    # the tree searches and one-shot are slow to compile
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("gumbel", "alphasudoku", "mcgs", "one-shot")))
+        for name in SETTINGS
+    ],
 )
 def test_nothing_that_a_network_says_is_a_proof(name):
     complete = solvers.get(name).complete

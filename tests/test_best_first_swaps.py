@@ -92,6 +92,7 @@ def test_a_search_ends_when_everything_was_explored():
     assert found.size[0] == 2 and found.best[0] > 0 and found.done[0]
 
 
+@pytest.mark.slow
 def test_it_leaves_local_optima_where_hill_climbing_ends():
     puzzles = np.asarray(js.load("9x9-easy"))[:16]
     climbed = js.solve(puzzles, solver="hill-climbing")
@@ -101,6 +102,7 @@ def test_it_leaves_local_optima_where_hill_climbing_ends():
     assert ((found.stats["errors"] == 0) == (found.status == Status.SOLVED)).all()
 
 
+@pytest.mark.slow
 def test_results_depend_on_the_puzzle_and_its_seed_alone():
     """Not on the lanes that are searched together."""
     puzzles = puzzles_of(FOUR, 2)

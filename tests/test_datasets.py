@@ -373,6 +373,7 @@ def test_a_data_set_is_kept_clear_of_another(grids, from_grids, tmp_path):
     assert numbers_of(grids, train.solutions) == [6, 7, 8, 9, 10, 11]
 
 
+@pytest.mark.slow
 def test_excluded_puzzles_are_solved(grids):
     puzzles = np.where(np.random.default_rng(2).random((3, 81)) < 0.3, 0, grids[:3]).astype(np.uint8)
     puzzles[1] = grids[1]

@@ -314,6 +314,7 @@ def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
     )
 
 
+@pytest.mark.slow
 def test_partial_grids_are_kept_for_whoever_asks():
     puzzles = reference.unique(FOUR, 8)
     network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
@@ -331,6 +332,7 @@ def test_partial_grids_are_kept_for_whoever_asks():
     assert given_up.status.tolist() == [Status.UNSOLVED] and not given_up.grids.any()
 
 
+@pytest.mark.slow
 def test_lanes_take_all_that_they_hold_along():
     """A step of a few lanes is that of these lanes among all of them, with the features that the network carries."""
     config = decoding.IterativeConfig(rules="none", votes=2, patience=3, confident=1.0)

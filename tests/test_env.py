@@ -56,7 +56,10 @@ def is_refuted(board, left):
 
 
 #: All rules on one board, and the strongest on those with other boxes.
-GAMES = [("4x4", rules) for rules in RULES] + [("2x3", "locked"), ("jigsaw-5", "locked")]
+GAMES = [("4x4", rules) for rules in RULES] + [
+    ("2x3", "locked"),
+    pytest.param("jigsaw-5", "locked", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("name", "rules"), GAMES)

@@ -28,6 +28,14 @@ BATCH = 64
 
 FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
 
+small_boards = pytest.mark.parametrize(
+    "board",
+    [
+        pytest.param(board, id=name, marks=[pytest.mark.slow] * (name in ("3x2", "jigsaw-4", "jigsaw-6")))
+        for name, board in reference.SMALL.items()
+    ],
+)
+
 
 def fresh_kernel(board, **settings):
     return jax.jit(functools.partial(exact.search, board=board, **settings), compiler_options=compiler_options())
@@ -67,7 +75,7 @@ def check(board, puzzles, found, limit):
 # ---------------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize("board", reference.SMALL.values(), ids=reference.SMALL)
+@small_boards
 def test_brute_force_agrees(board):
     puzzles = reference.batch(board, BATCH, seed=5)
     puzzles[0] = 0
@@ -191,7 +199,7 @@ def test_a_budget_stops_but_never_lies():
         np.testing.assert_array_equal(large, expected)
 
 
-@pytest.mark.parametrize("board", reference.SMALL.values(), ids=reference.SMALL)
+@small_boards
 def test_restarts_give_the_same_answers(board):
     puzzles = reference.batch(board, BATCH)
     puzzles[:4] = 0
@@ -247,6 +255,7 @@ def test_accelerators_run_other_forms_with_the_same_results(monkeypatch, board, 
     jax.tree.map(np.testing.assert_array_equal, found, expected)
 
 
+@pytest.mark.slow
 def test_a_wide_block_gives_the_same_answers():
     """Its planes have two axes of lanes."""
     puzzles = reference.batch(FOUR, BATCH)
@@ -379,6 +388,7 @@ def test_a_stack_that_is_nearly_full_goes_on_depth_first(monkeypatch):
 # ---------------------------------------------------------------------- random order
 
 
+@pytest.mark.slow
 def test_a_random_order_gives_the_same_answers():
     puzzles = reference.batch(SIX, BATCH)
     for seed in range(3):
@@ -430,6 +440,7 @@ def test_an_excluded_digit_asks_for_another_solution(board, settings):
             assert found.grids[row, cells[row]] != excluded[row].max()
 
 
+@pytest.mark.slow
 def test_an_excluded_digit_does_not_touch_a_given():
     puzzle = reference.unique(FOUR, 1)
     found = exact.search(jnp.asarray(puzzle), FOUR, None, jnp.asarray(puzzle), lanes=32)
@@ -536,6 +547,7 @@ def any_board(draw, sides):
     return dataclasses.replace(Board.jigsaw(labels.tolist()), extra=extra)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(any_board(st.integers(2, 12)))
 def test_any_board_is_traced(board):

@@ -47,7 +47,7 @@ def assert_same(got, wanted) -> None:
         (SMALL, "locked", 4),
         (SMALL, "naked", 2),
         (CLASSIC, "locked", 3),
-        (js.Board.classic(16), "locked", 2),
+        pytest.param(js.Board.classic(16), "locked", 2, marks=pytest.mark.slow),
         (DIAGONAL, "locked", 4),
         (JIGSAW, "locked", 4),
         (js.Board.named("1x5"), "singles", 3),

@@ -60,6 +60,7 @@ def test_minimal_puzzles(name):
     np.testing.assert_array_equal(made.rating == 0, js.weakest_rules(made.puzzles, board) <= 2)
 
 
+@pytest.mark.slow
 def test_a_puzzle_is_its_own_whatever_the_batch():
     made = minimal("4x4")
     for first, count in ((0, 40), (7, 9)):
@@ -85,6 +86,7 @@ def test_few_puzzles_are_the_first_of_many_and_compile_apart():
         assert other._engine_for(3) is other.engine
 
 
+@pytest.mark.slow
 def test_ratings_are_those_of_rate():
     made = minimal("2x3")
     np.testing.assert_array_equal(js.rate(made.puzzles, SIX, key=1), made.rating)
@@ -113,6 +115,7 @@ def test_a_large_board():
         np.testing.assert_array_equal(part, whole[9:14])
 
 
+@pytest.mark.slow
 def test_minimal_with_a_number_of_clues():
     made = generate(0, 40, FOUR, clues=5, minimal=True)
     check(FOUR, made)
@@ -250,7 +253,7 @@ def check_holes(board: Board, made: js.Puzzles, given: float) -> None:
     ("board", "shares"),
     [
         (FOUR, (0.1, 0.4, 0.5, 0.9)),
-        (reference.SMALL["jigsaw-6"], (0.35, 0.5)),
+        pytest.param(reference.SMALL["jigsaw-6"], (0.35, 0.5), marks=pytest.mark.slow),
         pytest.param(Board.classic(16), (0.37,), marks=pytest.mark.slow),
         *(
             pytest.param(board, (0.3, 0.45, 1 / 3), marks=pytest.mark.slow)

@@ -7,6 +7,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import reference
 
 from jaxsudoku import compiler_options, env
@@ -42,6 +43,7 @@ def grown(*, solvable=True, **options):
     return jax.tree.map(np.asarray, jax.jit(grow, compiler_options=compiler_options())(network.params, puzzles))
 
 
+@pytest.mark.slow
 def test_no_position_is_held_twice():
     _, found = grown()
     assert (found.hits > 0).sum() > LANES / 2

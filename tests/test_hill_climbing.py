@@ -265,6 +265,7 @@ def run(puzzles, seed=0, board=FOUR, **options):
     return jax.tree.map(np.asarray, kernel(board, **options)(puzzles, jax.random.key(seed)))
 
 
+@pytest.mark.slow
 def test_a_puzzle_depends_on_itself_and_its_seed_alone():
     puzzles = givens_of(FIVE, 9, share=0.2).T
     options = {"board": FIVE, "restarts": 3, "sideways": 2}

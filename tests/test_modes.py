@@ -99,7 +99,7 @@ def test_makers_in_modes(name, what, network):
         assert_equal(makers(network)[what](), expected)
 
 
-@pytest.mark.parametrize("name", ["exact", "annealing", "iterative"])
+@pytest.mark.parametrize("name", ["exact", "annealing", pytest.param("iterative", marks=pytest.mark.slow)])
 def test_solvers_in_modes(name, network):
     expected = answers(name, network)
     for setting in ("jax_enable_x64", "jax_debug_nans"):
@@ -176,7 +176,9 @@ def test_a_solver_takes_keys_of_other_implementations():
         np.testing.assert_array_equal(found.status, js.solve(PUZZLES, FOUR).status)
 
 
-@pytest.mark.parametrize("mode", ["x64", "strict", "debug_nans"])
+@pytest.mark.parametrize(
+    "mode", ["x64", *(pytest.param(name, marks=pytest.mark.slow) for name in ("strict", "debug_nans"))]
+)
 def test_the_search_with_restarts(mode):
     seeds, excluded = np.arange(len(PUZZLES), dtype=np.uint32), np.zeros_like(PUZZLES)
     search = functools.partial(exact.search, PUZZLES, FOUR, seeds, excluded, limit=2, restart=3, lanes=32)

@@ -29,7 +29,9 @@ BOARDS = {**reference.SMALL, "9x9": reference.NINE["9x9"], "windoku": reference.
 
 boards = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
 few_boards = pytest.mark.parametrize(
-    "board", [SIX, reference.SMALL["jigsaw-5"], reference.SMALL["diagonal-4"]], ids=str
+    "board",
+    [pytest.param(SIX, marks=pytest.mark.slow), reference.SMALL["jigsaw-5"], reference.SMALL["diagonal-4"]],
+    ids=str,
 )
 
 
@@ -165,6 +167,7 @@ def test_a_rise_is_kept_with_its_probability():
             assert stats.binomtest(int(kept), 32 * words, chance).pvalue > 1e-4, (lost, won)
 
 
+@pytest.mark.slow
 def test_sweeps_do_not_go_in_circles():
     """Pairs of cells with digits ab, bc, ca: most swaps change nothing, and six grids of eight are wrong."""
     board = js.Board.classic()

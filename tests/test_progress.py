@@ -86,7 +86,7 @@ def test_true_is_a_bar(monkeypatch):
     assert terminal.getvalue().endswith("\r")
 
 
-@pytest.mark.parametrize("what", ["solve", "count", "rate", "generate"])
+@pytest.mark.parametrize("what", ["solve", "count", "rate", pytest.param("generate", marks=pytest.mark.slow)])
 def test_the_library_reports(what):
     puzzles = reference.unique(FOUR, 10)
     calls = []
@@ -137,6 +137,7 @@ def test_positions_follow_the_number_of_puzzles():
     assert EvaluateConfig(positions=7).positions_for(100) == 7
 
 
+@pytest.mark.slow
 def test_a_short_stretch_runs_the_same_program():
     from jaxsudoku import batches
 

@@ -40,6 +40,7 @@ def test_nine_by_nine():
     assert len(np.unique(made, axis=0)) == SIZE
 
 
+@pytest.mark.slow
 def test_a_large_board_is_searched_and_its_grids_depend_on_their_seeds_alone():
     board = Board.classic(12)
     made = grids(board, range(SIZE))

@@ -98,6 +98,7 @@ def test_senseless_arguments():
         js.rate(puzzles()[:, 1:])
 
 
+@pytest.mark.slow
 def test_the_rating_agrees_with_the_study(shared_data):
     """Rank correlation with the difficulty that the rated Kaggle puzzles come with."""
     with open(shared_data / "kaggle3m_rated.csv") as file:

@@ -95,12 +95,15 @@ def able(name):
 
 
 #: Those that are tried on every board, and for every batch, with every run; it takes long to compile them all.
-OFTEN = ("exact", "elimination")
+OFTEN = ("exact",)
+
+#: Those that no run tries here unless it is of the slow tests, since they are much like another one.
+SELDOM = ("mcgs", "one-shot", "best-first", "hill-climbing")
 
 
 def marked(name, quick):
     """The marks of a solver, which is slow where it is not to be tried with every run."""
-    return able(name) + [pytest.mark.slow] * (name not in OFTEN and not quick)
+    return able(name) + [pytest.mark.slow] * (name not in OFTEN and not (quick and name not in SELDOM))
 
 
 #: Every solver on every board.

@@ -174,7 +174,7 @@ def assert_same(found, expected):
         (FOUR, "sequential", "cell", "none"),
         (FIVE, "sorted", "cell", "naked"),
         (FOUR, "sorted", "any", "none"),
-        (FIVE, "sequential", "any", "singles"),
+        pytest.param(FIVE, "sequential", "any", "singles", marks=pytest.mark.slow),
     ],
 )
 def test_depth_first_explores_what_the_textbook_does(board, order, actions, rules):
@@ -316,6 +316,7 @@ def run(name, puzzles, seed=0, **options):
     return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed)))
 
 
+@pytest.mark.slow
 def test_a_puzzle_depends_on_itself_and_its_seed_alone():
     puzzles = puzzles_of(FOUR)
     options = {"order": "random", "actions": "any", "budget": BOUND}

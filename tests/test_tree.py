@@ -205,6 +205,7 @@ def test_a_spent_budget_leaves_a_puzzle_unsolved():
     assert (part.iterations[~ended] >= 5).all()
 
 
+@pytest.mark.slow
 def test_batches_share_one_program(monkeypatch):
     traced, step = [], env.step
 
@@ -291,6 +292,7 @@ def tree_of(logits, parents, taken, node):
 # ---------------------------------------------------------------------- beside mctx alone
 
 
+@pytest.mark.slow
 def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
     """On a nearly empty board no short search comes to an end, so both grow the same tree."""
     board = reference.NINE["9x9"]
@@ -423,7 +425,7 @@ def test_a_random_choice_is_fair():
 
 
 @pytest.mark.parametrize("name", ["gumbel", "alphasudoku", "mcts", "mcgs"])
-@pytest.mark.parametrize("setting", ["plain", "x64", "strict"])
+@pytest.mark.parametrize("setting", [pytest.param("plain", marks=pytest.mark.slow), "x64", "strict"])
 def test_dtypes_are_the_same_under_every_setting(name, setting):
     solver = solvers.get(name)
     config = solvers.make_config(solver, simulations=2, budget=9, restarts=1).resolve(FOUR, "cpu")
