@@ -6,6 +6,7 @@ import contextlib
 import gc
 import importlib.metadata
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,10 @@ if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1":
         _flags.append("--xla_cpu_use_fusion_emitters=false")
     _given = os.environ.get("XLA_FLAGS", "").split()  # also what the process that started this one has set
     os.environ["XLA_FLAGS"] = " ".join([*_given, *(flag for flag in _flags if flag not in _given)])
+
+# A shell makes its background jobs ignore Ctrl-C, and processes that tests start and interrupt would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tracing makes many objects and hardly any garbage, whose collection takes a twentieth of the time by default.
 gc.set_threshold(50_000, 20, 100)
@@ -86,7 +91,7 @@ def optimising() -> Iterator[None]:
 
 @pytest.fixture
 def optimised() -> Iterator[None]:
-    """Compiles as users do: unoptimised gradients of convolutions come out as NaN on a CPU."""
+    """Compiles as users do, for programs that run longer than it takes to compile them."""
     with optimising():
         yield
 

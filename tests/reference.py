@@ -42,9 +42,6 @@ TINY = {
     "cell_cnn": {"width": 8, "features": 8, "hidden": 8},
 }
 
-#: Architectures of convolutions.
-CONVOLUTIONAL = ("se_resnet", "house_cnn", "cell_cnn")
-
 
 # ---------------------------------------------------------------------- solving
 

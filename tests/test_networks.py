@@ -15,12 +15,22 @@ import optax
 import pytest
 import safetensors.numpy
 from flax import nnx
-from reference import CONVOLUTIONAL, TINY
+from reference import TINY
 
 import jaxsudoku as js
 from jaxsudoku import networks
 from jaxsudoku.files import with_checksum
-from jaxsudoku.networks import ABSENT, NETWORKS, NetworkFileError, attention, axial, house_cnn, house_resnet, weights
+from jaxsudoku.networks import (
+    ABSENT,
+    NETWORKS,
+    NetworkFileError,
+    attention,
+    axial,
+    house_cnn,
+    house_resnet,
+    layers,
+    weights,
+)
 from jaxsudoku.networks.convolution import as_convolution, convolve
 
 FOUR, NINE, SIXTEEN = js.Board.classic(4), js.Board.classic(9), js.Board.classic(16)
@@ -169,9 +179,7 @@ def test_a_convolution_is_that_of_flax(shape, wraps, side):
 
 @pytest.mark.slow
 @every_network
-def test_training_lowers_the_loss(name, request):
-    if name in CONVOLUTIONAL:
-        request.getfixturevalue("optimised")
+def test_training_lowers_the_loss(name):
     network = tiny(name)
     seen, digits = candidates(FOUR, 8)
     optimiser = optax.adam(1e-2)
@@ -190,6 +198,27 @@ def test_training_lowers_the_loss(name, request):
     # every parameter is of use: training reached it
     moved = jax.tree.map(lambda old, new: bool((old != new).any()), network.params, params)
     assert all(jax.tree.leaves(moved)), moved
+
+
+@pytest.mark.parametrize(("axes", "keepdims"), [((1,), False), ((1, 2), True), ((3, 1), False), ((0,), True)])
+def test_the_gradient_of_a_maximum(axes, keepdims):
+    """It is that of JAX where no two elements are equal; else the first of them gets all of it."""
+    x, weight = jax.random.normal(jax.random.key(0), (3, 4, 5, 6)), jax.random.normal(jax.random.key(1), (3, 4, 5, 6))
+
+    def gradient(maximum, x):
+        return compiled(jax.grad(lambda x: (maximum(x) * weight.max(axes, keepdims=keepdims)).sum()))(x)
+
+    def ours(x):
+        return layers.maximum(x, axes, keepdims)
+
+    def expected(x):
+        return x.max(axes, keepdims=keepdims)
+
+    np.testing.assert_array_equal(compiled(ours)(x), expected(x))
+    np.testing.assert_allclose(gradient(ours, x), gradient(expected, x), rtol=1e-6)
+    even = np.asarray(gradient(ours, jnp.zeros_like(x)))
+    assert (even != 0).sum() == weight.max(axes).size
+    assert (even[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(4))] != 0).all()
 
 
 @every_network

@@ -313,9 +313,7 @@ def mesh():
 
 @pytest.mark.slow  # whole runs below are the cube's
 @pytest.mark.parametrize("network", networks.NETWORKS)
-def test_every_architecture_trains(network, mesh, request):
-    if network in reference.CONVOLUTIONAL:
-        request.getfixturevalue("optimised")
+def test_every_architecture_trains(network, mesh):
     config = small(network, microbatch=None, optimiser={"warmup": 0, "ema": 0.5})
     forward, batch, key = forward_of(config), batch_of(config), jax.random.key(0)
     state = initial_state(config, forward, key)
@@ -332,7 +330,6 @@ def test_every_architecture_trains(network, mesh, request):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("optimised")
 def test_microbatches_make_the_gradients_of_the_batch():
     config = small("cell_cnn")
     forward = forward_of(config)

@@ -29,7 +29,7 @@ from jaxsudoku.planes import fence
 from jaxsudoku.propagation import houses_of_cells
 
 from .base import NetworkModule, Outputs
-from .layers import Dtype, linear
+from .layers import Dtype, linear, maximum
 
 #: Bound on the scores of shares, so that their exponentials stay finite.
 _SCORES = 8.0
@@ -150,7 +150,7 @@ class CubeNet(NetworkModule):
         policy = self.policy(normed).reshape(self.board.side, self.board.cells, -1)  # [side, cells, B]
         cube = tuple(range(normed.ndim - 2))
         mean = normed.sum(cube) / present.sum(cube)  # [B, width]
-        pooled = jnp.concatenate([mean, normed.max(cube)], axis=-1)  # [B, 2 * width]
+        pooled = jnp.concatenate([mean, maximum(normed, cube)], axis=-1)  # [B, 2 * width]
         value = self.value(jax.nn.relu(self.value_hidden(pooled)))  # [B, 1]
         return Outputs(policy.transpose(2, 0, 1), value[:, 0])
 
@@ -234,7 +234,7 @@ def _along(axes: Sequence[int]) -> Groups:
     """The groups whose members differ along these axes of the cube only."""
     return Groups(
         sum=lambda x: x.sum(axes, keepdims=True),
-        max=lambda x: x.max(axes, keepdims=True),
+        max=lambda x: maximum(x, tuple(axes), True),
         spread=lambda x: x,  # by broadcasting
     )
 
@@ -252,4 +252,4 @@ def _indexed(board: Board) -> Groups:
         padded = jnp.pad(x, ((0, 0), (0, 1), (0, 0), (0, 0)))  # index -1 stands for no house, whose features are 0
         return padded[:, houses].sum(axis=2).reshape(*_cube(board), *x.shape[-2:])
 
-    return Groups(sum=lambda x: gathered(x).sum(axis=2), max=lambda x: gathered(x).max(axis=2), spread=spread)
+    return Groups(sum=lambda x: gathered(x).sum(axis=2), max=lambda x: maximum(gathered(x), (2,)), spread=spread)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jax import Array
+from jax import Array, lax
 from jax.typing import DTypeLike
 
 from .convolution import SizedConvolution
@@ -28,6 +30,29 @@ def as_image(candidates: Array, dtype: DTypeLike) -> Array:
     """Candidates bool[B, side, cells] as an image [B, row, column, digit] of 0 and 1."""
     batch, side, _ = candidates.shape
     return candidates.transpose(0, 2, 1).reshape(batch, side, side, side).astype(dtype)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def maximum(x: Array, axes: Sequence[int], keepdims: bool = False) -> Array:
+    """The maximum over axes, whose gradient goes to the first of equal elements.
+
+    The gradient of ``x.max`` divides by the number of elements that are equal to the maximum. Where a compiler computes
+    ``x`` twice, with different rounding, there is none, and the gradient is NaN.
+    """
+    return x.max(axes, keepdims=keepdims)
+
+
+@maximum.defjvp
+def _maximum_jvp(
+    axes: Sequence[int], keepdims: bool, primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[Array, Array]:
+    (x,), (change,) = primals, tangents
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    flat = x.transpose(*kept, *axes).reshape(*(x.shape[axis] for axis in kept), -1)
+    first = flat.argmax(axis=-1, keepdims=True) == lax.broadcasted_iota(jnp.int32, flat.shape, flat.ndim - 1)
+    moved = jnp.where(first, change.transpose(*kept, *axes).reshape(flat.shape), 0).sum(axis=-1)
+    out = maximum(x, axes, keepdims)
+    return out, moved.reshape(out.shape)
 
 
 class Convolution(nnx.Module):
@@ -77,5 +102,5 @@ class ValueHead(nnx.Module):
     def __call__(self, features: Array) -> Array:
         """Features [B, *cells, inputs] to float32[B]."""
         cells = tuple(range(1, features.ndim - 1))
-        pooled = jnp.concatenate([features.mean(cells), features.max(cells)], axis=-1)  # [B, 2 * inputs]
+        pooled = jnp.concatenate([features.mean(cells), maximum(features, cells)], axis=-1)  # [B, 2 * inputs]
         return self.out(jax.nn.relu(self.hidden(pooled)))[:, 0]
