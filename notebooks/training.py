@@ -168,7 +168,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="
 print(f"{'':13}{'positions':>10}{'seconds':>9}{'positions/s':>13}{'loss':>7}")
 for name in settings:
     steps, seconds, losses = curve(name)
-    left.plot(steps * batch, losses, label=name)
+    left.plot(steps * batch / 1000, losses, label=name)
     right.plot(seconds, losses, label=name)
     print(
         f"{name:13}{steps[-1] * batch:10,}{seconds[-1]:9.0f}{steps[-1] * batch / seconds[-1]:13,.0f}{losses[-1]:7.2f}"
@@ -176,9 +176,9 @@ for name in settings:
 for axis in (left, right):
     axis.axhline(nothing, color="grey", ls=":", label="no knowledge")
     axis.axhline(houses, color="black", ls="--", label="the houses' rule alone")
-left.set(xlabel="positions", ylabel="policy loss (nats per open cell)", ylim=(0, None))
+left.set(xlabel="positions (thousand)", ylabel="policy loss (nats per open cell)", ylim=(0, None))
 right.set(xlabel="seconds of training")
-right.legend(fontsize=9)
+figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
 plt.show()
 
 # %% [markdown]
@@ -212,7 +212,7 @@ for name, network in trained.items():
     print(f"{name:13} probability of illegal digits {illegal:6.1%}, right with one legal digit {accuracy[0]:6.1%}")
 axis.plot(numbers, 100 / numbers, "k:", label="even choice among legal digits")
 axis.set(xlabel="legal digits of the cell", ylabel="cells right (%)", xticks=numbers, ylim=(0, 103))
-axis.legend(fontsize=9)
+axis.legend(fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %% [markdown]
@@ -268,7 +268,7 @@ left.axhline(100 * rule, color="k", ls=":", label="boards, naked singles alone")
 left.set(xlabel="seconds of training", ylabel="share (%)", ylim=(0, 103), title="test puzzles")
 for place, number in enumerate(numbers[:5]):
     right.plot(
-        seconds, [100 * result["legal"][place] for result in results], "o-", label=f"right, {number} legal digits"
+        seconds, [100 * result["legal"][place] for result in results], "o-", label=f"right, legal digits: {number}"
     )
 right.plot(seconds, [100 * result["illegal"] for result in results], "k--", label="probability of illegal digits")
 right.set(xlabel="seconds of training", title="cells of fresh puzzles")
@@ -297,7 +297,7 @@ for axis, stage in zip(axes, shown, strict=True):
         row, column = divmod(cell, side)
         color = "red" if digit != solution[cell] else "black"
         weight = "bold" if puzzle[cell] else "normal"
-        axis.text(column, row, digit, ha="center", va="center", fontsize=9, color=color, weight=weight)
+        axis.text(column, row, digit, ha="center", va="center", fontsize=10, color=color, weight=weight)
     for line in range(side + 1):
         axis.axhline(line - 0.5, color="k", lw=1.5 if line % rows == 0 else 0.3)
         axis.axvline(line - 0.5, color="k", lw=1.5 if line % columns == 0 else 0.3)
