@@ -12,6 +12,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import machine
 import report
@@ -21,7 +22,7 @@ import textbook
 from jaxsudoku.solvers.population.evosax import ALGORITHMS
 
 #: The measured solvers, (solver, options). A climb with steps sideways evaluates about 25,000 grids without rules.
-METHODS = [
+METHODS: list[tuple[str, dict[str, Any]]] = [
     *(("evosax", {"algorithm": algorithm, "generations": 1000, "population": 100}) for algorithm in ALGORITHMS),
     ("hill-climbing", {"sideways": 100, "restarts": 3}),
 ]

@@ -41,7 +41,7 @@ _COLUMNS = (
 )
 
 
-def mover(board: Any, config: Any, network: Any) -> Callable:
+def mover(board: Any, config: Any, network: Any) -> Callable[..., Any]:
     """A move of every game: (parameters, positions, which are playing) to the next positions and graphs."""
     import jax
     import jax.numpy as jnp
@@ -69,7 +69,7 @@ def mover(board: Any, config: Any, network: Any) -> Callable:
 
 
 def play(
-    board: Any, rules: str, move: Callable, params: Any, puzzles: np.ndarray, truth: np.ndarray
+    board: Any, rules: str, move: Callable[..., Any], params: Any, puzzles: np.ndarray, truth: np.ndarray
 ) -> dict[str, float]:
     """The games of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
     import jax

@@ -198,7 +198,8 @@ def _parse() -> argparse.Namespace:
     add("--output", type=Path, required=True, help="folder for the runs, one for each network")
     add("--json", type=Path, help="file for all raw figures")
     add("--plot", type=Path, help="file for a picture, such as learning.png (extra plot)")
-    args, args.options = parser.parse_known_args()
+    args, options = parser.parse_known_args()
+    args.options = options
     # training runs in the project's root
     args.output, args.data = args.output.absolute(), [path.absolute() for path in args.data or ()]
     return args

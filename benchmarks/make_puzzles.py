@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -30,7 +31,7 @@ EASY, MEDIUM, HARD, VERY_HARD, EXTREME = (0, 0), (0.125, 1.875), (2, 9.875), (10
 JIGSAW = "jigsaw:aaaaabbcc/aaaabbbcc/ddddebbcc/ddddebbcc/fdeeeeegc/ffhhegggg/ffhhegggg/ffhhhiiii/ffhhiiiii"
 
 #: Name: board, number of puzzles, arguments of ``generate``.
-FILES = {
+FILES: dict[str, tuple[str, int, dict[str, Any]]] = {
     "4x4": ("4", 100, {}),
     "6x6": ("6", 200, {}),
     "9x9": ("9", 1000, {"first": 500}),

@@ -27,6 +27,8 @@ COLUMNS = (
     ("trees", 5, ">"),
     ("opening", 10, "<"),
     ("mean", 8, ">"),
+    ("deviation", 9, ">"),
+    ("won", 7, ">"),
     ("total", 9, ">"),
     ("max", 3, ">"),
     ("seconds", 8, ">"),
@@ -36,6 +38,9 @@ COLUMNS = (
 
 #: Players that are measured by the mean of several strategies.
 _SEVERAL = ("random",)
+
+#: A game is won if the secret is found within so many guesses.
+_MOST_GUESSES = 10
 
 
 def attempts(tree: Any) -> np.ndarray:
@@ -76,6 +81,8 @@ def measure(game: Any, player: str, options: dict[str, Any], trees: int) -> dict
     return {
         "opening": mastermind.code_text(game, int(grown[0].guesses[0])),
         "mean": float(taken.mean()),
+        "deviation": float(taken.std()),
+        "won": float((taken <= _MOST_GUESSES).mean()),
         "total": int(taken.sum()),
         "max": int(taken.max()),
         "seconds": seconds,
@@ -95,6 +102,8 @@ def line(row: dict[str, Any]) -> str:
             str(row["trees"]),
             row["opening"],
             f"{row['mean']:.4f}",
+            f"{row['deviation']:.4f}",
+            f"{row['won']:.2%}",
             f"{row['total']:,}",
             str(row["max"]),
             f"{row['seconds']:,.1f}",
@@ -126,8 +135,23 @@ def main() -> int:
     return 0
 
 
+def _game(text: str) -> Any:
+    """The game of a name such as 4x6, or 4x6- for one without repeats.
+
+    Raises:
+      ValueError: the name is malformed, or there is no such game.
+    """
+    from jaxsudoku.mastermind import Game
+
+    try:
+        pegs, colours = map(int, text.removesuffix("-").split("x"))
+    except ValueError:
+        raise ValueError(f"a game such as 4x6 was expected, not {text!r}") from None
+    return Game(pegs, colours, repeats=not text.endswith("-"))
+
+
 def _parse() -> argparse.Namespace:
-    from jaxsudoku.mastermind import Game, players
+    from jaxsudoku.mastermind import players
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
@@ -138,10 +162,7 @@ def _parse() -> argparse.Namespace:
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
     try:
-        args.games = {
-            name: Game(*map(int, name.removesuffix("-").split("x")), repeats=not name.endswith("-"))
-            for name in args.games.split(",")
-        }
+        args.games = {name: _game(name) for name in args.games.split(",")}
         args.option = {name: json.loads(value) for name, value in (text.split("=") for text in args.option)}
         for player in args.players:
             if player != "all":

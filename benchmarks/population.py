@@ -63,7 +63,12 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], seed: int
     config = js.SOLVERS[solver].config(**options)
     threads = 2 if jax.default_backend() == "cpu" else 1  # which share the puzzles
     batch = max(-(-len(puzzles) // threads), 1)
-    settings = {"solver": solver, "key": seed, "batch_size": batch, "record": most_steps(config)} | options
+    settings: dict[str, Any] = {
+        "solver": solver,
+        "key": seed,
+        "batch_size": batch,
+        "record": most_steps(config),
+    } | options
     start = time.perf_counter()
     js.solve(np.full_like(puzzles, 255), **settings)  # the same shapes, so the same program, and no work
     first = time.perf_counter() - start
@@ -184,7 +189,7 @@ def race(puzzles: np.ndarray, repeat: int) -> dict[str, Any]:
 
     config = js.SOLVERS["evolution"].config()
     hives = np.resize(puzzles, (_HIVES, 81))
-    settings = {
+    settings: dict[str, Any] = {
         "solver": "evolution",
         "rules": "none",
         "epochs": _EPOCHS,

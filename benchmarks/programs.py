@@ -145,8 +145,10 @@ def _training_step(architecture: str, devices: Devices, board: js.Board) -> Prog
     key = jax.eval_shape(lambda: jax.random.key(0))
     state = jax.eval_shape(lambda key: step.initial_state(config, forward, key), key)
     needed = puzzles_needed(config, mesh.size)
-    grids, numbers = jax.ShapeDtypeStruct((needed, board.cells), np.uint8), jax.ShapeDtypeStruct((needed,), np.int32)
-    batch = Batch(grids, grids, numbers, jax.ShapeDtypeStruct((needed,), np.float32))
+    grids: Any = jax.ShapeDtypeStruct((needed, board.cells), np.uint8)
+    clues: Any = jax.ShapeDtypeStruct((needed,), np.int32)
+    ratings: Any = jax.ShapeDtypeStruct((needed,), np.float32)
+    batch = Batch(grids, grids, clues, ratings)
     arguments = (
         jax.tree.map(_with_sharding, state, step.shardings_of(state, mesh)),
         _sharded(jax.eval_shape(no_metrics), replicated),

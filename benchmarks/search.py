@@ -57,8 +57,14 @@ _OVERHEAD = (
 
 _MIB = 2**20
 
+#: A run of a compiled program; it returns when the results are there.
+Run = Callable[[], Any]
 
-def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: Any) -> tuple[dict[str, Any], Callable]:
+#: Stores the rows so far.
+Save = Callable[[list[dict[str, Any]]], None]
+
+
+def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: Any) -> tuple[dict[str, Any], Run]:
     """The row of a solver on a batch, and the call to time."""
     import jax
 
@@ -93,7 +99,7 @@ def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: An
     return row, lambda: jax.block_until_ready(compiled(*placed))
 
 
-def measure(row: dict[str, Any], call: Callable, puzzles: np.ndarray) -> None:
+def measure(row: dict[str, Any], call: Run, puzzles: np.ndarray) -> None:
     """One run, with its grids checked."""
     import jaxsudoku as js
 
@@ -135,7 +141,7 @@ def line(row: dict[str, Any]) -> str:
 # ---------------------------------------------------------------------- overhead
 
 
-def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, Callable]:
+def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, Run]:
     """A search with free moves, by mctx alone and by the library: calls to time."""
     import jax
     import jax.numpy as jnp
@@ -199,7 +205,7 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, C
             )
         return made.action, made.search_tree.children_visits
 
-    def call(function: Callable) -> Callable:
+    def call(function: Callable[..., Any]) -> Run:
         compiled = jax.jit(function, compiler_options=js.compiler_options()).lower(state, seed).compile()
         return lambda: jax.block_until_ready(compiled(state, seed))
 
@@ -265,10 +271,10 @@ def main() -> int:
     return int(any(row.get("wrong") for row in rows))
 
 
-def _overheads(args: argparse.Namespace, options: dict[str, Any], save: Callable) -> list[dict[str, Any]]:
+def _overheads(args: argparse.Namespace, options: dict[str, Any], save: Save) -> list[dict[str, Any]]:
     simulations = options.setdefault("simulations", 32)
     print(report.aligned([name for name, _, _ in _OVERHEAD], _OVERHEAD))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in args.solvers:
         for batch in args.batch:
             rows.append(overhead(name, batch, options, args.repeat))
@@ -277,7 +283,7 @@ def _overheads(args: argparse.Namespace, options: dict[str, Any], save: Callable
     return rows
 
 
-def _throughput(args: argparse.Namespace, options: dict[str, Any], save: Callable) -> list[dict[str, Any]]:
+def _throughput(args: argparse.Namespace, options: dict[str, Any], save: Save) -> list[dict[str, Any]]:
     import jaxsudoku as js
 
     puzzle_set = sets.wanted(args.set, args.data)
@@ -285,7 +291,7 @@ def _throughput(args: argparse.Namespace, options: dict[str, Any], save: Callabl
     network = js.load_network(args.network, **chosen)
     print(f"set      {args.set}; network {args.network} {chosen or ''}; options {options}; repeat {args.repeat}\n")
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in args.solvers:
         entries = []
         for batch in args.batch:

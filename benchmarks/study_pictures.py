@@ -49,7 +49,7 @@ def _puzzles(rated: Rated) -> Figure:
     left.hist(rated.difficulty, bins=min(20, len(np.unique(rated.difficulty))), color="tab:blue")
     left.set(xlabel=rated.label, ylabel="puzzles")
     clues = rated.clues
-    right.hist(clues, bins=np.arange(clues.min(), clues.max() + 2) - 0.5, color="tab:blue")
+    right.hist(clues, bins=list(np.arange(clues.min(), clues.max() + 2) - 0.5), color="tab:blue")
     right.set(xlabel="clues", ylabel="puzzles")
     return figure
 

@@ -82,7 +82,7 @@ COLUMNS = (
 )
 
 
-def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], timed: int) -> dict[str, Any]:
+def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], timed: int = 0) -> dict[str, Any]:
     """The row of a solver on the puzzles; compiled before the clock starts.
 
     Args:

@@ -112,10 +112,12 @@ def _fill(row: dict[str, Any], config: Any, steps: int, repeat: int) -> None:
 
 
 def puzzles_of(config: Any, needed: int) -> Any:
-    """The ``needed`` puzzles of a step, a ``datasets.Batch`` of numpy arrays: the held-out ones, repeated.
+    """The ``needed`` puzzles of a step, a ``datasets.Batch``: the held-out ones, repeated.
 
     All ratings are 0: they weigh the draw of positions, which takes as long with any.
     """
+    import jax.numpy as jnp
+
     import jaxsudoku as js
     from jaxsudoku import datasets
     from train.puzzles import load_held_out
@@ -126,7 +128,8 @@ def puzzles_of(config: Any, needed: int) -> Any:
         raise ValueError(f"{config.data.held_out}: not every puzzle was solved")
     rows = np.arange(needed) % len(puzzles)
     clues = (puzzles > 0).sum(axis=1).astype(np.int32)
-    return datasets.Batch(puzzles[rows], found.grids[rows], clues[rows], np.zeros(len(rows), np.float32))
+    ratings = np.zeros(len(rows), np.float32)
+    return datasets.Batch(*map(jnp.asarray, (puzzles[rows], found.grids[rows], clues[rows], ratings)))
 
 
 def line(row: dict[str, Any]) -> str:

@@ -84,7 +84,7 @@ CELL_CNN = TrainConfig(
     optimiser=OptimiserConfig("adamw", learning_rate=1e-3, schedule="middle", warmup=0, weight_decay=0.0, ema=0.99),
 )
 
-#: A small cell CNN, for two cores and half an hour.
+#: A small cell CNN, for one core and an hour.
 CELL_CNN_CPU = dataclasses.replace(
     CELL_CNN,
     steps=20_000,

@@ -98,8 +98,8 @@ def load_start(start: str, architecture: str, forward: Forward) -> Params:
 
 
 @functools.lru_cache(maxsize=8)
-def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> Callable[..., tuple[TrainState, Metrics]]:
-    """The step (state, sums, batch of ``puzzles_needed`` puzzles, key) -> (state, sums).
+def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> jax.stages.Wrapped:
+    """The step (state, sums, batch of ``puzzles_needed`` puzzles, key) -> (state, sums), jitted.
 
     It adds its metrics to the sums. State and sums are donated.
     """

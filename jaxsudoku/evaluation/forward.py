@@ -84,7 +84,7 @@ def chunk_size(board: Board, platform: str, count: int, batch_size: int | None =
 
 
 @functools.lru_cache(maxsize=4)
-def compiled_chunk(platform: str) -> Callable[..., Predictions]:
+def compiled_chunk(platform: str) -> jax.stages.Wrapped:
     """The function (forward, rules, params, grids uint8[N, cells]) -> ``Predictions``, jitted; the first two static."""
     return jax.jit(_predict, static_argnums=(0, 1), compiler_options=compiler_options(platform))
 
