@@ -21,8 +21,6 @@ from jaxsudoku.board import Board
 from jaxsudoku.exact import weighted
 from jaxsudoku.solution import Status
 
-pytestmark = pytest.mark.quick
-
 #: Puzzles that are searched together, so that a board and its settings are compiled once.
 BATCH = 64
 
@@ -75,6 +73,7 @@ def check(board, puzzles, found, limit):
 # ---------------------------------------------------------------------- answers
 
 
+@pytest.mark.quick
 @small_boards
 def test_brute_force_agrees(board):
     puzzles = reference.batch(board, BATCH, seed=5)
@@ -85,6 +84,7 @@ def test_brute_force_agrees(board):
     assert set(found.status) == {Status.SOLVED, Status.UNSATISFIABLE, Status.INVALID}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("board", "limits"), [(FOUR, (1, 2, 5)), (SIX, (5,))], ids=["4x4", "2x3"])
 @settings(max_examples=50)
 @given(data=st.data())
@@ -119,6 +119,7 @@ def test_boards_with_but_two_digits():
     check(board, puzzles, search(board, puzzles, limit=5), 5)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("rules", exact.SEARCH_RULES)
 def test_every_rule_level_gives_the_same_answers(rules):
     """And so does another number of lanes."""
@@ -206,6 +207,7 @@ def test_restarts_give_the_same_answers(board):
     check(board, puzzles, search(board, puzzles, limit=5, restart=2), 5)
 
 
+@pytest.mark.quick
 def test_restarts_give_the_same_answers_in_a_random_order():
     puzzles = reference.batch(FOUR, BATCH)
     puzzles[:8] = 0
@@ -227,12 +229,14 @@ def test_restarts_without_a_portfolio_are_independent_of_the_batch(limit):
         np.testing.assert_array_equal(part, whole[order])
 
 
+@pytest.mark.quick
 def test_one_puzzle_is_searched_by_all_lanes():
     for puzzle in reference.batch(SIX, 8):
         found = search(SIX, puzzle[None], limit=5, restart=1)
         check(SIX, puzzle[None], found, 5)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("platform", ["gpu", "tpu"])
 @pytest.mark.parametrize(
     ("board", "seeded"),
@@ -447,6 +451,7 @@ def test_an_excluded_digit_does_not_touch_a_given():
     assert found.status[0] == Status.SOLVED
 
 
+@pytest.mark.quick
 def test_vmap():
     puzzles = reference.batch(FOUR, BATCH)
     expected = search(FOUR, puzzles, limit=2)
@@ -492,6 +497,7 @@ def test_dtypes(setting):
     ]
 
 
+@pytest.mark.quick
 def test_wide_numbers_change_nothing():
     puzzles = reference.batch(FOUR, BATCH)
     expected = search(FOUR, puzzles, limit=5)

@@ -533,8 +533,3 @@ def test_the_classic_game(player, options, total, optimised):
 def test_tree_search_in_the_classic_game(optimised):
     assert mm.evaluate(mm.Game(4, 6), "mcts").mean <= 4.40
     assert mm.evaluate(mm.Game(4, 6), "random", trees=200).mean == pytest.approx(4.64, abs=0.02)
-
-
-@pytest.mark.slow
-def test_the_optimum_of_seven_colours(optimised):
-    assert mm.build(mm.Game(4, 7), "optimal").attempts.sum() == 11228

@@ -94,7 +94,5 @@ def test_a_notebook_runs(path, tmp_path):
     script = tmp_path / "notebook.py"
     script.write_text("\n\n".join(cells))
     settings = os.environ | {"JAXSUDOKU_SMALL": "1", "MPLBACKEND": "agg", "PYTHONPATH": str(FOLDER.parent)}
-    if path.stem == "training":  # without optimisations gradients of a convolution are not finite
-        settings |= {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0", "XLA_FLAGS": ""}
     ended = subprocess.run([sys.executable, script], env=settings, cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

@@ -17,8 +17,6 @@ from jaxsudoku.planes import select
 from jaxsudoku.solvers import roots
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_last
 
-pytestmark = pytest.mark.quick
-
 BOARD = js.Board.classic(4)
 
 #: Steps that the toy method below may take; it gives up then.

@@ -22,8 +22,6 @@ from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.solution import Solution, Status
 from jaxsudoku.solvers.exact import search
 
-pytestmark = pytest.mark.quick
-
 BATCH = 33
 
 BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
@@ -114,6 +112,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("platform", ["gpu", pytest.param("tpu", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name",
@@ -136,6 +135,7 @@ def test_the_settings_of_an_accelerator_fit_a_batch(name, platform):
 ALONE = [pytest.param(solver, id=name, marks=marked(name, False)) for name, solver in solvers.SOLVERS.items()]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("solver", "board"), PAIRS)
 def test_answers_are_right(solver, board):
     puzzles = mixed(board)
@@ -234,6 +234,7 @@ class TestEverySolver:
 # ---------------------------------------------------------------------- the judge
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("size", [1, 7, 2048, 2049, 5000])
 def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
     rng = np.random.default_rng(size)
@@ -261,6 +262,7 @@ def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
     assert [x.dtype for x in jax.tree.leaves(judged)] == ["uint8", "int8", "int32"]
 
 
+@pytest.mark.quick
 def test_the_judge_of_nothing():
     nothing = Solution(jnp.zeros((0, 16), jnp.uint8), jnp.zeros(0, jnp.int8), jnp.zeros(0, jnp.int32), {})
     assert solvers.judge(jnp.zeros((0, 16), jnp.uint8), nothing, FOUR).grids.shape == (0, 16)
@@ -269,6 +271,7 @@ def test_the_judge_of_nothing():
 # ---------------------------------------------------------------------- registry and settings
 
 
+@pytest.mark.quick
 def test_solvers_go_by_their_names():
     assert {"exact", "iterative", "one-shot"} <= set(solvers.SOLVERS)
     assert "exact" not in solvers.reporting("network_calls").split(", ")
@@ -279,11 +282,13 @@ def test_solvers_go_by_their_names():
         solvers.get("oracle")
 
 
+@pytest.mark.quick
 def test_an_unknown_option_is_named():
     with pytest.raises(ValueError, match=r"the solver exact has no option depth, width; it has rules, rounds, budget"):
         solvers.make_config(solvers.get("exact"), width=3, depth=4, rules="naked")
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
@@ -330,6 +335,7 @@ def fields_of(config):
     return found
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("config", sorted(CONFIGS, key=lambda config: config.__name__))
 def test_a_field_takes_its_type_alone(config):
     for name, kind in fields_of(config):
@@ -341,6 +347,7 @@ def test_a_field_takes_its_type_alone(config):
                 config(**{name: value})
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("config", sorted(CONFIGS, key=lambda config: config.__name__))
 def test_numbers_of_numpy_make_the_same_settings(config):
     plain = config()
