@@ -848,7 +848,7 @@ def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
     finished(command(tmp_path / "whole", cache))
     folder = tmp_path / "killed"
     reached = 0
-    for kill in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
+    for kill in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
         process = command(folder, cache, "--resume")
         # in the midst of saving, which it does at every step; later, where a busy machine has missed that
         while process.poll() is None and not any(
