@@ -140,6 +140,8 @@ def _loss(params, apply, seen, digits):
 #: Kernels, whether the image continues on its other side, and the image's side.
 KERNELS = [
     ((3, 3), False, 9),
+    ((3, 3), False, 4),
+    ((3, 3), True, 8),
     ((4, 2), False, 5),
     ((9, 1), True, 9),
     ((1, 9), True, 9),
@@ -150,8 +152,8 @@ KERNELS = [
 
 @pytest.mark.parametrize(("shape", "wraps", "side"), KERNELS)
 def test_a_convolution_is_that_of_flax(shape, wraps, side):
-    """On a CPU it is a product of matrices; both forms, and their gradients, are those of ``nnx.Conv``."""
-    image, weight = (jax.random.normal(jax.random.key(seed), (2, side, side, size)) for seed, size in ((0, 5), (1, 7)))
+    """On a CPU products of matrices, of 3x3 tiles too; all forms and their gradients are those of ``nnx.Conv``."""
+    image, weight = (jax.random.normal(jax.random.key(seed), (32, side, side, size)) for seed, size in ((0, 5), (1, 7)))
     theirs = nnx.Conv(5, 7, shape, padding="CIRCULAR" if wraps else "SAME", use_bias=False, rngs=nnx.Rngs(0))
     structure, state = nnx.split(theirs)
     kernel = theirs.kernel[...]
@@ -174,7 +176,7 @@ def test_a_convolution_is_that_of_flax(shape, wraps, side):
 
     for form in (lambda image, kernel: convolve(image, kernel, wraps), of_accelerators):
         for ours, right in zip(results(form), results(expected), strict=True):
-            np.testing.assert_allclose(ours, right, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(ours, right, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.slow
