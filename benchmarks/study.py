@@ -181,12 +181,19 @@ def _read_table(path: Path) -> Rated:
     return Rated(np.array(puzzles), np.array(difficulties), "difficulty")
 
 
-def solve(puzzles: np.ndarray, solutions: np.ndarray | None, solver: str, options: dict[str, Any], network: Any) -> Run:
-    """The results of a solver; its program is compiled before the clock starts."""
+def solve(
+    puzzles: np.ndarray,
+    solutions: np.ndarray | None,
+    solver: str,
+    options: dict[str, Any],
+    network: Any,
+    batch: int | None = None,
+) -> Run:
+    """The results of a solver; its program is compiled before the clock starts. By default two threads share them."""
     import jaxsudoku as js
 
     given = {"network": network} if js.SOLVERS[solver].guided else {}
-    batch = max(-(-len(puzzles) // 2), 32)  # two threads share the puzzles
+    batch = batch or max(-(-len(puzzles) // 2), 32)
     common = {"solver": solver, "batch_size": batch, "keep_partial": True, **given, **options}
     js.solve(np.full_like(puzzles, 255), **common)  # the same shapes, so the same program, and no work
     start = time.perf_counter()
@@ -313,7 +320,7 @@ def main() -> int:
     for name in args.solvers:
         solver, options = SETTINGS[args.settings][name]
         options = options | _asked(args, name)
-        runs[name] = solve(rated.puzzles, solutions, solver, options, network)
+        runs[name] = solve(rated.puzzles, solutions, solver, options, network, args.batch)
         rows += summary(name, runs[name], rated)
         print(line(rows[-1]), flush=True)
         write(args.csv, rated, runs)
@@ -352,6 +359,7 @@ def _parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--network", default="cube", help="a shipped network by name, or a file (default: cube)")
     add("--iterations", type=arguments.size, help="iterations of the network, if it has any (default: as trained)")
     add("--votes", type=arguments.size, help="symmetries under which the network sees each position (default: 1)")
+    add("--batch", type=arguments.size, help="puzzles in a batch (default: half of them)")
     search = parser.add_argument_group("tree search", "in the place of what the settings say")
     add = search.add_argument
     add("--expansions", type=arguments.size, help="simulations a move")

@@ -175,6 +175,7 @@ def main() -> int:
         config = dataclasses.replace(
             preset,
             batch_size=batch or preset.batch_size,
+            microbatch=args.microbatch or preset.microbatch,
             network=dataclasses.replace(preset.network, sizes=sizes),
         )
         rows.append(measure(config, args.steps, args.repeat))
@@ -191,6 +192,7 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--preset", default="gpu", help="settings by their name in train.presets.PRESETS (default: gpu)")
     add("--batch", type=arguments.sizes, help="positions of a step, over all devices; by default the preset's")
+    add("--microbatch", type=arguments.size, help="positions of a gradient at a time; by default the preset's")
     add("--dtype", type=arguments.names, help="computing dtypes: bfloat16,float32; by default the preset's")
     add("--steps", type=arguments.size, default=20, help="steps of a run (default: 20)")
     add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")

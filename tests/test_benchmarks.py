@@ -183,6 +183,16 @@ def test_a_batch_that_can_not_be_trained_on_is_a_failed_row(script, monkeypatch,
     assert "1 of 1 rows FAILED" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_forms_of_convolutions_are_compared(script, monkeypatch, tmp_path):
+    file = tmp_path / "figures.json"
+    monkeypatch.setattr(sys, "argv", ["convolutions.py", "--boards", "1", "--repeat", "1", "--json", str(file)])
+    assert script("convolutions").main() == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert [row["form"] for row in rows] == ["XLA's", "products", "tiles"]
+    assert all(row["difference"] < 1e-5 and row["gradients_per_s"] > 0 for row in rows)
+
+
 # ---------------------------------------------------------------------- the suite for a GPU
 
 
