@@ -2,8 +2,8 @@
 
 XLA's CPU compiler runs a convolution inside a loop, where training and every solver have theirs, some ten times slower
 than outside; its gradients suffer most. So a CPU computes convolutions as products of matrices. Kernels of 3x3 take
-Winograd's form. For others the pixels under the kernel, side by side, are multiplied by the kernel (im2col; Chellapilla
-et al. 2006). Other platforms have fast convolutions.
+Winograd's form, in float32 and for more than a few boards. Else the pixels under the kernel, side by side, are
+multiplied by the kernel (im2col; Chellapilla et al. 2006). Other platforms have fast convolutions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .winograd import convolve_3x3
 #: What is put before and after the rows, and before and after the columns.
 Frame = tuple[tuple[int, int], ...]
 
-#: Pixels of a batch for which transforming a kernel of 3x3 is worth while.
+#: The fewest pixels of a batch for which Winograd's form is faster: it transforms the kernel as well.
 _FEWEST_PIXELS = 512
 
 
@@ -72,16 +72,11 @@ def convolve(image: Array, kernel: Array, wraps: bool = False) -> Array:
     frame = tuple(((size - 1) // 2, size // 2) for size in (height, width))
     if wraps:
         image, frame = jnp.pad(image, [(0, 0), *frame, (0, 0)], mode="wrap"), ((0, 0), (0, 0))
-    on_cpu, elsewhere = (functools.partial(form, frame=frame) for form in (as_product, as_convolution))
-    wide = kernel.dtype == jnp.float32  # bfloat16 is too coarse for the transforms
-    if (height, width) == (3, 3) and wide and math.prod(image.shape[:3]) >= _FEWEST_PIXELS:
-        on_cpu = functools.partial(as_tiles, frame=frame)
+    # bfloat16 is too coarse for the transforms of tiles
+    tiled = height == width == 3 and kernel.dtype == jnp.float32 and math.prod(image.shape[:3]) >= _FEWEST_PIXELS
+    forms = (as_tiles if tiled else as_product, as_convolution)
+    on_cpu, elsewhere = (functools.partial(form, frame=frame) for form in forms)
     return lax.platform_dependent(image, kernel, cpu=on_cpu, default=elsewhere)
-
-
-def as_tiles(image: Array, kernel: Array, frame: Frame) -> Array:
-    """The convolution of ``as_product`` with a kernel of 3x3, in float32 and by fewer multiplications."""
-    return convolve_3x3(jnp.pad(image, [(0, 0), *frame, (0, 0)]), kernel)
 
 
 def as_product(image: Array, kernel: Array, frame: Frame) -> Array:
@@ -102,6 +97,11 @@ def as_product(image: Array, kernel: Array, frame: Frame) -> Array:
     beside = jnp.concatenate([framed[:, :, start : start + columns] for start in range(width)], axis=-1)
     under = jnp.concatenate([beside[:, start : start + rows] for start in range(height)], axis=-1)
     return under @ kernel.reshape(height * width * inputs, outputs)
+
+
+def as_tiles(image: Array, kernel: Array, frame: Frame) -> Array:
+    """The same for a kernel of 3x3 in float32, by fewer multiplications."""
+    return convolve_3x3(jnp.pad(image, [(0, 0), *frame, (0, 0)]), kernel)
 
 
 def as_convolution(image: Array, kernel: Array, frame: Frame) -> Array:
