@@ -16,7 +16,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
@@ -50,6 +50,18 @@ def compiler_options(platform: str | None = None) -> dict[str, str] | None:
     return options
 
 
+class Limits(NamedTuple):
+    """Sizes of automatic batches.
+
+    Attributes:
+      fewest: items for which a CPU's thread is worth a batch of its own.
+      most: the most items in a batch on a device; None for as many as fit the memory.
+    """
+
+    fewest: int
+    most: int | None = None
+
+
 class Kernel(Hashable, Protocol):
     """A pure function of a batch of items, hashable and compared by value."""
 
@@ -61,6 +73,9 @@ class Kernel(Hashable, Protocol):
 
     def extra_bytes(self, board: Board) -> int:
         """Bytes of an item's results, beyond those of a puzzle's solution."""
+
+    def limits(self, board: Board, platform: str) -> Limits:
+        """The sizes of automatic batches. Called on the resolved kernel."""
 
     @property
     def compiler_options(self) -> dict[str, str]:
@@ -83,6 +98,10 @@ class PuzzleItems:
     def extra_bytes(self, board: Board) -> int:
         """No extra bytes."""
         return 0
+
+    def limits(self, board: Board, platform: str) -> Limits:
+        """Batches that are worth a thread, as large as fit."""
+        return Limits(fewest_items(board))
 
     @property
     def compiler_options(self) -> dict[str, str]:
@@ -120,7 +139,10 @@ class Engine:
         self.devices = used_devices(devices)
         self.board = board
         self.kernel = kernel.resolve(board, self.devices[0].platform)
-        self.batch_size = batch_size or default_batch_size(board, self.devices, kernel.extra_bytes(board))
+        self.limits = self.kernel.limits(board, self.devices[0].platform)
+        self.batch_size = batch_size or default_batch_size(
+            board, self.devices, kernel.extra_bytes(board), self.limits.most
+        )
         self.shared = shared
         self._shapes = jax.eval_shape(lambda shared: shared, shared)
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
@@ -191,8 +213,7 @@ class Engine:
 
     def split(self, size: int) -> list[slice]:
         """Cuts ``size`` items into even batches; on a CPU at least one a core, unless they would be too small."""
-        least = min(_MIN_PART, max(1, _MIN_PART * 9**3 // self.board.candidates))
-        fewest = min(self.workers, max(1, size // least)) if self.threaded else 1
+        fewest = min(self.workers, max(1, size // self.limits.fewest)) if self.threaded else 1
         parts = max(-(-size // self.batch_size), fewest)
         bounds = [-(-size * part // parts) for part in range(parts + 1)]  # the first part is the largest
         return [slice(*pair) for pair in itertools.pairwise(bounds)]
@@ -243,8 +264,9 @@ def in_order(function: Callable[[Any], Any], items: Iterable[Any], workers: int)
             call.cancel()
 
 
-#: Fewest items in a batch when an input is split among threads, on 9x9; fewer on wider boards, as each takes longer.
-_MIN_PART = 1024
+def fewest_items(board: Board) -> int:
+    """Items for which a thread is worth a batch of its own: 1,024 of 9x9, fewer of wider boards, which take longer."""
+    return min(1024, max(1, 1024 * 9**3 // board.candidates))
 
 
 def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
@@ -270,18 +292,22 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def default_batch_size(board: Board, devices: Sequence[jax.Device], extra_bytes: int = 0) -> int:
+def default_batch_size(
+    board: Board, devices: Sequence[jax.Device], extra_bytes: int = 0, most: int | None = None
+) -> int:
     """Items in a batch: as many as fit the platform's batch size in bytes, a power of two for each device.
 
     Args:
       board: the board.
       devices: the devices.
       extra_bytes: bytes of an item beyond those of a puzzle.
+      most: the most for a device, at least 1; None for no further limit.
     """
     platform = devices[0].platform
     # a puzzle's root node, its grids, and its counters
     bytes_each = 4 * board.words + 4 * board.cells + 64 + extra_bytes
     each = max(_BATCH_BYTES.get(platform, 1 << 28) // bytes_each, 64)
+    each = min(each, most or each)
     return (1 << (each.bit_length() - 1)) * len(devices)
 
 

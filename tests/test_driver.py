@@ -360,6 +360,24 @@ def test_a_split_covers_all_in_even_parts(size, batch_size):
     assert max(lengths) - min(lengths) <= 1
 
 
+def test_automatic_batches_suit_the_solver(monkeypatch):
+    """Each thread of a CPU has a batch if there are four puzzles a lane; a guided solver's batch has at most eight."""
+    monkeypatch.setattr("jaxsudoku.batches.usable_cores", lambda: 2)
+    engines = {}
+    for name in ("exact", "mcts", "gumbel"):
+        config = solvers.make_config(solvers.get(name), lanes=64)
+        engines[name] = Engine(driver.solve_kernel(name, config), js.Board.classic())
+    assert {name: len(engine.split(511)) for name, engine in engines.items()} == {"exact": 1, "mcts": 1, "gumbel": 1}
+    assert {name: len(engine.split(512)) for name, engine in engines.items()} == {"exact": 2, "mcts": 2, "gumbel": 2}
+    assert engines["gumbel"].batch_size == 512
+    assert (
+        engines["mcts"].batch_size
+        == engines["exact"].batch_size
+        == default_batch_size(js.Board.classic(), jax.local_devices()[:1])
+    )
+    assert len(engines["gumbel"].split(5_000)) == 10
+
+
 @pytest.mark.parametrize("batch_size", [1, 7, 64, 4096])
 def test_few_sizes_are_compiled(batch_size):
     engine = Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsudoku.batches import Limits, fewest_items
 from jaxsudoku.board import Board
 
 #: The number of an item that pads a batch.
@@ -60,6 +61,10 @@ class RequestItems:
     def extra_bytes(self, board: Board) -> int:
         """No extra bytes."""
         return 0
+
+    def limits(self, board: Board, platform: str) -> Limits:
+        """Batches that are worth a thread, as large as fit."""
+        return Limits(fewest_items(board))
 
     @property
     def compiler_options(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxsudoku import solvers
-from jaxsudoku.batches import Engine, PuzzleItems
+from jaxsudoku.batches import Engine, Limits, PuzzleItems, fewest_items
 from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
 from jaxsudoku.inputs import as_puzzles
@@ -20,6 +20,9 @@ from jaxsudoku.terminal.progress import Report, reports
 
 from . import exact
 from .judging import judge
+
+#: Puzzles for each lane: the fewest in a batch that is worth a thread, and the most in a guided solver's on a CPU.
+_WORTH_A_THREAD, _GUIDED_BATCH = 4, 8
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
@@ -165,6 +168,15 @@ class PuzzleKernel(PuzzleItems):
     def extra_bytes(self, board: Board) -> int:
         """The bytes of a puzzle's recorded history."""
         return 4 * getattr(self.config, "record", 0)
+
+    def limits(self, board: Board, platform: str) -> Limits:
+        """Batches of a few times the lanes are worth a thread; guided solvers take few puzzles in one on a CPU.
+
+        jaxlib 0.12 keeps memory for each product of matrices until a program, one batch, ends on a CPU.
+        """
+        lanes = self.config.lanes
+        few = solvers.get(self.solver).guided and platform == "cpu"
+        return Limits(min(fewest_items(board), _WORTH_A_THREAD * lanes), _GUIDED_BATCH * lanes if few else None)
 
     def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
         key = jax.random.fold_in(key, number)

@@ -242,8 +242,8 @@ def _turn(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) 
 
 
 def _prepared(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
-    def refilled(now: _Lanes) -> _Lanes:
-        return lax.cond(now.ended.any(), refill, lambda now: now, now)
+    def refilled(now: _Lanes) -> _Lanes:  # a loop, as jax 0.10 copies a state that passes through ``lax.cond``
+        return lax.while_loop(lambda now: now.ended.any(), refill, now)
 
     if method.ready is None or method.prepare is None:
         return refilled(now)
