@@ -21,8 +21,11 @@ from jaxsudoku.terminal.progress import Report, reports
 from . import exact
 from .judging import judge
 
-#: Puzzles for each lane: the fewest in a batch that is worth a thread, and the most in a guided solver's on a CPU.
-_WORTH_A_THREAD, _GUIDED_BATCH = 4, 8
+#: The fewest puzzles in a batch that is worth a thread, for each lane and in all.
+_WORTH_A_THREAD, _WORTH_AT_LEAST = 4, 256
+
+#: The most puzzles for each lane in a guided solver's batch on a CPU.
+_GUIDED_BATCH = 8
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
@@ -176,7 +179,8 @@ class PuzzleKernel(PuzzleItems):
         """
         lanes = self.config.lanes
         few = solvers.get(self.solver).guided and platform == "cpu"
-        return Limits(min(fewest_items(board), _WORTH_A_THREAD * lanes), _GUIDED_BATCH * lanes if few else None)
+        worth = min(fewest_items(board), max(_WORTH_A_THREAD * lanes, _WORTH_AT_LEAST))
+        return Limits(worth, _GUIDED_BATCH * lanes if few else None)
 
     def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
         key = jax.random.fold_in(key, number)
