@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import planes
@@ -50,7 +51,7 @@ class Answer(NamedTuple):
       solved: bool[K], whether these are solutions.
       refuted: bool[K], whether it is proven that there is no solution.
       iterations: int32[K], grids evaluated, including the root.
-      stats: further numbers int32[K] by name, as in ``Solution.stats``.
+      stats: further results [K, ...] by name, as in ``Solution.stats``.
     """
 
     grids: Array
@@ -93,8 +94,8 @@ class Method(NamedTuple, Generic[State]):
       step: one step of all lanes. Its results for lanes that are done are ignored.
       done: state to bool[K], whether a puzzle needs no further step.
       postprocess: state to an ``Answer``; read where ``done``.
-      stats: the names in ``Answer.stats``, each with its value for puzzles that the rules refute; it is 0 for puzzles
-        that the rules solve.
+      stats: the names in ``Answer.stats``, each with its value for puzzles that the rules refute: an int, or an array
+        of another dtype or further axes. It is 0 for puzzles that the rules solve.
       select: (bool[K], state, state) to the state that takes lanes of the first where True, of the second elsewhere.
       gather: (indices int32[k], state) to the state of these lanes alone.
       ready: state to bool[K], whether a lane may take a step; None if lanes always may.
@@ -108,7 +109,7 @@ class Method(NamedTuple, Generic[State]):
     step: Callable[[State], State]
     done: Callable[[State], Array]
     postprocess: Callable[[State], Answer]
-    stats: Mapping[str, int] = {}
+    stats: Mapping[str, int | np.ndarray] = {}
     select: Callable[[Array, State, State], State] = planes.select
     gather: Callable[[Array, State], State] = gather_first
     ready: Callable[[State], Array] | None = None
@@ -142,16 +143,19 @@ def run(
     """
     size = puzzles.shape[0]
     history = {"history": jnp.full((size, record), -1, jnp.int32)} if record else {}
+    values = {name: np.int32(value) if isinstance(value, int) else value for name, value in method.stats.items()}
     if not size:
         nothing = jnp.zeros(0, jnp.int32)
-        return Solution(puzzles, nothing.astype(jnp.int8), nothing, dict.fromkeys(method.stats, nothing) | history)
+        stats = {name: jnp.zeros((0, *value.shape), value.dtype) for name, value in values.items()}
+        return Solution(puzzles, nothing.astype(jnp.int8), nothing, stats | history)
     width = min(lanes, size)
     roots = make_roots(board, puzzles, rules, width)
     queue = _Queue(board, roots, jax.random.bits(key, (size,), jnp.uint32))
     looked = (roots.status != Status.INVALID).astype(jnp.int32)
+    solved = roots.status == Status.SOLVED
     stats = {
-        name: jnp.where(roots.status == Status.SOLVED, 0, value).astype(jnp.int32)
-        for name, value in method.stats.items()
+        name: jnp.where(solved.reshape(-1, *(1 for _ in value.shape)), value.dtype.type(0), value)
+        for name, value in values.items()
     }
     found = Solution(roots.grids, roots.status, looked, stats | history)
     turn = functools.partial(_turn, method)

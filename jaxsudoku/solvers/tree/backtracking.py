@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import env, symmetry
@@ -48,6 +49,7 @@ class Lanes(NamedTuple):
       stack: uint32[K, cells, words], alternatives to return to, packed candidates. An entry has more filled cells than
         the one below it, so the stack cannot overflow.
       depth: int32[K], entries on the stack.
+      record: what a ``Recorder`` keeps of each puzzle; None without one.
     """
 
     root: Evaluation
@@ -62,6 +64,7 @@ class Lanes(NamedTuple):
     searches: Array
     stack: Any
     depth: Array
+    record: Any = None
 
     @property
     def state(self) -> env.State:
@@ -101,8 +104,27 @@ _NARROW_FROM = 256
 Advance = Callable[[Any, Lanes, Array], Lanes]
 
 
+class Recorder(NamedTuple):
+    """Keeps results of a puzzle's searches; ``Advance`` updates ``Lanes.record``.
+
+    Attributes:
+      empty: the number of lanes to the records of new puzzles.
+      stats: records to results by name, [K, ...], which ``Solution.stats`` holds.
+    """
+
+    empty: Callable[[int], Any]
+    stats: Callable[[Any], dict[str, Array]]
+
+
 def search_all(
-    board: Board, puzzles: Array, key: Array, config: SearchConfig, evaluate: Evaluate, advance: Advance, params: Any
+    board: Board,
+    puzzles: Array,
+    key: Array,
+    config: SearchConfig,
+    evaluate: Evaluate,
+    advance: Advance,
+    params: Any,
+    recorder: Recorder | None = None,
 ) -> Solution:
     """Solves puzzles by searches.
 
@@ -114,16 +136,23 @@ def search_all(
       evaluate: the evaluator.
       advance: the search.
       params: parameters of both.
+      recorder: what is kept of the searches; None for nothing.
 
     Returns:
       A ``Solution``; ``iterations`` int32[N] are the grids evaluated.
     """
-    method = _method(_Roots(board, config, key), evaluate, advance, params)
+    method = _method(_Roots(board, config, key), evaluate, advance, params, recorder)
     return run(method, board, puzzles, key, rules=config.rules, lanes=config.lanes or GROUP)
 
 
-def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) -> Method[Lanes]:
+def _method(
+    roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any, recorder: Recorder | None
+) -> Method[Lanes]:
     board, config = roots.board, roots.config
+    stats: dict[str, int | np.ndarray] = {"network_calls": 0}
+    if recorder:
+        shapes = jax.eval_shape(lambda: recorder.stats(recorder.empty(1)))
+        stats |= {name: np.zeros(leaf.shape[1:], leaf.dtype) for name, leaf in shapes.items()}
 
     def init(start: Start) -> Lanes:
         width = len(start.puzzle)
@@ -132,7 +161,8 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         shapes = jax.eval_shape(evaluate, params, nothing, none.astype(jnp.uint32))
         root = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)._replace(state=nothing)
         stack = jnp.zeros((width, board.cells, board.words), jnp.uint32)
-        return Lanes(root, no, start.puzzle, start.nodes.T, ~no, none, none, none, none, none, stack, none)
+        record = recorder.empty(width) if recorder else None
+        return Lanes(root, no, start.puzzle, start.nodes.T, ~no, none, none, none, none, none, stack, none, record)
 
     def step(lanes: Lanes) -> Lanes:
         lanes = _evaluate_roots(evaluate, params, roots.seeds(lanes), lanes)
@@ -152,14 +182,15 @@ def _method(roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any) ->
         if config.restarts:
             grids = symmetry.apply(symmetry.invert(roots.symmetries(lanes)), grids)
         refuted = lanes.state.refuted & (lanes.depth == 0)
-        return Answer(grids, lanes.state.solved, refuted, lanes.iterations, {"network_calls": lanes.calls})
+        kept = recorder.stats(lanes.record) if recorder else {}
+        return Answer(grids, lanes.state.solved, refuted, lanes.iterations, {"network_calls": lanes.calls, **kept})
 
     return Method(
         init,
         step,
         done,
         postprocess,
-        {"network_calls": 0},
+        stats,
         select=select_but("stack"),
         ready=ready,
         prepare=roots.prepare,

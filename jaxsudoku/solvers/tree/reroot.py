@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,19 +17,26 @@ from jaxsudoku.planes import select
 from .backtracking import Advance, Lanes
 from .config import TreeConfig
 from .evaluators import Evaluation
-from .policies import Policy
+from .policies import Decision, Policy
 from .proofs import Node, open_moves
 
+#: (lanes before a search, its decision, seeds uint32[K]) to the lanes' records after it.
+Record = Callable[[Lanes, Decision, Array], Any]
 
-def along_tree(board: Board, config: TreeConfig, policy: Policy) -> Advance:
+
+def along_tree(board: Board, config: TreeConfig, policy: Policy, record: Record | None = None) -> Advance:
     """Searches, then moves the roots.
 
     A root goes to an answer if the tree holds one. Otherwise it makes the chosen move, and continues to the most
-    visited child as long as this has a share ``config.reuse`` of the simulations.
+    visited child as long as this has a share ``config.reuse`` of the simulations. ``record`` keeps what it needs of
+    every search.
     """
 
     def advance(params: Any, lanes: Lanes, seed: Array) -> Lanes:
-        return _move(board, config, lanes, *policy(params, lanes.root, seed))
+        decision = policy(params, lanes.root, seed)
+        if record:
+            lanes = lanes._replace(record=record(lanes, decision, seed))
+        return _move(board, config, lanes, *decision)
 
     return advance
 
