@@ -135,9 +135,10 @@ def _training_step(architecture: str, devices: Devices, board: js.Board) -> Prog
     from train.flags import parse_arguments
     from train.objective import no_metrics
     from train.positions import puzzles_needed
+    from train.presets import PRESETS
 
     flags = ["--preset", "gpu", "--architecture", architecture, "--board", str(board.side)]
-    config, _ = parse_arguments("", [*flags, "--output", "unused"])
+    config, _ = parse_arguments("", "", PRESETS, [*flags, "--output", "unused"])
     config = config.resolve(board, devices[0].platform)
     mesh = Mesh(np.asarray(devices), ("batch",))
     replicated, split = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("batch"))

@@ -292,6 +292,13 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def device_memory() -> int:
+    """The bytes of memory of the first device, or of the machine if that is a CPU."""
+    device = jax.local_devices()[0]
+    limit: int | None = None if device.platform == "cpu" else (device.memory_stats() or {}).get("bytes_limit")
+    return limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def default_batch_size(
     board: Board, devices: Sequence[jax.Device], extra_bytes: int = 0, most: int | None = None
 ) -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from jaxsudoku import networks
+from jaxsudoku import networks, shipped
 from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share, whole_number
 
 #: Stages in which the number of iterations rises.
 _STAGES = 4
+
+#: The held-out puzzles of 9x9.
+_HELD_OUT = "9x9-hard"
 
 #: The least value of numbers that must be above 0, and the least distance to 1 of numbers that must be below it.
 _LEAST = 1e-9
@@ -84,7 +87,8 @@ class DataConfig(Config):
       most_clues: most clues of generated puzzles; None for no bound. Without both bounds puzzles are minimal.
       exclude: puzzle files whose puzzles must not occur among generated ones, up to symmetry (9x9); the held-out ones
         never do.
-      held_out: puzzles that positions for validation are made from: a shipped set by name, or a file.
+      held_out: puzzles that positions for validation are made from: a shipped set by name, or a file; None for one that
+        ships for the board, of 9x9 the hard ones.
     """
 
     datasets: tuple[str, ...] = ()
@@ -92,12 +96,20 @@ class DataConfig(Config):
     fewest_clues: Natural | None = None
     most_clues: Natural | None = None
     exclude: tuple[str, ...] = ()
-    held_out: str = "9x9-hard"
+    held_out: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.exclude and self.datasets:
             raise ValueError("exclude is for generated puzzles; named data sets were built with or without it")
+
+    def resolve(self, board: Board, platform: str) -> DataConfig:
+        """The settings with held-out puzzles, if any ship for the board."""
+        del platform
+        fitting = [name for name in shipped.names() if shipped.board(name) == board]
+        if self.held_out is not None or not fitting:
+            return self
+        return dataclasses.replace(self, held_out=_HELD_OUT if _HELD_OUT in fitting else fitting[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,14 +244,15 @@ class TrainConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number("seed", self.seed, 0, None)
-        groups: dict[str, type] = {"board": Board, **GROUPS}
+        groups: dict[str, type] = {"board": Board, **groups_of(type(self))}
         for name, group in groups.items():
             if not isinstance(getattr(self, name), group):
                 raise ValueError(f"{name} must be a {group.__name__}, not {getattr(self, name)!r}")
 
-    def resolve(self, board: Board, platform: str) -> TrainConfig:
-        """The settings with those of the network that are automatic filled in."""
-        return dataclasses.replace(self, network=self.network.resolve(board, platform))
+    def resolve(self, board: Board, platform: str) -> Self:
+        """The settings with those that are automatic filled in."""
+        network, data = self.network.resolve(board, platform), self.data.resolve(board, platform)
+        return dataclasses.replace(self, network=network, data=data)
 
     def iterations_at(self, step: int) -> int | None:
         """Iterations of the network at a step, counted from 1; None if it has none. The settings must be resolved.
@@ -253,7 +266,12 @@ class TrainConfig(Config):
         return round(first + (last - first) * stage / (_STAGES - 1))
 
 
-#: The groups of settings, by the names that they have in ``TrainConfig``.
-GROUPS: dict[str, type[Config]] = {
-    field.name: type(field.default) for field in dataclasses.fields(TrainConfig) if isinstance(field.default, Config)
-}
+def groups_of(config: type[TrainConfig]) -> dict[str, type[Config]]:
+    """The groups of settings of a kind of training, by the names that they have there."""
+    return {
+        field.name: type(field.default) for field in dataclasses.fields(config) if isinstance(field.default, Config)
+    }
+
+
+#: Those of supervised training.
+GROUPS = groups_of(TrainConfig)

@@ -1,36 +1,53 @@
-"""The command line of ``python -m train.supervised``: a flag for every setting."""
+"""The command lines of training: a flag for every setting."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from jaxsudoku import networks
 from jaxsudoku.board import VARIANTS, Board
 from jaxsudoku.cli.fields import add_config, attribute_texts
 from jaxsudoku.config import settings_of
 
-from .config import GROUPS, NetworkConfig, PositionKind, TrainConfig
-from .presets import PRESETS
+from .config import NetworkConfig, PositionKind, TrainConfig, groups_of
 
 #: Fields that ``add_config`` can't make a flag for: those below, and the architecture's sizes, which have flags each.
-_WITHOUT = ("board", "kinds", "sizes", *GROUPS)
+_WITHOUT = ("board", "kinds", "sizes")
+
+ConfigT = TypeVar("ConfigT", bound=TrainConfig)
 
 
-def parse_arguments(description: str, argv: Sequence[str] | None = None) -> tuple[TrainConfig, argparse.Namespace]:
+def parse_arguments(
+    program: str,
+    description: str,
+    presets: Mapping[str, ConfigT],
+    argv: Sequence[str] | None = None,
+    add_flags: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
+) -> tuple[ConfigT, argparse.Namespace]:
     """The settings on a command line, and its other arguments ``output``, ``resume``, ``devices`` and so on.
+
+    Args:
+      program: the module's name, such as "train.supervised".
+      description: what it does.
+      presets: settings to begin with, by name; "cpu" is the default.
+      argv: the arguments; None for those of the process.
+      add_flags: adds further flags, which are found in the other arguments.
 
     Raises:
       SystemExit: after --help with 0; after a usage error, which is reported, with 2.
     """
-    defaults = _defaults(argv)
-    parser = argparse.ArgumentParser(prog="python -m train.supervised", description=description, allow_abbrev=False)
-    _add_run(parser, defaults)
-    add_config(parser, TrainConfig, "steps and batches", _WITHOUT, defaults)
-    for name, group in GROUPS.items():
-        add_config(parser, group, name, _WITHOUT, getattr(defaults, name))
+    defaults = _defaults(presets, argv)
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description, allow_abbrev=False)
+    _add_run(parser, defaults, presets)
+    add_flags(parser)
+    groups = groups_of(type(defaults))
+    without = (*_WITHOUT, *groups)
+    add_config(parser, type(defaults), "steps and batches", without, defaults)
+    for name, group in groups.items():
+        add_config(parser, group, name, without, getattr(defaults, name))
         if name == "network":
             sizes = defaults.network.sizes
             add_config(parser, type(sizes), f"sizes of {defaults.network.architecture}", defaults=sizes)
@@ -45,13 +62,13 @@ def parse_arguments(description: str, argv: Sequence[str] | None = None) -> tupl
         parser.error(str(error))
 
 
-def _defaults(argv: Sequence[str] | None) -> TrainConfig:
+def _defaults(presets: Mapping[str, ConfigT], argv: Sequence[str] | None) -> ConfigT:
     """The preset on a command line, with the architecture there: both decide which flags there are."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--preset", default="cpu")
     parser.add_argument("--architecture")
     first = parser.parse_known_args(argv)[0]
-    preset = PRESETS.get(first.preset, TrainConfig())
+    preset = presets.get(first.preset, presets["cpu"])
     network = preset.network
     if first.architecture in networks.NETWORKS and first.architecture != network.architecture:
         # sizes and iterations are those of another architecture
@@ -60,7 +77,7 @@ def _defaults(argv: Sequence[str] | None) -> TrainConfig:
     return dataclasses.replace(preset, network=dataclasses.replace(network, sizes=sizes))
 
 
-def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:
+def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig, presets: Mapping[str, TrainConfig]) -> None:
     """Adds the flags of the run and of the board."""
     parser.add_argument("--output", required=True, metavar="FOLDER", help="the run's folder")
     parser.add_argument("--resume", action="store_true", help="continue the run in the folder, if there is one")
@@ -73,7 +90,7 @@ def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:
     parser.add_argument("--tensorboard", action="store_true", help="write TensorBoard files too (extra tensorboard)")
     parser.add_argument(
         "--preset",
-        choices=PRESETS,
+        choices=presets,
         default="cpu",
         help="settings to begin with; they are the defaults below (default: cpu)",
     )
@@ -115,7 +132,7 @@ def _shown_kind(kind: PositionKind) -> str:
     return ",".join(f"{name}={value if name == 'rules' else f'{value:g}'}" for name, value in vars(kind).items())
 
 
-def _config(args: argparse.Namespace, defaults: TrainConfig) -> TrainConfig:
+def _config(args: argparse.Namespace, defaults: ConfigT) -> ConfigT:
     """The settings from the values of all flags."""
     values = vars(args) | {
         "board": Board.named(args.board) if args.board else defaults.board,
@@ -126,5 +143,6 @@ def _config(args: argparse.Namespace, defaults: TrainConfig) -> TrainConfig:
         return config(**{field.name: (values | parts)[field.name] for field in dataclasses.fields(config)})
 
     sizes = made(type(defaults.network.sizes))
-    config: TrainConfig = made(TrainConfig, **{name: made(group, sizes=sizes) for name, group in GROUPS.items()})
+    kind = type(defaults)
+    config: ConfigT = made(kind, **{name: made(group, sizes=sizes) for name, group in groups_of(kind).items()})
     return config

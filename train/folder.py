@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import orbax.checkpoint as ocp
@@ -17,9 +17,10 @@ from jaxsudoku.files import TEMPORARY, JsonError, read_json, write_file
 from jaxsudoku.locks import SUFFIX
 
 from .config import TrainConfig
-from .step import TrainState
 
 _SETTINGS = "config.json"
+
+StateT = TypeVar("StateT")
 
 
 def check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
@@ -34,6 +35,17 @@ def check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
         ours = ("data", SUFFIX, f"{_SETTINGS}{TEMPORARY}")
         if others := sorted(entry.name for entry in folder.iterdir() if entry.name not in ours):
             raise FileExistsError(f"{folder} holds no run to resume, but {others[0]}: name another folder")
+
+
+def saved_steps(folder: Path) -> int | None:
+    """The steps of the run in a folder; None if there is none. Raises ValueError for settings that cannot be read."""
+    path = folder / _SETTINGS
+    if not path.exists():
+        return None
+    try:
+        return int(read_json(path)["steps"])
+    except (JsonError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: no settings of a run ({error})") from error
 
 
 def _check_settings(path: Path, config: TrainConfig) -> None:
@@ -61,8 +73,8 @@ def _as_json(config: TrainConfig) -> dict[str, Any]:
 class Checkpoints:
     """The latest checkpoints of a run, written by orbax; a context manager.
 
-    Each holds the ``TrainState`` and, as JSON, what the log needs to continue. A checkpoint is written as a whole or
-    not at all, whenever the run is killed.
+    Each holds the state, a pytree with its ``step``, and, as JSON, what the log needs to continue. A checkpoint is
+    written as a whole or not at all, whenever the run is killed.
 
     Args:
       folder: the run's folder.
@@ -89,14 +101,14 @@ class Checkpoints:
         step: int | None = self._manager.latest_step()
         return step
 
-    def save(self, state: TrainState, log: dict[str, Any]) -> None:
+    def save(self, state: Any, log: dict[str, Any]) -> None:
         """Writes a checkpoint of this step, unless there is one."""
         step = int(state.step)
         if step != self.latest:
             args = ocp.args.Composite(state=ocp.args.StandardSave(state), log=ocp.args.JsonSave(log))
             self._manager.save(step, args=args, force=True)
 
-    def restore(self, like: TrainState) -> tuple[TrainState, dict[str, Any]]:
+    def restore(self, like: StateT) -> tuple[StateT, dict[str, Any]]:
         """The latest checkpoint, its arrays placed on devices as those of ``like``."""
         abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), like)
         args = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), log=ocp.args.JsonRestore())

@@ -95,7 +95,7 @@ def objective(
 
     The loss of a batch is the mean over open cells of the policy's cross-entropy, and ``value_weight`` times the mean
     over useful positions of the value's, averaged over the iterations with weights that rise linearly from 1 to
-    1 + ``ramp``. Dead positions have no right digits, so they train the value alone.
+    1 + ``ramp``. Dead positions have no truth, so they train the value alone.
 
     Args:
       forward: the network.
@@ -115,14 +115,14 @@ def objective(
     weight = jnp.linspace(1.0, 1.0 + config.ramp, steps)
     weight /= weight.sum()
     is_open = open_cells(positions)
-    right = positions.truth & positions.candidates
+    target = jnp.where(positions.candidates, positions.truth, 0).astype(jnp.float32)
     log_prob = jax.nn.log_softmax(outputs.policy, axis=2)
-    each = -(jnp.where(right, log_prob, 0.0).sum(axis=2) * is_open).sum(axis=2)  # [T, B]
+    each = -((target * log_prob).sum(axis=2) * is_open).sum(axis=2)  # [T, B]
     policy = each.sum(axis=1)
     alive = positions.alive.astype(jnp.float32)
     value = (optax.sigmoid_binary_cross_entropy(outputs.value, alive) * positions.useful).sum(axis=1)
     loss = (weight * (policy / cells + config.value_weight * value / count)).sum()
-    hits = (outputs.policy[-1].argmax(axis=1) == right.argmax(axis=1)) & is_open
+    hits = (outputs.policy[-1].argmax(axis=1) == target.argmax(axis=1)) & is_open
     live = positions.alive & positions.useful
     boards = live & ((hits | ~is_open).all(axis=1))
     metrics = Metrics(
@@ -136,7 +136,7 @@ def objective(
         positions=positions.useful.sum(),
         made=jnp.float32(positions.useful.size),
     )
-    sure = (jnp.where(right, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~is_open
+    sure = (jnp.where(target > 0, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~is_open
     belief = jax.nn.sigmoid(outputs.value[-1])
     finished = jnp.where(positions.alive, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
     mean = each[-1] / jnp.maximum(is_open.sum(axis=1), 1)
@@ -144,6 +144,6 @@ def objective(
 
 
 def open_cells(positions: Positions) -> Array:
-    """The cells that the policy is trained on: open ones of live, useful positions, bool[B, cells]."""
-    live = positions.alive & positions.useful
-    return (positions.candidates.sum(axis=1) > 1) & live[:, None]
+    """The cells that the policy is trained on: open ones of useful positions, with a truth, bool[B, cells]."""
+    known = (positions.truth.astype(bool) & positions.candidates).any(axis=1)
+    return (positions.candidates.sum(axis=1) > 1) & known & positions.useful[:, None]

@@ -32,8 +32,9 @@ class Positions(NamedTuple):
 
     Attributes:
       candidates: bool[B, side, cells], what the network sees.
-      truth: bool[B, side, cells], the solution of the puzzle.
-      alive: bool[B], whether that is a solution of the position too.
+      truth: bool or float32[B, side, cells], the probabilities that the policy learns: the solution of the puzzle in
+        live positions, nothing in dead ones. Cells with nothing are not learned from.
+      alive: bool[B], whether the position has a solution, which the value learns.
       useful: bool[B], whether the rules leave the position open; false where too few such positions were found, and
         the other fields are then undefined.
     """
@@ -137,7 +138,7 @@ def sample_kind(
         preference += by_open[(candidates.sum(axis=1) > 1).sum(axis=1)]
     score = preference + jax.random.gumbel(draw_key, useful.shape)
     _, drawn = jax.lax.top_k(jnp.where(useful, score, -jnp.inf), size)
-    return Positions(candidates[drawn], truth[drawn], alive[drawn], useful[drawn])
+    return Positions(candidates[drawn], (truth & alive[:, None, None])[drawn], alive[drawn], useful[drawn])
 
 
 def settled_cubes(board: Board, cubes: Array, rules: str) -> tuple[Array, Array, Array]:

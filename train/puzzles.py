@@ -25,10 +25,12 @@ def load_held_out(config: TrainConfig) -> np.ndarray:
     """The puzzles to validate on, uint8[N, cells]: shipped ones, or those of a file.
 
     Raises:
-      ValueError: no shipped set and no file has that name, it is of another board, or not all of its puzzles have
-        exactly one solution.
+      ValueError: none is named and nothing ships for the board; no shipped set and no file has that name; it is of
+        another board; or not all of its puzzles have exactly one solution.
     """
     board, name, shipped = config.board, config.data.held_out, js.shipped.names()
+    if name is None:
+        raise ValueError(f"no puzzles are shipped for {board}: name a file as held_out")
     if name in shipped:
         if (found := js.shipped.board(name)) != board:
             fitting = ", ".join(known for known in shipped if js.shipped.board(known) == board)

@@ -65,9 +65,9 @@ class Recorder:
         """Measures the pace from here on, so that time spent on other things than steps does not count."""
         self._since, self._clock = step, time.perf_counter()
 
-    def train(self, step: int, sums: Metrics) -> None:
-        """Records the metrics summed over the steps since the last report."""
-        values = summary(jax.device_get(sums))
+    def train(self, step: int, sums: Metrics, further: dict[str, float] | None = None) -> None:
+        """Records the metrics summed over the steps since the last report, and further values by name."""
+        values = summary(jax.device_get(sums)) | (further or {})
         pace = self._pace(step)
         rate = {} if pace is None else {"positions_per_second": round(pace * self._batch_size, 1)}
         self._write("train", step, values, rate)

@@ -61,12 +61,12 @@ def make_forward(config: TrainConfig, iterations: int | None) -> Forward:
     return networks.make_forward(config.network.architecture, config.board, **sizes)
 
 
-def initial_state(config: TrainConfig, forward: Forward, key: Array) -> TrainState:
-    """The state before the first step."""
+def initial_state(config: TrainConfig, forward: Forward, key: Array, truth: Any = bool) -> TrainState:
+    """The state before the first step; ``truth`` is the dtype of what positions teach the policy."""
     start = config.network.start
     params = load_start(start, config.network.architecture, forward) if start else forward.init(key)
     average = jax.tree.map(jnp.copy, params)
-    pool = empty_pool(forward, params, config.batch_size)
+    pool = empty_pool(forward, params, config.batch_size, truth)
     optimiser = make_optimiser(config.optimiser, config.steps)
     losses = jnp.ones(config.board.cells + 1, jnp.float32)
     return TrainState(jnp.int32(0), params, average, optimiser.init(params), losses, pool)
@@ -97,20 +97,46 @@ def load_start(start: str, architecture: str, forward: Forward) -> Params:
     return network.params
 
 
+#: A device's positions of a step: (a JAX key, its part of the data, the part of training done, losses by number of open
+#: cells) to ``batch_size`` / devices positions.
+Sample = Callable[[Array, Any, Array, Array], Positions]
+
+#: (state, sums, data, key) -> (state, sums).
+Step = Callable[[TrainState, Metrics, Any, Array], tuple[TrainState, Metrics]]
+
+
 @functools.lru_cache(maxsize=8)
 def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> jax.stages.Wrapped:
     """The step (state, sums, batch of ``puzzles_needed`` puzzles, key) -> (state, sums), jitted.
 
     It adds its metrics to the sums. State and sums are donated.
     """
+
+    def sample(key: Array, batch: Batch, progress: Array, losses: Array) -> Positions:
+        return sample_batch(config, key, batch, progress, mesh.size, losses)
+
+    platform = mesh.devices.flat[0].platform
+    step = make_step(config, forward, mesh, sample)
+    return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
+
+
+def make_step(config: TrainConfig, forward: Forward, mesh: Mesh, sample: Sample) -> Step:
+    """The step as a pure function, which adds its metrics to the sums.
+
+    Args:
+      config: the resolved settings.
+      forward: the network.
+      mesh: the devices, among which the axis "batch" divides the data and the pool.
+      sample: makes positions of the data, whose leaves are divided by their first axis.
+    """
     optimiser = make_optimiser(config.optimiser, config.steps)
 
     def gradients(
-        params: Params, step: Array, losses: Array, batch: Batch, key: Array, pool: Pool
+        params: Params, step: Array, losses: Array, data: Any, key: Array, pool: Pool
     ) -> tuple[Params, Metrics, Array, Pool]:
         key = jax.random.fold_in(jax.random.fold_in(key, step), lax.axis_index("batch"))
         progress = step / config.steps
-        positions = sample_batch(config, key, batch, progress, mesh.size, losses)
+        positions = sample(key, data, progress, losses)
         first, last = config.network.initial_thinking_steps, config.network.final_thinking_steps
         most = jnp.round(first + (last - first) * progress).astype(jnp.int32)
         pool, fresh = refill(pool, positions, jax.random.fold_in(key, len(config.positions.kinds)), most)
@@ -127,16 +153,15 @@ def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> jax.stag
         check_vma=False,
     )
 
-    def step(state: TrainState, sums: Metrics, batch: Batch, key: Array) -> tuple[TrainState, Metrics]:
-        grads, metrics, losses, pool = sharded(state.params, state.step, state.losses, batch, key, state.pool)
+    def step(state: TrainState, sums: Metrics, data: Any, key: Array) -> tuple[TrainState, Metrics]:
+        grads, metrics, losses, pool = sharded(state.params, state.step, state.losses, data, key, state.pool)
         updates, optimiser_state = optimiser.update(grads, state.optimiser, state.params)
         params = optax.apply_updates(state.params, updates)
         average = optax.incremental_update(params, state.average, 1 - config.optimiser.ema)
         state = TrainState(state.step + 1, params, average, optimiser_state, losses, pool)
         return state, jax.tree.map(jnp.add, sums, metrics)
 
-    platform = mesh.devices.flat[0].platform
-    return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
+    return step
 
 
 def _updated_losses(losses: Array, positions: Positions, policy: Array) -> Array:

@@ -31,6 +31,7 @@ from .flags import parse_arguments
 from .folder import Checkpoints, check_folder, training_facts, write_settings
 from .objective import Metrics, no_metrics
 from .positions import fitting_devices, puzzles_needed
+from .presets import PRESETS
 from .puzzles import check_data, load_held_out, open_data, puzzles_of_steps
 from .record import Recorder
 from .step import compiled_step, initial_state, load_start, make_forward, place
@@ -115,7 +116,7 @@ def _train(
         recorder = Recorder(folder, config, screen, begun, seconds, tensorboard)
 
         def save() -> None:
-            _check_sums(sums, config, int(state.step))
+            check_sums(sums, config, int(state.step))
             log = {"seconds": recorder.seconds, "sums": [float(total) for total in sums], "devices": mesh.size}
             checkpoints.save(state, log)
 
@@ -131,11 +132,11 @@ def _train(
                     update = compiled_step(config, make_forward(config, config.iterations_at(step)), mesh)
                     state, sums = update(state, sums, batch, steps_key)
                     if step == begun + 1 or config.iterations_at(step) != config.iterations_at(step - 1):
-                        _check_sums(sums, config, step)
+                        check_sums(sums, config, step)
                         recorder.mark(step)  # compilation does not count in the pace
                     recorder.show(step, sums)
                     if step % config.report_every == 0 or step == config.steps:
-                        _check_sums(sums, config, step)
+                        check_sums(sums, config, step)
                         recorder.train(step, sums)
                         sums = jax.device_put(no_metrics(), replicated)
                     if step % config.validate_every == 0 or step == config.steps:
@@ -170,7 +171,7 @@ def _check(config: TrainConfig, devices: int) -> np.ndarray:
     return held_out
 
 
-def _check_sums(sums: Metrics, config: TrainConfig, step: int) -> None:
+def check_sums(sums: Metrics, config: TrainConfig, step: int) -> None:
     """Raises FloatingPointError if training has diverged, ValueError if no position is useful."""
     if not math.isfinite(sums.loss):
         raise FloatingPointError(f"the loss is {float(sums.loss)} by step {step:,}: try a lower learning_rate")
@@ -183,7 +184,7 @@ def _check_sums(sums: Metrics, config: TrainConfig, step: int) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line; the exit status: 0, 1 if training failed, 2 after a usage error, 128 + a signal."""
-    config, args = parse_arguments("Trains a network on solved puzzles.", argv)
+    config, args = parse_arguments("train.supervised", "Trains a network on solved puzzles.", PRESETS, argv)
     if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
         jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
     try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import os
 import re
 
 import numpy as np
@@ -105,17 +104,11 @@ def check_size(game: Game) -> None:
 
 def check_memory(size: int, what: str) -> None:
     """Raises GameError if ``size`` bytes are more than half of the device's memory; ``what`` begins the message."""
-    memory = _memory()
+    from jaxsudoku.batches import device_memory  # loads JAX
+
+    memory = device_memory()
     if 2 * size > memory:
         raise GameError(f"{what} takes {size:,} bytes, more than half of the {memory:,} that there are")
-
-
-def _memory() -> int:
-    import jax
-
-    device = jax.local_devices()[0]
-    limit = None if device.platform == "cpu" else (device.memory_stats() or {}).get("bytes_limit")
-    return limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 @functools.lru_cache(maxsize=8)
