@@ -1,0 +1,220 @@
+"""Self-play: games and their records, positions with their targets, and runs that are resumed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import env, networks
+from jaxsudoku.solution import Status
+from jaxsudoku.solvers.tree.config import GumbelConfig
+from train.config import NetworkConfig
+from train.games import Games, Kept, play
+from train.reanalysis import reanalyse
+from train.replay import Replay, searched_positions
+from train.selfplay import _check, main, self_play
+from train.selfplay_config import PlayConfig, ZeroConfig
+from train.selfplay_presets import PRESETS, TINY
+
+SIX = js.Board.classic(6)
+
+#: Positions that are kept of each game.
+KEPT = 3
+
+
+def hard() -> np.ndarray:
+    """Puzzles of 6x6 that take searches: with several solutions, with one, and without any."""
+    puzzles = np.array(js.load("6x6")[:24])
+    puzzles[::3] = 0
+    for number, row in enumerate(puzzles[::3]):
+        row[number] = 1 + number % 6
+    puzzles[1::6, :6] = [1, 2, 3, 4, 5, 0]
+    puzzles[1::6, 6:] = 0
+    puzzles[1::6, 11] = 6
+    return puzzles
+
+
+@pytest.fixture(scope="module")
+def games() -> Games:
+    network = networks.make_network("cube", SIX, key=1, width=8, hidden=8, house=8, iterations=2)
+    config = GumbelConfig(simulations=3, rules="none", budget=40, temperature=1.0).resolve(SIX, "cpu")
+    played = jax.jit(lambda params, puzzles: play(SIX, config, network.apply, params, puzzles, jax.random.key(3), KEPT))
+    return jax.tree.map(np.asarray, played(network.params, hard()))
+
+
+def test_games_end_as_they_should(games):
+    puzzles = hard()
+    for puzzle, grid, status in zip(puzzles, games.solutions, games.status, strict=True):
+        solvable = reference.count(SIX, puzzle, 1) > 0
+        assert status in (Status.SOLVED, Status.UNSOLVED) if solvable else status != Status.SOLVED
+        assert reference.is_solution(SIX, grid, puzzle) == (status == Status.SOLVED)
+    assert (games.status == Status.SOLVED).sum() >= 8
+    assert (games.iterations > 0).sum() >= 20
+
+
+def test_positions_that_were_searched_are_kept(games):
+    kept = games.kept
+    assert kept.searched.max() > KEPT
+    cubes = np.asarray(env.unpack(kept.nodes.reshape(-1, SIX.words), SIX)).reshape(len(games.status), KEPT, 6, 36)
+    for game in range(len(games.status)):
+        for place in range(min(kept.searched[game], KEPT)):
+            position, cell, policy = cubes[game, place], kept.cell[game, place], kept.policy[game, place]
+            given = games.puzzles[game]
+            digits = np.flatnonzero(given), given[given > 0] - 1
+            assert position[digits[1], digits[0]].all()
+            assert position[:, cell].sum() > 1
+            assert not policy[~position[:, cell]].any()
+            assert policy.sum() == pytest.approx(1, abs=1e-5) or not policy.any()
+
+
+def kept_of(nodes: np.ndarray, cell: int, policy: np.ndarray, searched: int) -> Kept:
+    return Kept(nodes[None, None], np.array([[cell]]), policy[None, None], np.array([searched]))
+
+
+def test_targets_of_searched_positions_are_those_of_their_games():
+    four = js.Board.classic(4)
+    solution = np.array(js.solve(np.zeros((1, 16), np.uint8), four).grids)
+    right = solution[0][None] == np.arange(1, 5)[:, None]
+    live, dead = np.ones((4, 16), bool), np.ones((4, 16), bool)
+    dead[solution[0, 5] - 1, 5] = False
+    policy = np.float32([0.1, 0.2, 0.3, 0.4])
+    rows = []
+    for cubes, status, searched in (
+        (live, Status.SOLVED, 1),
+        (dead, Status.SOLVED, 1),
+        (live, Status.UNSOLVED, 5),
+        (live, Status.UNSATISFIABLE, 1),
+        (live, Status.SOLVED, 0),
+    ):
+        nodes = np.asarray(env.pack(cubes[None], four))[0]
+        solved = solution if status == Status.SOLVED else np.zeros_like(solution)
+        number = np.array([1])
+        rows.append(
+            Games(
+                np.zeros((1, 16), np.uint8),
+                solved,
+                np.int8([status]),
+                number,
+                number,
+                kept_of(nodes, 7, policy, searched),
+            )
+        )
+    games = jax.tree.map(lambda *parts: jnp.asarray(np.concatenate(parts)), *rows)
+    found = jax.tree.map(np.asarray, searched_positions(four, games, jax.random.key(0), 5))
+    assert found.useful.sum() == 3 and found.useful[:3].all()
+    improved = np.zeros((4, 16), np.float32)
+    improved[:, 7] = policy
+    seen = set()
+    for candidates, truth, alive in zip(*(leaf[:3] for leaf in found[:3]), strict=True):
+        if alive:
+            seen.add("live")
+            np.testing.assert_array_equal(truth, right)
+        elif truth.any():
+            seen.add("failed")
+            np.testing.assert_array_equal(truth, improved)
+        else:
+            seen.add("dead")
+            np.testing.assert_array_equal(candidates, dead)
+    assert seen == {"live", "dead", "failed"}
+
+
+def test_failed_games_are_searched_again(games):
+    network = networks.make_network("cube", SIX, key=1, width=8, hidden=8, house=8, iterations=2)
+    config = GumbelConfig(simulations=64, rules="naked", temperature=1.0).resolve(SIX, "cpu")
+    failed = np.flatnonzero((games.status == Status.UNSOLVED) & (games.kept.searched > 0))
+    assert len(failed)
+    chosen = jnp.asarray(np.concatenate([failed, np.flatnonzero(games.status == Status.SOLVED)[:3]]))
+    again = jax.jit(
+        lambda params, games: reanalyse(SIX, config, network.apply, params, games, chosen, jax.random.key(0))
+    )
+    after = jax.tree.map(np.asarray, again(network.params, jax.tree.map(jnp.asarray, games)))
+    others = np.setdiff1d(np.arange(len(games.status)), failed)
+    jax.tree.map(lambda one, other: np.testing.assert_array_equal(one[others], other[others]), games, after)
+    solved = failed[after.status[failed] == Status.SOLVED]
+    assert len(solved)
+    for game in solved:
+        assert reference.is_solution(SIX, after.solutions[game], games.puzzles[game])
+    changed = (after.kept.policy != games.kept.policy).any(axis=(1, 2))
+    assert changed[failed].any()
+
+
+def test_positions_are_made_of_solved_puzzles_alone(games):
+    config = dataclasses.replace(
+        TINY.resolve(TINY.board, "cpu"),
+        board=SIX,
+        batch_size=8,
+        play=PlayConfig(games=24, updates=10, buffer=48, searched=0.5, kept_positions=KEPT),
+    )
+    replay = Replay(config, 1)
+    buffer = replay.add(replay.init(), jax.tree.map(jnp.asarray, games))
+    sample = jax.jit(lambda key: replay.sample(key, buffer, jnp.float32(0), jnp.ones(37, jnp.float32)))
+    solved = games.solutions[games.status == Status.SOLVED][:, None] == np.arange(1, 7)[:, None]
+    made = 0
+    for seed in range(8):
+        found = jax.tree.map(np.asarray, sample(jax.random.key(seed)))
+        assert found.candidates.shape == (8, 6, 36) and found.truth.dtype == np.float32
+        for candidates, truth, alive, useful in zip(*(leaf[:4] for leaf in found), strict=True):
+            if useful and alive:
+                made += 1
+                assert (solved == truth).all(axis=(1, 2)).any() and candidates[truth > 0].all()
+    assert made > 8
+
+
+def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
+    config = dataclasses.replace(
+        TINY, data=dataclasses.replace(TINY.data, generate=300), play=dataclasses.replace(TINY.play, reanalyse=0.25)
+    )
+    whole = self_play(config, tmp_path / "whole")
+    self_play(config, tmp_path / "broken", stop_at=20)
+    again = self_play(config, tmp_path / "broken", resume=True)
+    jax.tree.map(np.testing.assert_array_equal, whole.params, again.params)
+    lines = [json.loads(line) for line in (tmp_path / "broken" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if line["kind"] == "train"] == [10, 20, 30, 40]
+    assert all(line["games_solved"] == 1 and line["games"] == 64 for line in lines if line["kind"] == "train")
+    assert lines[-1]["policy_loss"] < lines[0]["policy_loss"]
+    loaded = js.load_network(tmp_path / "broken" / "network")
+    found = js.solve(js.load("4x4")[:20], solver="iterative", network=loaded, rules="none")
+    assert (found.status == Status.SOLVED).sum() > 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps", "45"], "steps 45 must be a multiple of updates, 10"),
+        (["--puzzles", "nowhere.txt"], "nowhere.txt"),
+        (["--minutes", "0"], "minutes must be above 0, not 0.0"),
+        (["--searched", "1.5"], "searched"),
+        (["--buffer", "2000000000"], "lower --buffer or --kept-positions"),
+        (["--buffer", "60"], "a buffer of 60 games is too small"),
+    ],
+)
+def test_errors_take_a_line(tmp_path, capsys, monkeypatch, arguments, message):
+    monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "1")
+    try:
+        status = main(["--preset", "tiny", "--output", str(tmp_path / "run"), *arguments])
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert message in lines[-1]
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_games_are_divided_among_devices():
+    config = dataclasses.replace(TINY, play=dataclasses.replace(TINY.play, games=63)).resolve(TINY.board, "cpu")
+    with pytest.raises(ValueError, match="games 63 can't be divided into equal parts for 2 devices"):
+        _check(config, 2)
+
+
+def test_presets_are_settings_of_self_play():
+    for config in PRESETS.values():
+        assert isinstance(config, ZeroConfig)
+        assert isinstance(config.resolve(config.board, "cpu").network, NetworkConfig)
+        assert isinstance(config.play.search(config.board, "cpu"), GumbelConfig)

@@ -1,0 +1,68 @@
+"""Reanalysis (Schrittwieser et al. 2021): positions of failed games are searched again by the present network.
+
+The new search replaces the improved policy that is kept. If it finds a solution, the game counts as solved from then
+on, and all its positions have certain targets. Positions of solved games have them already, and are not searched again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsudoku import env
+from jaxsudoku.board import Board
+from jaxsudoku.networks import Forward, Network, Params
+from jaxsudoku.solution import Status
+from jaxsudoku.solvers.tree import evaluators, policies
+from jaxsudoku.solvers.tree.config import GumbelConfig
+
+from .games import Games, improved_policy
+
+
+def reanalyse(
+    board: Board, config: GumbelConfig, forward: Forward, params: Params, games: Games, chosen: Array, key: Array
+) -> Games:
+    """Searches one position of each chosen game that failed, and replaces its targets. Pure.
+
+    Args:
+      board: the board.
+      config: the resolved settings of the search.
+      forward: the network.
+      params: its parameters.
+      games: T games.
+      chosen: int32[M], indices of games; none twice.
+      key: a JAX key.
+
+    Returns:
+      all T games.
+    """
+    place_key, seed_key = jax.random.split(key)
+    some: Games = jax.tree.map(lambda leaf: leaf[chosen], games)
+    kept, row = some.kept, jnp.arange(len(chosen))
+    count = jnp.minimum(kept.searched, kept.nodes.shape[1])
+    place = jnp.maximum((jax.random.uniform(place_key, count.shape) * count).astype(jnp.int32), 0)
+    place = jnp.minimum(place, jnp.maximum(count - 1, 0))
+    wanted = (some.status == Status.UNSOLVED) & (count > 0)
+    state = env.from_nodes(kept.nodes[row, place], board, config.rules)
+    state = state._replace(refuted=state.refuted | ~wanted)  # terminated positions cost no network call
+    seed = jax.random.bits(seed_key, count.shape, jnp.uint32)
+    evaluate = evaluators.by_network(board, config, Network("self-play", forward, params))
+    root = evaluate(params, state, seed)
+    tree = policies.gumbel(board, config, evaluate)(params, root, seed).tree
+    node: Any = tree.embeddings
+    found = wanted & node.found.any(axis=1)
+    answer = jax.tree.map(lambda leaf: leaf[row, node.found.argmax(axis=1)], node.state)
+    to = jnp.where(wanted, chosen, len(games.status))  # others are dropped
+    solved = jnp.where(found, chosen, len(games.status))
+    kept = games.kept._replace(
+        cell=games.kept.cell.at[to, place].set(root.state.cell, mode="drop"),
+        policy=games.kept.policy.at[to, place].set(improved_policy(tree), mode="drop"),
+    )
+    return games._replace(
+        solutions=games.solutions.at[solved].set(env.grids(answer, board), mode="drop"),
+        status=games.status.at[solved].set(jnp.int8(Status.SOLVED), mode="drop"),
+        kept=kept,
+    )
