@@ -48,6 +48,7 @@ class Program(NamedTuple):
 def names() -> list[str]:
     """The names of all programs."""
     others = ["exact-pallas", "count", "generate", "generate-rated", "holes", "rate", "weakest-rules", "evaluate"]
+    others += ["self-play"]
     scores = ["mastermind-sizes", "mastermind-numbers"]
     return [*solvers.SOLVERS, *others, *(f"train-{name}" for name in networks.NETWORKS), *scores]
 
@@ -70,6 +71,8 @@ def make(name: str, devices: Devices, side: int, items: int | None = None) -> Pr
     board = js.Board.classic(side)
     if name.startswith("train-"):
         return _training_step(name.removeprefix("train-"), devices, board)
+    if name == "self-play":
+        return _round_of_self_play(devices, board)
     if name == "evaluate":
         return _evaluation(devices[0], board)
     if name in _GENERATORS:
@@ -127,9 +130,7 @@ def _evaluation(device: Any, board: js.Board) -> Program:
 
 def _training_step(architecture: str, devices: Devices, board: js.Board) -> Program:
     """The last step of training, with all iterations, of the preset for accelerators."""
-    root = str(Path(__file__).parents[1])  # training lies beside the package
-    if root not in sys.path:
-        sys.path.append(root)
+    _find_training()
     from jaxsudoku.datasets import Batch
     from train import step
     from train.flags import parse_arguments
@@ -160,6 +161,46 @@ def _training_step(architecture: str, devices: Devices, board: js.Board) -> Prog
     return Program(
         lambda: update.lower(*arguments).compile(), f"{board.side}x{board.side}", config.batch_size, whole=True
     )
+
+
+def _round_of_self_play(devices: Devices, board: js.Board) -> Program:
+    """The last round of self-play, of the preset for accelerators."""
+    _find_training()
+    from train import rounds, step
+    from train.flags import parse_arguments
+    from train.objective import no_metrics
+    from train.selfplay_presets import PRESETS
+
+    flags = ["--preset", "gpu", "--board", str(board.side), "--output", "unused"]
+    config, _ = parse_arguments("", "", PRESETS, flags)
+    config = config.resolve(board, devices[0].platform)
+    mesh = Mesh(np.asarray(devices), ("batch",))
+    replicated, split = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("batch"))
+    forward = step.make_forward(config, config.iterations_at(config.steps))
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    state = jax.eval_shape(
+        lambda key: rounds.ZeroState(
+            step.initial_state(config, forward, key, truth=np.float32), rounds.initial_buffer(config, mesh.size)
+        ),
+        key,
+    )
+    puzzles: Any = jax.ShapeDtypeStruct((config.play.games, board.cells), np.uint8)
+    arguments = (
+        jax.tree.map(_with_sharding, state, rounds.shardings_of_round(state, mesh)),
+        _sharded(jax.eval_shape(no_metrics), replicated),
+        _sharded(jax.eval_shape(rounds.no_play), replicated),
+        _sharded(puzzles, split),
+        _sharded(key, replicated),
+    )
+    run = rounds.compiled_round(config, forward, forward, mesh)
+    return Program(lambda: run.lower(*arguments).compile(), f"{board.side}x{board.side}", config.play.games, whole=True)
+
+
+def _find_training() -> None:
+    """Lets ``train`` be imported, which lies beside the package."""
+    root = str(Path(__file__).parents[1])
+    if root not in sys.path:
+        sys.path.append(root)
 
 
 def _scores(by_number: bool, device: Any) -> Program:

@@ -100,6 +100,8 @@ class Recorder:
 
     def _line(self, step: int, values: dict[str, float], pace: float | None) -> str:
         parts = [f"{step:,} of {self._steps:,}: loss {values['loss']:.4f}", f"boards {values['board_accuracy']:.1%}"]
+        if "games_solved" in values:
+            parts.append(f"games solved {values['games_solved']:.1%}")
         if pace is not None:
             parts.append(f"{pace * self._batch_size:,.0f} positions/s")
             if step < self._steps:

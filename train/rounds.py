@@ -85,11 +85,14 @@ def initial_buffer(config: ZeroConfig, devices: int) -> Any:
 
 def place(state: ZeroState, mesh: Mesh) -> ZeroState:
     """Puts the state on all devices: pool and buffer are divided among them, the rest is replicated."""
-    split = NamedSharding(mesh, PartitionSpec("batch"))
-    placed: ZeroState = jax.device_put(
-        state, ZeroState(shardings_of(state.learner, mesh), jax.tree.map(lambda _: split, state.buffer))
-    )
+    placed: ZeroState = jax.device_put(state, shardings_of_round(state, mesh))
     return placed
+
+
+def shardings_of_round(state: ZeroState, mesh: Mesh) -> ZeroState:
+    """Where the state, or its shapes, is placed: a ``NamedSharding`` for each of its arrays."""
+    split = NamedSharding(mesh, PartitionSpec("batch"))
+    return ZeroState(shardings_of(state.learner, mesh), jax.tree.map(lambda _: split, state.buffer))
 
 
 @functools.lru_cache(maxsize=8)
