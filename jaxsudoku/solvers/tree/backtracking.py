@@ -146,7 +146,7 @@ def search_all(
 
 
 def _method(
-    roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any, recorder: Recorder | None
+    roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any, recorder: Recorder | None = None
 ) -> Method[Lanes]:
     board, config = roots.board, roots.config
     stats: dict[str, int | np.ndarray] = {"network_calls": 0}
