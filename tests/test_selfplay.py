@@ -190,6 +190,7 @@ def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
         (["--steps", "45"], "steps 45 must be a multiple of updates, 10"),
         (["--puzzles", "nowhere.txt"], "nowhere.txt"),
         (["--minutes", "0"], "minutes must be above 0, not 0.0"),
+        (["--hours", "0"], "minutes must be above 0, not 0.0"),
         (["--searched", "1.5"], "searched"),
         (["--buffer", "2000000000"], "lower --buffer or --kept-positions"),
         (["--buffer", "60"], "a buffer of 60 games is too small"),

@@ -108,6 +108,11 @@ class Checkpoints:
             args = ocp.args.Composite(state=ocp.args.StandardSave(state), log=ocp.args.JsonSave(log))
             self._manager.save(step, args=args, force=True)
 
+    def log(self) -> dict[str, Any]:
+        """What the latest checkpoint holds for the log."""
+        found = self._manager.restore(self.latest, args=ocp.args.Composite(log=ocp.args.JsonRestore()))
+        return dict(found["log"])
+
     def restore(self, like: StateT) -> tuple[StateT, dict[str, Any]]:
         """The latest checkpoint, its arrays placed on devices as those of ``like``."""
         abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), like)

@@ -45,11 +45,9 @@ class Replay:
 
     def __init__(self, config: ZeroConfig, devices: int) -> None:
         self._config, self._devices = config, devices
-        each = config.batch_size // devices
-        self._searched = round(each * config.play.searched)
-        made = of_puzzles(config, devices)
-        self._made = puzzles_needed(made, devices) // devices
-        self._kinds = made
+        self._of_puzzles = of_puzzles(config, devices)
+        self._made = puzzles_needed(self._of_puzzles, devices) // devices
+        self._searched = (config.batch_size - self._of_puzzles.batch_size) // devices
         drawn, room = self._made + _DRAWN * self._searched, config.play.buffer // devices
         if room < max(drawn, config.play.games // devices):
             raise ValueError(
@@ -98,7 +96,7 @@ class Replay:
         draw_key, made_key, searched_key = jax.random.split(key, 3)
         games: Games = self._buffer.sample(buffer, draw_key).experience
         first = jax.tree.map(lambda leaf: leaf[: self._made], games)
-        made = sample_batch(self._kinds, made_key, _solved_puzzles(first), progress, self._devices, losses)
+        made = sample_batch(self._of_puzzles, made_key, _solved_puzzles(first), progress, self._devices, losses)
         parts = [made._replace(truth=made.truth.astype(jnp.float32))]
         if self._searched:
             rest = jax.tree.map(lambda leaf: leaf[self._made :], games)

@@ -123,9 +123,9 @@ def _self_play(
     write_settings(folder, config)
     with Checkpoints(folder, config.keep) as checkpoints:
         if checkpoints.latest is not None:
-            state, log = checkpoints.restore(state)
-            if (devices := log["devices"]) != mesh.size:
+            if (devices := checkpoints.log()["devices"]) != mesh.size:
                 raise ValueError(f"the last checkpoint was made on {devices} devices, and there are {mesh.size}")
+            state, log = checkpoints.restore(state)
             metrics = type(metrics)(*map(jax.numpy.float32, log["sums"]))
             played, seconds = Played(*map(jax.numpy.float32, log["played"])), log["seconds"]
         metrics, played = jax.device_put((metrics, played), replicated)
@@ -254,7 +254,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
         jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
     try:
-        minutes = 60 * args.hours if args.hours else args.minutes
+        minutes = args.minutes if args.hours is None else 60 * args.hours
         self_play(config, args.output, minutes=minutes, resume=args.resume, tensorboard=args.tensorboard)
     except Stop as stop:
         print(f"train: stopped by {stop.signal.name}; {stop.advice}", file=sys.stderr, flush=True)
