@@ -25,12 +25,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import networks
 from jaxsudoku.batches import usable_cores
-from jaxsudoku.generation import GenerationError
 from jaxsudoku.locks import OutputLock, check_unlocked
-from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.progress import Screen
 from jaxsudoku.terminal.stop import Signals, Stop
 
+from .command import exit_status
 from .flags import parse_arguments
 from .folder import Checkpoints, check_folder, saved_steps, training_facts, write_settings
 from .objective import no_metrics
@@ -253,19 +252,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
         jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
-    try:
-        minutes = args.minutes if args.hours is None else 60 * args.hours
-        self_play(config, args.output, minutes=minutes, resume=args.resume, tensorboard=args.tensorboard)
-    except Stop as stop:
-        print(f"train: stopped by {stop.signal.name}; {stop.advice}", file=sys.stderr, flush=True)
-        os._exit(128 + stop.signal)  # a usual exit would wait for threads that can't be interrupted
-    except (OSError, ValueError, ImportError) as error:
-        print(f"train: error: {described(error)}", file=sys.stderr)
-        return 2
-    except (FloatingPointError, GenerationError) as error:
-        print(f"train: error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    minutes = args.minutes if args.hours is None else 60 * args.hours
+    return exit_status(
+        lambda: self_play(config, args.output, minutes=minutes, resume=args.resume, tensorboard=args.tensorboard)
+    )
 
 
 if __name__ == "__main__":

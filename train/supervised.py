@@ -20,12 +20,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import networks
 from jaxsudoku.batches import usable_cores
-from jaxsudoku.generation import GenerationError
 from jaxsudoku.locks import OutputLock, check_unlocked
-from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.progress import Screen
 from jaxsudoku.terminal.stop import Signals, Stop
 
+from .command import exit_status
 from .config import TrainConfig
 from .flags import parse_arguments
 from .folder import Checkpoints, check_folder, training_facts, write_settings
@@ -187,18 +186,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     config, args = parse_arguments("train.supervised", "Trains a network on solved puzzles.", PRESETS, argv)
     if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
         jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
-    try:
-        train(config, args.output, resume=args.resume, tensorboard=args.tensorboard)
-    except Stop as stop:
-        print(f"train: stopped by {stop.signal.name}; {stop.advice}", file=sys.stderr, flush=True)
-        os._exit(128 + stop.signal)  # a usual exit would wait for threads that can't be interrupted
-    except (OSError, ValueError, ImportError) as error:
-        print(f"train: error: {described(error)}", file=sys.stderr)
-        return 2
-    except (FloatingPointError, GenerationError) as error:
-        print(f"train: error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return exit_status(lambda: train(config, args.output, resume=args.resume, tensorboard=args.tensorboard))
 
 
 if __name__ == "__main__":
