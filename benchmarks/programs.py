@@ -168,7 +168,6 @@ def _round_of_self_play(devices: Devices, board: js.Board) -> Program:
     _find_training()
     from train import rounds, step
     from train.flags import parse_arguments
-    from train.objective import no_metrics
     from train.selfplay_presets import PRESETS
 
     flags = ["--preset", "gpu", "--board", str(board.side), "--output", "unused"]
@@ -187,8 +186,7 @@ def _round_of_self_play(devices: Devices, board: js.Board) -> Program:
     puzzles: Any = jax.ShapeDtypeStruct((config.play.games, board.cells), np.uint8)
     arguments = (
         jax.tree.map(_with_sharding, state, rounds.shardings_of_round(state, mesh)),
-        _sharded(jax.eval_shape(no_metrics), replicated),
-        _sharded(jax.eval_shape(rounds.no_play), replicated),
+        _sharded(jax.eval_shape(rounds.no_sums), replicated),
         _sharded(puzzles, split),
         _sharded(key, replicated),
     )

@@ -1,20 +1,41 @@
-"""What the command lines of training share: the exit status and the message of every way in which a run ends."""
+"""What the command lines of training share: flags, devices, and the exit status of every way in which a run ends."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+import jax
+
+from jaxsudoku.batches import usable_cores
 from jaxsudoku.generation import GenerationError
 from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.stop import Stop
 
+from .flags import ConfigT, parse_arguments
+from .positions import fitting_devices
 
-def exit_status(run: Callable[[], object]) -> int:
-    """Runs training: 0, 1 if it failed, 2 after a usage error; a signal ends the process with 128 + the signal."""
+
+def run_command(
+    program: str,
+    description: str,
+    presets: Mapping[str, ConfigT],
+    argv: Sequence[str] | None,
+    run: Callable[[ConfigT, argparse.Namespace], object],
+    add_flags: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
+) -> int:
+    """Runs a command line, as ``parse_arguments`` reads it.
+
+    Returns:
+      the exit status: 0, 1 if training failed, 2 after a usage error. A signal ends the process with 128 + the signal.
+    """
+    config, args = parse_arguments(program, description, presets, argv, add_flags)
+    if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
+        jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
     try:
-        run()
+        run(config, args)
     except Stop as stop:
         print(f"train: stopped by {stop.signal.name}; {stop.advice}", file=sys.stderr, flush=True)
         os._exit(128 + stop.signal)  # a usual exit would wait for threads that can't be interrupted

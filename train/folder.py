@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import jax
 import orbax.checkpoint as ocp
 
+from jaxsudoku import networks
 from jaxsudoku.datasets import Dataset
 from jaxsudoku.datasets.card import differences
 from jaxsudoku.files import TEMPORARY, JsonError, read_json, write_file
@@ -113,15 +114,28 @@ class Checkpoints:
         found = self._manager.restore(self.latest, args=ocp.args.Composite(log=ocp.args.JsonRestore()))
         return dict(found["log"])
 
-    def restore(self, like: StateT) -> tuple[StateT, dict[str, Any]]:
-        """The latest checkpoint, its arrays placed on devices as those of ``like``."""
+    def restore(self, like: StateT) -> StateT:
+        """The state of the latest checkpoint, its arrays placed on devices as those of ``like``."""
         abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), like)
-        args = ocp.args.Composite(state=ocp.args.StandardRestore(abstract), log=ocp.args.JsonRestore())
-        found = self._manager.restore(self.latest, args=args)
-        return found["state"], found["log"]
+        args = ocp.args.Composite(state=ocp.args.StandardRestore(abstract))
+        state: StateT = self._manager.restore(self.latest, args=args)["state"]
+        return state
 
 
-def training_facts(
+def save_network(
+    network: networks.Network,
+    folder: Path,
+    config: TrainConfig,
+    data: Sequence[Dataset],
+    seconds: float,
+    metrics: dict[str, float],
+) -> None:
+    """Writes the network of a run, with a card that has the settings, the data and the metrics of a validation."""
+    facts = _training_facts(config, data, seconds, metrics)
+    networks.save_network(network, folder / "network", **facts)
+
+
+def _training_facts(
     config: TrainConfig, data: Sequence[Dataset], seconds: float, metrics: dict[str, float]
 ) -> dict[str, Any]:
     """What the card of a network says of its training."""

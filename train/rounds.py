@@ -19,7 +19,7 @@ from jaxsudoku.networks import Forward, Params
 from jaxsudoku.solution import Status
 
 from .games import Games, play
-from .objective import Metrics
+from .objective import Metrics, no_metrics
 from .positions import Positions
 from .reanalysis import reanalyse
 from .replay import Replay
@@ -72,9 +72,35 @@ class Played(NamedTuple):
     calls: Array
 
 
-def no_play() -> Played:
-    """The sums over no games."""
-    return Played(*(jnp.float32(0) for _ in Played._fields))
+class Sums(NamedTuple):
+    """Sums over rounds.
+
+    Attributes:
+      metrics: those of the steps.
+      played: those of the games.
+    """
+
+    metrics: Metrics
+    played: Played
+
+
+def no_sums() -> Sums:
+    """The sums over no rounds."""
+    return Sums(no_metrics(), Played(*(jnp.float32(0) for _ in Played._fields)))
+
+
+def summary(played: Played) -> dict[str, float]:
+    """Means and shares of summed games."""
+    games, solved, failed, without, iterations, calls = map(float, jax.device_get(played))
+    with_solution = max(games - without, 1.0)
+    return {
+        "games": games,
+        "games_solved": solved / with_solution,
+        "games_failed": failed / with_solution,
+        "puzzles_without_solution": without,
+        "grids_per_game": iterations / max(games, 1.0),
+        "calls_per_game": calls / max(games, 1.0),
+    }
 
 
 def initial_buffer(config: ZeroConfig, devices: int) -> Any:
@@ -97,9 +123,9 @@ def shardings_of_round(state: ZeroState, mesh: Mesh) -> ZeroState:
 
 @functools.lru_cache(maxsize=8)
 def compiled_round(config: ZeroConfig, forward: Forward, actor: Forward, mesh: Mesh) -> jax.stages.Wrapped:
-    """The round (state, metrics, played, puzzles, key) -> (state, metrics, played), jitted.
+    """The round (state, sums, puzzles, key) -> (state, sums), jitted.
 
-    It adds to the sums of metrics and of games. State and sums are donated.
+    It adds to the sums. State and sums are donated.
 
     Args:
       config: the resolved settings.
@@ -137,18 +163,16 @@ def compiled_round(config: ZeroConfig, forward: Forward, actor: Forward, mesh: M
 
     step = make_step(config, forward, mesh, sample)
 
-    def run(
-        state: ZeroState, metrics: Metrics, played: Played, puzzles: Array, key: Array
-    ) -> tuple[ZeroState, Metrics, Played]:
+    def run(state: ZeroState, sums: Sums, puzzles: Array, key: Array) -> tuple[ZeroState, Sums]:
         buffer, more = acting(state.average, state.buffer, puzzles, key, state.step)
 
         def update(now: tuple[TrainState, Metrics], _: None) -> tuple[tuple[TrainState, Metrics], None]:
             return step(*now, buffer, key), None
 
-        (learner, metrics), _ = lax.scan(update, (state.learner, metrics), length=config.play.updates)
-        return ZeroState(learner, buffer), metrics, jax.tree.map(jnp.add, played, more)
+        (learner, metrics), _ = lax.scan(update, (state.learner, sums.metrics), length=config.play.updates)
+        return ZeroState(learner, buffer), Sums(metrics, jax.tree.map(jnp.add, sums.played, more))
 
-    return jax.jit(run, donate_argnums=(0, 1, 2), compiler_options=compiler_options(platform))
+    return jax.jit(run, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
 
 
 def _own(buffer: Any) -> Any:

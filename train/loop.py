@@ -1,0 +1,203 @@
+"""The loop of a run: units of work on the devices, with reports, validations and checkpoints between them.
+
+A unit is a call of a compiled program that makes one or more steps of the optimiser: a step of supervised training, a
+round of self-play. A run that is resumed does what an unbroken one would have done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jaxsudoku.locks import OutputLock, check_unlocked
+from jaxsudoku.networks import Params
+from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.terminal.stop import Signals, Stop
+
+from .config import TrainConfig
+from .folder import Checkpoints, check_folder, write_settings
+from .objective import Metrics
+from .record import Recorder
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What a run repeats.
+
+    Attributes:
+      unit: steps of the optimiser in a unit.
+      state: the state before the first step, placed on the devices; a NamedTuple with ``step`` and ``average``.
+      sums: makes the sums over no steps, float32 scalars in a pytree.
+      program: from the number of steps after a unit to its program, (state, sums, data, key) -> (state, sums), which
+        donates state and sums. It returns the same object for units of the same program.
+      data: from the number of steps done to a function from the state to the data of the next unit, again and again.
+      metrics: the metrics among the sums.
+      further: further values of a report, by name, of the sums.
+      validate: values of a validation, by name, of the averaged parameters on one device.
+      other_devices: what is done with a checkpoint of another number of devices, by a function of a message; it raises
+        an error if such a run can't be resumed.
+    """
+
+    unit: int
+    state: Any
+    sums: Callable[[], Any]
+    program: Callable[[int], Any]
+    data: Callable[[int], Callable[[Any], Any]]
+    metrics: Callable[[Any], Metrics]
+    further: Callable[[Any], dict[str, float]]
+    validate: Callable[[Params], dict[str, float]]
+    other_devices: Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run in a folder.
+
+    Attributes:
+      folder: where everything is written.
+      config: the resolved settings.
+      mesh: the devices.
+      screen: the terminal.
+      signals: holds signals during a unit.
+      tensorboard: whether to write TensorBoard files too.
+      stop_at: the step to end at, with a checkpoint; None for the last one.
+    """
+
+    folder: Path
+    config: TrainConfig
+    mesh: Mesh
+    screen: Screen
+    signals: Signals
+    tensorboard: bool = False
+    stop_at: int | None = None
+
+
+def local_mesh() -> Mesh:
+    """All devices of this process, which share a batch."""
+    return Mesh(np.asarray(jax.local_devices()), ("batch",))
+
+
+def check_startable(folder: Path, config: TrainConfig, resume: bool) -> None:
+    """Raises FileExistsError, BlockingIOError or ValueError unless a run can start, or resume, in the folder."""
+    check_unlocked(folder)
+    check_folder(folder, config, resume)
+
+
+@contextlib.contextmanager
+def opened(folder: Path, screen: Screen) -> Iterator[Signals]:
+    """The folder of a run, made and locked; a signal that ends the run is told how to continue it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with OutputLock(folder), Signals() as signals:
+        try:
+            yield signals
+        except Stop as stop:
+            stop.advice = f"continue with --resume, from {stop.advice or 'what is there'}"
+            raise
+        finally:
+            screen.clear()
+
+
+def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
+    """Runs a task from its last checkpoint to its last step.
+
+    Ctrl-C and SIGTERM end it after the current unit, with a checkpoint; a second signal ends it at once.
+
+    Args:
+      task: the task.
+      run: the run.
+      key: a JAX key, the same in every unit.
+
+    Returns:
+      the last state, and the seconds of the whole run.
+
+    Raises:
+      FloatingPointError, ValueError: as ``check_metrics``.
+      ImportError: TensorBoard files are wanted and tensorboardX is missing.
+      Stop: a signal ended the run; ``advice`` says where it stands.
+    """
+    config, state, sums, seconds = run.config, task.state, task.sums(), 0.0
+    replicated = NamedSharding(run.mesh, PartitionSpec())
+    write_settings(run.folder, config)
+    with Checkpoints(run.folder, config.keep) as checkpoints:
+        if checkpoints.latest is not None:
+            log = checkpoints.log()
+            if (devices := log["devices"]) != run.mesh.size:
+                task.other_devices(f"the last checkpoint was made on {devices} devices")
+            state = checkpoints.restore(state)
+            sums = jax.tree.unflatten(jax.tree.structure(sums), map(np.float32, log["sums"]))
+            seconds = log["seconds"]
+        sums = jax.device_put(sums, replicated)
+        begun, last = int(state.step), config.steps if run.stop_at is None else min(run.stop_at, config.steps)
+        recorder = Recorder(run.folder, config, run.screen, begun, seconds, run.tensorboard)
+        step, program = begun, None
+
+        def check() -> None:
+            check_metrics(task.metrics(sums), config, step)
+
+        def save() -> None:
+            check()
+            numbers = [float(total) for total in jax.tree.leaves(sums)]
+            checkpoints.save(state, {"seconds": recorder.seconds, "sums": numbers, "devices": run.mesh.size})
+
+        between_units = True
+        try:
+            feed = task.data(begun)
+            while step < last:
+                with run.signals.held():
+                    data = feed(state)
+                    between_units = False
+                    before, step = step, step + task.unit
+                    previous, program = program, task.program(step)
+                    state, sums = program(state, sums, data, key)
+
+                    def due(every: int, before: int = before, step: int = step) -> bool:
+                        return step // every > before // every or step >= config.steps
+
+                    if program is not previous:
+                        check()
+                        recorder.mark(step)  # compilation does not count in the pace
+                    recorder.show(step, task.metrics(sums))
+                    if due(config.report_every):
+                        check()
+                        recorder.train(step, task.metrics(sums), task.further(sums))
+                        sums = jax.device_put(task.sums(), replicated)
+                    if due(config.validate_every):
+                        recorder.validate(step, task.validate(on_one_device(state.average)))
+                    if due(config.save_every) or step >= last:
+                        save()
+                        recorder.mark(step)
+                    between_units = True
+        except Stop as stop:
+            if between_units:  # else a second signal interrupted a unit
+                save()
+            stop.advice = f"step {checkpoints.latest or 0:,} of {config.steps:,}"
+            raise
+        finally:
+            recorder.close()
+        return state, recorder.seconds
+
+
+def on_one_device(params: Params) -> Params:
+    """Replicated parameters as they lie on one device."""
+    first: Params = jax.tree.map(lambda leaf: leaf.addressable_shards[0].data, params)
+    return first
+
+
+def check_metrics(sums: Metrics, config: TrainConfig, step: int) -> None:
+    """Raises FloatingPointError if training has diverged, ValueError if no position is useful."""
+    if not math.isfinite(sums.loss):
+        raise FloatingPointError(f"the loss is {float(sums.loss)} by step {step:,}: try a lower learning_rate")
+    if float(sums.made) and not float(sums.positions):
+        raise ValueError(
+            f"no position is left open by the rules of kinds ({config.positions.rules}): choose weaker rules or "
+            "harder puzzles"
+        )
