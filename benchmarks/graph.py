@@ -13,15 +13,12 @@ hits.
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import checking
 import machine
 import numpy as np
 import report
@@ -41,71 +38,28 @@ _COLUMNS = (
 )
 
 
-def mover(board: Any, config: Any, network: Any) -> Callable[..., Any]:
-    """A move of every game: (parameters, positions, which are playing) to the next positions and graphs."""
-    import jax
-    import jax.numpy as jnp
-
-    import jaxsudoku as js
-    from jaxsudoku import env
-    from jaxsudoku.planes import select
-    from jaxsudoku.solvers.tree import graph
-
-    evaluate = graph.by_network(board, config, network)
-
-    @functools.partial(jax.jit, compiler_options=js.compiler_options())
-    def move(params: Any, state: Any, playing: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
-        lane = jnp.arange(len(state.cell))
-        state = state._replace(refuted=state.refuted | ~playing)  # these are not evaluated
-        grown = graph.grow(board, config, evaluate, params, evaluate(params, state, jnp.zeros(len(lane), jnp.uint32)))
-        found = grown.state.solved.any(axis=1)
-        answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
-        placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
-        stepped = env.place(state, placement, board, config.rules)
-        after = select(found, answer, stepped)
-        return after, found, placement, grown.size, grown.hits, env.grids(after, board)
-
-    return move
-
-
-def play(
-    board: Any, rules: str, move: Callable[..., Any], params: Any, puzzles: np.ndarray, truth: np.ndarray
+def played(
+    board: Any, config: Any, network: Any, puzzles: np.ndarray, truth: np.ndarray, batch: int
 ) -> dict[str, float]:
-    """The games of puzzles, each with one solution ``truth``, all uint8[N, cells]."""
+    """The games of puzzles, each with one solution ``truth``, all uint8[N, cells], ``batch`` of them at a time."""
     import jax
 
-    import jaxsudoku as js
-    from jaxsudoku import env
+    from train import arena
 
-    root = jax.jit(functools.partial(env.init, board=board, rules=rules), compiler_options=js.compiler_options())
-    state = root(puzzles)
-    before = np.asarray(jax.jit(functools.partial(env.grids, board=board))(state))
-    rows = np.arange(len(puzzles))
-    playing = ~np.asarray(state.terminated)
-    right = np.where(playing, (before > 0).sum(axis=1), board.cells)
-    boards = np.array(state.solved)
-    totals = dict.fromkeys(("moves", "right_moves", "nodes", "again"), 0)
     start = time.perf_counter()
-    while playing.any():
-        state, found, placement, size, again, grids = (
-            jax.tree.map(np.asarray, part) for part in move(params, state, playing)
-        )
-        digit, cell = np.divmod(placement, board.cells)
-        good = found | (truth[rows, cell] == digit + 1)
-        totals["moves"] += int(playing.sum())
-        totals["right_moves"] += int((playing & good).sum())
-        totals["nodes"] += int(size[playing].sum())
-        totals["again"] += int(again[playing].sum())
-        filled = ((grids > 0) & (grids == truth)).sum(axis=1)
-        right = np.where(playing & good, filled, right)
-        boards |= playing & state.solved & checking.rightly_solved(puzzles, grids)
-        playing &= good & ~state.solved & ~state.refuted
-    given = (puzzles > 0).sum(axis=1)
+    parts = [
+        arena.play_alone(board, config, network.apply, network.params, puzzles[part], truth[part])
+        for part in (slice(first, first + batch) for first in range(0, len(puzzles), batch))
+    ]
+    found = jax.tree.map(lambda *parts: np.concatenate(parts), *parts)
     return {
         "puzzles": len(puzzles),
-        "boards": float(boards.mean()),
-        "cells": float(((right - given) / np.maximum(board.cells - given, 1)).mean()),
-        **totals,
+        "boards": float(found.solved.mean()),
+        "cells": float((found.right / np.maximum(found.opened, 1)).mean()),
+        "moves": int(found.moves.sum()),
+        "right_moves": int(found.moves.sum() - (~found.solved).sum()),
+        "nodes": int(found.nodes.sum()),
+        "again": int(found.hits.sum()),
         "seconds": time.perf_counter() - start,
     }
 
@@ -131,6 +85,7 @@ def line(transpositions: bool, found: dict[str, float]) -> str:
 
 def main() -> int:
     args = _parse()
+    sys.path.append(str(Path(__file__).resolve().parents[1]))  # for train/, which is not installed
     import jax
 
     import jaxsudoku as js
@@ -151,22 +106,13 @@ def main() -> int:
     for transpositions in (choice == "with" for choice in args.transpositions):
         config = McgsConfig(rules=args.rules, simulations=args.simulations, transpositions=transpositions)
         config = config.resolve(board, jax.default_backend())
-        blocks = [slice(start, start + args.batch) for start in range(0, len(puzzles), args.batch)]
-        move = mover(board, config, network)
-        parts = [play(board, args.rules, move, network.params, puzzles[part], exact.grids[part]) for part in blocks]
-        rows.append({"transpositions": transpositions, **_together(parts)})
+        found = played(board, config, network, puzzles, exact.grids, args.batch)
+        rows.append({"transpositions": transpositions, **found})
         print(line(transpositions, rows[-1]), flush=True)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
     return 0
-
-
-def _together(parts: list[dict[str, float]]) -> dict[str, float]:
-    """Sums, and means over all puzzles."""
-    weights = [part["puzzles"] for part in parts]
-    means = {name: float(np.average([part[name] for part in parts], weights=weights)) for name in ("boards", "cells")}
-    return {name: sum(part[name] for part in parts) for name in parts[0]} | means
 
 
 def _parse() -> argparse.Namespace:

@@ -179,18 +179,18 @@ def _round_of_self_play(devices: Devices, board: js.Board) -> Program:
     key = jax.eval_shape(lambda: jax.random.key(0))
     state = jax.eval_shape(
         lambda key: rounds.ZeroState(
-            step.initial_state(config, forward, key, truth=np.float32), rounds.initial_buffer(config, mesh.size)
+            step.initial_state(config, forward, key, target=np.float32), (), rounds.initial_buffer(config, mesh.size)
         ),
         key,
     )
     puzzles: Any = jax.ShapeDtypeStruct((config.play.games, board.cells), np.uint8)
     arguments = (
         jax.tree.map(_with_sharding, state, rounds.shardings_of_round(state, mesh)),
-        _sharded(jax.eval_shape(rounds.no_sums), replicated),
+        _sharded(jax.eval_shape(lambda: rounds.no_sums(0)), replicated),
         _sharded(puzzles, split),
         _sharded(key, replicated),
     )
-    run = rounds.compiled_round(config, forward, forward, mesh)
+    run = rounds.compiled_round(config, (forward,), forward, mesh)
     return Program(lambda: run.lower(*arguments).compile(), f"{board.side}x{board.side}", config.play.games, whole=True)
 
 

@@ -14,13 +14,14 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import env, networks
 from jaxsudoku.solution import Status
-from jaxsudoku.solvers.tree.config import GumbelConfig
+from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from train.config import NetworkConfig
 from train.games import Games, Kept, play
+from train.positions import Positions
 from train.reanalysis import reanalyse
-from train.replay import Replay, searched_positions
+from train.replay import Replay, searched_positions, turned
 from train.selfplay import _check, main, self_play
-from train.selfplay_config import PlayConfig, ZeroConfig
+from train.selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
 from train.selfplay_presets import PRESETS, TINY
 
 SIX = js.Board.classic(6)
@@ -74,8 +75,30 @@ def test_positions_that_were_searched_are_kept(games):
             assert policy.sum() == pytest.approx(1, abs=1e-5) or not policy.any()
 
 
+def test_games_without_backtracking_fail_at_their_first_error():
+    network = networks.make_network("cube", SIX, key=1, width=8, hidden=8, house=8, iterations=2)
+    config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(SIX, "cpu")
+    puzzles = np.array(js.load("6x6")[:32])
+    puzzles[:8, :6] = 0  # some with several solutions
+    run = jax.jit(lambda params: play(SIX, config, network.apply, params, puzzles, jax.random.key(3), KEPT, False))
+    games = jax.tree.map(np.asarray, run(network.params))
+    solved, failed = games.status == Status.SOLVED, games.status == Status.UNSOLVED
+    assert solved.any() and failed.any() and (solved | failed).all()
+    for puzzle, grid, status in zip(puzzles, games.solutions, games.status, strict=True):
+        assert reference.is_solution(SIX, grid, puzzle) == (status == Status.SOLVED)
+        assert ((puzzle == 0) | (grid == puzzle)).all()
+    kept, size = games.kept, np.minimum(games.kept.searched, KEPT)
+    assert kept.searched.max() > KEPT and (kept.surprise > 0).any() and (kept.surprise >= 0).all()
+    cubes = np.asarray(env.unpack(kept.nodes.reshape(-1, SIX.words), SIX)).reshape(len(puzzles), KEPT, 6, 36)
+    for game, places in enumerate(size):
+        for place in range(places):
+            policy, left = kept.policy[game, place], cubes[game, place][:, kept.cell[game, place]]
+            assert not policy[~left].any()
+            assert policy.sum() == pytest.approx(1, abs=1e-5)
+
+
 def kept_of(nodes: np.ndarray, cell: int, policy: np.ndarray, searched: int) -> Kept:
-    return Kept(nodes[None, None], np.array([[cell]]), policy[None, None], np.array([searched]))
+    return Kept(nodes[None, None], np.array([[cell]]), policy[None, None], np.array([searched]), np.float32([0]))
 
 
 def test_targets_of_searched_positions_are_those_of_their_games():
@@ -109,6 +132,9 @@ def test_targets_of_searched_positions_are_those_of_their_games():
     games = jax.tree.map(lambda *parts: jnp.asarray(np.concatenate(parts)), *rows)
     found = jax.tree.map(np.asarray, searched_positions(four, games, jax.random.key(0), 5))
     assert found.useful.sum() == 3 and found.useful[:3].all()
+    half = games._replace(solutions=games.solutions.at[2, :8].set(1))
+    valued = searched_positions(four, half, jax.random.key(0), 5, filled=True)
+    assert sorted(np.asarray(valued.alive)[:3].tolist()) == [0, 0.5, 1]
     improved = np.zeros((4, 16), np.float32)
     improved[:, 7] = policy
     seen = set()
@@ -150,7 +176,8 @@ def test_positions_are_made_of_solved_puzzles_alone(games):
         TINY.resolve(TINY.board, "cpu"),
         board=SIX,
         batch_size=8,
-        play=PlayConfig(games=24, updates=10, buffer=48, searched=0.5, kept_positions=KEPT),
+        play=PlayConfig(games=24, updates=10),
+        replay=ReplayConfig(buffer=48, searched=0.5, kept_positions=KEPT),
     )
     replay = Replay(config, 1)
     buffer = replay.add(replay.init(), jax.tree.map(jnp.asarray, games))
@@ -167,9 +194,45 @@ def test_positions_are_made_of_solved_puzzles_alone(games):
     assert made > 8
 
 
+def test_surprising_games_are_drawn_more_often(games):
+    config = dataclasses.replace(
+        TINY.resolve(TINY.board, "cpu"),
+        board=SIX,
+        batch_size=8,
+        play=PlayConfig(games=24, updates=10),
+        replay=ReplayConfig(buffer=64, searched=0.5, kept_positions=KEPT, priority=1.0),
+    )
+    surprise = np.zeros(24, np.float32)
+    surprise[5] = 1e4
+    games = jax.tree.map(jnp.asarray, games._replace(kept=games.kept._replace(surprise=surprise)))
+    replay = Replay(config, 1)
+    added = jax.jit(lambda buffer: replay.add(buffer, games))
+    buffer = added(added(replay.init()))
+    drawn = jax.jit(lambda key: replay.drawn(key, buffer).puzzles)(jax.random.key(0))
+    same = (np.asarray(drawn) == games.puzzles[5]).all(axis=1)
+    assert same.mean() > 0.95
+    for _ in range(2):  # goes round the buffer
+        buffer = added(buffer)
+    assert (np.asarray(replay.drawn(jax.random.key(1), buffer).puzzles) == games.puzzles[5]).all(axis=1).mean() > 0.95
+
+
+def test_turned_positions_keep_their_truth(games):
+    solved = games.solutions[games.status == Status.SOLVED]
+    truth = solved[:, None] == np.arange(1, 7)[:, None]
+    candidates = truth | (np.random.default_rng(0).random(truth.shape) < 0.3)
+    size = np.ones(len(solved))
+    plain = Positions(*map(jnp.asarray, (candidates, truth.astype(np.float32), size, size > 0)))
+    after = jax.tree.map(np.asarray, turned(SIX, plain, jax.random.key(0)))
+    assert (after.truth != truth).any(axis=(1, 2)).all()
+    assert after.candidates[after.truth > 0].all()
+    np.testing.assert_array_equal(after.candidates.sum(axis=(1, 2)), candidates.sum(axis=(1, 2)))
+    for cube in after.truth:
+        assert reference.is_solution(SIX, cube.argmax(axis=0) + 1)
+
+
 def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
     config = dataclasses.replace(
-        TINY, data=dataclasses.replace(TINY.data, generate=300), play=dataclasses.replace(TINY.play, reanalyse=0.25)
+        TINY, data=dataclasses.replace(TINY.data, generate=300), replay=dataclasses.replace(TINY.replay, reanalyse=0.25)
     )
     whole = self_play(config, tmp_path / "whole")
     self_play(config, tmp_path / "broken", stop_at=20)
@@ -194,6 +257,14 @@ def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
         (["--searched", "1.5"], "searched"),
         (["--buffer", "2000000000"], "lower --buffer or --kept-positions"),
         (["--buffer", "60"], "a buffer of 60 games is too small"),
+        (["--rivals", "cube"], "rivals: cube is there twice"),
+        (["--rivals", "se_resnet:width=x"], "rivals: 'se_resnet:width=x' is not NAME"),
+        (["--rivals", "se_resnet:depth=2"], "the network se_resnet has no option depth"),
+        (["--rivals", "no_such"], "no_such"),
+        (["--source", "empty", "--puzzles", "x.txt"], "puzzles is for the source puzzles"),
+        (["--source", "empty", "--temperature", "0"], "source empty is for the method gumbel with a temperature"),
+        (["--reanalyse", "0.5", "--method", "mcgs"], "reanalyse is for the method gumbel"),
+        (["--arena-puzzles", "80"], "4x4 holds 100 puzzles; at least 160 are needed"),
     ],
 )
 def test_errors_take_a_line(tmp_path, capsys, monkeypatch, arguments, message):

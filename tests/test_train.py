@@ -824,16 +824,16 @@ def test_kinds_must_be_named():
 # ---------------------------------------------------------------------- the command line, and being killed
 
 
-def command(folder, cache, *flags):
+def command(folder, cache, *flags, program="supervised", steps=60):
     return python(
         "-m",
-        "train.supervised",
+        f"train.{program}",
         "--preset",
         "tiny",
         "--devices",
         "1",
         "--steps",
-        "60",
+        str(steps),
         "--save-every",
         "1",
         "--output",
@@ -852,15 +852,21 @@ def finished(process, code=0):
 
 
 @pytest.mark.slow
-def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
-    finished(command(tmp_path / "whole", cache))
+@pytest.mark.parametrize(("program", "unit"), [("supervised", 1), ("selfplay", 10)])
+def test_killed_runs_end_as_unbroken_ones(tmp_path, cache, program, unit):
+    steps = 60 * unit
+
+    def started(folder, *flags):
+        return command(folder, cache, *flags, program=program, steps=steps)
+
+    finished(started(tmp_path / "whole"))
     folder = tmp_path / "killed"
     reached = 0
     for kill in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
-        process = command(folder, cache, "--resume")
-        # in the midst of saving, which it does at every step; later, where a busy machine has missed that
+        process = started(folder, "--resume")
+        # in the midst of saving, which it does at every step or round; later, where a busy machine has missed that
         while process.poll() is None and not any(
-            int(entry.split(".")[0]) > reached + (3 if "tmp" in entry else 8)
+            int(entry.split(".")[0]) > reached + unit * (3 if "tmp" in entry else 8)
             for entry in (os.listdir(folder / "checkpoints") if (folder / "checkpoints").exists() else ())
         ):
             time.sleep(0.001)
@@ -870,8 +876,8 @@ def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
         assert max(done) > reached
         reached = max(done)
         if kill != signal.SIGKILL:
-            assert f"stopped by {kill.name}; continue with --resume, from step {reached} of 60" in err
-    finished(command(folder, cache, "--resume"))
+            assert f"stopped by {kill.name}; continue with --resume, from step {reached} of {steps}" in err
+    finished(started(folder, "--resume"))
     for name in ("network.safetensors", "config.json"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert lines(folder) == lines(tmp_path / "whole")

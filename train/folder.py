@@ -129,10 +129,11 @@ def save_network(
     data: Sequence[Dataset],
     seconds: float,
     metrics: dict[str, float],
+    name: str = "network",
 ) -> None:
-    """Writes the network of a run, with a card that has the settings, the data and the metrics of a validation."""
+    """Writes a network of a run, with a card that has the settings, the data and the metrics of a validation."""
     facts = _training_facts(config, data, seconds, metrics)
-    networks.save_network(network, folder / "network", **facts)
+    networks.save_network(network, folder / name, **facts)
 
 
 def _training_facts(
@@ -146,6 +147,8 @@ def _training_facts(
         settings["data"][name] = [Path(path).name for path in settings["data"][name]]
     if start := config.network.start:
         settings["network"]["start"] = Path(start).name
+    if puzzles := settings.get("stream", {}).get("puzzles"):
+        settings["stream"]["puzzles"] = Path(puzzles).name
     of_data = ("seed", "wishes", "excluded", "grades", "made_with")
     return {
         "training": settings,

@@ -1,11 +1,12 @@
-"""Games: puzzles played by Gumbel MuZero search, with the positions that the search met.
+"""Games: puzzles played by Gumbel MuZero search or by graph search, with the positions that the search met.
 
-A game is the solver ``gumbel`` on one puzzle: the root moves along its searches, and goes back where they refute it.
-It ends when the puzzle is solved or refuted, or when the budget is spent; then the game has failed. Many games run in
-lanes, and a lane takes the next puzzle when its game ends.
+A game is the solver ``gumbel`` or ``mcgs`` on one puzzle: the root moves along its searches, and goes back where they
+refute it, unless the game is played without backtracking. It ends when the puzzle is solved or refuted, or when the
+budget is spent; then the game has failed. Many games run in lanes, and a lane takes the next puzzle when its game ends.
 
-Of the roots that were searched, each game keeps a random sample, with the search's improved policy: the softmax of the
-network's logits plus the transformed values of all moves (Danihelka et al. 2022). Refuted moves have none of it.
+Of the roots that were searched, each game keeps a random sample, with the improved policy of the cell that was filled.
+Of ``gumbel`` this is the softmax of the network's logits plus the transformed values of all moves (Danihelka et al.
+2022), of ``mcgs`` the shares of the visits. Refuted moves have none of it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.random import mix
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.judging import judge
-from jaxsudoku.solvers.tree import evaluators, policies, reroot
-from jaxsudoku.solvers.tree.backtracking import Lanes, Recorder, search_all
-from jaxsudoku.solvers.tree.config import GumbelConfig
+from jaxsudoku.solvers.tree import evaluators, graph, policies, reroot
+from jaxsudoku.solvers.tree.backtracking import Advance, Lanes, Recorder, search_all, without_backtracking
+from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.tree.evaluators import Evaluate
 from jaxsudoku.solvers.tree.policies import Decision
 from jaxsudoku.solvers.tree.proofs import open_moves
 
 #: Separates the choice of kept positions from the search's own randomness.
 _KEEP = np.uint32(0x7FEB352D)
+
+#: The least probability in logarithms.
+_LEAST = 1e-9
 
 
 class Kept(NamedTuple):
@@ -41,12 +46,14 @@ class Kept(NamedTuple):
       cell: int32[N, P], the cell that the search filled.
       policy: float32[N, P, side], the improved policy of the digits there; 0 where the search refuted all.
       searched: int32[N], searches of the game; the first min(P, searched) positions are defined.
+      surprise: float32[N], the divergence (nats) of the improved policy from the network's, summed over the searches.
     """
 
     nodes: Array
     cell: Array
     policy: Array
     searched: Array
+    surprise: Array
 
 
 class Games(NamedTuple):
@@ -54,7 +61,7 @@ class Games(NamedTuple):
 
     Attributes:
       puzzles: uint8[N, cells].
-      solutions: uint8[N, cells], what the game ended in; zeros unless it was solved.
+      solutions: uint8[N, cells], what the game ended in: of a solved game the solution, of a failed one the last grid.
       status: int8[N], a ``Status``: SOLVED, UNSATISFIABLE, INVALID, or UNSOLVED of a failed game.
       iterations: int32[N], grids evaluated.
       calls: int32[N], positions evaluated by the network.
@@ -70,27 +77,38 @@ class Games(NamedTuple):
 
 
 def play(
-    board: Board, config: GumbelConfig, forward: Forward, params: Params, puzzles: Array, key: Array, positions: int
+    board: Board,
+    config: GumbelConfig | McgsConfig,
+    forward: Forward,
+    params: Params,
+    puzzles: Array,
+    key: Array,
+    positions: int,
+    backtracking: bool = True,
 ) -> Games:
     """Plays puzzles to their ends. Pure.
 
     Args:
       board: the board.
-      config: the resolved settings of the search; without a budget no game fails.
+      config: the resolved settings of the search; without a budget no game fails, but those without backtracking.
       forward: the network.
       params: its parameters.
       puzzles: uint8[N, cells], 0 = empty.
       key: a JAX key; a game's randomness comes from it and from the puzzle's index.
       positions: positions that are kept of each game.
+      backtracking: whether a game goes back from positions that the search refutes; without it, such a game has failed.
 
     Returns:
       the games, in the order of the puzzles.
     """
-    network = Network("self-play", forward, params)
-    evaluate = evaluators.by_network(board, config, network)
-    recorder, record = _keeping(board, positions)
-    advance = reroot.along_tree(board, config, policies.gumbel(board, config, evaluate), record)
-    solution = judge(puzzles, search_all(board, puzzles, key, config, evaluate, advance, params, recorder), board)
+    evaluate, advance = _search(board, config, Network("self-play", forward, params), positions)
+    recorder = Recorder(lambda width: _none(board, width, positions), lambda kept: kept._asdict())
+    advance = advance if backtracking else without_backtracking(advance)
+    found = search_all(board, puzzles, key, config, evaluate, advance, params, recorder)
+    if not backtracking:  # only the end of the game is refuted
+        refuted = found.status == Status.UNSATISFIABLE
+        found = found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
+    solution = judge(puzzles, found, board, keep_partial=True)
     stats = solution.stats
     kept = Kept(*(stats[name] for name in Kept._fields))
     return Games(puzzles, solution.grids, solution.status, solution.iterations, stats["network_calls"], kept)
@@ -109,26 +127,46 @@ def _none(board: Board, size: int, positions: int) -> Kept:
         jnp.zeros((size, positions), jnp.int32),
         jnp.zeros((size, positions, board.side), jnp.float32),
         jnp.zeros(size, jnp.int32),
+        jnp.zeros(size, jnp.float32),
     )
 
 
-def _keeping(board: Board, positions: int) -> tuple[Recorder, reroot.Record]:
-    """Keeps a uniform sample of the searched roots of each game (reservoir sampling, Vitter 1985)."""
+def _search(
+    board: Board, config: GumbelConfig | McgsConfig, network: Network, positions: int
+) -> tuple[Evaluate, Advance]:
+    """The search of the settings, which keeps a sample of its roots."""
+    if isinstance(config, McgsConfig):
+        evaluate = graph.by_network(board, config, network)
+
+        def record_graph(lanes: Lanes, graphs: graph.Graph, seed: Array) -> Kept:
+            return _keep(lanes, seed, positions, *visited_policy(board, graphs))
+
+        return evaluate, graph.along_graph(board, config, evaluate, record_graph)
+    evaluate = evaluators.by_network(board, config, network)
 
     def record(lanes: Lanes, decision: Decision, seed: Array) -> Kept:
-        kept: Kept = lanes.record
-        lane, state = jnp.arange(len(kept.searched)), lanes.state
-        turn = (mix(seed ^ _KEEP) % (kept.searched + 1).astype(jnp.uint32)).astype(jnp.int32)
-        place = jnp.where(kept.searched < positions, kept.searched, turn)
-        place = jnp.where(state.terminated, positions, place)  # past the end: dropped
-        return Kept(
-            kept.nodes.at[lane, place].set(state.nodes, mode="drop"),
-            kept.cell.at[lane, place].set(state.cell, mode="drop"),
-            kept.policy.at[lane, place].set(improved_policy(decision.tree), mode="drop"),
-            kept.searched + (~state.terminated).astype(jnp.int32),
-        )
+        prior = jax.nn.softmax(lanes.root.logits, axis=1)  # the tree's no longer has refuted moves
+        return _keep(lanes, seed, positions, lanes.state.cell, improved_policy(decision.tree), prior)
 
-    return Recorder(lambda width: _none(board, width, positions), lambda kept: kept._asdict()), record
+    return evaluate, reroot.along_tree(board, config, policies.gumbel(board, config, evaluate), record)
+
+
+def _keep(lanes: Lanes, seed: Array, positions: int, cell: Array, policy: Array, prior: Array) -> Kept:
+    """Keeps a uniform sample of the searched roots of each game (reservoir sampling, Vitter 1985)."""
+    kept: Kept = lanes.record
+    lane, searched = jnp.arange(len(kept.searched)), ~lanes.state.terminated
+    turn = (mix(seed ^ _KEEP) % (kept.searched + 1).astype(jnp.uint32)).astype(jnp.int32)
+    place = jnp.where(kept.searched < positions, kept.searched, turn)
+    place = jnp.where(searched, place, positions)  # past the end: dropped
+    ratio = jnp.log(jnp.maximum(policy, _LEAST)) - jnp.log(jnp.maximum(prior, _LEAST))
+    surprise = jnp.where(searched, jnp.maximum((policy * ratio).sum(axis=1), 0.0), 0.0)
+    return Kept(
+        kept.nodes.at[lane, place].set(lanes.state.nodes, mode="drop"),
+        kept.cell.at[lane, place].set(cell, mode="drop"),
+        kept.policy.at[lane, place].set(policy, mode="drop"),
+        kept.searched + searched.astype(jnp.int32),
+        kept.surprise + surprise,
+    )
 
 
 def improved_policy(tree: mctx.Tree) -> Array:
@@ -139,3 +177,22 @@ def improved_policy(tree: mctx.Tree) -> Array:
     there = open_moves(tree)[:, root]
     policy: Any = jax.nn.softmax(tree.children_prior_logits[:, root] + q, axis=1, where=there)
     return jnp.where(there.any(axis=1, keepdims=True), policy, 0.0).astype(jnp.float32)
+
+
+def visited_policy(board: Board, graphs: graph.Graph) -> tuple[Array, Array, Array]:
+    """The cell that graph searches fill next, int32[B], the digits' shares of its visits and of its priors.
+
+    Both are float32[B, side]; the shares of the visits are 0 in lanes without an open move, and for refuted moves.
+    """
+    moves, lane = graphs.move[:, 0], jnp.arange(len(graphs.size))
+    cell = jnp.maximum(moves[lane, graph.best(graphs)], 0) % board.cells
+    digit = jnp.where((moves >= 0) & (moves % board.cells == cell[:, None]), moves // board.cells, board.side)
+
+    def shares(weights: Array) -> Array:
+        sums = jnp.zeros((len(lane), board.side + 1), jnp.float32).at[lane[:, None], digit].add(weights)[:, :-1]
+        return sums / jnp.maximum(sums.sum(axis=1, keepdims=True), _LEAST)
+
+    there = graph.open_edges(graphs)[:, 0]
+    # a move that was not visited counts as its prior, less than one visit
+    visits = jnp.where(there, graphs.edge_visits[:, 0].astype(jnp.float32) + graphs.prior[:, 0] / 2, 0.0)
+    return cell, shares(visits), shares(graphs.prior[:, 0])

@@ -42,7 +42,8 @@ class Task:
       data: from the number of steps done to a function from the state to the data of the next unit, again and again.
       metrics: the metrics among the sums.
       further: further values of a report, by name, of the sums.
-      validate: values of a validation, by name, of the averaged parameters on one device.
+      validate: from the state to the values of a validation, by name.
+      compare: from the state to what its networks achieve in the arena, by network and name; none without an arena.
       other_devices: what is done with a checkpoint of another number of devices, by a function of a message; it raises
         an error if such a run can't be resumed.
     """
@@ -54,7 +55,8 @@ class Task:
     data: Callable[[int], Callable[[Any], Any]]
     metrics: Callable[[Any], Metrics]
     further: Callable[[Any], dict[str, float]]
-    validate: Callable[[Params], dict[str, float]]
+    validate: Callable[[Any], dict[str, float]]
+    compare: Callable[[Any], dict[str, dict[str, float]]]
     other_devices: Callable[[str], None]
 
 
@@ -171,7 +173,8 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
                         recorder.train(step, task.metrics(sums), task.further(sums))
                         sums = jax.device_put(task.sums(), replicated)
                     if due(config.validate_every):
-                        recorder.validate(step, task.validate(on_one_device(state.average)))
+                        recorder.validate(step, task.validate(state))
+                        recorder.compare(step, task.compare(state))
                     if due(config.save_every) or step >= last:
                         save()
                         recorder.mark(step)

@@ -123,7 +123,7 @@ def objective(
     value = (optax.sigmoid_binary_cross_entropy(outputs.value, alive) * positions.useful).sum(axis=1)
     loss = (weight * (policy / cells + config.value_weight * value / count)).sum()
     hits = (outputs.policy[-1].argmax(axis=1) == target.argmax(axis=1)) & is_open
-    live = positions.alive & positions.useful
+    live = (positions.alive >= 1) & positions.useful
     boards = live & ((hits | ~is_open).all(axis=1))
     metrics = Metrics(
         loss=loss * count,
@@ -138,7 +138,9 @@ def objective(
     )
     sure = (jnp.where(target > 0, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~is_open
     belief = jax.nn.sigmoid(outputs.value[-1])
-    finished = jnp.where(positions.alive, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
+    finished = (
+        jnp.where(positions.alive >= 1, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
+    )
     mean = each[-1] / jnp.maximum(is_open.sum(axis=1), 1)
     return loss, Aux(jax.tree.map(lambda x: x.astype(jnp.float32), metrics), batch_first(carry), mean, finished)
 

@@ -33,8 +33,8 @@ class Pool(NamedTuple):
     left: Array
 
 
-def empty_pool(forward: Forward, params: Params, size: int, truth: Any = bool) -> Pool:
-    """A pool of ``size`` positions, all of which are to be replaced; ``truth`` is the dtype of theirs."""
+def empty_pool(forward: Forward, params: Params, size: int, target: Any = bool) -> Pool:
+    """A pool of ``size`` positions, all of which are to be replaced; ``target`` is the dtype of truth and value."""
     board = forward.board
 
     def cubes() -> Array:  # an array for each use, as the arrays of the state are donated at every step
@@ -42,7 +42,7 @@ def empty_pool(forward: Forward, params: Params, size: int, truth: Any = bool) -
 
     shapes = jax.eval_shape(lambda *given: batch_first(forward.initialize_carry(*given)), params, cubes())
     carry = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    positions = Positions(cubes(), cubes().astype(truth), jnp.zeros(size, bool), jnp.zeros(size, bool))
+    positions = Positions(cubes(), cubes().astype(target), jnp.zeros(size, target), jnp.zeros(size, bool))
     return Pool(positions, carry, jnp.zeros(size, jnp.int32))
 
 

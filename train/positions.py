@@ -34,7 +34,7 @@ class Positions(NamedTuple):
       candidates: bool[B, side, cells], what the network sees.
       truth: bool or float32[B, side, cells], the probabilities that the policy learns: the solution of the puzzle in
         live positions, nothing in dead ones. Cells with nothing are not learned from.
-      alive: bool[B], whether the position has a solution, which the value learns.
+      alive: bool or float32[B], the value to learn: whether the position has a solution, or a number from 0 to 1.
       useful: bool[B], whether the rules leave the position open; false where too few such positions were found, and
         the other fields are then undefined.
     """

@@ -81,6 +81,13 @@ class Recorder:
         self._screen.say(f"validated at {self._line(step, values, None)}")
         self.mark(step)
 
+    def compare(self, step: int, found: dict[str, dict[str, float]]) -> None:
+        """Records what networks achieve in the arena, by network and name."""
+        for network, values in found.items():
+            self._write("generation", step, {f"{network}/{name}": value for name, value in values.items()}, {})
+            self._screen.say(f"arena at {step:,}: {arena_line(network, values)}")
+        self.mark(step)
+
     def show(self, step: int, sums: Metrics) -> None:
         """Updates the live line of a terminal, unless the last update is very recent."""
         if self._live and step > self._since and time.perf_counter() - self._shown >= _PAUSE:
@@ -115,6 +122,14 @@ class Recorder:
         if self._board is not None:
             for name, value in {**values, **rate}.items():
                 self._board.add_scalar(f"{kind}/{name}", value, step)
+
+
+def arena_line(network: str, values: dict[str, float]) -> str:
+    """What a network achieves in the arena, for the terminal."""
+    return (
+        f"{network} solved {values['solved']:.1%}, {values['grids']:.1f} grids a game, "
+        f"{values['right']:.1%} of the cells before the first error, {values['alone']:.1%} without one"
+    )
 
 
 def read(path: Path) -> list[dict[str, Any]]:

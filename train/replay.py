@@ -4,7 +4,7 @@ A solved game ends in a solution that the search itself has found. So its positi
 the digits of that solution, and a value of 1 where they are all still possible, of 0 in positions that the search has
 left by a proof. Of solved puzzles further positions are made as in supervised training, with more or fewer cells
 filled and by other rules; of failed games only the positions that were searched are used, with the improved policy of
-their one cell and a value of 0.
+their one cell and a value of 0, or of the share of cells that the game had filled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku import env
+from jaxsudoku import env, networks, symmetry
 from jaxsudoku.batches import device_memory
 from jaxsudoku.board import Board
 from jaxsudoku.datasets import Batch
@@ -30,6 +30,12 @@ from .selfplay_config import ZeroConfig, of_puzzles
 
 #: Games drawn for each position that is wanted of those that were searched.
 _DRAWN = 4
+
+#: The surprise that every game has beside that of its searches (nats), so that each can be drawn.
+_SURPRISE = 0.1
+
+#: The highest value of a failed game.
+_FILLED = 0.99
 
 
 class Replay:
@@ -48,32 +54,45 @@ class Replay:
         self._of_puzzles = of_puzzles(config, devices)
         self._made = puzzles_needed(self._of_puzzles, devices) // devices
         self._searched = (config.batch_size - self._of_puzzles.batch_size) // devices
-        drawn, room = self._made + _DRAWN * self._searched, config.play.buffer // devices
+        drawn, room = self._made + _DRAWN * self._searched, config.replay.buffer // devices
         if room < max(drawn, config.play.games // devices):
             raise ValueError(
-                f"a buffer of {config.play.buffer:,} games is too small: on {devices} devices it must hold the "
+                f"a buffer of {config.replay.buffer:,} games is too small: on {devices} devices it must hold the "
                 f"{config.play.games:,} of a round, and the {drawn * devices:,} that a step draws"
             )
-        self._buffer = flashbax.make_item_buffer(room, 1, drawn, add_batches=True)
+        self._room, self._priority = room, config.replay.priority
+        if self._priority:
+            self._buffer: Any = flashbax.make_prioritised_item_buffer(
+                room, 1, drawn, add_batches=True, priority_exponent=self._priority, device=jax.default_backend()
+            )
+        else:
+            self._buffer = flashbax.make_item_buffer(room, 1, drawn, add_batches=True)
+        learners = (networks.get(learner.network.architecture) for learner in config.learners())
+        self._augment = not all(architecture.equivariant for architecture in learners)
 
     def init(self) -> Any:
         """The empty buffer."""
-        one = no_games(self._config.board, 1, self._config.play.kept_positions)
+        one = no_games(self._config.board, 1, self._config.replay.kept_positions)
         return self._buffer.init(jax.tree.map(lambda leaf: leaf[0], one))
 
     def check_memory(self) -> None:
         """Raises ValueError if the buffer takes more than half of the device's memory."""
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(jax.eval_shape(self.init)))
         if 2 * size > (memory := device_memory()):
-            play = self._config.play
+            replay = self._config.replay
             raise ValueError(
-                f"a buffer of {play.buffer:,} games with {play.kept_positions} positions each takes {size:,} bytes of "
-                f"a device, more than half of its {memory:,}: lower --buffer or --kept-positions"
+                f"a buffer of {replay.buffer:,} games with {replay.kept_positions} positions each takes {size:,} bytes "
+                f"of a device, more than half of its {memory:,}: lower --buffer or --kept-positions"
             )
 
     def add(self, buffer: Any, games: Games) -> Any:
         """The buffer with further games; the oldest are dropped."""
-        return self._buffer.add(buffer, games)
+        after = self._buffer.add(buffer, games)
+        if not self._priority:
+            return after
+        places = (buffer.current_index + jnp.arange(len(games.status), dtype=jnp.int32)) % self._room
+        surprise = games.kept.surprise / jnp.maximum(games.kept.searched, 1)
+        return self._buffer.set_priorities(after, places, surprise + _SURPRISE)
 
     def update(self, buffer: Any, key: Array, change: Callable[[Games, Array], Games]) -> Any:
         """The buffer with some of its games changed, ``reanalyse`` times as many as a round has.
@@ -83,27 +102,45 @@ class Replay:
           key: a JAX key.
           change: (all games, indices of the chosen ones, none twice) to all games.
         """
-        play = self._config.play
-        room, size = play.buffer // self._devices, round(play.reanalyse * play.games / self._devices)
+        room, size = self._room, round(self._config.replay.reanalyse * self._config.play.games / self._devices)
         filled = jnp.where(buffer.is_full, room, buffer.current_index)
         first = jax.random.randint(key, (), 0, filled)
         games = jax.tree.map(lambda leaf: leaf[0], buffer.experience)
         changed = change(games, (first + jnp.arange(size, dtype=jnp.int32)) % room)
         return buffer.replace(experience=jax.tree.map(lambda leaf: leaf[None], changed))
 
+    def drawn(self, key: Array, buffer: Any) -> Games:
+        """Games of the buffer, as many as the positions of a step are made of."""
+        games: Games = self._buffer.sample(buffer, key).experience
+        return games
+
     def sample(self, key: Array, buffer: Any, progress: Array, losses: Array) -> Positions:
         """A device's positions of a step."""
-        draw_key, made_key, searched_key = jax.random.split(key, 3)
-        games: Games = self._buffer.sample(buffer, draw_key).experience
+        draw_key, made_key, searched_key, turn_key = jax.random.split(key, 4)
+        games = self.drawn(draw_key, buffer)
         first = jax.tree.map(lambda leaf: leaf[: self._made], games)
         made = sample_batch(self._of_puzzles, made_key, _solved_puzzles(first), progress, self._devices, losses)
-        parts = [made._replace(truth=made.truth.astype(jnp.float32))]
+        parts = [made._replace(truth=made.truth.astype(jnp.float32), alive=made.alive.astype(jnp.float32))]
         if self._searched:
             rest = jax.tree.map(lambda leaf: leaf[self._made :], games)
-            parts.append(searched_positions(self._config.board, rest, searched_key, self._searched))
+            filled = self._config.replay.failed_value == "filled"
+            parts.append(searched_positions(self._config.board, rest, searched_key, self._searched, filled))
         found: Positions = jax.tree.map(lambda *parts: jnp.concatenate(parts), *parts)
+        if self._augment:
+            found = turned(self._config.board, found, turn_key)
         # a network may divide by the number of candidates
         return found._replace(candidates=found.candidates | ~found.useful[:, None, None])
+
+
+def turned(board: Board, positions: Positions, key: Array) -> Positions:
+    """Every position under a random symmetry of its own."""
+    size = len(positions.alive)
+    drawn = symmetry.sample(key, board, (size,))
+
+    def turn(cubes: Array) -> Array:
+        return symmetry.apply_candidates(drawn, cubes.reshape(size, *(board.side,) * 3)).reshape(cubes.shape)
+
+    return positions._replace(candidates=turn(positions.candidates), truth=turn(positions.truth))
 
 
 def _solved_puzzles(games: Games) -> Batch:
@@ -117,7 +154,7 @@ def _solved_puzzles(games: Games) -> Batch:
     return Batch(puzzles, games.solutions, (puzzles > 0).sum(axis=1, dtype=jnp.int32), rating)
 
 
-def searched_positions(board: Board, games: Games, key: Array, size: int) -> Positions:
+def searched_positions(board: Board, games: Games, key: Array, size: int, filled: bool = False) -> Positions:
     """Positions that games searched, at most one of each game.
 
     Args:
@@ -125,6 +162,8 @@ def searched_positions(board: Board, games: Games, key: Array, size: int) -> Pos
       games: N games, N at least ``size``.
       key: a JAX key.
       size: number of positions.
+      filled: whether the value of positions of failed games is the share of the empty cells that the game had filled,
+        instead of 0.
     """
     place_key, order_key = jax.random.split(key)
     kept, number = games.kept, jnp.arange(len(games.status))
@@ -141,4 +180,9 @@ def searched_positions(board: Board, games: Games, key: Array, size: int) -> Pos
     here = jnp.arange(board.cells) == kept.cell[number, place][:, None]  # [B, cells]
     improved = kept.policy[number, place][:, :, None] * here[:, None]
     truth = jnp.where(solved[:, None, None], solution & alive[:, None, None], improved).astype(jnp.float32)
-    return Positions(candidates, truth, alive, useful)
+    value = alive.astype(jnp.float32)
+    if filled:
+        empty = games.puzzles[number] == 0
+        share = (empty & (games.solutions[number] > 0)).sum(axis=1) / jnp.maximum(empty.sum(axis=1), 1)
+        value = jnp.where(solved, value, jnp.minimum(share, _FILLED))
+    return Positions(candidates, truth, value, useful)

@@ -17,14 +17,17 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.networks import Forward, Params
 from jaxsudoku.solution import Status
+from jaxsudoku.solvers.tree.config import GumbelConfig
 
+from .curriculum import foreseen, least_sure
 from .games import Games, play
+from .invention import dig, invent
 from .objective import Metrics, no_metrics
 from .positions import Positions
 from .reanalysis import reanalyse
 from .replay import Replay
 from .selfplay_config import ZeroConfig
-from .step import TrainState, make_step, shardings_of
+from .step import Step, TrainState, make_step, shardings_of
 
 #: Separates the randomness of games from that of steps.
 _GAMES = 0x51ED270B
@@ -34,11 +37,13 @@ class ZeroState(NamedTuple):
     """The state of a run between two rounds; a pytree.
 
     Attributes:
-      learner: the state of training.
+      learner: the state of training of the network that plays.
+      rivals: those of the networks that learn beside it.
       buffer: the games of every device: flashbax's state, with an axis of devices before its own.
     """
 
     learner: TrainState
+    rivals: tuple[TrainState, ...]
     buffer: Any
 
     @property
@@ -48,7 +53,7 @@ class ZeroState(NamedTuple):
 
     @property
     def average(self) -> Params:
-        """The averaged parameters."""
+        """The averaged parameters of the network that plays."""
         return self.learner.average
 
 
@@ -62,6 +67,8 @@ class Played(NamedTuple):
       without: those of puzzles without a solution, which nothing is learned from.
       iterations: grids evaluated.
       calls: positions evaluated by the network.
+      boards: games on empty boards, which are not among the others.
+      invented: those that ended in a solved grid.
     """
 
     games: Array
@@ -70,28 +77,34 @@ class Played(NamedTuple):
     without: Array
     iterations: Array
     calls: Array
+    boards: Array
+    invented: Array
 
 
 class Sums(NamedTuple):
     """Sums over rounds.
 
     Attributes:
-      metrics: those of the steps.
+      metrics: those of the steps of the network that plays.
+      rivals: those of the others.
       played: those of the games.
     """
 
     metrics: Metrics
+    rivals: tuple[Metrics, ...]
     played: Played
 
 
-def no_sums() -> Sums:
+def no_sums(rivals: int) -> Sums:
     """The sums over no rounds."""
-    return Sums(no_metrics(), Played(*(jnp.float32(0) for _ in Played._fields)))
+    return Sums(
+        no_metrics(), tuple(no_metrics() for _ in range(rivals)), Played(*(jnp.float32(0) for _ in Played._fields))
+    )
 
 
 def summary(played: Played) -> dict[str, float]:
     """Means and shares of summed games."""
-    games, solved, failed, without, iterations, calls = map(float, jax.device_get(played))
+    games, solved, failed, without, iterations, calls, boards, invented = map(float, jax.device_get(played))
     with_solution = max(games - without, 1.0)
     return {
         "games": games,
@@ -100,6 +113,7 @@ def summary(played: Played) -> dict[str, float]:
         "puzzles_without_solution": without,
         "grids_per_game": iterations / max(games, 1.0),
         "calls_per_game": calls / max(games, 1.0),
+        **({"empty_boards": boards, "grids_invented": invented} if boards else {}),
     }
 
 
@@ -118,39 +132,66 @@ def place(state: ZeroState, mesh: Mesh) -> ZeroState:
 def shardings_of_round(state: ZeroState, mesh: Mesh) -> ZeroState:
     """Where the state, or its shapes, is placed: a ``NamedSharding`` for each of its arrays."""
     split = NamedSharding(mesh, PartitionSpec("batch"))
-    return ZeroState(shardings_of(state.learner, mesh), jax.tree.map(lambda _: split, state.buffer))
+    rivals = tuple(shardings_of(rival, mesh) for rival in state.rivals)
+    return ZeroState(shardings_of(state.learner, mesh), rivals, jax.tree.map(lambda _: split, state.buffer))
 
 
 @functools.lru_cache(maxsize=8)
-def compiled_round(config: ZeroConfig, forward: Forward, actor: Forward, mesh: Mesh) -> jax.stages.Wrapped:
-    """The round (state, sums, puzzles, key) -> (state, sums), jitted.
+def compiled_round(config: ZeroConfig, forwards: tuple[Forward, ...], actor: Forward, mesh: Mesh) -> jax.stages.Wrapped:
+    """The round (state, sums, puzzles, key) -> (state, sums), jitted: games, then steps.
 
     It adds to the sums. State and sums are donated.
 
     Args:
       config: the resolved settings.
-      forward: the network that learns.
+      forwards: the networks that learn, first of the one that plays.
       actor: the network that plays, of the same parameters, with their average.
       mesh: the devices.
     """
-    platform = mesh.devices.flat[0].platform
-    search = config.play.search(config.board, platform)
-    replay = Replay(config, mesh.size)
+    acting, learning = make_acting(config, actor, mesh), make_learning(config, forwards, mesh)
+
+    def run(state: ZeroState, sums: Sums, puzzles: Array | None, key: Array) -> tuple[ZeroState, Sums]:
+        state, played = acting(state, puzzles, key)
+        return learning(state, sums._replace(played=jax.tree.map(jnp.add, sums.played, played)), key)
+
+    options = compiler_options(mesh.devices.flat[0].platform)
+    return jax.jit(run, donate_argnums=(0, 1), compiler_options=options)
+
+
+def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
+    """The games of a round, (state, puzzles, key) -> (state, sums of games), as a pure function.
+
+    Puzzles are uint8[games * offered, cells]; None if the network invents them.
+    """
+    platform, board, devices = mesh.devices.flat[0].platform, config.board, mesh.size
+    search, replay, stream = config.play.search(board, platform), Replay(config, devices), config.stream
+    games_of_device = config.play.games // devices
     replicated, split = PartitionSpec(), PartitionSpec("batch")
 
-    def act(params: Params, buffer: Any, puzzles: Array, key: Array, step: Array) -> tuple[Any, Played]:
+    def act(params: Params, buffer: Any, puzzles: Array | None, key: Array, step: Array) -> tuple[Any, Played]:
         key = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, _GAMES), step), lax.axis_index("batch"))
-        games = play(config.board, search, actor, params, puzzles, key, config.play.kept_positions)
+        invent_key, dig_key, choose_key = (jax.random.fold_in(key, _GAMES + number) for number in range(1, 4))
+        boards = invented = jnp.float32(0)
+        if puzzles is None:
+            size = -(-games_of_device * stream.offered // stream.dug)
+            grids = invent(board, search, actor, params, size, invent_key)
+            puzzles = dig(board, grids, stream.dug, dig_key, platform)
+            boards, invented = jnp.float32(size), (grids.status == Status.SOLVED).sum(dtype=jnp.float32)
+        if len(puzzles) > games_of_device:
+            chosen = least_sure(foreseen(board, search, actor, params, puzzles), games_of_device, choose_key)
+            puzzles = puzzles[chosen]
+        games = play(board, search, actor, params, puzzles, key, config.replay.kept_positions, config.play.backtracking)
         after = replay.add(_own(buffer), games)
-        if config.play.reanalyse:
-            choose_key, search_key = jax.random.split(jax.random.fold_in(key, _GAMES))
-            again = functools.partial(reanalyse, config.board, search, actor, params, key=search_key)
-            after = replay.update(after, choose_key, lambda games, chosen: again(games=games, chosen=chosen))
+        if isinstance(search, GumbelConfig) and config.replay.reanalyse:
+            place_key, search_key = jax.random.split(jax.random.fold_in(key, _GAMES))
+            again = functools.partial(reanalyse, board, search, actor, params, key=search_key)
+            after = replay.update(after, place_key, lambda games, chosen: again(games=games, chosen=chosen))
+        played = _played(games)._replace(boards=boards, invented=invented)
         return jax.tree.map(lambda leaf: leaf[None], after), jax.tree.map(
-            lambda total: lax.psum(total, "batch"), _played(games)
+            lambda total: lax.psum(total, "batch"), played
         )
 
-    acting = jax.shard_map(
+    sharded = jax.shard_map(
         act,
         mesh=mesh,
         in_specs=(replicated, split, split, replicated, replicated),
@@ -158,21 +199,42 @@ def compiled_round(config: ZeroConfig, forward: Forward, actor: Forward, mesh: M
         check_vma=False,
     )
 
+    def acting(state: ZeroState, puzzles: Array | None, key: Array) -> tuple[ZeroState, Played]:
+        buffer, played = sharded(state.average, state.buffer, puzzles, key, state.step)
+        return state._replace(buffer=buffer), played
+
+    return acting
+
+
+def make_learning(config: ZeroConfig, forwards: tuple[Forward, ...], mesh: Mesh) -> Any:
+    """The steps of a round, (state, sums, key) -> (state, sums), as a pure function.
+
+    All networks see the same positions, as far as these are not kept in a pool.
+    """
+    replay = Replay(config, mesh.size)
+
     def sample(key: Array, buffer: Any, progress: Array, losses: Array) -> Positions:
         return replay.sample(key, _own(buffer), progress, losses)
 
-    step = make_step(config, forward, mesh, sample)
+    steps = [
+        make_step(learner, forward, mesh, sample) for learner, forward in zip(config.learners(), forwards, strict=True)
+    ]
 
-    def run(state: ZeroState, sums: Sums, puzzles: Array, key: Array) -> tuple[ZeroState, Sums]:
-        buffer, more = acting(state.average, state.buffer, puzzles, key, state.step)
+    def learning(state: ZeroState, sums: Sums, key: Array) -> tuple[ZeroState, Sums]:
+        def learn(step: Step, learner: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
+            def update(now: tuple[TrainState, Metrics], _: None) -> tuple[tuple[TrainState, Metrics], None]:
+                return step(*now, state.buffer, key), None
 
-        def update(now: tuple[TrainState, Metrics], _: None) -> tuple[tuple[TrainState, Metrics], None]:
-            return step(*now, buffer, key), None
+            return lax.scan(update, (learner, metrics), length=config.play.updates)[0]
 
-        (learner, metrics), _ = lax.scan(update, (state.learner, sums.metrics), length=config.play.updates)
-        return ZeroState(learner, buffer), Sums(metrics, jax.tree.map(jnp.add, sums.played, more))
+        learner, metrics = learn(steps[0], state.learner, sums.metrics)
+        rivals = [learn(*rival) for rival in zip(steps[1:], state.rivals, sums.rivals, strict=True)]
+        return (
+            ZeroState(learner, tuple(rival for rival, _ in rivals), state.buffer),
+            Sums(metrics, tuple(total for _, total in rivals), sums.played),
+        )
 
-    return jax.jit(run, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
+    return learning
 
 
 def _own(buffer: Any) -> Any:
@@ -184,4 +246,5 @@ def _played(games: Games) -> Played:
     status = games.status
     without = (status == Status.UNSATISFIABLE) | (status == Status.INVALID)
     counts = (jnp.ones_like(without), status == Status.SOLVED, status == Status.UNSOLVED, without)
-    return Played(*(x.sum(dtype=jnp.float32) for x in (*counts, games.iterations, games.calls)))
+    sums = [x.sum(dtype=jnp.float32) for x in (*counts, games.iterations, games.calls)]
+    return Played(*(*sums, jnp.float32(0), jnp.float32(0)))

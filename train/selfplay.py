@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import os
 import sys
 import time
@@ -20,16 +21,21 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 
 from jaxsudoku import networks
+from jaxsudoku.networks import Forward
 from jaxsudoku.terminal.progress import Screen
 
+from .arena import Arena
 from .command import run_command
 from .folder import save_network, saved_steps
-from .loop import Run, Task, check_startable, local_mesh, opened, run_task
+from .loop import Run, Task, check_startable, local_mesh, on_one_device, opened, run_task
+from .objective import summary as means
+from .record import arena_line
 from .replay import Replay
-from .rounds import ZeroState, compiled_round, initial_buffer, no_sums, place, summary
+from .rounds import Sums, ZeroState, compiled_round, initial_buffer, no_sums, place, summary
 from .selfplay_config import ZeroConfig
 from .selfplay_presets import PRESETS
 from .step import initial_state, load_start, make_forward
@@ -83,45 +89,80 @@ def self_play(
             config = dataclasses.replace(config, steps=_steps_in(config, stream, mesh, 60 * minutes))
         key = jax.random.key(config.seed)
         state_key, puzzles_key, rounds_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
-        forward = make_forward(config, config.network.saved_iterations)
-        validation = Validation(config, forward, stream.held_out, validation_key)
+        learners, names = config.learners(), [learner.network.architecture for learner in config.learners()]
+        forwards = [make_forward(learner, learner.network.saved_iterations) for learner in learners]
+        validation = Validation(config, forwards[0], stream.held_out, validation_key)
 
         def puzzles(step: int) -> Any:
             rounds = stream.rounds(puzzles_key, mesh, step // config.play.updates)
             return lambda state: next(rounds)
 
+        def further(sums: Sums) -> dict[str, float]:
+            losses = zip(names[1:], sums.rivals, strict=True)
+            return summary(sums.played) | {f"{name}_loss": means(total)["loss"] for name, total in losses}
+
         def refuse(message: str) -> None:
             raise ValueError(f"{message}, and there are {mesh.size}")
+
+        def compare(state: ZeroState, puzzles: np.ndarray) -> dict[str, dict[str, float]]:
+            arena = Arena(config.board, config.arena, puzzles, mesh.devices.flat[0].platform)
+            each = zip(learners, names, (state.learner, *state.rivals), strict=True)
+            return {name: arena(_in_arena(learner), on_one_device(trained.average)) for learner, name, trained in each}
 
         task = Task(
             unit=config.play.updates,
             state=_initial_state(config, state_key, mesh),
-            sums=no_sums,
+            sums=functools.partial(no_sums, len(config.rivals)),
             program=lambda step: _round_at(config, step, mesh),
             data=puzzles,
             metrics=lambda sums: sums.metrics,
-            further=lambda sums: summary(sums.played),
-            validate=validation,
+            further=further,
+            validate=lambda state: validation(on_one_device(state.average)),
+            compare=lambda state: compare(state, stream.arena) if len(stream.arena) else {},
             other_devices=refuse,
         )
         state, seconds = run_task(task, Run(folder, config, mesh, screen, signals, tensorboard, stop_at), rounds_key)
-        network = networks.Network(config.network.architecture, forward, jax.device_get(state.average))
+        trained = [
+            networks.Network(name, forward, jax.device_get(learner.average))
+            for name, forward, learner in zip(names, forwards, (state.learner, *state.rivals), strict=True)
+        ]
         if int(state.step) == config.steps:
-            save_network(network, folder, config, stream.data, seconds, validation(network.params))
-        return network
+            tested = compare(state, stream.test) if len(stream.test) else {}
+            for name, values in tested.items():
+                screen.say(f"test: {arena_line(name, values)}")
+            for learner, network in zip(learners, trained, strict=True):
+                facts = Validation(learner, network.apply, stream.held_out, validation_key)(network.params)
+                facts |= {f"test_{name}": value for name, value in tested.get(network.name, {}).items()}
+                file = "network" if network is trained[0] else f"network-{network.name}"
+                save_network(network, folder, learner, stream.data, seconds, facts, file)
+        return trained[0]
+
+
+def _in_arena(learner: ZeroConfig) -> Forward:
+    """A network as it plays in the arena."""
+    last, chosen = learner.iterations_at(learner.steps), learner.arena.arena_iterations
+    return make_forward(learner, last if last is None or chosen is None else chosen)
 
 
 def _initial_state(config: ZeroConfig, key: Any, mesh: Mesh) -> ZeroState:
-    forward = make_forward(config, config.network.saved_iterations)
-    learner = initial_state(config, forward, key, truth=jax.numpy.float32)
-    return place(ZeroState(learner, initial_buffer(config, mesh.size)), mesh)
+    states = [
+        initial_state(
+            learner,
+            make_forward(learner, learner.network.saved_iterations),
+            jax.random.fold_in(key, number) if number else key,
+            target=jax.numpy.float32,
+        )
+        for number, learner in enumerate(config.learners())
+    ]
+    return place(ZeroState(states[0], tuple(states[1:]), initial_buffer(config, mesh.size)), mesh)
 
 
 def _round_at(config: ZeroConfig, step: int, mesh: Mesh) -> Any:
     """The round that ends with a step: its network learns with the iterations of that time."""
+    forwards = tuple(make_forward(learner, learner.iterations_at(step)) for learner in config.learners())
     iterations = config.iterations_at(step)
     actor = iterations if config.play.acting_iterations is None else config.play.acting_iterations
-    return compiled_round(config, make_forward(config, iterations), make_forward(config, actor), mesh)
+    return compiled_round(config, forwards, make_forward(config, actor), mesh)
 
 
 def _check(config: ZeroConfig, devices: int) -> Stream:
@@ -129,9 +170,11 @@ def _check(config: ZeroConfig, devices: int) -> Stream:
     if config.play.games % devices:
         raise ValueError(f"games {config.play.games} can't be divided into equal parts for {devices} devices")
     Replay(config, devices).check_memory()
-    forward = make_forward(config, config.network.saved_iterations)
-    forward.shapes()  # fails for boards that the network can't see
+    for learner in config.learners():
+        forward = make_forward(learner, learner.network.saved_iterations)
+        forward.shapes()  # fails for boards that the network can't see
     if config.network.start:
+        forward = make_forward(config, config.network.saved_iterations)
         load_start(config.network.start, config.network.architecture, forward)
     return Stream(config, devices)
 
@@ -139,7 +182,7 @@ def _check(config: ZeroConfig, devices: int) -> Stream:
 def _steps_in(config: ZeroConfig, stream: Stream, mesh: Mesh, seconds: float) -> int:
     """The steps that fit into some seconds, by the time of a few rounds that are then forgotten."""
     begun, key = time.perf_counter(), jax.random.key(config.seed)
-    state, sums = _initial_state(config, key, mesh), no_sums()
+    state, sums = _initial_state(config, key, mesh), no_sums(len(config.rivals))
     rounds, run = stream.rounds(key, mesh, 0), _round_at(config, config.play.updates, mesh)
     times = []
     for _, puzzles in zip(range(_TRIAL + 1), rounds, strict=False):

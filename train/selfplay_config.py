@@ -1,15 +1,16 @@
-"""Settings of self-play: those of supervised training, and how games are played and kept."""
+"""Settings of self-play: those of supervised training, how games are played and kept, and how generations compare."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
+from jaxsudoku import networks
 from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share
-from jaxsudoku.solvers.tree.config import GumbelConfig
+from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share, settings_of
+from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 
-from .config import TrainConfig
+from .config import NetworkConfig, TrainConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,40 +20,106 @@ class PlayConfig(Config):
     Attributes:
       games: games of a round, over all devices.
       updates: steps of the optimiser in a round, after its games.
-      buffer: games that are kept, over all devices; the oldest are dropped.
-      kept_positions: searched positions that are kept of each game, drawn at random.
-      searched: the share of a batch that are such positions; the others are made of solved puzzles.
-      reanalyse: old games of which one position is searched again in a round if they failed, as a share of ``games``.
+      method: the search: gumbel, or mcgs, graph search in which a move is any digit of any cell.
       simulations: simulations of a search.
-      considered: most digits considered at the root.
-      temperature: scale of the Gumbel noise on the network's logits at the root.
+      considered: most digits considered at the root, with gumbel.
+      temperature: scale of the Gumbel noise on the network's logits at the root, with gumbel.
       rules: rules applied after every move until nothing changes: none, naked, singles or locked. With none only moves
         fill cells, even cells with one digit left.
       budget: grids after which a game has failed.
+      backtracking: whether a game goes back from positions that the search refutes; without it, it has then failed.
       acting_iterations: iterations of the network that plays; None for as many as it learns with at that time, or if it
         has none.
-      puzzles: a file of puzzles to play, in place of those that ``data`` names; their solutions are not read.
     """
 
     games: Positive = 128
     updates: Positive = 64
-    buffer: Positive = 65_536
-    kept_positions: Positive = 4
-    searched: Annotated[float, Range(0, 0.9)] = 0.25
-    reanalyse: Share = 0.0
+    method: Literal["gumbel", "mcgs"] = "gumbel"
     simulations: Positive = 4
     considered: Positive = 4
     temperature: NonNegative = 1.0
     rules: Rules = "naked"
     budget: Positive = 256
+    backtracking: bool = True
     acting_iterations: Natural | None = None
-    puzzles: str | None = None
 
-    def search(self, board: Board, platform: str) -> GumbelConfig:
+    def search(self, board: Board, platform: str) -> GumbelConfig | McgsConfig:
         """The settings of the search, resolved for a machine."""
-        names = ("simulations", "considered", "temperature", "rules", "budget")
-        config: GumbelConfig = GumbelConfig(**{name: getattr(self, name) for name in names}).resolve(board, platform)
-        return config
+        config: GumbelConfig | McgsConfig
+        if self.method == "mcgs":
+            config = McgsConfig(simulations=self.simulations, rules=self.rules, budget=self.budget)
+        else:
+            names = ("simulations", "considered", "temperature", "rules", "budget")
+            config = GumbelConfig(**{name: getattr(self, name) for name in names})
+        resolved: GumbelConfig | McgsConfig = config.resolve(board, platform)
+        return resolved
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamConfig(Config):
+    """The puzzles that are played.
+
+    Attributes:
+      puzzles: a file of puzzles to play, in place of those that ``data`` names; their solutions are not read.
+      source: puzzles of the file or the data; or empty, puzzles that are dug out of grids which the network has
+        invented, from empty boards.
+      dug: puzzles that are dug out of an invented grid.
+      offered: puzzles offered for each game; those are played of which the network is least sure whether it could fill
+        in all cells at once.
+    """
+
+    puzzles: str | None = None
+    source: Literal["puzzles", "empty"] = "puzzles"
+    dug: Positive = 8
+    offered: Positive = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.puzzles is not None and self.source == "empty":
+            raise ValueError("puzzles is for the source puzzles; with the source empty the network invents them")
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplayConfig(Config):
+    """Which games are kept, and what is learned from them.
+
+    Attributes:
+      buffer: games that are kept, over all devices; the oldest are dropped.
+      kept_positions: searched positions that are kept of each game, drawn at random.
+      searched: the share of a batch that are such positions; the others are made of solved puzzles.
+      failed_value: the value of positions of failed games: lost, which is 0, or filled, the share of the empty cells
+        that the game had filled at its end.
+      priority: exponent of a game's surprise, how far its searches have changed the network's policies, by which games
+        are drawn; 0 for all alike.
+      reanalyse: old games of which one position is searched again in a round if they failed, as a share of ``games``.
+    """
+
+    buffer: Positive = 65_536
+    kept_positions: Positive = 4
+    searched: Annotated[float, Range(0, 0.9)] = 0.25
+    failed_value: Literal["lost", "filled"] = "lost"
+    priority: Annotated[float, Range(0, 1)] = 0.0
+    reanalyse: Share = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class ArenaConfig(Config):
+    """How the network is compared with those before it, at every validation.
+
+    Attributes:
+      arena_puzzles: puzzles that every generation plays, and as many for the test at the end; 0 for no arena. They are
+        drawn from the file of puzzles, which then plays the others, or from the held-out puzzles.
+      arena_simulations: simulations of a search.
+      arena_rules: rules applied after every move until nothing changes.
+      arena_budget: grids after which a game has failed.
+      arena_iterations: iterations of the networks, if they have any; None for those that they learn with at the end.
+    """
+
+    arena_puzzles: Natural = 0
+    arena_simulations: Positive = 4
+    arena_rules: Rules = "none"
+    arena_budget: Positive = 256
+    arena_iterations: Natural | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,18 +130,52 @@ class ZeroConfig(TrainConfig):
 
     Attributes:
       play: how games are played.
+      stream: the puzzles that are played.
+      replay: what is learned from games.
+      arena: how generations are compared.
+      rivals: architectures that learn from the same positions beside the network that plays, as NAME or
+        NAME:SIZE=NUMBER,...
     """
 
+    rivals: tuple[str, ...] = ()
     play: PlayConfig = PlayConfig()
+    stream: StreamConfig = StreamConfig()
+    replay: ReplayConfig = ReplayConfig()
+    arena: ArenaConfig = ArenaConfig()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steps % self.play.updates:
             raise ValueError(f"steps {self.steps} must be a multiple of updates, {self.play.updates}")
+        if self.replay.reanalyse and self.play.method != "gumbel":
+            raise ValueError("reanalyse is for the method gumbel")
+        if self.stream.source == "empty" and (self.play.method != "gumbel" or not self.play.temperature):
+            raise ValueError("source empty is for the method gumbel with a temperature: else all grids are alike")
+        names = [self.network.architecture, *(parse_rival(text).architecture for text in self.rivals)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"rivals: {twice[0]} is there twice, with the network that plays: {', '.join(names)}")
+
+    def learners(self) -> tuple[Self, ...]:
+        """The resolved settings of every network that learns, first of the one that plays."""
+        others = (parse_rival(text).resolve(self.board, "") for text in self.rivals)
+        return self, *(dataclasses.replace(self, network=network, rivals=()) for network in others)
+
+
+def parse_rival(text: str) -> NetworkConfig:
+    """A network from its architecture and sizes, as NAME or NAME:SIZE=NUMBER,...; raises ValueError for others."""
+    name, _, sizes = text.partition(":")
+    values = {}
+    for part in sizes.split(",") if sizes else ():
+        size, _, number = part.partition("=")
+        try:
+            values[size] = int(number)
+        except ValueError:
+            raise ValueError(f"rivals: {text!r} is not NAME or NAME:SIZE=NUMBER,... with whole numbers") from None
+    return NetworkConfig(name, settings_of(networks.get(name).config, f"network {name}", **values))
 
 
 def of_puzzles(config: ZeroConfig, devices: int) -> ZeroConfig:
     """The settings of the part of a batch that is made of solved puzzles."""
     each = config.batch_size // devices
-    size = (each - round(each * config.play.searched)) * devices
+    size = (each - round(each * config.replay.searched)) * devices
     return dataclasses.replace(config, batch_size=size, microbatch=None)

@@ -8,7 +8,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.networks.cube import CubeConfig
 
 from .config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig
-from .selfplay_config import PlayConfig, ZeroConfig
+from .selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
 
 #: Settings for two cores, in some hours.
 CPU = ZeroConfig(
@@ -26,7 +26,6 @@ CPU = ZeroConfig(
         final_hardness=1.0,
     ),
     optimiser=OptimiserConfig(warmup=200, ema=0.999),
-    play=PlayConfig(),
 )
 
 #: Settings for an accelerator.
@@ -40,7 +39,8 @@ GPU = dataclasses.replace(
     ),
     data=DataConfig(generate=4_000_000),
     optimiser=OptimiserConfig(warmup=500, ema=0.999),
-    play=PlayConfig(games=8192, updates=32, buffer=1 << 20, simulations=8),
+    play=PlayConfig(games=8192, updates=32, simulations=8),
+    replay=ReplayConfig(buffer=1 << 20),
 )
 
 #: Settings for tests: a run takes seconds.
@@ -57,7 +57,8 @@ TINY = ZeroConfig(
     report_every=10,
     validate_every=20,
     save_every=20,
-    play=PlayConfig(games=64, updates=10, buffer=256, simulations=2, rules="none", budget=64),
+    play=PlayConfig(games=64, updates=10, simulations=2, rules="none", budget=64),
+    replay=ReplayConfig(buffer=256),
 )
 
 #: Presets by name.

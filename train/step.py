@@ -61,12 +61,12 @@ def make_forward(config: TrainConfig, iterations: int | None) -> Forward:
     return networks.make_forward(config.network.architecture, config.board, **sizes)
 
 
-def initial_state(config: TrainConfig, forward: Forward, key: Array, truth: Any = bool) -> TrainState:
-    """The state before the first step; ``truth`` is the dtype of what positions teach the policy."""
+def initial_state(config: TrainConfig, forward: Forward, key: Array, target: Any = bool) -> TrainState:
+    """The state before the first step; ``target`` is the dtype of what positions teach."""
     start = config.network.start
     params = load_start(start, config.network.architecture, forward) if start else forward.init(key)
     average = jax.tree.map(jnp.copy, params)
-    pool = empty_pool(forward, params, config.batch_size, truth)
+    pool = empty_pool(forward, params, config.batch_size, target)
     optimiser = make_optimiser(config.optimiser, config.steps)
     losses = jnp.ones(config.board.cells + 1, jnp.float32)
     return TrainState(jnp.int32(0), params, average, optimiser.init(params), losses, pool)

@@ -1,7 +1,12 @@
-"""The puzzles that self-play plays: of a file, of data sets, or generated ones. Their solutions are not read."""
+"""The puzzles that self-play plays: of a file, of data sets, or generated ones. Their solutions are not read.
+
+Puzzles that every generation plays in the arena, or in the test at the end, are drawn from the file and not played, or
+from the held-out puzzles.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +34,9 @@ class Stream:
 
     Attributes:
       held_out: uint8[N, cells], the puzzles of the validation.
-      data: the data sets that are played, once ``open`` was called; none with a file of puzzles.
+      arena: uint8[M, cells], the puzzles of the arena.
+      test: uint8[M, cells], other puzzles, for the test at the end.
+      data: the data sets that are played, once ``open`` was called; none with a file of puzzles, or with invented ones.
 
     Raises:
       ValueError: the puzzles are of another board, or too few.
@@ -41,33 +48,53 @@ class Stream:
         self.held_out = load_held_out(config)
         self.data: list[Dataset] = []
         self._puzzles: np.ndarray | None = None
-        if config.play.puzzles is None:
+        name, size = config.stream.puzzles, config.arena.arena_puzzles
+        puzzles = self.held_out
+        if name is not None:
+            puzzles = js.read_puzzles(name, config.board)
+        elif config.stream.source == "puzzles":
             check_data(config, devices)
+        if len(puzzles) < (needed := 2 * size + (name is not None)):
+            raise ValueError(
+                f"{name or config.data.held_out} holds {len(puzzles):,} puzzles; at least {needed:,} are needed"
+            )
+        order = np.random.default_rng(config.seed).permutation(len(puzzles))
+        self.arena, self.test = puzzles[order[:size]], puzzles[order[size : 2 * size]]
+        if name is None:
             return
-        self._puzzles = js.read_puzzles(config.play.puzzles, config.board)
-        if not len(self._puzzles):
-            raise ValueError(f"{config.play.puzzles} holds no puzzles")
+        apart = np.concatenate([self.arena, self.test])
+        if size and (js.count_solutions(apart, board=config.board) != 1).any():
+            raise ValueError(f"{name}: puzzles of the arena need exactly one solution each, and some have not")
+        self._puzzles = puzzles[np.sort(order[2 * size :])]
 
     def open(self, folder: Path, screen: Screen) -> None:
-        """Opens the data sets; generates one into the folder if none is named, and no file."""
-        if self._puzzles is None:
+        """Opens the data sets; generates one into the folder if none is named, no file, and none is to be invented."""
+        if self._puzzles is None and self._config.stream.source == "puzzles":
             self.data = open_data(self._config, self.held_out, folder, screen)
 
-    def rounds(self, key: Array, mesh: Mesh, start: int) -> Iterator[Array]:
-        """The puzzles of every round after ``start`` rounds, uint8[games, cells], divided among the devices.
+    def rounds(self, key: Array, mesh: Mesh, start: int) -> Iterator[Array | None]:
+        """The puzzles of every round after ``start`` rounds, uint8[games * offered, cells], divided among the devices.
 
         They come in random order, again and again. Networks that are not equivariant get each under a random symmetry.
+        None, if the network invents the puzzles.
         """
+        if self._config.stream.source == "empty":
+            yield from itertools.repeat(None)
         split = NamedSharding(mesh, PartitionSpec("batch"))
         for puzzles in self._from_file(key, start) if self._puzzles is not None else self._from_data(key, start):
             yield jax.device_put(puzzles, split)
+
+    @property
+    def _size(self) -> int:
+        """Puzzles of a round."""
+        return self._config.play.games * self._config.stream.offered
 
     @property
     def _augment(self) -> bool:
         return not networks.get(self._config.network.architecture).equivariant
 
     def _from_data(self, key: Array, start: int) -> Iterator[Array]:
-        games = self._config.play.games
+        games = self._size
         each = -(-games // len(self.data))
         streams = [
             datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=self._augment, start=start)
@@ -78,7 +105,7 @@ class Stream:
 
     def _from_file(self, key: Array, start: int) -> Iterator[Array]:
         assert self._puzzles is not None
-        games, size, board = self._config.play.games, len(self._puzzles), self._config.board
+        games, size, board = self._size, len(self._puzzles), self._config.board
         number = start
         while True:
             rows = np.arange(number * games, (number + 1) * games)

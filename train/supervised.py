@@ -23,7 +23,7 @@ from jaxsudoku.terminal.progress import Screen
 from .command import run_command
 from .config import TrainConfig
 from .folder import save_network
-from .loop import Run, Task, check_startable, local_mesh, opened, run_task
+from .loop import Run, Task, check_startable, local_mesh, on_one_device, opened, run_task
 from .objective import no_metrics
 from .positions import puzzles_needed
 from .presets import PRESETS
@@ -89,7 +89,8 @@ def train(
             data=batches,
             metrics=lambda sums: sums,
             further=lambda sums: {},
-            validate=validation,
+            validate=lambda state: validation(on_one_device(state.average)),
+            compare=lambda state: {},
             other_devices=lambda message: screen.say(f"{message}: positions differ on {mesh.size}"),
         )
         state, seconds = run_task(task, Run(folder, config, mesh, screen, signals, tensorboard, stop_at), steps_key)

@@ -270,6 +270,19 @@ class _Roots:
         return select(lanes.attempt > 0, jax.vmap(drawn)(lanes.puzzle, lanes.attempt), plain)
 
 
+def without_backtracking(advance: Advance) -> Advance:
+    """An advance that keeps no alternatives: a puzzle ends when its root is refuted, which then proves nothing."""
+
+    def once(params: Any, lanes: Lanes, seed: Array) -> Lanes:
+        lanes = advance(params, lanes, seed)
+        # a root that leaves its tree is refuted and lies on the stack, above its alternatives
+        waiting = lanes.state.refuted & (lanes.depth > 0)
+        top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
+        return lanes._replace(stack=lanes.stack.at[:, 0].set(top), depth=waiting.astype(jnp.int32))
+
+    return once
+
+
 def _evaluate_roots(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
     """Evaluates the roots that are not evaluated yet."""
 

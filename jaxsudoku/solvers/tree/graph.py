@@ -11,6 +11,7 @@ A node is refuted when all candidates of some cell lead to refuted nodes; this i
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -64,6 +65,10 @@ class Graph(NamedTuple):
     edge_visits: Array
     edge_value: Array
     hits: Array
+
+
+#: (lanes before a search, its graphs, seeds uint32[K]) to the lanes' records after it.
+Record = Callable[[Lanes, Graph, Array], Any]
 
 
 def by_network(board: Board, config: McgsConfig, network: Network) -> Evaluate:
@@ -300,12 +305,16 @@ def _hash(board: Board, nodes: Array) -> Array:
 # ---------------------------------------------------------------------- moving the root
 
 
-def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate) -> Advance:
-    """Searches a graph, then moves the roots: to an answer, if there is one, else by the best placement."""
+def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate, record: Record | None = None) -> Advance:
+    """Searches a graph, then moves the roots: to an answer, if there is one, else by the best placement.
+
+    ``record`` keeps what it needs of every search.
+    """
 
     def advance(params: Any, lanes: Lanes, seed: Array) -> Lanes:
-        del seed
         graph = grow(board, config, evaluate, params, lanes.root)
+        if record:
+            lanes = lanes._replace(record=record(lanes, graph, seed))
         lane = jnp.arange(len(graph.size), dtype=jnp.int32)
         iterations = graph.size - 1 + graph.hits
         evaluated = (graph.visits > 0) & (graph.move >= 0).any(axis=2)

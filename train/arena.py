@@ -1,0 +1,154 @@
+"""The arena: every generation of a network plays the same puzzles, at equal simulations.
+
+Two measures: puzzles solved by a tree search within a budget of grids; and, after DeepSudoku, how far a graph search
+gets without backtracking, in cells filled before the first error.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+import jaxsudoku as js
+from jaxsudoku import env
+from jaxsudoku.batches import compiler_options
+from jaxsudoku.board import Board
+from jaxsudoku.networks import Forward, Network, Params
+from jaxsudoku.planes import select
+from jaxsudoku.solution import Status
+from jaxsudoku.solvers.tree import graph
+from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+
+from .games import play
+from .selfplay_config import ArenaConfig
+
+
+class Alone(NamedTuple):
+    """Games without backtracking, of N puzzles.
+
+    Attributes:
+      right: int32[N], open cells that were filled before the first error.
+      opened: int32[N], open cells of the puzzles.
+      solved: bool[N], whether there was no error.
+      moves: int32[N], moves, with the wrong one.
+      nodes: int32[N], nodes of the graphs of all moves.
+      hits: int32[N], placements that led to positions which the graph already had.
+    """
+
+    right: np.ndarray
+    opened: np.ndarray
+    solved: np.ndarray
+    moves: np.ndarray
+    nodes: np.ndarray
+    hits: np.ndarray
+
+
+def play_alone(
+    board: Board, config: McgsConfig, forward: Forward, params: Params, puzzles: np.ndarray, truth: np.ndarray
+) -> Alone:
+    """Plays puzzles by graph search: a search, its best placement, the next search, up to the first error.
+
+    A search that finds a solution ends the game with it.
+
+    Args:
+      board: the board.
+      config: the resolved settings.
+      forward: the network.
+      params: its parameters.
+      puzzles: uint8[N, cells].
+      truth: uint8[N, cells], their solutions.
+    """
+    state = _root(board, config.rules)(puzzles)
+    before = np.asarray(env.grids(state, board))
+    rows, move = np.arange(len(puzzles)), _move(board, config, forward)
+    playing = ~np.asarray(state.terminated)
+    right = np.where(playing, (before > 0).sum(axis=1), board.cells)
+    solved = np.array(state.solved)
+    moves, nodes, hits = (np.zeros(len(puzzles), np.int32) for _ in range(3))
+    while playing.any():
+        state, found, placement, size, again, grids = jax.tree.map(np.asarray, move(params, state, playing))
+        digit, cell = np.divmod(placement, board.cells)
+        good = found | (truth[rows, cell] == digit + 1)
+        moves, nodes, hits = moves + playing, nodes + size * playing, hits + again * playing
+        right = np.where(playing & good, ((grids > 0) & (grids == truth)).sum(axis=1), right)
+        solved |= playing & state.solved & (grids == truth).all(axis=1)
+        playing = playing & good & ~state.solved & ~state.refuted
+    given = (puzzles > 0).sum(axis=1)
+    return Alone(right - given, board.cells - given, solved, moves, nodes, hits)
+
+
+@functools.lru_cache(maxsize=8)
+def _root(board: Board, rules: str) -> jax.stages.Wrapped:
+    return jax.jit(functools.partial(env.init, board=board, rules=rules), compiler_options=compiler_options())
+
+
+@functools.lru_cache(maxsize=8)
+def _move(board: Board, config: McgsConfig, forward: Forward) -> Callable[..., Any]:
+    """A move of every game: (parameters, positions, which are playing) to the next positions and what was found."""
+
+    def move(params: Params, state: env.State, playing: Array) -> tuple[Any, Array, Array, Array, Array, Array]:
+        lane = jnp.arange(len(state.cell))
+        evaluate = graph.by_network(board, config, Network("arena", forward, params))
+        state = state._replace(refuted=state.refuted | ~playing)  # these are not evaluated
+        grown = graph.grow(board, config, evaluate, params, evaluate(params, state, jnp.zeros(len(lane), jnp.uint32)))
+        found = grown.state.solved.any(axis=1)
+        answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
+        placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
+        after = select(found, answer, env.place(state, placement, board, config.rules))
+        return after, found, placement, grown.size, grown.hits, env.grids(after, board)
+
+    return jax.jit(move, compiler_options=compiler_options())
+
+
+class Arena:
+    """The games of every generation.
+
+    Args:
+      board: the board.
+      config: the settings.
+      puzzles: uint8[N, cells], each with one solution.
+      platform: "cpu", "gpu" or "tpu".
+    """
+
+    def __init__(self, board: Board, config: ArenaConfig, puzzles: np.ndarray, platform: str) -> None:
+        self._board, self._puzzles = board, puzzles
+        self._truth = js.solve(puzzles, board=board).grids
+        simulations, rules = config.arena_simulations, config.arena_rules
+        tree = GumbelConfig(simulations=simulations, rules=rules, temperature=0.0, budget=config.arena_budget)
+        self._tree: GumbelConfig = tree.resolve(board, platform)
+        self._graph: McgsConfig = McgsConfig(simulations=simulations, rules=rules).resolve(board, platform)
+
+    def __call__(self, forward: Forward, params: Params) -> dict[str, float]:
+        """What a network achieves.
+
+        Returns:
+          ``solved``: share of the puzzles solved by the tree search within the budget, each grid compared with the
+          solution; ``grids`` and ``calls``: grids and network calls of a game in the mean, failed games with all that
+          they took; ``right``: share of the open cells that the graph search filled before its first error, the mean
+          over puzzles; ``alone``: share of the puzzles in which it made none.
+        """
+        games = jax.device_get(_games(self._board, self._tree, forward)(params, self._puzzles))
+        solved = (games.status == Status.SOLVED) & (games.solutions == self._truth).all(axis=1)
+        alone = play_alone(self._board, self._graph, forward, params, self._puzzles, self._truth)
+        return {
+            "solved": float(solved.mean()),
+            "grids": float(games.iterations.mean()),
+            "calls": float(games.calls.mean()),
+            "right": float((alone.right / np.maximum(alone.opened, 1)).mean()),
+            "alone": float(alone.solved.mean()),
+        }
+
+
+@functools.lru_cache(maxsize=8)
+def _games(board: Board, config: GumbelConfig, forward: Forward) -> jax.stages.Wrapped:
+    key = jax.random.key(0)
+    return jax.jit(
+        lambda params, puzzles: play(board, config, forward, params, puzzles, key, 1),
+        compiler_options=compiler_options(),
+    )

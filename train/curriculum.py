@@ -1,0 +1,54 @@
+"""The curriculum: of the puzzles that are offered, the network plays those that it is least sure of.
+
+A network that filled all open cells at once would be right with the product of its highest probabilities, as it sees
+them. Where this is near 0 or 1 there is little to learn: the puzzle is out of reach, or known. So puzzles are drawn in
+proportion to p (1 - p), and get harder as the network gets better.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsudoku import env
+from jaxsudoku.board import Board
+from jaxsudoku.networks import Forward, Network, Params
+from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.tree.evaluators import apply_where
+
+#: The least logarithm of a weight, of puzzles that no network is needed for as well.
+_LEAST = -60.0
+
+
+def foreseen(
+    board: Board, config: GumbelConfig | McgsConfig, forward: Forward, params: Params, puzzles: Array
+) -> Array:
+    """The logarithm of the probability that the network gives to its own surest solution, float32[N].
+
+    Args:
+      board: the board.
+      config: the resolved settings of the search, whose rules come first.
+      forward: the network.
+      params: its parameters.
+      puzzles: uint8[N, cells]; those that the rules solve or refute have 0.
+    """
+    state = env.init(puzzles, board, config.rules)
+    candidates = env.observe(state, board)
+    outputs = apply_where(Network("self-play", forward, params), params, candidates, ~state.terminated, config.chunk)
+    surest = jax.nn.log_softmax(outputs.policy, axis=1).max(axis=1)
+    surest = jnp.where(candidates.sum(axis=1) > 1, surest, 0.0).sum(axis=1)
+    return jnp.where(state.terminated, 0.0, jnp.minimum(surest, 0.0))
+
+
+def least_sure(log_probability: Array, size: int, key: Array) -> Array:
+    """Draws puzzles without repetition in proportion to p (1 - p): int32[size].
+
+    Args:
+      log_probability: float32[N], log p, N at least ``size``.
+      size: number of puzzles.
+      key: a JAX key.
+    """
+    weight = log_probability + jnp.log(-jnp.expm1(log_probability))
+    noise = jax.random.gumbel(key, log_probability.shape)
+    return jax.lax.top_k(jnp.maximum(weight, _LEAST) + noise, size)[1]
