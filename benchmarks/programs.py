@@ -166,7 +166,7 @@ def _training_step(architecture: str, devices: Devices, board: js.Board) -> Prog
 def _round_of_self_play(devices: Devices, board: js.Board) -> Program:
     """The last round of self-play, of the preset for accelerators."""
     _find_training()
-    from train import rounds, step
+    from train import rounds
     from train.flags import parse_arguments
     from train.selfplay_presets import PRESETS
 
@@ -175,14 +175,8 @@ def _round_of_self_play(devices: Devices, board: js.Board) -> Program:
     config = config.resolve(board, devices[0].platform)
     mesh = Mesh(np.asarray(devices), ("batch",))
     replicated, split = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("batch"))
-    forward = step.make_forward(config, config.iterations_at(config.steps))
     key = jax.eval_shape(lambda: jax.random.key(0))
-    state = jax.eval_shape(
-        lambda key: rounds.ZeroState(
-            step.initial_state(config, forward, key, target=np.float32), (), rounds.initial_buffer(config, mesh.size)
-        ),
-        key,
-    )
+    state = jax.eval_shape(lambda key: rounds.initial_round_state(config, key, mesh.size), key)
     puzzles: Any = jax.ShapeDtypeStruct((config.play.games, board.cells), np.uint8)
     arguments = (
         jax.tree.map(_with_sharding, state, rounds.shardings_of_round(state, mesh)),
@@ -190,7 +184,7 @@ def _round_of_self_play(devices: Devices, board: js.Board) -> Program:
         _sharded(puzzles, split),
         _sharded(key, replicated),
     )
-    run = rounds.compiled_round(config, (forward,), forward, mesh)
+    run = rounds.round_at(config, config.steps, mesh)
     return Program(lambda: run.lower(*arguments).compile(), f"{board.side}x{board.side}", config.play.games, whole=True)
 
 

@@ -173,6 +173,20 @@ def test_steps_of_training_are_measured(script, monkeypatch, tmp_path):
     assert np.isfinite(row["loss"]) and row["iterations"] == 3 and not row["error"]
 
 
+@pytest.mark.slow
+def test_rounds_of_self_play_are_measured_beside_their_pieces(script, monkeypatch, tmp_path):
+    pytest.importorskip("flashbax")
+    file = tmp_path / "figures.json"
+    flags = ["--preset", "tiny", "--generate", "400", "--repeat", "2", "--warm", "1", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["selfplay.py", *flags])
+    assert script("selfplay").main() == 0
+    loop, games, steps = json.loads(file.read_text())["rows"]
+    assert [row["part"] for row in (loop, games, steps)] == ["loop", "games", "steps"]
+    assert loop["games_per_s"] == pytest.approx(64 / loop["median_s"])
+    assert steps["positions_per_s"] == pytest.approx(80 / steps["median_s"])
+    assert games["positions_per_s"] is None and len(loop["runs_s"]) == 2
+
+
 def test_a_batch_that_can_not_be_trained_on_is_a_failed_row(script, monkeypatch, capsys, tmp_path):
     pytest.importorskip("optax")
     file = tmp_path / "figures.json"

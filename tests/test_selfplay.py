@@ -289,4 +289,4 @@ def test_presets_are_settings_of_self_play():
     for config in PRESETS.values():
         assert isinstance(config, ZeroConfig)
         assert isinstance(config.resolve(config.board, "cpu").network, NetworkConfig)
-        assert isinstance(config.play.search(config.board, "cpu"), GumbelConfig)
+        assert isinstance(config.play.search(config.board, "cpu"), GumbelConfig | McgsConfig)

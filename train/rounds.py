@@ -27,7 +27,7 @@ from .positions import Positions
 from .reanalysis import reanalyse
 from .replay import Replay
 from .selfplay_config import ZeroConfig
-from .step import Step, TrainState, make_step, shardings_of
+from .step import Step, TrainState, initial_state, make_forward, make_step, shardings_of
 
 #: Separates the randomness of games from that of steps.
 _GAMES = 0x51ED270B
@@ -117,10 +117,15 @@ def summary(played: Played) -> dict[str, float]:
     }
 
 
-def initial_buffer(config: ZeroConfig, devices: int) -> Any:
-    """The empty buffers of all devices."""
-    one = Replay(config, devices).init()
-    return jax.tree.map(lambda leaf: jnp.zeros((devices, *leaf.shape), leaf.dtype), one)
+def initial_round_state(config: ZeroConfig, key: Array, devices: int) -> ZeroState:
+    """The state before the first round, with the empty buffers of all devices."""
+    learners = []
+    for number, learner in enumerate(config.learners()):
+        forward = make_forward(learner, learner.network.saved_iterations)
+        own_key = jax.random.fold_in(key, number) if number else key
+        learners.append(initial_state(learner, forward, own_key, target=jnp.float32))
+    buffer = jax.tree.map(lambda leaf: jnp.zeros((devices, *leaf.shape), leaf.dtype), Replay(config, devices).init())
+    return ZeroState(learners[0], tuple(learners[1:]), buffer)
 
 
 def place(state: ZeroState, mesh: Mesh) -> ZeroState:
@@ -134,6 +139,18 @@ def shardings_of_round(state: ZeroState, mesh: Mesh) -> ZeroState:
     split = NamedSharding(mesh, PartitionSpec("batch"))
     rivals = tuple(shardings_of(rival, mesh) for rival in state.rivals)
     return ZeroState(shardings_of(state.learner, mesh), rivals, jax.tree.map(lambda _: split, state.buffer))
+
+
+def round_at(config: ZeroConfig, step: int, mesh: Mesh) -> jax.stages.Wrapped:
+    """The round that ends with a step, of ``compiled_round``: its networks have the iterations of that time."""
+    return compiled_round(config, *networks_at(config, step), mesh)
+
+
+def networks_at(config: ZeroConfig, step: int) -> tuple[tuple[Forward, ...], Forward]:
+    """The networks that learn in the round that ends with a step, and the one that plays."""
+    learners = tuple(make_forward(learner, learner.iterations_at(step)) for learner in config.learners())
+    acting = config.play.acting_iterations
+    return learners, make_forward(config, config.iterations_at(step) if acting is None else acting)
 
 
 @functools.lru_cache(maxsize=8)

@@ -35,10 +35,10 @@ from .loop import Run, Task, check_startable, local_mesh, on_one_device, opened,
 from .objective import summary as means
 from .record import arena_line
 from .replay import Replay
-from .rounds import Sums, ZeroState, compiled_round, initial_buffer, no_sums, place, summary
+from .rounds import Sums, ZeroState, initial_round_state, no_sums, place, round_at, summary
 from .selfplay_config import ZeroConfig
 from .selfplay_presets import PRESETS
-from .step import initial_state, load_start, make_forward
+from .step import load_start, make_forward
 from .stream import Stream
 from .validation import Validation
 
@@ -111,9 +111,9 @@ def self_play(
 
         task = Task(
             unit=config.play.updates,
-            state=_initial_state(config, state_key, mesh),
+            state=place(initial_round_state(config, state_key, mesh.size), mesh),
             sums=functools.partial(no_sums, len(config.rivals)),
-            program=lambda step: _round_at(config, step, mesh),
+            program=lambda step: round_at(config, step, mesh),
             data=puzzles,
             metrics=lambda sums: sums.metrics,
             further=further,
@@ -144,27 +144,6 @@ def _in_arena(learner: ZeroConfig) -> Forward:
     return make_forward(learner, last if last is None or chosen is None else chosen)
 
 
-def _initial_state(config: ZeroConfig, key: Any, mesh: Mesh) -> ZeroState:
-    states = [
-        initial_state(
-            learner,
-            make_forward(learner, learner.network.saved_iterations),
-            jax.random.fold_in(key, number) if number else key,
-            target=jax.numpy.float32,
-        )
-        for number, learner in enumerate(config.learners())
-    ]
-    return place(ZeroState(states[0], tuple(states[1:]), initial_buffer(config, mesh.size)), mesh)
-
-
-def _round_at(config: ZeroConfig, step: int, mesh: Mesh) -> Any:
-    """The round that ends with a step: its network learns with the iterations of that time."""
-    forwards = tuple(make_forward(learner, learner.iterations_at(step)) for learner in config.learners())
-    iterations = config.iterations_at(step)
-    actor = iterations if config.play.acting_iterations is None else config.play.acting_iterations
-    return compiled_round(config, forwards, make_forward(config, actor), mesh)
-
-
 def _check(config: ZeroConfig, devices: int) -> Stream:
     """Raises the errors of ``self_play`` that settings cause, before anything is written."""
     if config.play.games % devices:
@@ -182,8 +161,8 @@ def _check(config: ZeroConfig, devices: int) -> Stream:
 def _steps_in(config: ZeroConfig, stream: Stream, mesh: Mesh, seconds: float) -> int:
     """The steps that fit into some seconds, by the time of a few rounds that are then forgotten."""
     begun, key = time.perf_counter(), jax.random.key(config.seed)
-    state, sums = _initial_state(config, key, mesh), no_sums(len(config.rivals))
-    rounds, run = stream.rounds(key, mesh, 0), _round_at(config, config.play.updates, mesh)
+    state, sums = place(initial_round_state(config, key, mesh.size), mesh), no_sums(len(config.rivals))
+    rounds, run = stream.rounds(key, mesh, 0), round_at(config, config.play.updates, mesh)
     times = []
     for _, puzzles in zip(range(_TRIAL + 1), rounds, strict=False):
         state, sums = jax.block_until_ready(run(state, sums, puzzles, key))

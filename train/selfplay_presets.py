@@ -8,7 +8,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.networks.cube import CubeConfig
 
 from .config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig
-from .selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
+from .selfplay_config import ArenaConfig, PlayConfig, ReplayConfig, ZeroConfig
 
 #: Settings for two cores, in some hours.
 CPU = ZeroConfig(
@@ -43,6 +43,22 @@ GPU = dataclasses.replace(
     replay=ReplayConfig(buffer=1 << 20),
 )
 
+#: DeepSudoku's loop, to be run with a file of 17-clue puzzles (``puzzles``): any digit of any cell is a move of a graph
+#: search without rules, a game ends at its first contradiction and is kept all the same, the games of the last ten
+#: rounds are learned from, and other networks learn from the same positions. A validation is a generation.
+DEEPSUDOKU = dataclasses.replace(
+    CPU,
+    steps=5_120,
+    optimiser=OptimiserConfig(warmup=100, ema=0.99),
+    report_every=128,
+    validate_every=256,
+    save_every=256,
+    rivals=("se_resnet:width=48,blocks=5", "axial:width=48,heads=3,rounds=2,hidden=48"),
+    play=PlayConfig(games=128, updates=256, method="mcgs", rules="none", budget=4096, backtracking=False),
+    replay=ReplayConfig(buffer=1280, kept_positions=16, searched=0.9, failed_value="filled"),
+    arena=ArenaConfig(arena_puzzles=64, arena_budget=1024),
+)
+
 #: Settings for tests: a run takes seconds.
 TINY = ZeroConfig(
     board=Board.classic(4),
@@ -62,4 +78,4 @@ TINY = ZeroConfig(
 )
 
 #: Presets by name.
-PRESETS: dict[str, ZeroConfig] = {"tiny": TINY, "cpu": CPU, "gpu": GPU}
+PRESETS: dict[str, ZeroConfig] = {"tiny": TINY, "cpu": CPU, "gpu": GPU, "deepsudoku": DEEPSUDOKU}
