@@ -123,16 +123,17 @@ def line(row: dict[str, Any]) -> str:
 
 def main() -> int:
     args = _parse()
-    about = machine.describe(machine.keep_to_cores(args.cores), ["flax", "optax", "flashbax"])
+    cores = machine.keep_to_cores(args.cores)
     import jax
 
+    if args.devices:
+        jax.config.update("jax_num_cpu_devices", args.devices)
+    about = machine.describe(cores, ["flax", "optax", "flashbax"])
     from train.selfplay_presets import PRESETS
 
     if args.preset not in PRESETS:
         print(f"selfplay: no preset {args.preset!r}: choose one of {', '.join(PRESETS)}", file=sys.stderr)
         return 2
-    if args.devices:
-        jax.config.update("jax_num_cpu_devices", args.devices)
     preset = PRESETS[args.preset]
     data = dataclasses.replace(preset.data, generate=args.generate)
     network = dataclasses.replace(preset.network, start=args.start)

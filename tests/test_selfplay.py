@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 
 import jax
@@ -17,10 +18,10 @@ from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from train.config import NetworkConfig
 from train.games import Games, Kept, play
-from train.positions import Positions
+from train.positions import Positions, fitting_devices
 from train.reanalysis import reanalyse
 from train.replay import Replay, searched_positions, turned
-from train.selfplay import _check, main, self_play
+from train.selfplay import _check, _check_devices, main, self_play
 from train.selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
 from train.selfplay_presets import PRESETS, TINY
 
@@ -209,6 +210,9 @@ def test_surprising_games_are_drawn_more_often(games):
     added = jax.jit(lambda buffer: replay.add(buffer, games))
     buffer = added(added(replay.init()))
     drawn = jax.jit(lambda key: replay.drawn(key, buffer).puzzles)(jax.random.key(0))
+    alike = jax.tree.map(jnp.asarray, games._replace(kept=games.kept._replace(surprise=jnp.ones(24))))
+    places = jax.jit(lambda key: replay.drawn(key, replay.add(replay.init(), alike)).iterations)(jax.random.key(0))
+    assert np.corrcoef(np.asarray(places), np.arange(len(places)))[0, 1] < 0.5
     same = (np.asarray(drawn) == games.puzzles[5]).all(axis=1)
     assert same.mean() > 0.95
     for _ in range(2):  # goes round the buffer
@@ -252,8 +256,8 @@ def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
     [
         (["--steps", "45"], "steps 45 must be a multiple of updates, 10"),
         (["--puzzles", "nowhere.txt"], "nowhere.txt"),
-        (["--minutes", "0"], "minutes must be above 0, not 0.0"),
-        (["--hours", "0"], "minutes must be above 0, not 0.0"),
+        (["--minutes", "0"], "the time must be above 0 minutes, not 0.0"),
+        (["--hours", "0"], "the time must be above 0 minutes, not 0.0"),
         (["--searched", "1.5"], "searched"),
         (["--buffer", "2000000000"], "lower --buffer or --kept-positions"),
         (["--buffer", "60"], "a buffer of 60 games is too small"),
@@ -264,7 +268,14 @@ def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
         (["--source", "empty", "--puzzles", "x.txt"], "puzzles is for the source puzzles"),
         (["--source", "empty", "--temperature", "0"], "source empty is for the method gumbel with a temperature"),
         (["--reanalyse", "0.5", "--method", "mcgs"], "reanalyse is for the method gumbel"),
-        (["--arena-puzzles", "80"], "4x4 holds 100 puzzles; at least 160 are needed"),
+        (["--arena-puzzles", "80"], "different puzzles with one solution; arena_puzzles 80 needs 160"),
+        (["--dug", "3"], "dug is for the source empty"),
+        (["--method", "mcgs", "--temperature", "0.5"], "temperature is for the method gumbel"),
+        (["--source", "empty", "--datasets", "x"], "datasets is for generated puzzles"),
+        (["--generate", "60"], "generate 60 is too few: a round takes 64 puzzles"),
+        (["--batch-size", "9", "--microbatch", "4"], "can't be divided into microbatches of 4"),
+        (["--hours", "inf"], "the time must be above 0 minutes, not inf"),
+        (["--acting-iterations", "0"], "acting_iterations"),
     ],
 )
 def test_errors_take_a_line(tmp_path, capsys, monkeypatch, arguments, message):
@@ -283,6 +294,13 @@ def test_games_are_divided_among_devices():
     config = dataclasses.replace(TINY, play=dataclasses.replace(TINY.play, games=63)).resolve(TINY.board, "cpu")
     with pytest.raises(ValueError, match="games 63 can't be divided into equal parts for 2 devices"):
         _check(config, 2)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_can_be_divided_among_some_of_many_cores(preset):
+    devices = fitting_devices(functools.partial(_check_devices, PRESETS[preset]), 16)
+    assert 1 <= devices < 16 or preset == "gpu"
+    _check_devices(PRESETS[preset], devices)
 
 
 def test_presets_are_settings_of_self_play():

@@ -17,11 +17,12 @@ from jaxsudoku import networks
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from train.arena import Arena, play_alone
+from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure
 from train.invention import dig, invent
 from train.selfplay import self_play
 from train.selfplay_config import ArenaConfig, PlayConfig, ReplayConfig, StreamConfig
-from train.selfplay_presets import TINY
+from train.selfplay_presets import PRESETS, TINY
 from train.stream import Stream
 
 FOUR, SIX = js.Board.classic(4), js.Board.classic(6)
@@ -29,6 +30,13 @@ FOUR, SIX = js.Board.classic(4), js.Board.classic(6)
 
 def save(file: Path, puzzles: np.ndarray) -> None:
     file.write_text("".join("".join(map(str, puzzle)) + "\n" for puzzle in puzzles))
+
+
+def others_of_four() -> np.ndarray:
+    """Different puzzles of 4x4, none of which is among those that ship."""
+    puzzles = np.unique(js.generate(5, 60, FOUR).puzzles, axis=0)
+    shipped = set(map(bytes, js.load("4x4")))
+    return puzzles[[bytes(puzzle) not in shipped for puzzle in puzzles]]
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +89,11 @@ def test_puzzles_are_dug_out_of_invented_grids(network):
         assert bytes(np.uint8(solution)) in given
 
 
-def test_without_any_grid_the_puzzles_are_empty(network):
+def test_without_any_grid_nothing_is_learned(network):
     config = GumbelConfig(simulations=2, rules="naked", budget=1).resolve(SIX, "cpu")
     games = jax.jit(lambda params: invent(SIX, config, network.apply, params, 2, jax.random.key(0)))(network.params)
     assert (np.asarray(games.status) == Status.UNSOLVED).all()
-    assert not np.asarray(dig(SIX, games, 2, jax.random.key(1), "cpu")).any()
+    assert (js.solve(np.asarray(dig(SIX, games, 2, jax.random.key(1), "cpu")), SIX).status == Status.INVALID).all()
 
 
 def test_games_alone_end_at_their_first_error(network):
@@ -117,7 +125,7 @@ def test_the_arena_counts_what_it_says(network):
 
 def test_puzzles_of_the_arena_are_not_played(tmp_path):
     file = tmp_path / "puzzles.txt"
-    puzzles = np.unique(js.load("4x4"), axis=0)
+    puzzles = others_of_four()
     save(file, puzzles)
     config = dataclasses.replace(
         TINY,
@@ -132,12 +140,34 @@ def test_puzzles_of_the_arena_are_not_played(tmp_path):
     assert set.union(*parts) == set(map(bytes, puzzles))
 
 
-def test_puzzles_of_the_arena_have_one_solution(tmp_path):
+def test_puzzles_with_several_solutions_are_left_out(tmp_path):
     file = tmp_path / "puzzles.txt"
-    save(file, np.zeros((30, 16), np.uint8))
+    unique = others_of_four()[:20]
+    clash = np.zeros((2, 16), np.uint8)
+    clash[:, :2] = 1
+    save(file, np.concatenate([np.zeros((30, 16), np.uint8), unique, unique[:5], clash]))
     config = dataclasses.replace(TINY, stream=StreamConfig(puzzles=str(file)), arena=ArenaConfig(arena_puzzles=4))
-    with pytest.raises(ValueError, match=r"puzzles.txt: puzzles of the arena need exactly one solution each"):
-        Stream(config.resolve(FOUR, "cpu"), 1)
+    config = dataclasses.replace(config, play=dataclasses.replace(TINY.play, games=14)).resolve(FOUR, "cpu")
+    stream = Stream(config, 1)
+    played = next(stream.rounds(jax.random.key(0), jax.sharding.Mesh(np.array(jax.devices()[:1]), ("batch",)), 0))
+    apart = set(map(bytes, np.concatenate([stream.arena, stream.test])))
+    assert len(apart) == 8
+    assert apart.isdisjoint(map(bytes, np.asarray(played)))
+    assert (js.count_solutions(np.asarray(played), board=FOUR) <= 1).all()
+
+
+def test_puzzles_of_a_file_are_turned_for_networks_that_see_places(tmp_path):
+    file = tmp_path / "puzzles.txt"
+    save(file, js.load("9x9-easy")[:8])
+    network = NetworkConfig("cell_cnn")
+    config = dataclasses.replace(PRESETS["cpu"], network=network, stream=StreamConfig(puzzles=str(file)))
+    config = dataclasses.replace(config, play=dataclasses.replace(config.play, games=8)).resolve(config.board, "cpu")
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("batch",))
+    played = np.asarray(next(Stream(config, 1).rounds(jax.random.key(0), mesh, 0)))
+    known = set(map(bytes, js.load("9x9-easy")[:8]))
+    assert known.isdisjoint(map(bytes, played))
+    hashes = js.symmetry.solution_hashes
+    np.testing.assert_array_equal(np.sort(hashes(played)), np.sort(hashes(js.load("9x9-easy")[:8])))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -24,16 +25,23 @@ def run_command(
     presets: Mapping[str, ConfigT],
     argv: Sequence[str] | None,
     run: Callable[[ConfigT, argparse.Namespace], object],
+    check_devices: Callable[[ConfigT, int], object],
     add_flags: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
 ) -> int:
     """Runs a command line, as ``parse_arguments`` reads it.
+
+    Args:
+      program, description, presets, argv, add_flags: as for ``parse_arguments``.
+      run: what is run, with the settings and the other arguments.
+      check_devices: raises ValueError if a run with these settings can't be divided among so many devices.
 
     Returns:
       the exit status: 0, 1 if training failed, 2 after a usage error. A signal ends the process with 128 + the signal.
     """
     config, args = parse_arguments(program, description, presets, argv, add_flags)
     if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
-        jax.config.update("jax_num_cpu_devices", args.devices or fitting_devices(config, usable_cores()))
+        devices = args.devices or fitting_devices(functools.partial(check_devices, config), usable_cores())
+        jax.config.update("jax_num_cpu_devices", devices)
     try:
         run(config, args)
     except Stop as stop:

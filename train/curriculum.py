@@ -17,7 +17,7 @@ from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from jaxsudoku.solvers.tree.evaluators import apply_where
 
-#: The least logarithm of a weight, of puzzles that no network is needed for as well.
+#: The lowest log-weight; puzzles that the rules decide have it too.
 _LEAST = -60.0
 
 

@@ -6,7 +6,7 @@ budget is spent; then the game has failed. Many games run in lanes, and a lane t
 
 Of the roots that were searched, each game keeps a random sample, with the improved policy of the cell that was filled.
 Of ``gumbel`` this is the softmax of the network's logits plus the transformed values of all moves (Danihelka et al.
-2022), of ``mcgs`` the shares of the visits. Refuted moves have none of it.
+2022), of ``mcgs`` the shares of the visits, the network's policy counted as one more. Refuted moves have none of it.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def play(
     recorder = Recorder(lambda width: _none(board, width, positions), lambda kept: kept._asdict())
     advance = advance if backtracking else without_backtracking(advance)
     found = search_all(board, puzzles, key, config, evaluate, advance, params, recorder)
-    if not backtracking:  # only the end of the game is refuted
-        refuted = found.status == Status.UNSATISFIABLE
+    if not backtracking:  # a game that was searched ends refuted, which does not prove that its puzzle is
+        refuted = (found.status == Status.UNSATISFIABLE) & (found.stats["network_calls"] > 0)
         found = found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
     solution = judge(puzzles, found, board, keep_partial=True)
     stats = solution.stats
@@ -139,7 +139,7 @@ def _search(
         evaluate = graph.by_network(board, config, network)
 
         def record_graph(lanes: Lanes, graphs: graph.Graph, seed: Array) -> Kept:
-            return _keep(lanes, seed, positions, *visited_policy(board, graphs))
+            return _keep(lanes, seed, positions, *visited_policy(board, graphs, lanes.root.logits))
 
         return evaluate, graph.along_graph(board, config, evaluate, record_graph)
     evaluate = evaluators.by_network(board, config, network)
@@ -179,20 +179,29 @@ def improved_policy(tree: mctx.Tree) -> Array:
     return jnp.where(there.any(axis=1, keepdims=True), policy, 0.0).astype(jnp.float32)
 
 
-def visited_policy(board: Board, graphs: graph.Graph) -> tuple[Array, Array, Array]:
-    """The cell that graph searches fill next, int32[B], the digits' shares of its visits and of its priors.
+def visited_policy(board: Board, graphs: graph.Graph, logits: Array) -> tuple[Array, Array, Array]:
+    """The cell that graph searches fill next, the improved policy there, and the network's.
 
-    Both are float32[B, side]; the shares of the visits are 0 in lanes without an open move, and for refuted moves.
+    Args:
+      board: the board.
+      graphs: the graphs of B searches.
+      logits: float32[B, side * cells], the log-odds of all placements at the roots.
+
+    Returns:
+      the cell int32[B], and both policies float32[B, side]; the improved one is 0 for refuted moves, and 0 altogether
+      where all are.
     """
     moves, lane = graphs.move[:, 0], jnp.arange(len(graphs.size))
     cell = jnp.maximum(moves[lane, graph.best(graphs)], 0) % board.cells
+    prior = jax.nn.sigmoid(logits.reshape(len(lane), board.side, board.cells)[lane, :, cell])
+    prior /= jnp.maximum(prior.sum(axis=1, keepdims=True), _LEAST)
     digit = jnp.where((moves >= 0) & (moves % board.cells == cell[:, None]), moves // board.cells, board.side)
-
-    def shares(weights: Array) -> Array:
-        sums = jnp.zeros((len(lane), board.side + 1), jnp.float32).at[lane[:, None], digit].add(weights)[:, :-1]
-        return sums / jnp.maximum(sums.sum(axis=1, keepdims=True), _LEAST)
-
     there = graph.open_edges(graphs)[:, 0]
-    # a move that was not visited counts as its prior, less than one visit
-    visits = jnp.where(there, graphs.edge_visits[:, 0].astype(jnp.float32) + graphs.prior[:, 0] / 2, 0.0)
-    return cell, shares(visits), shares(graphs.prior[:, 0])
+
+    def by_digit(values: Array) -> Array:
+        """The sum of edges' values for each digit of the cell."""
+        return jnp.zeros((len(lane), board.side + 1), jnp.float32).at[lane[:, None], digit].add(values)[:, :-1]
+
+    refuted = by_digit((~there).astype(jnp.float32)) > 0
+    visits = jnp.where(refuted, 0.0, by_digit(graphs.edge_visits[:, 0].astype(jnp.float32)) + prior)
+    return cell, visits / jnp.maximum(visits.sum(axis=1, keepdims=True), _LEAST), prior

@@ -42,8 +42,8 @@ def dig(board: Board, games: Games, each: int, key: Array, platform: str) -> Arr
 
     Args:
       board: the board.
-      games: N games; in place of those that failed, others are dug out more than once. If all failed, the puzzles are
-        empty boards.
+      games: N games; in place of those that failed, others are dug out more than once. If all failed, the puzzles
+        have givens that clash, so that nothing is learned from them.
       each: puzzles of each grid.
       key: a JAX key.
       platform: "cpu", "gpu" or "tpu".
@@ -59,4 +59,5 @@ def dig(board: Board, games: Games, each: int, key: Array, platform: str) -> Arr
     open_cells = (minimal == 0) & (grids > 0)
     share = jax.random.uniform(number_key, (len(grids), 1))
     back = jax.random.uniform(back_key, grids.shape) < share
-    return jnp.where(open_cells & ~back, 0, grids).astype(jnp.uint8)
+    puzzles = jnp.where(open_cells & ~back, 0, grids).astype(jnp.uint8)
+    return jnp.where(solved.any(), puzzles, jnp.uint8(1))

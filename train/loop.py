@@ -39,13 +39,14 @@ class Task:
       sums: makes the sums over no steps, float32 scalars in a pytree.
       program: from the number of steps after a unit to its program, (state, sums, data, key) -> (state, sums), which
         donates state and sums. It returns the same object for units of the same program.
-      data: from the number of steps done to a function from the state to the data of the next unit, again and again.
+      data: from the number of steps done to a function that returns the next unit's data, from the state, at each call.
       metrics: the metrics among the sums.
       further: further values of a report, by name, of the sums.
       validate: from the state to the values of a validation, by name.
       compare: from the state to what its networks achieve in the arena, by network and name; none without an arena.
-      other_devices: what is done with a checkpoint of another number of devices, by a function of a message; it raises
-        an error if such a run can't be resumed.
+      nothing: the message of the error if there is no position to learn from.
+      other_devices: called with a message if the checkpoint is of another number of devices; raises an error if the run
+        can't be resumed.
     """
 
     unit: int
@@ -57,6 +58,7 @@ class Task:
     further: Callable[[Any], dict[str, float]]
     validate: Callable[[Any], dict[str, float]]
     compare: Callable[[Any], dict[str, dict[str, float]]]
+    nothing: str
     other_devices: Callable[[str], None]
 
 
@@ -143,7 +145,7 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
         step, program = begun, None
 
         def check() -> None:
-            check_metrics(task.metrics(sums), config, step)
+            check_metrics(task.metrics(sums), step, task.nothing)
 
         def save() -> None:
             check()
@@ -195,12 +197,15 @@ def on_one_device(params: Params) -> Params:
     return first
 
 
-def check_metrics(sums: Metrics, config: TrainConfig, step: int) -> None:
-    """Raises FloatingPointError if training has diverged, ValueError if no position is useful."""
+def no_position(config: TrainConfig) -> str:
+    """What went wrong if no position that is made of puzzles is useful."""
+    rules = config.positions.rules
+    return f"no position is left open by the rules of kinds ({rules}): choose weaker rules or harder puzzles"
+
+
+def check_metrics(sums: Metrics, step: int, nothing: str) -> None:
+    """Raises FloatingPointError if training has diverged; ValueError with a message if no position is useful."""
     if not math.isfinite(sums.loss):
         raise FloatingPointError(f"the loss is {float(sums.loss)} by step {step:,}: try a lower learning_rate")
     if float(sums.made) and not float(sums.positions):
-        raise ValueError(
-            f"no position is left open by the rules of kinds ({config.positions.rules}): choose weaker rules or "
-            "harder puzzles"
-        )
+        raise ValueError(nothing)

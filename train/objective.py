@@ -24,8 +24,8 @@ class Metrics(NamedTuple):
 
     Attributes:
       loss: the loss, times the number of useful positions.
-      policy: cross-entropy (nats) over the open cells of live positions.
-      right: number of those cells whose most probable digit is right.
+      policy: cross-entropy (nats) over the open cells that the policy is trained on.
+      right: number of those cells whose most probable digit is that of the target.
       cells: their number.
       boards: number of live positions with all cells right.
       alive: number of live positions.
@@ -95,7 +95,7 @@ def objective(
 
     The loss of a batch is the mean over open cells of the policy's cross-entropy, and ``value_weight`` times the mean
     over useful positions of the value's, averaged over the iterations with weights that rise linearly from 1 to
-    1 + ``ramp``. Dead positions have no truth, so they train the value alone.
+    1 + ``ramp``. Positions without a truth train the value alone.
 
     Args:
       forward: the network.
@@ -138,9 +138,8 @@ def objective(
     )
     sure = (jnp.where(target > 0, jnp.exp(log_prob[-1]), 0.0).sum(axis=1) > _SURE) | ~is_open
     belief = jax.nn.sigmoid(outputs.value[-1])
-    finished = (
-        jnp.where(positions.alive >= 1, sure.all(axis=1) & (belief > 0.5), belief < 1 - _SURE) | ~positions.useful
-    )
+    known = jnp.abs(belief - alive) < 1 - _SURE
+    finished = jnp.where(positions.alive >= 1, sure.all(axis=1) & (belief > 0.5), known) | ~positions.useful
     mean = each[-1] / jnp.maximum(is_open.sum(axis=1), 1)
     return loss, Aux(jax.tree.map(lambda x: x.astype(jnp.float32), metrics), batch_first(carry), mean, finished)
 

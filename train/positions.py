@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -33,7 +34,7 @@ class Positions(NamedTuple):
     Attributes:
       candidates: bool[B, side, cells], what the network sees.
       truth: bool or float32[B, side, cells], the probabilities that the policy learns: the solution of the puzzle in
-        live positions, nothing in dead ones. Cells with nothing are not learned from.
+        live positions, nothing in dead ones, or those of a search. Cells with nothing are not learned from.
       alive: bool or float32[B], the value to learn: whether the position has a solution, or a number from 0 to 1.
       useful: bool[B], whether the rules leave the position open; false where too few such positions were found, and
         the other fields are then undefined.
@@ -50,11 +51,11 @@ def puzzles_needed(config: TrainConfig, devices: int) -> int:
     return devices * sum(drawn for _, drawn in _parts(config, devices))
 
 
-def fitting_devices(config: TrainConfig, most: int) -> int:
-    """The largest number of devices, up to ``most``, among which the batch can be divided; 1 if there is none."""
+def fitting_devices(check: Callable[[int], object], most: int) -> int:
+    """The largest number of devices, up to ``most``, for which a check raises no ValueError; 1 if there is none."""
     for devices in range(most, 1, -1):
         try:
-            puzzles_needed(config, devices)
+            check(devices)
         except ValueError:
             continue
         return devices

@@ -45,18 +45,24 @@ def load_held_out(config: TrainConfig) -> np.ndarray:
     return puzzles
 
 
-def check_data(config: TrainConfig, devices: int) -> None:
-    """Raises ValueError or OSError if the data sets can't be trained on, or puzzles can't be generated as set."""
-    board, data, needed = config.board, config.data, _needed_of_each(config, devices)
+def check_data(config: TrainConfig, total: int, taker: str) -> None:
+    """Raises ValueError or OSError if the data sets can't be trained on, or puzzles can't be generated as set.
+
+    Args:
+      config: the settings.
+      total: puzzles that are taken of all data sets at a time.
+      taker: what takes them, for messages: "a step" or "a round".
+    """
+    board, data, needed = config.board, config.data, _of_each(config, total)
     for name in data.datasets:
         dataset = datasets.load(name)
         if dataset.board != board:
             raise ValueError(f"{name} holds puzzles of {dataset.board}, not of {board}")
         if len(dataset) < needed:
-            raise ValueError(f"{name} holds {len(dataset):,} puzzles; a step takes {needed:,} of it")
+            raise ValueError(f"{name} holds {len(dataset):,} puzzles; {taker} takes {needed:,} of it")
     if not data.datasets:
         if data.generate < needed:
-            raise ValueError(f"generate {data.generate:,} is too few: a step takes {needed:,} puzzles")
+            raise ValueError(f"generate {data.generate:,} is too few: {taker} takes {needed:,} puzzles")
         js.generation.GenerateConfig(clues=clues_of(data))
         if data.exclude and board != js.Board.classic():
             raise ValueError(f"exclude is for the classic 9x9 board, not for {board}")
@@ -92,7 +98,8 @@ def puzzles_of_steps(
 
     Networks that are not equivariant get each puzzle under a random symmetry of the board.
     """
-    needed, each = puzzles_needed(config, mesh.size), _needed_of_each(config, mesh.size)
+    needed = puzzles_needed(config, mesh.size)
+    each = _of_each(config, needed)
     augment = not networks.get(config.network.architecture).equivariant
     streams = [
         datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=augment, start=start)
@@ -103,9 +110,9 @@ def puzzles_of_steps(
         yield jax.device_put(jax.tree.map(functools.partial(_interleave, needed), *parts), split)
 
 
-def _needed_of_each(config: TrainConfig, devices: int) -> int:
-    """Puzzles that a step takes of each data set."""
-    return -(-puzzles_needed(config, devices) // max(len(config.data.datasets), 1))
+def _of_each(config: TrainConfig, total: int) -> int:
+    """Puzzles that are taken of each data set, for so many in all."""
+    return -(-total // max(len(config.data.datasets), 1))
 
 
 def _interleave(needed: int, *parts: Array) -> Array:

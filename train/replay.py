@@ -54,6 +54,14 @@ class Replay:
         self._of_puzzles = of_puzzles(config, devices)
         self._made = puzzles_needed(self._of_puzzles, devices) // devices
         self._searched = (config.batch_size - self._of_puzzles.batch_size) // devices
+        each = config.batch_size // devices
+        if config.replay.searched and not self._searched:
+            raise ValueError(
+                f"searched {config.replay.searched} of a device's {each} positions is none: raise batch_size"
+            )
+        self._reanalysed = round(config.replay.reanalyse * config.play.games / devices)
+        if config.replay.reanalyse and not self._reanalysed:
+            raise ValueError(f"reanalyse {config.replay.reanalyse} of a device's games is none")
         drawn, room = self._made + _DRAWN * self._searched, config.replay.buffer // devices
         if room < max(drawn, config.play.games // devices):
             raise ValueError(
@@ -76,8 +84,9 @@ class Replay:
         return self._buffer.init(jax.tree.map(lambda leaf: leaf[0], one))
 
     def check_memory(self) -> None:
-        """Raises ValueError if the buffer takes more than half of the device's memory."""
+        """Raises ValueError if the buffer takes more than half of the device's memory, which devices of a CPU share."""
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(jax.eval_shape(self.init)))
+        size *= self._devices if jax.default_backend() == "cpu" else 1
         if 2 * size > (memory := device_memory()):
             replay = self._config.replay
             raise ValueError(
@@ -95,14 +104,14 @@ class Replay:
         return self._buffer.set_priorities(after, places, surprise + _SURPRISE)
 
     def update(self, buffer: Any, key: Array, change: Callable[[Games, Array], Games]) -> Any:
-        """The buffer with some of its games changed, ``reanalyse`` times as many as a round has.
+        """The buffer with some of its games changed, ``reanalyse`` times as many as a round has; priorities stay.
 
         Args:
           buffer: the buffer, not empty.
           key: a JAX key.
           change: (all games, indices of the chosen ones, none twice) to all games.
         """
-        room, size = self._room, round(self._config.replay.reanalyse * self._config.play.games / self._devices)
+        room, size = self._room, self._reanalysed
         filled = jnp.where(buffer.is_full, room, buffer.current_index)
         first = jax.random.randint(key, (), 0, filled)
         games = jax.tree.map(lambda leaf: leaf[0], buffer.experience)
@@ -111,7 +120,11 @@ class Replay:
 
     def drawn(self, key: Array, buffer: Any) -> Games:
         """Games of the buffer, as many as the positions of a step are made of."""
-        games: Games = self._buffer.sample(buffer, key).experience
+        draw_key, order_key = jax.random.split(key)
+        games: Games = self._buffer.sample(buffer, draw_key).experience
+        if self._priority:  # these come in the order of the buffer
+            order = jax.random.permutation(order_key, len(games.status))
+            games = jax.tree.map(lambda leaf: leaf[order], games)
         return games
 
     def sample(self, key: Array, buffer: Any, progress: Array, losses: Array) -> Positions:
@@ -155,7 +168,7 @@ def _solved_puzzles(games: Games) -> Batch:
 
 
 def searched_positions(board: Board, games: Games, key: Array, size: int, filled: bool = False) -> Positions:
-    """Positions that games searched, at most one of each game.
+    """Positions that games searched, at most one of each of the N games.
 
     Args:
       board: the board.

@@ -124,7 +124,8 @@ def initial_round_state(config: ZeroConfig, key: Array, devices: int) -> ZeroSta
         forward = make_forward(learner, learner.network.saved_iterations)
         own_key = jax.random.fold_in(key, number) if number else key
         learners.append(initial_state(learner, forward, own_key, target=jnp.float32))
-    buffer = jax.tree.map(lambda leaf: jnp.zeros((devices, *leaf.shape), leaf.dtype), Replay(config, devices).init())
+    one = Replay(config, devices).init()
+    buffer = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (devices, *jnp.shape(leaf))), one)
     return ZeroState(learners[0], tuple(learners[1:]), buffer)
 
 
@@ -194,9 +195,10 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
             grids = invent(board, search, actor, params, size, invent_key)
             puzzles = dig(board, grids, stream.dug, dig_key, platform)
             boards, invented = jnp.float32(size), (grids.status == Status.SOLVED).sum(dtype=jnp.float32)
-        if len(puzzles) > games_of_device:
+        if stream.offered > 1:
             chosen = least_sure(foreseen(board, search, actor, params, puzzles), games_of_device, choose_key)
             puzzles = puzzles[chosen]
+        puzzles = puzzles[:games_of_device]
         games = play(board, search, actor, params, puzzles, key, config.replay.kept_positions, config.play.backtracking)
         after = replay.add(_own(buffer), games)
         if isinstance(search, GumbelConfig) and config.replay.reanalyse:
@@ -226,7 +228,7 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
 def make_learning(config: ZeroConfig, forwards: tuple[Forward, ...], mesh: Mesh) -> Any:
     """The steps of a round, (state, sums, key) -> (state, sums), as a pure function.
 
-    All networks see the same positions, as far as these are not kept in a pool.
+    All networks get the same positions, unless these are drawn by each network's losses (``loss_weight``).
     """
     replay = Replay(config, mesh.size)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import math
 import os
 import sys
 import time
@@ -31,11 +32,12 @@ from jaxsudoku.terminal.progress import Screen
 from .arena import Arena
 from .command import run_command
 from .folder import save_network, saved_steps
-from .loop import Run, Task, check_startable, local_mesh, on_one_device, opened, run_task
+from .loop import Run, Task, check_startable, local_mesh, no_position, on_one_device, opened, run_task
 from .objective import summary as means
+from .positions import puzzles_needed
 from .record import arena_line
 from .replay import Replay
-from .rounds import Sums, ZeroState, initial_round_state, no_sums, place, round_at, summary
+from .rounds import Sums, ZeroState, initial_round_state, networks_at, no_sums, place, round_at, summary
 from .selfplay_config import ZeroConfig
 from .selfplay_presets import PRESETS
 from .step import load_start, make_forward
@@ -76,8 +78,8 @@ def self_play(
       FileExistsError, BlockingIOError, ValueError, FloatingPointError, ImportError, Stop: as ``supervised.train``.
     """
     folder, screen, mesh = Path(folder).absolute(), Screen(bar=True), local_mesh()
-    if minutes is not None and minutes <= 0:
-        raise ValueError(f"minutes must be above 0, not {minutes}")
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise ValueError(f"the time must be above 0 minutes, not {minutes}")
     config = config.resolve(config.board, jax.default_backend())
     if minutes and resume and (steps := saved_steps(folder)):
         config, minutes = dataclasses.replace(config, steps=steps), None
@@ -119,6 +121,7 @@ def self_play(
             further=further,
             validate=lambda state: validation(on_one_device(state.average)),
             compare=lambda state: compare(state, stream.arena) if len(stream.arena) else {},
+            nothing=f"nothing to learn from: no game was solved, or {no_position(config)}; or raise budget or searched",
             other_devices=refuse,
         )
         state, seconds = run_task(task, Run(folder, config, mesh, screen, signals, tensorboard, stop_at), rounds_key)
@@ -144,17 +147,25 @@ def _in_arena(learner: ZeroConfig) -> Forward:
     return make_forward(learner, last if last is None or chosen is None else chosen)
 
 
-def _check(config: ZeroConfig, devices: int) -> Stream:
-    """Raises the errors of ``self_play`` that settings cause, before anything is written."""
+def _check_devices(config: ZeroConfig, devices: int) -> None:
+    """Raises ValueError if games, positions or the buffer can't be divided among so many devices."""
     if config.play.games % devices:
         raise ValueError(f"games {config.play.games} can't be divided into equal parts for {devices} devices")
+    puzzles_needed(config, devices)
+    Replay(config.resolve(config.board, ""), devices)
+
+
+def _check(config: ZeroConfig, devices: int) -> Stream:
+    """Raises the errors of ``self_play`` that settings cause, before anything is written."""
+    _check_devices(config, devices)
     Replay(config, devices).check_memory()
+    networks_at(config, config.steps)
     for learner in config.learners():
+        _in_arena(learner)
         forward = make_forward(learner, learner.network.saved_iterations)
         forward.shapes()  # fails for boards that the network can't see
-    if config.network.start:
-        forward = make_forward(config, config.network.saved_iterations)
-        load_start(config.network.start, config.network.architecture, forward)
+        if learner.network.start:
+            load_start(learner.network.start, learner.network.architecture, forward)
     return Stream(config, devices)
 
 
@@ -188,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         self_play(config, args.output, minutes=minutes, resume=args.resume, tensorboard=args.tensorboard)
 
     text = "Trains a network by its own search, without solutions."
-    return run_command("train.selfplay", text, PRESETS, argv, run, _add_flags)
+    return run_command("train.selfplay", text, PRESETS, argv, run, _check_devices, _add_flags)
 
 
 if __name__ == "__main__":

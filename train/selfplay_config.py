@@ -41,7 +41,7 @@ class PlayConfig(Config):
     rules: Rules = "naked"
     budget: Positive = 256
     backtracking: bool = True
-    acting_iterations: Natural | None = None
+    acting_iterations: Positive | None = None
 
     def search(self, board: Board, platform: str) -> GumbelConfig | McgsConfig:
         """The settings of the search, resolved for a machine."""
@@ -77,6 +77,8 @@ class StreamConfig(Config):
         super().__post_init__()
         if self.puzzles is not None and self.source == "empty":
             raise ValueError("puzzles is for the source puzzles; with the source empty the network invents them")
+        if self.source != "empty" and self.dug != StreamConfig.dug:
+            raise ValueError("dug is for the source empty")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +93,8 @@ class ReplayConfig(Config):
         that the game had filled at its end.
       priority: exponent of a game's surprise, how far its searches have changed the network's policies, by which games
         are drawn; 0 for all alike.
-      reanalyse: old games of which one position is searched again in a round if they failed, as a share of ``games``.
+      reanalyse: kept games that are looked at again in a round, as a share of ``games``; of those that failed, one
+        position is searched again.
     """
 
     buffer: Positive = 65_536
@@ -119,7 +122,7 @@ class ArenaConfig(Config):
     arena_simulations: Positive = 4
     arena_rules: Rules = "none"
     arena_budget: Positive = 256
-    arena_iterations: Natural | None = None
+    arena_iterations: Positive | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,16 +150,32 @@ class ZeroConfig(TrainConfig):
         super().__post_init__()
         if self.steps % self.play.updates:
             raise ValueError(f"steps {self.steps} must be a multiple of updates, {self.play.updates}")
+        if self.stream.puzzles is not None or self.stream.source == "empty":
+            for name in ("datasets", "exclude"):
+                if getattr(self.data, name):
+                    raise ValueError(
+                        f"{name} is for generated puzzles or data sets, not for a file or the source empty"
+                    )
+        if self.play.method == "mcgs":
+            for name in ("considered", "temperature"):
+                if getattr(self.play, name) != getattr(PlayConfig, name):
+                    raise ValueError(f"{name} is for the method gumbel")
         if self.replay.reanalyse and self.play.method != "gumbel":
             raise ValueError("reanalyse is for the method gumbel")
         if self.stream.source == "empty" and (self.play.method != "gumbel" or not self.play.temperature):
             raise ValueError("source empty is for the method gumbel with a temperature: else all grids are alike")
+        for text in self.rivals:
+            parse_rival(text)
+
+    def learners(self) -> tuple[Self, ...]:
+        """The resolved settings of every network that learns, first of the one that plays.
+
+        Raises:
+          ValueError: two networks of the same architecture.
+        """
         names = [self.network.architecture, *(parse_rival(text).architecture for text in self.rivals)]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"rivals: {twice[0]} is there twice, with the network that plays: {', '.join(names)}")
-
-    def learners(self) -> tuple[Self, ...]:
-        """The resolved settings of every network that learns, first of the one that plays."""
         others = (parse_rival(text).resolve(self.board, "") for text in self.rivals)
         return self, *(dataclasses.replace(self, network=network, rivals=()) for network in others)
 
@@ -176,6 +195,10 @@ def parse_rival(text: str) -> NetworkConfig:
 
 def of_puzzles(config: ZeroConfig, devices: int) -> ZeroConfig:
     """The settings of the part of a batch that is made of solved puzzles."""
+    if config.batch_size % devices:
+        raise ValueError(f"batch_size {config.batch_size} can't be divided into equal parts for {devices} devices")
     each = config.batch_size // devices
     size = (each - round(each * config.replay.searched)) * devices
+    if not size:
+        raise ValueError(f"searched {config.replay.searched} leaves none of a device's {each} positions for others")
     return dataclasses.replace(config, batch_size=size, microbatch=None)

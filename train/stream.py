@@ -48,27 +48,48 @@ class Stream:
         self.held_out = load_held_out(config)
         self.data: list[Dataset] = []
         self._puzzles: np.ndarray | None = None
+        self._several = 0
         name, size = config.stream.puzzles, config.arena.arena_puzzles
-        puzzles = self.held_out
-        if name is not None:
-            puzzles = js.read_puzzles(name, config.board)
-        elif config.stream.source == "puzzles":
-            check_data(config, devices)
-        if len(puzzles) < (needed := 2 * size + (name is not None)):
-            raise ValueError(
-                f"{name or config.data.held_out} holds {len(puzzles):,} puzzles; at least {needed:,} are needed"
-            )
-        order = np.random.default_rng(config.seed).permutation(len(puzzles))
-        self.arena, self.test = puzzles[order[:size]], puzzles[order[size : 2 * size]]
         if name is None:
-            return
-        apart = np.concatenate([self.arena, self.test])
-        if size and (js.count_solutions(apart, board=config.board) != 1).any():
-            raise ValueError(f"{name}: puzzles of the arena need exactly one solution each, and some have not")
-        self._puzzles = puzzles[np.sort(order[2 * size :])]
+            unique, others = self.held_out, np.zeros((0, config.board.cells), np.uint8)
+            if config.stream.source == "puzzles":
+                check_data(config, self._size, "a round")
+        else:
+            unique, others = self._read(name)
+        classes = self._classes(unique)
+        first = np.sort(np.unique(classes, return_index=True)[1])
+        if len(first) < 2 * size:
+            raise ValueError(
+                f"{name or config.data.held_out} holds {len(first):,} different puzzles with one solution; "
+                f"arena_puzzles {size:,} needs {2 * size:,}"
+            )
+        order = np.random.default_rng(config.seed).permutation(first)
+        self.arena, self.test = unique[order[:size]], unique[order[size : 2 * size]]
+        if name is not None:
+            apart = np.concatenate([classes[order[: 2 * size]], self._classes(self.held_out)])
+            self._puzzles = np.concatenate([unique[~np.isin(classes, apart)], others])
+            if not len(self._puzzles):
+                raise ValueError(f"{name} holds no puzzle to play, beside held-out ones and those of the arena")
+
+    def _read(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The puzzles of a file that have one solution, and those that have none; others are left out, and counted."""
+        puzzles = js.read_puzzles(name, self._config.board)
+        if not len(puzzles):
+            raise ValueError(f"{name} holds no puzzles")
+        counts = js.count_solutions(puzzles, board=self._config.board)
+        self._several = int((counts > 1).sum())
+        return puzzles[counts == 1], puzzles[counts == 0]
+
+    def _classes(self, puzzles: np.ndarray) -> np.ndarray:
+        """Equal for puzzles that count as one: of 9x9 those with equivalent solutions, of other boards equal ones."""
+        if self._config.board == js.Board.classic():
+            return symmetry.solution_hashes(puzzles)
+        return np.array([puzzle.tobytes().hex() for puzzle in puzzles])
 
     def open(self, folder: Path, screen: Screen) -> None:
-        """Opens the data sets; generates one into the folder if none is named, no file, and none is to be invented."""
+        """Opens the data sets; without one, without a file and without invented grids, generates one in the folder."""
+        if self._several:
+            screen.say(f"{self._several:,} puzzles with several solutions are left out")
         if self._puzzles is None and self._config.stream.source == "puzzles":
             self.data = open_data(self._config, self.held_out, folder, screen)
 
@@ -106,7 +127,7 @@ class Stream:
     def _from_file(self, key: Array, start: int) -> Iterator[Array]:
         assert self._puzzles is not None
         games, size, board = self._size, len(self._puzzles), self._config.board
-        number = start
+        number, (key, turn_key) = start, jax.random.split(key)
         while True:
             rows = np.arange(number * games, (number + 1) * games)
             orders = {
@@ -116,6 +137,8 @@ class Stream:
             chosen = np.array([orders[row // size][row % size] for row in rows.tolist()])
             puzzles = jnp.asarray(self._puzzles[chosen])
             if self._augment:
-                puzzles = symmetry.apply(symmetry.sample(jax.random.fold_in(key, ~number), board, (games,)), puzzles)
+                puzzles = symmetry.apply(
+                    symmetry.sample(jax.random.fold_in(turn_key, number), board, (games,)), puzzles
+                )
             yield puzzles
             number += 1

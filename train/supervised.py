@@ -23,7 +23,7 @@ from jaxsudoku.terminal.progress import Screen
 from .command import run_command
 from .config import TrainConfig
 from .folder import save_network
-from .loop import Run, Task, check_startable, local_mesh, on_one_device, opened, run_task
+from .loop import Run, Task, check_startable, local_mesh, no_position, on_one_device, opened, run_task
 from .objective import no_metrics
 from .positions import puzzles_needed
 from .presets import PRESETS
@@ -91,6 +91,7 @@ def train(
             further=lambda sums: {},
             validate=lambda state: validation(on_one_device(state.average)),
             compare=lambda state: {},
+            nothing=no_position(config),
             other_devices=lambda message: screen.say(f"{message}: positions differ on {mesh.size}"),
         )
         state, seconds = run_task(task, Run(folder, config, mesh, screen, signals, tensorboard, stop_at), steps_key)
@@ -108,7 +109,7 @@ def _check(config: TrainConfig, devices: int) -> np.ndarray:
     if config.network.start:
         load_start(config.network.start, config.network.architecture, forward)
     held_out = load_held_out(config)
-    check_data(config, devices)
+    check_data(config, puzzles_needed(config, devices), "a step")
     return held_out
 
 
@@ -120,6 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         PRESETS,
         argv,
         lambda config, args: train(config, args.output, resume=args.resume, tensorboard=args.tensorboard),
+        puzzles_needed,
     )
 
 

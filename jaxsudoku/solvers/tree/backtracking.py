@@ -71,6 +71,12 @@ class Lanes(NamedTuple):
         """The roots' positions."""
         return self.root.state
 
+    @property
+    def top(self) -> Array:
+        """The entries on top of the stacks, uint32[K, words]; undefined where a stack is empty."""
+        top: Array = jnp.take_along_axis(self.stack, jnp.maximum(self.depth - 1, 0)[:, None, None], axis=1)[:, 0]
+        return top
+
     def with_roots(self, state: env.State, changed: Array) -> Lanes:
         """The lanes with new roots, not evaluated yet, where changed."""
         state = select(changed, state, self.state)
@@ -233,9 +239,8 @@ class _Roots:
         filled = busy & (forced >= 0) & ~anew & ~spent
         lanes = lanes._replace(attempt=lanes.attempt + again.astype(jnp.int32))
 
-        top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
         others = jnp.arange(self.board.side) != forced[:, None]
-        nodes = select(back, top, env.exclude(lanes.state, others, self.board))
+        nodes = select(back, lanes.top, env.exclude(lanes.state, others, self.board))
         nodes = select(anew, self._begin(lanes, anew), nodes)
         state = env.from_nodes(nodes, self.board, self.config.rules)
         lanes = lanes._replace(
@@ -277,8 +282,7 @@ def without_backtracking(advance: Advance) -> Advance:
         lanes = advance(params, lanes, seed)
         # a root that leaves its tree is refuted and lies on the stack, above its alternatives
         waiting = lanes.state.refuted & (lanes.depth > 0)
-        top = jnp.take_along_axis(lanes.stack, jnp.maximum(lanes.depth - 1, 0)[:, None, None], axis=1)[:, 0]
-        return lanes._replace(stack=lanes.stack.at[:, 0].set(top), depth=waiting.astype(jnp.int32))
+        return lanes._replace(stack=lanes.stack.at[:, 0].set(lanes.top), depth=waiting.astype(jnp.int32))
 
     return once
 
