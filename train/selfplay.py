@@ -17,7 +17,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,8 @@ from .step import load_start, make_forward
 from .stream import Stream
 from .validation import Validation
 
-#: Rounds that are timed for ``--minutes`` after the first, which compiles, and the share of the time for rounds,
-#: beside validations and checkpoints.
+#: Rounds that are timed for ``--minutes`` after the first, which compiles, and the share of the time that rounds and
+#: validations may take, beside checkpoints and the end.
 _TRIAL, _PLAYED = 3, 0.9
 
 
@@ -77,6 +77,7 @@ def self_play(
     Raises:
       FileExistsError, BlockingIOError, ValueError, FloatingPointError, ImportError, Stop: as ``supervised.train``.
     """
+    begun = time.perf_counter()
     folder, screen, mesh = Path(folder).absolute(), Screen(bar=True), local_mesh()
     if minutes is not None and not 0 < minutes < math.inf:
         raise ValueError(f"the time must be above 0 minutes, not {minutes}")
@@ -87,13 +88,29 @@ def self_play(
     stream = _check(config, mesh.size)
     with opened(folder, screen) as signals:
         stream.open(folder / "data", screen)
-        if minutes:
-            config = dataclasses.replace(config, steps=_steps_in(config, stream, mesh, 60 * minutes))
         key = jax.random.key(config.seed)
         state_key, puzzles_key, rounds_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
         learners, names = config.learners(), [learner.network.architecture for learner in config.learners()]
         forwards = [make_forward(learner, learner.network.saved_iterations) for learner in learners]
         validation = Validation(config, forwards[0], stream.held_out, validation_key)
+
+        def compare(state: ZeroState, arena: Arena | None) -> dict[str, dict[str, float]]:
+            each = zip(learners, names, (state.learner, *state.rivals), strict=True)
+            return {
+                name: arena(_in_arena(learner), on_one_device(trained.average))
+                for learner, name, trained in each
+                if arena
+            }
+
+        def validate(state: ZeroState) -> dict[str, float]:
+            return validation(on_one_device(state.average))
+
+        arena, test = (_arena(config, puzzles, mesh) for puzzles in (stream.arena, stream.test))
+        if minutes:
+            end = begun + 60 * minutes
+            steps = _steps_until(end, config, stream, mesh, lambda state: (validate(state), compare(state, arena)))
+            config = dataclasses.replace(config, steps=steps)
+            learners = config.learners()
 
         def puzzles(step: int) -> Any:
             rounds = stream.rounds(puzzles_key, mesh, step // config.play.updates)
@@ -106,11 +123,6 @@ def self_play(
         def refuse(message: str) -> None:
             raise ValueError(f"{message}, and there are {mesh.size}")
 
-        def compare(state: ZeroState, puzzles: np.ndarray) -> dict[str, dict[str, float]]:
-            arena = Arena(config.board, config.arena, puzzles, mesh.devices.flat[0].platform)
-            each = zip(learners, names, (state.learner, *state.rivals), strict=True)
-            return {name: arena(_in_arena(learner), on_one_device(trained.average)) for learner, name, trained in each}
-
         task = Task(
             unit=config.play.updates,
             state=place(initial_round_state(config, state_key, mesh.size), mesh),
@@ -119,8 +131,8 @@ def self_play(
             data=puzzles,
             metrics=lambda sums: sums.metrics,
             further=further,
-            validate=lambda state: validation(on_one_device(state.average)),
-            compare=lambda state: compare(state, stream.arena) if len(stream.arena) else {},
+            validate=validate,
+            compare=lambda state: compare(state, arena),
             nothing=f"nothing to learn from: no game was solved, or {no_position(config)}; or raise budget or searched",
             other_devices=refuse,
         )
@@ -130,7 +142,7 @@ def self_play(
             for name, forward, learner in zip(names, forwards, (state.learner, *state.rivals), strict=True)
         ]
         if int(state.step) == config.steps:
-            tested = compare(state, stream.test) if len(stream.test) else {}
+            tested = compare(state, test)
             for name, values in tested.items():
                 screen.say(f"test: {arena_line(name, values)}")
             for learner, network in zip(learners, trained, strict=True):
@@ -139,6 +151,10 @@ def self_play(
                 file = "network" if network is trained[0] else f"network-{network.name}"
                 save_network(network, folder, learner, stream.data, seconds, facts, file)
         return trained[0]
+
+
+def _arena(config: ZeroConfig, puzzles: np.ndarray, mesh: Mesh) -> Arena | None:
+    return Arena(config.board, config.arena, puzzles, mesh.devices.flat[0].platform) if len(puzzles) else None
 
 
 def _in_arena(learner: ZeroConfig) -> Forward:
@@ -169,8 +185,10 @@ def _check(config: ZeroConfig, devices: int) -> Stream:
     return Stream(config, devices)
 
 
-def _steps_in(config: ZeroConfig, stream: Stream, mesh: Mesh, seconds: float) -> int:
-    """The steps that fit into some seconds, by the time of a few rounds that are then forgotten."""
+def _steps_until(
+    end: float, config: ZeroConfig, stream: Stream, mesh: Mesh, check: Callable[[ZeroState], object]
+) -> int:
+    """The steps that can be done until a time, by the time of a few rounds that are then forgotten, and of a check."""
     begun, key = time.perf_counter(), jax.random.key(config.seed)
     state, sums = place(initial_round_state(config, key, mesh.size), mesh), no_sums(len(config.rivals))
     rounds, run = stream.rounds(key, mesh, 0), round_at(config, config.play.updates, mesh)
@@ -180,8 +198,11 @@ def _steps_in(config: ZeroConfig, stream: Stream, mesh: Mesh, seconds: float) ->
         times.append(time.perf_counter())
     each = (times[-1] - times[0]) / _TRIAL
     compiling = times[0] - begun  # once more, with the number of steps
-    left = _PLAYED * (seconds - (times[-1] - begun) - compiling)
-    return max(int(left / each), 1) * config.play.updates
+    check(state)
+    checked = time.perf_counter()
+    check(state)
+    each += (time.perf_counter() - checked) * config.play.updates / config.validate_every
+    return max(int(_PLAYED * (end - time.perf_counter() - compiling) / each), 1) * config.play.updates
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
