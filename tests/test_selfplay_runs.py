@@ -16,6 +16,7 @@ import jaxsudoku as js
 from jaxsudoku import networks
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.terminal.progress import Screen
 from train.arena import Arena, play_alone
 from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure
@@ -154,6 +155,11 @@ def test_puzzles_with_several_solutions_are_left_out(tmp_path):
     assert len(apart) == 8
     assert apart.isdisjoint(map(bytes, np.asarray(played)))
     assert (js.count_solutions(np.asarray(played), board=FOUR) <= 1).all()
+    for _ in range(2):
+        stream.open(tmp_path / "data", Screen(bar=False))
+    save(file, unique[:14])
+    with pytest.raises(ValueError, match="puzzles.txt holds other puzzles than when the run began"):
+        Stream(config, 1).open(tmp_path / "data", Screen(bar=False))
 
 
 def test_puzzles_of_a_file_are_turned_for_networks_that_see_places(tmp_path):

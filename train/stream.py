@@ -6,6 +6,7 @@ from the held-out puzzles.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +20,14 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import jaxsudoku as js
 from jaxsudoku import datasets, networks, symmetry
 from jaxsudoku.datasets import Dataset
+from jaxsudoku.files import write_file
 from jaxsudoku.terminal.progress import Screen
 
 from .puzzles import check_data, load_held_out, open_data
 from .selfplay_config import ZeroConfig
+
+#: The file with the digest of the puzzles that are played, in the folder of the data.
+_DIGEST = "puzzles.sha256"
 
 
 class Stream:
@@ -92,6 +97,17 @@ class Stream:
             screen.say(f"{self._several:,} puzzles with several solutions are left out")
         if self._puzzles is None and self._config.stream.source == "puzzles":
             self.data = open_data(self._config, self.held_out, folder, screen)
+        if self._puzzles is not None:
+            self._check_same(folder / _DIGEST)
+
+    def _check_same(self, path: Path) -> None:
+        """Raises ValueError if the file holds other puzzles than at the start of the run, whose digest is in a file."""
+        digest = hashlib.sha256(np.ascontiguousarray(self._puzzles).tobytes()).hexdigest()
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, f"{digest}\n".encode())
+        elif path.read_text().strip() != digest:
+            raise ValueError(f"{self._config.stream.puzzles} holds other puzzles than when the run began")
 
     def rounds(self, key: Array, mesh: Mesh, start: int) -> Iterator[Array | None]:
         """The puzzles of every round after ``start`` rounds, uint8[games * offered, cells], divided among the devices.
