@@ -59,20 +59,16 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
         puzzles = stream.rounds(key, mesh, 0)
         first = next(puzzles)
 
-        def fresh() -> tuple[Any, Any]:
-            return rounds.place(rounds.initial_round_state(config, key, mesh.size), mesh), rounds.no_sums(
-                len(config.rivals)
-            )
-
         rows: list[dict[str, Any]] = []
         runs: dict[str, Any] = {}
+        state = rounds.place(rounds.initial_round_state(config, key, mesh.size), mesh)
+        sums = rounds.no_sums(len(config.rivals))
+        given: Any = {"loop": (state, sums, first, key), "games": (state, first, key), "steps": (state, sums, key)}
         for name, program in parts.items():
             begun = time.perf_counter()
-            given: Any = {"loop": (*fresh(), first, key), "games": (fresh()[0], first, key), "steps": (*fresh(), key)}
             runs[name] = program.lower(*given[name]).compile()
             rows.append({"part": name, "compile_s": time.perf_counter() - begun, "runs_s": []})
         # all parts play and learn with the same parameters, and from the same games
-        state, sums = fresh()
         for _ in range(warm):
             state, sums = runs["loop"](state, sums, next(puzzles), key)
         states = {name: jax.tree.map(jnp.copy, (state, sums)) for name in runs}

@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +30,8 @@ from train.selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
 from train.selfplay_presets import PRESETS, TINY
 
 SIX = js.Board.classic(6)
+
+ROOT = Path(__file__).resolve().parents[1]
 
 #: Positions that are kept of each game.
 KEPT = 3
@@ -308,3 +314,18 @@ def test_presets_are_settings_of_self_play():
         assert isinstance(config, ZeroConfig)
         assert isinstance(config.resolve(config.board, "cpu").network, NetworkConfig)
         assert isinstance(config.play.search(config.board, "cpu"), GumbelConfig | McgsConfig)
+
+
+def test_the_devices_can_be_chosen_after_they_were_checked():
+    code = (
+        "import dataclasses, jax; from train.selfplay import _check_devices; from train.selfplay_presets import TINY\n"
+        "replay = dataclasses.replace(TINY.replay, priority=0.5)\n"
+        "_check_devices(dataclasses.replace(TINY, replay=replay), 2)\n"
+        "jax.config.update('jax_num_cpu_devices', 2)\n"
+        "assert jax.local_device_count() == 2\n"
+    )
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")
+    }
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ their one cell and a value of 0, or of the share of cells that the game had fill
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -69,14 +70,23 @@ class Replay:
                 f"{config.play.games:,} of a round, and the {drawn * devices:,} that a step draws"
             )
         self._room, self._priority = room, config.replay.priority
-        if self._priority:
-            self._buffer: Any = flashbax.make_prioritised_item_buffer(
-                room, 1, drawn, add_batches=True, priority_exponent=self._priority, device=jax.default_backend()
-            )
-        else:
-            self._buffer = flashbax.make_item_buffer(room, 1, drawn, add_batches=True)
+        self._drawn = drawn
         learners = (networks.get(learner.network.architecture) for learner in config.learners())
         self._augment = not all(architecture.equivariant for architecture in learners)
+
+    @functools.cached_property
+    def _buffer(self) -> Any:
+        """The functions of flashbax; made late, as the number of CPU devices can't be set once the backend is asked."""
+        if not self._priority:
+            return flashbax.make_item_buffer(self._room, 1, self._drawn, add_batches=True)
+        return flashbax.make_prioritised_item_buffer(
+            self._room,
+            1,
+            self._drawn,
+            add_batches=True,
+            priority_exponent=self._priority,
+            device=jax.default_backend(),
+        )
 
     def init(self) -> Any:
         """The empty buffer."""

@@ -90,7 +90,8 @@ def self_play(
         stream.open(folder / "data", screen)
         key = jax.random.key(config.seed)
         state_key, puzzles_key, rounds_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
-        learners, names = config.learners(), [learner.network.architecture for learner in config.learners()]
+        learners = config.learners()
+        names = [learner.network.architecture for learner in learners]
         forwards = [make_forward(learner, learner.network.saved_iterations) for learner in learners]
         validation = Validation(config, forwards[0], stream.held_out, validation_key)
 
@@ -146,9 +147,11 @@ def self_play(
             for name, values in tested.items():
                 screen.say(f"test: {arena_line(name, values)}")
             for learner, network in zip(learners, trained, strict=True):
-                facts = Validation(learner, network.apply, stream.held_out, validation_key)(network.params)
+                plays = network is trained[0]
+                own = validation if plays else Validation(learner, network.apply, stream.held_out, validation_key)
+                facts = own(network.params)
                 facts |= {f"test_{name}": value for name, value in tested.get(network.name, {}).items()}
-                file = "network" if network is trained[0] else f"network-{network.name}"
+                file = "network" if plays else f"network-{network.name}"
                 save_network(network, folder, learner, stream.data, seconds, facts, file)
         return trained[0]
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import dataclasses
 
 from jaxsudoku.board import Board
-from jaxsudoku.networks.cube import CubeConfig
 
-from .config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig
+from . import presets
+from .config import DataConfig, OptimiserConfig, PositionKind, PositionsConfig
 from .selfplay_config import ArenaConfig, PlayConfig, ReplayConfig, ZeroConfig
 
 #: Settings for two cores, in some hours.
 CPU = ZeroConfig(
     steps=64_000,
-    network=NetworkConfig(
-        sizes=CubeConfig(iterations=8), initial_thinking_steps=3, final_thinking_steps=24, saved_iterations=64
-    ),
+    network=presets.CPU.network,
     data=DataConfig(generate=400_000),
     positions=PositionsConfig(
         kinds=(
@@ -25,20 +23,18 @@ CPU = ZeroConfig(
         puzzles_per_position=8,
         final_hardness=1.0,
     ),
-    optimiser=OptimiserConfig(warmup=200, ema=0.999),
+    optimiser=presets.CPU.optimiser,
 )
 
 #: Settings for an accelerator.
 GPU = dataclasses.replace(
     CPU,
     steps=32_000,
-    batch_size=1024,
-    microbatch=None,
-    network=dataclasses.replace(
-        CPU.network, sizes=CubeConfig(width=96, hidden=64, house=128, iterations=8, dtype="bfloat16")
-    ),
-    data=DataConfig(generate=4_000_000),
-    optimiser=OptimiserConfig(warmup=500, ema=0.999),
+    batch_size=presets.GPU.batch_size,
+    microbatch=presets.GPU.microbatch,
+    network=presets.GPU.network,
+    data=presets.GPU.data,
+    optimiser=presets.GPU.optimiser,
     play=PlayConfig(games=8192, updates=32, simulations=8),
     replay=ReplayConfig(buffer=1 << 20),
 )
@@ -64,12 +60,10 @@ TINY = ZeroConfig(
     board=Board.classic(4),
     steps=40,
     batch_size=8,
-    network=NetworkConfig(
-        sizes=CubeConfig(width=8, hidden=8, iterations=3), final_thinking_steps=3, saved_iterations=3
-    ),
-    data=DataConfig(generate=2_000, held_out="4x4"),
+    network=presets.TINY.network,
+    data=presets.TINY.data,
     positions=PositionsConfig(kinds=(PositionKind("none", filled=2, wrong=0.2),), puzzles_per_position=4),
-    optimiser=OptimiserConfig(warmup=5, ema=0.9),
+    optimiser=presets.TINY.optimiser,
     report_every=10,
     validate_every=20,
     save_every=20,

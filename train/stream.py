@@ -95,10 +95,10 @@ class Stream:
         """Opens the data sets; without one, without a file and without invented grids, generates one in the folder."""
         if self._several:
             screen.say(f"{self._several:,} puzzles with several solutions are left out")
-        if self._puzzles is None and self._config.stream.source == "puzzles":
-            self.data = open_data(self._config, self.held_out, folder, screen)
         if self._puzzles is not None:
             self._check_same(folder / _DIGEST)
+        elif self._config.stream.source == "puzzles":
+            self.data = open_data(self._config, self.held_out, folder, screen)
 
     def _check_same(self, path: Path) -> None:
         """Raises ValueError if the file holds other puzzles than at the start of the run, whose digest is in a file."""
