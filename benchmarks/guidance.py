@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import arguments
 import checking
 import machine
 import numpy as np
@@ -122,26 +123,22 @@ def main() -> int:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
-    add = parser.add_argument
-
-    def names(text: str) -> list[str]:
-        return text.split(",")
-
+    add, names = parser.add_argument, arguments.names
     add("--set", type=names, default=["magictour_top1465", "hardest_se11"], help="puzzle sets by their names")
     add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=int, default=256, help="puzzles of each set, drawn at random (default: 256)")
+    add("--puzzles", type=arguments.size, default=256, help="puzzles of each set, drawn at random (default: 256)")
     add("--solvers", type=names, default=["alphasudoku", "gumbel"], help="by their names")
     add("--guides", type=names, default=list(GUIDES), help=f"of {', '.join(GUIDES)} (default: all)")
     add(
         "--simulations",
-        type=lambda text: [int(part) for part in names(text)],
+        type=arguments.sizes,
         default=[8, 16, 32, 64, 128, 256],
         help="simulations a search (default: 8,16,32,64,128,256)",
     )
     add("--rules", default="singles", help="what is deduced after every move (default: singles)")
-    add("--budget", type=int, default=0, help="iterations after which a puzzle is left; 0 for no limit (default)")
+    add("--budget", type=arguments.size, help="iterations after which a puzzle is left (default: no limit)")
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
-    add("--iterations", type=int, help="iterations of the network, if it has any; by default as in training")
+    add("--iterations", type=arguments.size, help="iterations of the network, if it has any; by default as in training")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
     if unknown := [name for name in args.guides if name not in GUIDES]:

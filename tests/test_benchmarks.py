@@ -187,6 +187,30 @@ def test_rounds_of_self_play_are_measured_beside_their_pieces(script, monkeypatc
     assert games["positions_per_s"] is None and len(loop["runs_s"]) == 2
 
 
+@pytest.mark.slow
+def test_tree_searches_with_and_without_a_network_are_rows(script, monkeypatch, tmp_path):
+    file = tmp_path / "figures.json"
+    flags = ["--set", "9x9-hard", "--puzzles", "4", "--solvers", "gumbel", "--guides", "network,neither"]
+    flags += ["--simulations", "2", "--iterations", "2", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["guidance.py", *flags])
+    assert script("guidance").main() == 0
+    network, neither = json.loads(file.read_text())["rows"]
+    assert network["solved"] == neither["solved"] == 1 and network["puzzles"] == 4
+    assert network["calls"] > 0 and neither["calls"] == 0
+
+
+@pytest.mark.slow
+def test_games_of_graph_search_are_counted_up_to_the_first_error(script, monkeypatch, tmp_path):
+    pytest.importorskip("optax")
+    file = tmp_path / "figures.json"
+    flags = ["--set", "9x9-easy", "--puzzles", "4", "--batch", "4", "--rules", "singles", "--simulations", "2"]
+    flags += ["--iterations", "2", "--transpositions", "with", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["graph.py", *flags])
+    assert script("graph").main() == 0
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["transpositions"] and row["puzzles"] == 4 and row["boards"] == row["cells"] == 1
+
+
 def test_a_batch_that_can_not_be_trained_on_is_a_failed_row(script, monkeypatch, capsys, tmp_path):
     pytest.importorskip("optax")
     file = tmp_path / "figures.json"
