@@ -61,7 +61,7 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
 
         rows: list[dict[str, Any]] = []
         runs: dict[str, Any] = {}
-        state = rounds.place(rounds.initial_round_state(config, key, mesh.size), mesh)
+        state = rounds.placed_round_state(config, key, mesh)
         sums = rounds.no_sums(len(config.rivals))
         given: Any = {"loop": (state, sums, first, key), "games": (state, first, key), "steps": (state, sums, key)}
         for name, program in parts.items():

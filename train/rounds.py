@@ -27,7 +27,7 @@ from .positions import Positions
 from .reanalysis import reanalyse
 from .replay import Replay
 from .selfplay_config import ZeroConfig
-from .step import Step, TrainState, initial_state, make_forward, make_step, shardings_of
+from .step import Step, TrainState, initial_state, make_forward, make_step, place, shardings_of
 
 #: Separates the randomness of games from that of steps.
 _GAMES = 0x51ED270B
@@ -118,21 +118,31 @@ def summary(played: Played) -> dict[str, float]:
 
 
 def initial_round_state(config: ZeroConfig, key: Array, devices: int) -> ZeroState:
-    """The state before the first round, with the empty buffers of all devices."""
+    """The state before the first round, with the empty buffers of all devices; a pure function."""
+    learner, *rivals = _initial_learners(config, key)
+    return ZeroState(learner, tuple(rivals), _empty_buffers(config, devices))
+
+
+def placed_round_state(config: ZeroConfig, key: Array, mesh: Mesh) -> ZeroState:
+    """The same on the devices: each makes its own buffer and has its part of the pool; the rest is replicated."""
+    split = NamedSharding(mesh, PartitionSpec("batch"))
+    buffer = jax.jit(functools.partial(_empty_buffers, config, mesh.size), out_shardings=split)()
+    learner, *rivals = (place(learner, mesh) for learner in _initial_learners(config, key))
+    return ZeroState(learner, tuple(rivals), buffer)
+
+
+def _initial_learners(config: ZeroConfig, key: Array) -> list[TrainState]:
     learners = []
     for number, learner in enumerate(config.learners()):
         forward = make_forward(learner, learner.network.saved_iterations)
         own_key = jax.random.fold_in(key, number) if number else key
         learners.append(initial_state(learner, forward, own_key, target=jnp.float32))
+    return learners
+
+
+def _empty_buffers(config: ZeroConfig, devices: int) -> Any:
     one = Replay(config, devices).init()
-    buffer = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (devices, *jnp.shape(leaf))), one)
-    return ZeroState(learners[0], tuple(learners[1:]), buffer)
-
-
-def place(state: ZeroState, mesh: Mesh) -> ZeroState:
-    """Puts the state on all devices: pool and buffer are divided among them, the rest is replicated."""
-    placed: ZeroState = jax.device_put(state, shardings_of_round(state, mesh))
-    return placed
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (devices, *jnp.shape(leaf))), one)
 
 
 def shardings_of_round(state: ZeroState, mesh: Mesh) -> ZeroState:

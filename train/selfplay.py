@@ -37,7 +37,7 @@ from .objective import summary as means
 from .positions import puzzles_needed
 from .record import arena_line
 from .replay import Replay
-from .rounds import Sums, ZeroState, initial_round_state, networks_at, no_sums, place, round_at, summary
+from .rounds import Sums, ZeroState, networks_at, no_sums, placed_round_state, round_at, summary
 from .selfplay_config import ZeroConfig
 from .selfplay_presets import PRESETS
 from .step import load_start, make_forward
@@ -126,7 +126,7 @@ def self_play(
 
         task = Task(
             unit=config.play.updates,
-            state=place(initial_round_state(config, state_key, mesh.size), mesh),
+            state=placed_round_state(config, state_key, mesh),
             sums=functools.partial(no_sums, len(config.rivals)),
             program=lambda step: round_at(config, step, mesh),
             data=puzzles,
@@ -193,7 +193,7 @@ def _steps_until(
 ) -> int:
     """The steps that can be done until a time, by the time of a few rounds that are then forgotten, and of a check."""
     begun, key = time.perf_counter(), jax.random.key(config.seed)
-    state, sums = place(initial_round_state(config, key, mesh.size), mesh), no_sums(len(config.rivals))
+    state, sums = placed_round_state(config, key, mesh), no_sums(len(config.rivals))
     rounds, run = stream.rounds(key, mesh, 0), round_at(config, config.play.updates, mesh)
     times = []
     for _, puzzles in zip(range(_TRIAL + 1), rounds, strict=False):

@@ -104,6 +104,17 @@ class ReplayConfig(Config):
     priority: Annotated[float, Range(0, 1)] = 0.0
     reanalyse: Share = 0.0
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.searched:
+            return
+        if self.failed_value != ReplayConfig.failed_value:
+            raise ValueError(f"failed_value {self.failed_value} is for searched positions, and searched is 0")
+        if self.kept_positions != ReplayConfig.kept_positions and not self.reanalyse:
+            raise ValueError(
+                f"kept_positions {self.kept_positions} is for searched positions or reanalyse, and both are 0"
+            )
+
 
 @dataclasses.dataclass(frozen=True)
 class ArenaConfig(Config):
@@ -121,8 +132,15 @@ class ArenaConfig(Config):
     arena_puzzles: Natural = 0
     arena_simulations: Positive = 4
     arena_rules: Rules = "none"
-    arena_budget: Positive = 256
+    arena_budget: Positive = 1024
     arena_iterations: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        others = (field.name for field in dataclasses.fields(self) if field.name != "arena_puzzles")
+        given = [name for name in others if getattr(self, name) != getattr(ArenaConfig, name)]
+        if given and not self.arena_puzzles:
+            raise ValueError(f"{given[0]} is for an arena: say how many puzzles it has by arena_puzzles")
 
 
 @dataclasses.dataclass(frozen=True)

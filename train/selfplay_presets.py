@@ -52,7 +52,7 @@ DEEPSUDOKU = dataclasses.replace(
     rivals=("se_resnet:width=48,blocks=5", "axial:width=48,heads=3,rounds=2,hidden=48"),
     play=PlayConfig(games=128, updates=256, method="mcgs", rules="none", budget=4096, backtracking=False),
     replay=ReplayConfig(buffer=1280, kept_positions=16, searched=0.9, failed_value="filled"),
-    arena=ArenaConfig(arena_puzzles=64, arena_budget=1024),
+    arena=ArenaConfig(arena_puzzles=64),
 )
 
 #: Settings for tests: a run takes seconds.
