@@ -280,6 +280,7 @@ def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
         (["--searched", "0", "--kept-positions", "8"], "kept_positions 8 is for searched positions or reanalyse"),
         (["--arena-rules", "naked"], "arena_rules is for an arena: say how many puzzles it has by arena_puzzles"),
         (["--method", "mcgs", "--temperature", "0.5"], "temperature is for the method gumbel"),
+        (["--method", "mcgs", "--cell", "surest"], "cell is for the method gumbel"),
         (["--source", "empty", "--datasets", "x"], "datasets is for generated puzzles"),
         (["--generate", "60"], "generate 60 is too few: a round takes 64 puzzles"),
         (["--batch-size", "9", "--microbatch", "4"], "can't be divided into microbatches of 4"),

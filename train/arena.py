@@ -120,7 +120,7 @@ class Arena:
         self._board, self._puzzles = board, puzzles
         self._truth = js.solve(puzzles, board=board).grids
         simulations, rules = config.arena_simulations, config.arena_rules
-        tree = GumbelConfig(simulations=simulations, rules=rules, temperature=0.0, budget=config.arena_budget)
+        tree = GumbelConfig(simulations=simulations, cell="surest", rules=rules, budget=config.arena_budget)
         self._tree: GumbelConfig = tree.resolve(board, platform)
         self._graph: McgsConfig = McgsConfig(simulations=simulations, rules=rules).resolve(board, platform)
 

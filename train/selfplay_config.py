@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from jaxsudoku import networks
 from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share, settings_of
+from jaxsudoku.solvers.config import Cell
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 
 from .config import NetworkConfig, TrainConfig
@@ -24,6 +25,9 @@ class PlayConfig(Config):
       simulations: simulations of a search.
       considered: most digits considered at the root, with gumbel.
       temperature: scale of the Gumbel noise on the network's logits at the root, with gumbel.
+      cell: the cell that moves fill, with gumbel. fewest: the first of those with fewest candidates; likely, doubtful:
+        among those with fewest the one whose digit the network is most, or least, confident of; surest: of all cells
+        the one whose digit it is most confident of, which spares most games from going back where rules are weak.
       rules: rules applied after every move until nothing changes: none, naked, singles or locked. With none only moves
         fill cells, even cells with one digit left.
       budget: grids after which a game has failed.
@@ -38,6 +42,7 @@ class PlayConfig(Config):
     simulations: Positive = 4
     considered: Positive = 4
     temperature: NonNegative = 1.0
+    cell: Cell = "doubtful"
     rules: Rules = "naked"
     budget: Positive = 256
     backtracking: bool = True
@@ -49,7 +54,7 @@ class PlayConfig(Config):
         if self.method == "mcgs":
             config = McgsConfig(simulations=self.simulations, rules=self.rules, budget=self.budget)
         else:
-            names = ("simulations", "considered", "temperature", "rules", "budget")
+            names = ("simulations", "considered", "temperature", "cell", "rules", "budget")
             config = GumbelConfig(**{name: getattr(self, name) for name in names})
         resolved: GumbelConfig | McgsConfig = config.resolve(board, platform)
         return resolved
@@ -175,7 +180,7 @@ class ZeroConfig(TrainConfig):
                         f"{name} is for generated puzzles or data sets, not for a file or the source empty"
                     )
         if self.play.method == "mcgs":
-            for name in ("considered", "temperature"):
+            for name in ("considered", "temperature", "cell"):
                 if getattr(self.play, name) != getattr(PlayConfig, name):
                     raise ValueError(f"{name} is for the method gumbel")
         if self.replay.reanalyse and self.play.method != "gumbel":
