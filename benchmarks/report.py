@@ -94,7 +94,7 @@ def main() -> int:
     described = None
     for file in parser.parse_args().files:
         figures = json.loads(file.read_text())
-        if not all("by" in row for row in figures.get("rows", [{}])):
+        if not all({"by", "options"} <= row.keys() for row in figures.get("rows", [{}])):
             print(f"{file}: left out, of another benchmark than throughput.py", file=sys.stderr)
             continue
         about = figures["about"]

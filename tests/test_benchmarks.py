@@ -211,6 +211,15 @@ def test_games_of_graph_search_are_counted_up_to_the_first_error(script, monkeyp
     assert row["transpositions"] and row["puzzles"] == 4 and row["boards"] == row["cells"] == 1
 
 
+def test_committed_figures_are_joined(script, monkeypatch, capsys):
+    if not (files := sorted(map(str, (FOLDER / "results").glob("*.json")))):
+        pytest.skip("the source distribution has no files of figures")
+    monkeypatch.setattr(sys, "argv", ["report.py", *files])
+    assert script("report").main() == 0
+    out, error = capsys.readouterr()
+    assert "17clue" in out and "large-25x25" in error and all("left out" in line for line in error.splitlines())
+
+
 def test_a_batch_that_can_not_be_trained_on_is_a_failed_row(script, monkeypatch, capsys, tmp_path):
     pytest.importorskip("optax")
     file = tmp_path / "figures.json"
