@@ -1,8 +1,9 @@
-"""Lists on command lines, by commas."""
+"""Lists on command lines, by commas; and the values of all flags, for files of figures."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 
 def names(text: str) -> list[str]:
@@ -21,3 +22,8 @@ def sizes(text: str) -> list[int]:
 def size(text: str) -> int:
     """The first of some sizes."""
     return sizes(text)[0]
+
+
+def settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The values of all flags but ``--json`` and ``--data``, which say where files are."""
+    return {name: value for name, value in vars(args).items() if name not in ("json", "data")}

@@ -13,12 +13,12 @@ hits.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import arguments
 import machine
 import numpy as np
 import report
@@ -32,7 +32,7 @@ _COLUMNS = (
     ("moves", 7, ">"),
     ("moves right", 11, ">"),
     ("nodes", 8, ">"),
-    ("known again", 11, ">"),
+    ("hits", 6, ">"),
     ("nodes/puzzle", 12, ">"),
     ("seconds", 8, ">"),
 )
@@ -59,7 +59,7 @@ def played(
         "moves": int(found.moves.sum()),
         "right_moves": int(found.moves.sum() - (~found.solved).sum()),
         "nodes": int(found.nodes.sum()),
-        "again": int(found.hits.sum()),
+        "hits": int(found.hits.sum()),
         "seconds": time.perf_counter() - start,
     }
 
@@ -75,7 +75,7 @@ def line(transpositions: bool, found: dict[str, float]) -> str:
             f"{found['moves']:,}",
             f"{found['right_moves'] / max(found['moves'], 1):.1%}",
             f"{found['nodes']:,}",
-            f"{found['again']:,}",
+            f"{found['hits']:,}",
             f"{found['nodes'] / found['puzzles']:,.1f}",
             f"{found['seconds']:,.1f}",
         ],
@@ -110,8 +110,7 @@ def main() -> int:
         rows.append({"transpositions": transpositions, **found})
         print(line(transpositions, rows[-1]), flush=True)
     if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+        report.save(args.json, {"about": about, "settings": arguments.settings(args), "rows": rows})
     return 0
 
 
@@ -120,18 +119,18 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--set", default="17clue", help="a puzzle set by its name (default: 17clue)")
     add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=int, default=1000, help="number of puzzles, drawn at random (default: 1000)")
-    add("--batch", type=int, default=256, help="puzzles played together (default: 256)")
+    add("--puzzles", type=arguments.size, default=1000, help="number of puzzles, drawn at random (default: 1000)")
+    add("--batch", type=arguments.size, default=256, help="puzzles played together (default: 256)")
     add("--rules", default="none", help="what is deduced after every move (default: none)")
-    add("--simulations", type=int, default=32, help="simulations a move (default: 32)")
+    add("--simulations", type=arguments.size, default=32, help="simulations a move (default: 32)")
     add(
         "--transpositions",
-        type=lambda text: text.split(","),
+        type=arguments.names,
         default=["with", "without"],
         help="with, without, or both (default)",
     )
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
-    add("--iterations", type=int, help="iterations of the network, if it has any")
+    add("--iterations", type=arguments.size, help="iterations of the network, if it has any")
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
     if unknown := [name for name in args.transpositions if name not in ("with", "without")]:

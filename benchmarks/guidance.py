@@ -12,7 +12,6 @@ fewest candidates. The value is still the network's.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -115,9 +114,7 @@ def main() -> int:
                     rows.append(about_row | {"puzzles": len(puzzles)} | measure(puzzles, solver, options, network))
                     print(line(rows[-1]), flush=True)
     if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        settings = {"rules": args.rules, "budget": args.budget, "network": str(network.apply.config)}
-        args.json.write_text(json.dumps({"about": about | settings, "rows": rows}, indent=1) + "\n")
+        report.save(args.json, {"about": about, "settings": arguments.settings(args), "rows": rows})
     return 0
 
 

@@ -1,8 +1,8 @@
 """Rounds of self-play beside their pieces: games and positions a second, warm, compile time apart.
 
-Timed in turns, each from its own state: rounds as ``train.selfplay`` makes them, with the next puzzles of a data set;
-the games of a round alone; the steps of a round alone. The last line is the loop's time over the sum of its pieces'.
-Reports, validations and checkpoints are not part of a round.
+Timed in turns, each from the same state: a round as ``train.selfplay`` makes it, with the next puzzles of a data set;
+the games of that round alone, with the same puzzles; its steps alone, which learn from the games of earlier rounds. The
+last line is the loop's time over the sum of its pieces'. Reports, validations and checkpoints are not part of a round.
 
     python benchmarks/selfplay.py --preset cpu --repeat 7
 """
@@ -15,7 +15,6 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,38 +67,27 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
             begun = time.perf_counter()
             runs[name] = program.lower(*given[name]).compile()
             rows.append({"part": name, "compile_s": time.perf_counter() - begun, "runs_s": []})
-        # all parts play and learn with the same parameters, and from the same games
         for _ in range(warm):
             state, sums = runs["loop"](state, sums, next(puzzles), key)
-        states = {name: jax.tree.map(jnp.copy, (state, sums)) for name in runs}
         for _ in range(repeat):
             for row in rows:
-                _time(row, runs[row["part"]], states, first, lambda: next(puzzles), key)
+                own_state, own_sums = jax.block_until_ready(jax.tree.map(jnp.copy, (state, sums)))  # a run donates them
+                name, begun = row["part"], time.perf_counter()
+                if name == "loop":
+                    now = next(puzzles)  # takes part of a round's time
+                    done = runs[name](own_state, own_sums, now, key)
+                elif name == "games":
+                    done = runs[name](own_state, now, key)
+                else:
+                    done = runs[name](own_state, own_sums, key)
+                jax.block_until_ready(done)
+                row["runs_s"].append(time.perf_counter() - begun)
     for row in rows:
         row["median_s"] = statistics.median(row["runs_s"])
         row["games_per_s"] = None if row["part"] == "steps" else config.play.games / row["median_s"]
         positions = config.play.updates * config.batch_size
         row["positions_per_s"] = None if row["part"] == "games" else positions / row["median_s"]
     return rows
-
-
-def _time(
-    row: dict[str, Any], run: Any, states: dict[str, Any], puzzles: Any, fetch: Callable[[], Any], key: Any
-) -> None:
-    """Adds the time of one round or of a piece of it to a row."""
-    import jax
-
-    name = row["part"]
-    state, sums = states[name]
-    begun = time.perf_counter()
-    if name == "games":
-        state, _ = jax.block_until_ready(run(state, puzzles, key))
-    elif name == "steps":
-        state, sums = jax.block_until_ready(run(state, sums, key))
-    else:
-        state, sums = jax.block_until_ready(run(state, sums, fetch(), key))
-    row["runs_s"].append(time.perf_counter() - begun)
-    states[name] = state, sums
 
 
 def line(row: dict[str, Any]) -> str:

@@ -141,7 +141,7 @@ def test_puzzles_of_the_arena_are_not_played(tmp_path):
     assert set.union(*parts) == set(map(bytes, puzzles))
 
 
-def test_puzzles_with_several_solutions_are_left_out(tmp_path):
+def test_puzzles_with_several_solutions_or_none_are_left_out(tmp_path, capsys):
     file = tmp_path / "puzzles.txt"
     unique = others_of_four()[:20]
     clash = np.zeros((2, 16), np.uint8)
@@ -154,9 +154,12 @@ def test_puzzles_with_several_solutions_are_left_out(tmp_path):
     apart = set(map(bytes, np.concatenate([stream.arena, stream.test])))
     assert len(apart) == 8
     assert apart.isdisjoint(map(bytes, np.asarray(played)))
-    assert (js.count_solutions(np.asarray(played), board=FOUR) <= 1).all()
+    assert (js.count_solutions(np.asarray(played), board=FOUR) == 1).all()
     for _ in range(2):
         stream.open(tmp_path / "data", Screen(bar=False))
+    err = capsys.readouterr().err
+    assert "30 puzzles with several solutions are left out" in err
+    assert "2 puzzles with no solution are left out" in err
     save(file, unique[:14])
     with pytest.raises(ValueError, match="puzzles.txt holds other puzzles than when the run began"):
         Stream(config, 1).open(tmp_path / "data", Screen(bar=False))

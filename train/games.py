@@ -56,6 +56,13 @@ class Kept(NamedTuple):
     surprise: Array
 
 
+def random_kept(kept: Kept, key: Array) -> tuple[Array, Array]:
+    """For each of the games whether it has a kept position, bool[N], and the place of one drawn at random, int32[N]."""
+    count = jnp.minimum(kept.searched, kept.nodes.shape[1])
+    place = (jax.random.uniform(key, count.shape) * count).astype(jnp.int32)
+    return count > 0, jnp.clip(place, 0, jnp.maximum(count - 1, 0))
+
+
 class Games(NamedTuple):
     """N finished games.
 

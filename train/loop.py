@@ -41,6 +41,7 @@ class Task:
         donates state and sums. It returns the same object for units of the same program.
       data: from the number of steps done to a function that returns the next unit's data, from the state, at each call.
       metrics: the metrics among the sums.
+      others: those of further networks that learn beside it, by name.
       further: further values of a report, by name, of the sums.
       validate: from the state to the values of a validation, by name.
       compare: from the state to what its networks achieve in the arena, by network and name; none without an arena.
@@ -55,6 +56,7 @@ class Task:
     program: Callable[[int], Any]
     data: Callable[[int], Callable[[Any], Any]]
     metrics: Callable[[Any], Metrics]
+    others: Callable[[Any], dict[str, Metrics]]
     further: Callable[[Any], dict[str, float]]
     validate: Callable[[Any], dict[str, float]]
     compare: Callable[[Any], dict[str, dict[str, float]]]
@@ -146,6 +148,8 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
 
         def check() -> None:
             check_metrics(task.metrics(sums), step, task.nothing)
+            for name, metrics in task.others(sums).items():
+                check_finite(metrics, step, f" of {name}")
 
         def save() -> None:
             check()
@@ -205,7 +209,12 @@ def no_position(config: TrainConfig) -> str:
 
 def check_metrics(sums: Metrics, step: int, nothing: str) -> None:
     """Raises FloatingPointError if training has diverged; ValueError with a message if no position is useful."""
-    if not math.isfinite(sums.loss):
-        raise FloatingPointError(f"the loss is {float(sums.loss)} by step {step:,}: try a lower learning_rate")
+    check_finite(sums, step)
     if float(sums.made) and not float(sums.positions):
         raise ValueError(nothing)
+
+
+def check_finite(sums: Metrics, step: int, whose: str = "") -> None:
+    """Raises FloatingPointError if training has diverged; ``whose`` loss it is, for the message."""
+    if not math.isfinite(sums.loss):
+        raise FloatingPointError(f"the loss{whose} is {float(sums.loss)} by step {step:,}: try a lower learning_rate")

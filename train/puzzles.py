@@ -94,12 +94,18 @@ def open_data(config: TrainConfig, held_out: np.ndarray, folder: Path, screen: S
 def puzzles_of_steps(
     data: Sequence[Dataset], config: TrainConfig, key: Array, mesh: Mesh, start: int
 ) -> Iterator[Batch]:
-    """The puzzles of every step after ``start`` steps: equally many from each data set, divided among the devices.
+    """The puzzles of every step after ``start`` steps, as ``data_batches``."""
+    return data_batches(data, config, key, mesh, start, puzzles_needed(config, mesh.size))
+
+
+def data_batches(
+    data: Sequence[Dataset], config: TrainConfig, key: Array, mesh: Mesh, start: int, total: int
+) -> Iterator[Batch]:
+    """Batches of ``total`` puzzles, after ``start`` batches: equally many of each data set, divided among the devices.
 
     Networks that are not equivariant get each puzzle under a random symmetry of the board.
     """
-    needed = puzzles_needed(config, mesh.size)
-    each = _of_each(config, needed)
+    each = _of_each(config, total)
     augment = not networks.get(config.network.architecture).equivariant
     streams = [
         datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=augment, start=start)
@@ -107,7 +113,7 @@ def puzzles_of_steps(
     ]
     split = NamedSharding(mesh, PartitionSpec("batch"))
     for parts in zip(*streams, strict=True):
-        yield jax.device_put(jax.tree.map(functools.partial(_interleave, needed), *parts), split)
+        yield jax.device_put(jax.tree.map(functools.partial(_interleave, total), *parts), split)
 
 
 def _of_each(config: TrainConfig, total: int) -> int:
@@ -115,11 +121,11 @@ def _of_each(config: TrainConfig, total: int) -> int:
     return -(-total // max(len(config.data.datasets), 1))
 
 
-def _interleave(needed: int, *parts: Array) -> Array:
+def _interleave(total: int, *parts: Array) -> Array:
     """Rows of each data set in turn, so that each device and each kind of position gets rows of all of them."""
     if len(parts) == 1:
         return parts[0]
-    return jnp.stack(parts, axis=1).reshape(-1, *parts[0].shape[1:])[:needed]
+    return jnp.stack(parts, axis=1).reshape(-1, *parts[0].shape[1:])[:total]
 
 
 def clues_of(data: DataConfig) -> int | tuple[int | None, int | None] | None:

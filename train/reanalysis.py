@@ -19,7 +19,7 @@ from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree import evaluators, policies
 from jaxsudoku.solvers.tree.config import GumbelConfig
 
-from .games import Games, improved_policy
+from .games import Games, improved_policy, random_kept
 
 
 def reanalyse(
@@ -42,13 +42,11 @@ def reanalyse(
     place_key, seed_key = jax.random.split(key)
     some: Games = jax.tree.map(lambda leaf: leaf[chosen], games)
     kept, row = some.kept, jnp.arange(len(chosen))
-    count = jnp.minimum(kept.searched, kept.nodes.shape[1])
-    place = jnp.maximum((jax.random.uniform(place_key, count.shape) * count).astype(jnp.int32), 0)
-    place = jnp.minimum(place, jnp.maximum(count - 1, 0))
-    wanted = (some.status == Status.UNSOLVED) & (count > 0)
+    any_kept, place = random_kept(kept, place_key)
+    wanted = (some.status == Status.UNSOLVED) & any_kept
     state = env.from_nodes(kept.nodes[row, place], board, config.rules)
     state = state._replace(refuted=state.refuted | ~wanted)  # terminated positions cost no network call
-    seed = jax.random.bits(seed_key, count.shape, jnp.uint32)
+    seed = jax.random.bits(seed_key, place.shape, jnp.uint32)
     evaluate = evaluators.by_network(board, config, Network("self-play", forward, params))
     root = evaluate(params, state, seed)
     tree = policies.gumbel(board, config, evaluate)(params, root, seed).tree

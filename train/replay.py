@@ -25,7 +25,7 @@ from jaxsudoku.datasets import Batch
 from jaxsudoku.planes import grids_to_cubes
 from jaxsudoku.solution import Status
 
-from .games import Games, no_games
+from .games import Games, no_games, random_kept
 from .positions import Positions, puzzles_needed, sample_batch
 from .selfplay_config import ZeroConfig, of_puzzles
 
@@ -190,11 +190,10 @@ def searched_positions(board: Board, games: Games, key: Array, size: int, filled
     """
     place_key, order_key = jax.random.split(key)
     kept, number = games.kept, jnp.arange(len(games.status))
-    count = jnp.minimum(kept.searched, kept.nodes.shape[1])
-    place = jnp.minimum((jax.random.uniform(place_key, count.shape) * count).astype(jnp.int32), count - 1)
+    any_kept, place = random_kept(kept, place_key)
     solved, failed = games.status == Status.SOLVED, games.status == Status.UNSOLVED
-    useful = (count > 0) & (solved | failed)
-    order = jnp.where(useful, jax.random.uniform(order_key, count.shape), -1.0)
+    useful = any_kept & (solved | failed)
+    order = jnp.where(useful, jax.random.uniform(order_key, place.shape), -1.0)
     _, drawn = jax.lax.top_k(order, size)
     number, place, solved, useful = number[drawn], place[drawn], solved[drawn], useful[drawn]
     candidates = env.unpack(kept.nodes[number, place], board)

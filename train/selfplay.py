@@ -33,6 +33,7 @@ from .arena import Arena
 from .command import run_command
 from .folder import save_network, saved_steps
 from .loop import Run, Task, check_startable, local_mesh, no_position, on_one_device, opened, run_task
+from .objective import Metrics
 from .objective import summary as means
 from .positions import puzzles_needed
 from .record import arena_line
@@ -85,7 +86,7 @@ def self_play(
     if minutes and resume and (steps := saved_steps(folder)):
         config, minutes = dataclasses.replace(config, steps=steps), None
     check_startable(folder, config, resume)
-    stream = _check(config, mesh.size)
+    stream = _check(config, mesh.size, timed=minutes is not None)
     with opened(folder, screen) as signals:
         stream.open(folder / "data", screen)
         key = jax.random.key(config.seed)
@@ -117,12 +118,15 @@ def self_play(
             rounds = stream.rounds(puzzles_key, mesh, step // config.play.updates)
             return lambda state: next(rounds)
 
+        def rivals(sums: Sums) -> dict[str, Metrics]:
+            return dict(zip(names[1:], sums.rivals, strict=True))
+
         def further(sums: Sums) -> dict[str, float]:
-            losses = zip(names[1:], sums.rivals, strict=True)
-            return summary(sums.played) | {f"{name}_loss": means(total)["loss"] for name, total in losses}
+            losses = {f"{name}_loss": means(total)["loss"] for name, total in rivals(sums).items()}
+            return summary(sums.played) | losses
 
         def refuse(message: str) -> None:
-            raise ValueError(f"{message}, and there are {mesh.size}")
+            raise ValueError(f"{message}, and there are {mesh.size}: resume on as many (--devices)")
 
         task = Task(
             unit=config.play.updates,
@@ -131,6 +135,7 @@ def self_play(
             program=lambda step: round_at(config, step, mesh),
             data=puzzles,
             metrics=lambda sums: sums.metrics,
+            others=rivals,
             further=further,
             validate=validate,
             compare=lambda state: compare(state, arena),
@@ -174,8 +179,16 @@ def _check_devices(config: ZeroConfig, devices: int) -> None:
     Replay(config.resolve(config.board, ""), devices)
 
 
-def _check(config: ZeroConfig, devices: int) -> Stream:
-    """Raises the errors of ``self_play`` that settings cause, before anything is written."""
+def _check(config: ZeroConfig, devices: int, *, timed: bool = False) -> Stream:
+    """Raises the errors of ``self_play`` that settings cause, before anything is written.
+
+    Args:
+      config: the resolved settings.
+      devices: number of devices.
+      timed: whether the steps are set by the time.
+    """
+    if config.steps % config.play.updates and not timed:
+        raise ValueError(f"steps {config.steps} must be a multiple of updates, {config.play.updates}")
     _check_devices(config, devices)
     Replay(config, devices).check_memory()
     networks_at(config, config.steps)
@@ -194,17 +207,18 @@ def _steps_until(
     """The steps that can be done until a time, by the time of a few rounds that are then forgotten, and of a check."""
     begun, key = time.perf_counter(), jax.random.key(config.seed)
     state, sums = placed_round_state(config, key, mesh), no_sums(len(config.rivals))
-    rounds, run = stream.rounds(key, mesh, 0), round_at(config, config.play.updates, mesh)
+    rounds, run = stream.rounds(key, mesh, 0), round_at(config, config.steps, mesh)
     times = []
     for _, puzzles in zip(range(_TRIAL + 1), rounds, strict=False):
         state, sums = jax.block_until_ready(run(state, sums, puzzles, key))
         times.append(time.perf_counter())
     each = (times[-1] - times[0]) / _TRIAL
-    compiling = times[0] - begun  # once more, with the number of steps
+    iterations = {config.iterations_at(step) for step in range(1, config.steps + 1)}
+    compiling = (times[0] - begun) * len(iterations)  # once more, with the number of steps
     check(state)
     checked = time.perf_counter()
     check(state)
-    each += (time.perf_counter() - checked) * config.play.updates / config.validate_every
+    each += (time.perf_counter() - checked) * min(1, config.play.updates / config.validate_every)
     return max(int(_PLAYED * (end - time.perf_counter() - compiling) / each), 1) * config.play.updates
 
 
@@ -220,6 +234,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def run(config: ZeroConfig, args: argparse.Namespace) -> None:
         minutes = args.minutes if args.hours is None else 60 * args.hours
+        if minutes is not None and config.steps != PRESETS[args.preset].steps:
+            raise ValueError("steps are set by --steps, or by --minutes or --hours, not by both")
         self_play(config, args.output, minutes=minutes, resume=args.resume, tensorboard=args.tensorboard)
 
     text = "Trains a network by its own search, without solutions."

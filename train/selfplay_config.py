@@ -159,7 +159,7 @@ class ZeroConfig(TrainConfig):
       stream: the puzzles that are played.
       replay: what is learned from games.
       arena: how generations are compared.
-      rivals: architectures that learn from the same positions beside the network that plays, as NAME or
+      rivals: architectures that learn beside the network that plays, and are offered the same positions, as NAME or
         NAME:SIZE=NUMBER,...
     """
 
@@ -171,11 +171,9 @@ class ZeroConfig(TrainConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.steps % self.play.updates:
-            raise ValueError(f"steps {self.steps} must be a multiple of updates, {self.play.updates}")
         if self.stream.puzzles is not None or self.stream.source == "empty":
-            for name in ("datasets", "exclude"):
-                if getattr(self.data, name):
+            for name in ("datasets", "exclude", "fewest_clues", "most_clues"):
+                if getattr(self.data, name) not in ((), None):
                     raise ValueError(
                         f"{name} is for generated puzzles or data sets, not for a file or the source empty"
                     )

@@ -41,7 +41,7 @@ GPU = dataclasses.replace(
 
 #: DeepSudoku's loop, to be run with a file of 17-clue puzzles (``puzzles``): any digit of any cell is a move of a graph
 #: search without rules, a game ends at its first contradiction and is kept all the same, the games of the last ten
-#: rounds are learned from, and other networks learn from the same positions. A validation is a generation.
+#: rounds are learned from, and other networks are offered the same positions. A validation is a generation.
 DEEPSUDOKU = dataclasses.replace(
     CPU,
     steps=5_120,

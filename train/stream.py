@@ -18,12 +18,12 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
-from jaxsudoku import datasets, networks, symmetry
+from jaxsudoku import networks, symmetry
 from jaxsudoku.datasets import Dataset
 from jaxsudoku.files import write_file
 from jaxsudoku.terminal.progress import Screen
 
-from .puzzles import check_data, load_held_out, open_data
+from .puzzles import check_data, data_batches, load_held_out, open_data
 from .selfplay_config import ZeroConfig
 
 #: The file with the digest of the puzzles that are played, in the folder of the data.
@@ -53,14 +53,14 @@ class Stream:
         self.held_out = load_held_out(config)
         self.data: list[Dataset] = []
         self._puzzles: np.ndarray | None = None
-        self._several = 0
+        self._left_out: list[str] = []
         name, size = config.stream.puzzles, config.arena.arena_puzzles
         if name is None:
-            unique, others = self.held_out, np.zeros((0, config.board.cells), np.uint8)
+            unique = self.held_out
             if config.stream.source == "puzzles":
                 check_data(config, self._size, "a round")
         else:
-            unique, others = self._read(name)
+            unique = self._read(name)
         classes = self._classes(unique)
         first = np.sort(np.unique(classes, return_index=True)[1])
         if len(first) < 2 * size:
@@ -72,18 +72,20 @@ class Stream:
         self.arena, self.test = unique[order[:size]], unique[order[size : 2 * size]]
         if name is not None:
             apart = np.concatenate([classes[order[: 2 * size]], self._classes(self.held_out)])
-            self._puzzles = np.concatenate([unique[~np.isin(classes, apart)], others])
+            self._puzzles = unique[~np.isin(classes, apart)]
             if not len(self._puzzles):
                 raise ValueError(f"{name} holds no puzzle to play, beside held-out ones and those of the arena")
 
-    def _read(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """The puzzles of a file that have one solution, and those that have none; others are left out, and counted."""
+    def _read(self, name: str) -> np.ndarray:
+        """The puzzles of a file that have one solution; others are counted."""
         puzzles = js.read_puzzles(name, self._config.board)
         if not len(puzzles):
             raise ValueError(f"{name} holds no puzzles")
         counts = js.count_solutions(puzzles, board=self._config.board)
-        self._several = int((counts > 1).sum())
-        return puzzles[counts == 1], puzzles[counts == 0]
+        for number, text in (((counts > 1).sum(), "several solutions"), ((counts == 0).sum(), "no solution")):
+            if number:
+                self._left_out.append(f"{number:,} puzzles with {text} are left out")
+        return puzzles[counts == 1]
 
     def _classes(self, puzzles: np.ndarray) -> np.ndarray:
         """Equal for puzzles that count as one: of 9x9 those with equivalent solutions, of other boards equal ones."""
@@ -93,8 +95,8 @@ class Stream:
 
     def open(self, folder: Path, screen: Screen) -> None:
         """Opens the data sets; without one, without a file and without invented grids, generates one in the folder."""
-        if self._several:
-            screen.say(f"{self._several:,} puzzles with several solutions are left out")
+        for message in self._left_out:
+            screen.say(message)
         if self._puzzles is not None:
             self._check_same(folder / _DIGEST)
         elif self._config.stream.source == "puzzles":
@@ -117,44 +119,33 @@ class Stream:
         """
         if self._config.stream.source == "empty":
             yield from itertools.repeat(None)
-        split = NamedSharding(mesh, PartitionSpec("batch"))
-        for puzzles in self._from_file(key, start) if self._puzzles is not None else self._from_data(key, start):
-            yield jax.device_put(puzzles, split)
+        elif self._puzzles is None:
+            for batch in data_batches(self.data, self._config, key, mesh, start, self._size):
+                yield batch.puzzles
+        else:
+            split = NamedSharding(mesh, PartitionSpec("batch"))
+            for puzzles in self._from_file(self._puzzles, key, start):
+                yield jax.device_put(puzzles, split)
 
     @property
     def _size(self) -> int:
         """Puzzles of a round."""
         return self._config.play.games * self._config.stream.offered
 
-    @property
-    def _augment(self) -> bool:
-        return not networks.get(self._config.network.architecture).equivariant
+    def _from_file(self, puzzles: np.ndarray, key: Array, start: int) -> Iterator[Array]:
+        games, board = self._size, self._config.board
+        augment = not networks.get(self._config.network.architecture).equivariant
+        order_key, turn_key = jax.random.split(key)
 
-    def _from_data(self, key: Array, start: int) -> Iterator[Array]:
-        games = self._size
-        each = -(-games // len(self.data))
-        streams = [
-            datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=self._augment, start=start)
-            for number, dataset in enumerate(self.data)
-        ]
-        for parts in zip(*streams, strict=True):
-            yield jnp.stack([part.puzzles for part in parts], axis=1).reshape(-1, self._config.board.cells)[:games]
+        def order(epoch: int) -> np.ndarray:
+            return np.asarray(jax.random.permutation(jax.random.fold_in(order_key, epoch), len(puzzles)))
 
-    def _from_file(self, key: Array, start: int) -> Iterator[Array]:
-        assert self._puzzles is not None
-        games, size, board = self._size, len(self._puzzles), self._config.board
-        number, (key, turn_key) = start, jax.random.split(key)
-        while True:
+        for number in itertools.count(start):
             rows = np.arange(number * games, (number + 1) * games)
-            orders = {
-                epoch: np.asarray(jax.random.permutation(jax.random.fold_in(key, epoch), size))
-                for epoch in set((rows // size).tolist())
-            }
-            chosen = np.array([orders[row // size][row % size] for row in rows.tolist()])
-            puzzles = jnp.asarray(self._puzzles[chosen])
-            if self._augment:
-                puzzles = symmetry.apply(
-                    symmetry.sample(jax.random.fold_in(turn_key, number), board, (games,)), puzzles
-                )
-            yield puzzles
-            number += 1
+            epochs, places = np.divmod(rows, len(puzzles))
+            orders = {epoch: order(epoch) for epoch in np.unique(epochs).tolist()}
+            chosen = np.concatenate([orders[epoch][places[epochs == epoch]] for epoch in orders])
+            found = jnp.asarray(puzzles[chosen])
+            if augment:
+                found = symmetry.apply(symmetry.sample(jax.random.fold_in(turn_key, number), board, (games,)), found)
+            yield found

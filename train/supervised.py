@@ -88,6 +88,7 @@ def train(
             program=program,
             data=batches,
             metrics=lambda sums: sums,
+            others=lambda sums: {},
             further=lambda sums: {},
             validate=lambda state: validation(on_one_device(state.average)),
             compare=lambda state: {},
