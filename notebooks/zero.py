@@ -187,17 +187,18 @@ plt.show()
 # %% [markdown]
 # ## Generations
 #
-# DeepSudoku's loop (`--preset deepsudoku`): any digit of any cell is a move of a graph search without rules, a game ends
-# at its first contradiction, and failed games are kept. One network plays; two others learn from the same positions.
-# Every generation then plays the same 64 puzzles with 17 clues, up to its first error. DeepSudoku's best network reached
-# 96.2% of the moves.
+# DeepSudoku's loop (`--preset deepsudoku`): any digit of any cell is a move of a graph search without rules, a game
+# ends at its first contradiction, and failed games are kept. One network plays; two others are offered the same
+# positions. Every generation then plays the same 64 puzzles with 17 clues, up to its first error. DeepSudoku's best
+# network reached 96.2% of the moves.
 
 # %%
 log = lines(results / "2026-11-25-one-core-deepsudoku-9x9.jsonl", "generation")
 figure, axis = plt.subplots(figsize=(6, 3.2))
 for name in ("cube", "axial", "se_resnet"):
     generations = [line for line in log if f"{name}/right" in line]
-    axis.plot([g["seconds"] / 60 for g in generations], [g[f"{name}/right"] for g in generations], marker=".", label=name)
+    minutes = [line["seconds"] / 60 for line in generations]
+    axis.plot(minutes, [line[f"{name}/right"] for line in generations], marker=".", label=name)
 axis.axhline(0.962, color="gray", linestyle=":", lw=1)
 axis.set(xlabel="minutes on one core", ylabel="cells before the first error", ylim=(0, 1.02))
 axis.legend()
