@@ -74,7 +74,7 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
                 own_state, own_sums = jax.block_until_ready(jax.tree.map(jnp.copy, (state, sums)))  # a run donates them
                 name, begun = row["part"], time.perf_counter()
                 if name == "loop":
-                    now = next(puzzles)  # takes part of a round's time
+                    now = next(puzzles)  # to fetch them is part of a round
                     done = runs[name](own_state, own_sums, now, key)
                 elif name == "games":
                     done = runs[name](own_state, now, key)

@@ -124,7 +124,7 @@ def initial_round_state(config: ZeroConfig, key: Array, devices: int) -> ZeroSta
 
 
 def placed_round_state(config: ZeroConfig, key: Array, mesh: Mesh) -> ZeroState:
-    """The same on the devices: each makes its own buffer and has its part of the pool; the rest is replicated."""
+    """``initial_round_state`` on a mesh: each device makes its buffer and has its part of the pool; the rest is on all."""
     split = NamedSharding(mesh, PartitionSpec("batch"))
     buffer = jax.jit(functools.partial(_empty_buffers, config, mesh.size), out_shardings=split)()
     learner, *rivals = (place(learner, mesh) for learner in _initial_learners(config, key))
@@ -238,7 +238,7 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
 def make_learning(config: ZeroConfig, forwards: tuple[Forward, ...], mesh: Mesh) -> Any:
     """The steps of a round, (state, sums, key) -> (state, sums), as a pure function.
 
-    All networks get the same positions, unless these are drawn by each network's losses (``loss_weight``).
+    All networks are offered the same positions, unless these are drawn by each network's losses (``loss_weight``).
     """
     replay = Replay(config, mesh.size)
 
