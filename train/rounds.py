@@ -124,7 +124,7 @@ def initial_round_state(config: ZeroConfig, key: Array, devices: int) -> ZeroSta
 
 
 def placed_round_state(config: ZeroConfig, key: Array, mesh: Mesh) -> ZeroState:
-    """``initial_round_state`` on a mesh: each device makes its buffer and has its part of the pool; the rest is on all."""
+    """``initial_round_state`` on a mesh: each device makes its buffer, the pool is divided, the rest is replicated."""
     split = NamedSharding(mesh, PartitionSpec("batch"))
     buffer = jax.jit(functools.partial(_empty_buffers, config, mesh.size), out_shardings=split)()
     learner, *rivals = (place(learner, mesh) for learner in _initial_learners(config, key))
