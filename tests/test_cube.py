@@ -6,6 +6,7 @@ import dataclasses
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 
 import jaxsudoku as js
 from jaxsudoku import networks, symmetry
+from jaxsudoku.networks import widening
+from jaxsudoku.networks.cube import CubeNet, _cube
+from jaxsudoku.networks.packed import maximum_by_index, pack
 
 NINE, SIXTEEN = js.Board.classic(9), js.Board.classic(16)
 BOXES = "aaabbbccc" * 3 + "dddeeefff" * 3 + "ggghhhiii" * 3
@@ -174,3 +178,122 @@ def test_options_change_the_network(sizes):
 def test_sizes_that_make_no_sense(sizes):
     with pytest.raises(ValueError, match=next(iter(sizes))):
         networks.make_network("cube", **sizes)
+
+
+# ---------------------------------------------------------------------- open candidates alone
+
+
+@pytest.fixture
+def all_candidates(monkeypatch):
+    """Computes all candidates, as on an accelerator."""
+    monkeypatch.setattr(CubeNet, "_on_platform", lambda self, everywhere, on_cpu, *operands: everywhere(*operands))
+
+
+@pytest.mark.parametrize("board", [NINE, BOARDS[-2], BOARDS[-1]], ids=str)
+def test_open_candidates_alone_give_the_same(board, request):
+    network = cube(board, maximum=False)
+    seen = some_candidates(board, 9, 3)
+    seen[0] = True  # all
+    seen[1], seen[1, 0] = False, True  # as few as can be
+    is_open = jnp.asarray(as_carry(board, seen) * opened(board, seen))
+
+    def run(params):
+        def loss(params):
+            outputs, carry = network.apply.unroll(params, seen)
+            return jnp.where(seen, outputs.policy, 0).mean() + outputs.value.mean(), (outputs, carry * is_open)
+
+        gradient, (outputs, carry) = jax.grad(loss, has_aux=True)(params)
+        return gradient, outputs, carry, network.apply(params, seen)
+
+    few = jax.jit(run)(network.params)
+    request.getfixturevalue("all_candidates")
+    every = jax.jit(lambda params: run(params))(network.params)
+    for one, other in zip(jax.tree.leaves(few), jax.tree.leaves(every), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5 * max(1, np.abs(other)[np.abs(other) < 1e8].max()), rtol=0)
+
+
+def as_carry(board, seen):
+    """Candidates [B, side, cells] in the order of the carry, with an axis of features."""
+    return seen.transpose(1, 2, 0).reshape(*_cube(board), len(seen), 1)
+
+
+def opened(board, seen):
+    """Which candidates a group shares with another, bool, in the order of the carry."""
+    rivals = np.zeros(seen.shape, int)
+    cells = [np.arange(board.cells) == cell for cell in range(board.cells)]
+    for number, cell in enumerate(cells):
+        peers = np.zeros(board.cells, bool)
+        for house in np.asarray(board.houses):
+            if number in house:
+                peers[house] = True
+        rivals[..., cell] = (seen & (peers & ~cell)).sum(axis=2)[..., None] + seen[..., cell].sum(axis=1)[:, None] - 1
+    return as_carry(board, rivals > 0)
+
+
+def test_decided_candidates_change_nothing():
+    """A candidate without another in its groups may as well be absent."""
+    network = cube(NINE, maximum=False)
+    seen = some_candidates(NINE, 4, 5)
+    alone = np.moveaxis(opened(NINE, seen).reshape(9, 81, 4), -1, 0)
+    out, without = network(seen), network(seen & alone)
+    policy = np.where(seen & alone, out.policy, 0), np.where(seen & alone, without.policy, 0)
+    np.testing.assert_allclose(*policy, atol=1e-5)
+    np.testing.assert_allclose(out.value, without.value, atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), batch=st.sampled_from([1, 3, 8]), share=st.floats(0, 1))
+def test_open_candidates_come_first(seed, batch, share):
+    board = BOARDS[-1]
+    is_open = np.random.default_rng(seed).random((board.side, board.cells, batch)) < share
+    found = pack(board, jnp.asarray(is_open))
+    order, place, flat = np.asarray(found.order), np.asarray(found.place), is_open.reshape(-1)
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(flat)))
+    np.testing.assert_array_equal(order[place], np.arange(len(flat)))
+    count = flat.sum()
+    assert flat[order[:count]].all() and not flat[order[count:]].any()
+    taken = []
+    found.switch(lambda rows, families: lambda: taken.append((rows, [family.size for family in families])) or 0)
+    rows, sizes = taken[int(found.size)]
+    assert rows >= count
+    for family, size in zip(found.families, sizes, strict=True):
+        used = np.asarray(family.groups)[:, :count]
+        assert (used[used < family.size] < size).all()
+    assert taken[-1][0] == len(flat)
+
+
+def test_the_maximum_by_index_has_the_gradient_of_one_row():
+    x = jnp.array([[1.0, -2.0], [3.0, -1.0], [3.0, 0.5], [-1.0, 2.0], [0.0, -5.0]])
+    group, least = jnp.array([0, 0, 0, 1, 1]), jnp.array([[-jnp.inf], [0.0], [-jnp.inf]])
+    np.testing.assert_array_equal(maximum_by_index(x, group, least), [[3, 0.5], [0, 2], [-jnp.inf, -jnp.inf]])
+    gradient = jax.grad(lambda x: (maximum_by_index(x, group, least)[:2] * jnp.array([[1.0, 2], [3, 4]])).sum())(x)
+    np.testing.assert_array_equal(gradient, [[0, 0], [1, 0], [0, 2], [0, 4], [0, 0]])
+
+
+# ---------------------------------------------------------------------- wider networks
+
+
+def test_a_wider_network_begins_as_the_same_function():
+    small = cube(NINE, maximum=False)
+    sizes = dataclasses.replace(small.config, width=13, hidden=9, house=20, shares=5)
+    large = networks.make_forward("cube", NINE, **dataclasses.asdict(sizes))
+    params = widening.widen(small.params, small.config, large, jax.random.key(3))
+    assert jax.tree.map(jnp.shape, params) == jax.tree.map(lambda leaf: leaf.shape, large.shapes())
+    seen = some_candidates(NINE, 4, 5)
+    expected, found = small(seen), large(params, seen)
+    np.testing.assert_allclose(found.policy, expected.policy, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-4, atol=1e-4)
+
+    def loss(params):
+        return (large(params, seen).policy * jax.random.normal(jax.random.key(1), seen.shape) * seen).sum()
+
+    changed = jax.grad(loss)(params)["update"]["kernel"]
+    assert jnp.abs(changed[small.config.hidden :, : small.config.width]).max() > 0, "what is new learns"
+
+
+@pytest.mark.parametrize("sizes", [{"width": 7}, {"shares": 0}, {"maximum": True}])
+def test_networks_that_cannot_be_widened(sizes):
+    small = cube(NINE, maximum=False)
+    large = networks.make_forward("cube", NINE, **dataclasses.asdict(dataclasses.replace(small.config, **sizes)))
+    with pytest.raises(ValueError, match="widened"):
+        widening.widen(small.params, small.config, large, jax.random.key(3))

@@ -629,7 +629,7 @@ def test_a_run_may_start_from_a_network(whole, tmp_path):
     for params in (state.params, state.average):
         assert jax.tree.all(jax.tree.map(np.array_equal, params, network.params))
     other = changed(config, network={"sizes": CubeConfig(width=4, hidden=8, iterations=3)})
-    with pytest.raises(ValueError, match="holds a cube of other sizes"):
+    with pytest.raises(ValueError, match="holds a cube of sizes from which"):
         train(other, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -31,7 +31,8 @@ class NetworkConfig(Config):
       architecture: the network's name in ``jaxsudoku.networks.NETWORKS``.
       sizes: config of the architecture, with the iterations at the end of training, if it has any; None for its
         defaults.
-      start: file of a network of the same sizes, whose parameters training starts from; None for random parameters.
+      start: file of a network of the same sizes, whose parameters training starts from, or of a smaller CubeNet, which
+        is widened; None for random parameters.
       initial_iterations: iterations at the start of training, from which they rise in four stages to those of
         ``sizes``; None for those of ``sizes`` throughout.
       initial_thinking_steps: most steps for which a position is kept, at the start of training. Each step continues

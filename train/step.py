@@ -21,7 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxsudoku import networks
 from jaxsudoku.batches import compiler_options
 from jaxsudoku.datasets import Batch
-from jaxsudoku.networks import Forward, Params
+from jaxsudoku.networks import Forward, Params, widening
 
 from .config import TrainConfig
 from .objective import Aux, Metrics, objective, open_cells
@@ -85,16 +85,19 @@ def shardings_of(state: TrainState, mesh: Mesh) -> TrainState:
 
 
 def load_start(start: str, architecture: str, forward: Forward) -> Params:
-    """The parameters of the network in a file; raises ValueError if it is another one than ``forward``'s."""
+    """The parameters of the network in a file, widened to the sizes of ``forward``, if they are larger.
+
+    Raises ValueError if it is a network that can't be widened to them.
+    """
     network = networks.load_network(start)
     fixed = set(dataclasses.asdict(forward.config)).difference(networks.get(architecture).adjustable)
-    same = network.name == architecture and all(
-        getattr(network.config, name) == getattr(forward.config, name) for name in fixed
-    )
-    shapes = jax.tree.map(lambda leaf: leaf.shape, forward.shapes())
-    if not same or jax.tree.map(jnp.shape, network.params) != shapes:
-        raise ValueError(f"start: {start} holds a {network.name} of other sizes than are to be trained")
-    return network.params
+    if network.name == architecture:
+        if all(getattr(network.config, name) == getattr(forward.config, name) for name in fixed):
+            if jax.tree.map(jnp.shape, network.params) == jax.tree.map(lambda leaf: leaf.shape, forward.shapes()):
+                return network.params
+        elif widening.can_widen(network.config, forward.config):
+            return widening.widen(network.params, network.config, forward, jax.random.key(0))
+    raise ValueError(f"start: {start} holds a {network.name} of sizes from which these can't be trained")
 
 
 #: A device's positions of a step: (a JAX key, its part of the data, the part of training done, losses by number of open
@@ -203,13 +206,19 @@ def batch_gradients(
         grads: tuple[Params, Aux] = jax.grad(loss, has_aux=True)(params)
         return grads
 
-    grads, aux = _accumulate(gradient, (pool.positions, pool.carry, fresh), config.microbatch)
+    present = pool.positions.candidates.sum(axis=(1, 2), dtype=jnp.int32)
+    grads, aux = _accumulate(gradient, (pool.positions, pool.carry, fresh), present, config.microbatch)
     grads, metrics = over_devices((grads, aux.metrics))
     return grads, aux._replace(metrics=metrics)
 
 
-def _accumulate(gradient: Callable[[Any], tuple[Params, Aux]], batch: Any, size: int | None) -> tuple[Params, Aux]:
-    """Gradients and metrics, summed over microbatches: few positions at a time stay in a CPU's cache."""
+def _accumulate(
+    gradient: Callable[[Any], tuple[Params, Aux]], batch: Any, present: Array, size: int | None
+) -> tuple[Params, Aux]:
+    """Gradients and metrics, summed over microbatches: few positions at a time stay in a CPU's cache.
+
+    A microbatch has positions with about as many candidates, int32[B], as some networks compute open ones alone.
+    """
     total = len(jax.tree.leaves(batch)[0])
     if not size or size >= total:
         return gradient(batch)
@@ -218,9 +227,10 @@ def _accumulate(gradient: Callable[[Any], tuple[Params, Aux]], batch: Any, size:
         grads, aux = gradient(part)
         return jax.tree.map(jnp.add, sums, (grads, aux.metrics)), (aux.carry, aux.policy, aux.finished)
 
-    # strided, so that every microbatch holds all kinds
-    parts = jax.tree.map(lambda x: x.reshape(size, total // size, *x.shape[1:]).swapaxes(0, 1), batch)
+    order = jnp.argsort(present)
+    parts = jax.tree.map(lambda x: x[order].reshape(total // size, size, *x.shape[1:]), batch)
     grads, aux = jax.eval_shape(gradient, jax.tree.map(lambda x: x[0], parts))
     zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), (grads, aux.metrics))
     (grads, metrics), others = lax.scan(add, zeros, parts)
-    return grads, Aux(metrics, *jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(total, *x.shape[2:]), others))
+    place = jnp.zeros_like(order).at[order].set(jnp.arange(total), unique_indices=True)
+    return grads, Aux(metrics, *jax.tree.map(lambda x: x.reshape(total, *x.shape[2:])[place], others))

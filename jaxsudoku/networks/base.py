@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import chex
 import jax
@@ -90,7 +90,12 @@ class NetworkModule(nnx.Module):
 
     An architecture without iterations defines ``__init__`` and ``__call__`` only. One with iterations has a field
     ``iterations`` in its config and a carry: a pytree whose leaves have the batch on the last axis but one.
+
+    Attributes:
+      equivariant: whether the policy is exactly equivariant under the symmetries of the board.
     """
+
+    equivariant: ClassVar[bool] = False
 
     def __init__(self, config: Any, board: Board, *, rngs: nnx.Rngs) -> None:
         raise NotImplementedError

@@ -8,6 +8,10 @@ candidate also receives its shares in each group: softmaxes of learned scores ov
 Weights are shared over digits, over the groups of a kind (cells; lines; regions and extra houses) and over the
 iterations. So the policy is exactly equivariant under relabelling and under the board's geometry, the value invariant,
 and one set of weights serves every board, of any side and variant, and any number of iterations.
+
+A candidate without another one in any of its groups tells nothing to any other, and is treated as absent. On a CPU only
+the other candidates, the open ones, are computed (``packed``). The features of absent candidates are undefined; they
+reach neither a message nor an output.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,9 +34,13 @@ from jaxsudoku.propagation import houses_of_cells
 
 from .base import NetworkModule, Outputs
 from .layers import Dtype, linear, maximum
+from .packed import Family, Packing, maximum_by_index, pack
 
 #: Bound on the scores of shares, so that their exponentials stay finite.
 _SCORES = 8.0
+
+#: Most boards that are evaluated together where open candidates alone are computed.
+_FEW = 8
 
 #: Scale of sums over a group: they start at about the size of a message.
 _SUMMED = 1 / 3
@@ -67,6 +75,8 @@ class CubeNet(NetworkModule):
     ``*cube`` stands for five axes: digit, row and column, the latter two cut into boxes if the board has boxes.
     """
 
+    equivariant = True
+
     def __init__(self, config: CubeConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         self.config, self.board = config, board
         width, hidden = config.width, config.hidden
@@ -94,16 +104,43 @@ class CubeNet(NetworkModule):
     def unroll(self, candidates: Array, carry: Array) -> tuple[Outputs, Array]:
         """The outputs after each iteration, and the carry; gradients keep one vector a candidate and iteration."""
         seen = self._seen(candidates)
-        step = jax.checkpoint(self._step)
+        features = self.embed(seen)
+        features += lax.stop_gradient(carry - features)  # the carry, with the gradient of the embedding
+        found: tuple[Outputs, Array] = self._on_platform(self._unroll_all, self._unroll_open, features, seen)
+        return found
+
+    def _unroll_all(self, features: Array, seen: Array) -> tuple[Outputs, Array]:
+        families = _families(self.board)
+        step = jax.checkpoint(lambda features, seen: self._step(features, seen, families))
 
         def body(features: Array, _: None) -> tuple[Array, Outputs]:
             features = step(features, seen)
             return features, self._outputs(features, seen)
 
-        features = self.embed(seen)
-        features += lax.stop_gradient(carry - features)  # the carry, with the gradient of the embedding
         features, outputs = lax.scan(body, features, None, length=self.config.iterations)
         return outputs, features
+
+    def _unroll_open(self, features: Array, seen: Array) -> tuple[Outputs, Array]:
+        packing, seen, batch = self._pack(seen), _rows(seen), seen.shape[-2]
+
+        def make(size: int, families: Sequence[Family]) -> Callable[[Array], tuple[Outputs, Array]]:
+            order, groups = packing.order[:size], self._groups(families)
+
+            def unroll(rows: Array) -> tuple[Outputs, Array]:
+                def body(leading: Array, _: None) -> tuple[Array, Outputs]:
+                    leading = self._step(leading, seen[order], groups)
+                    return leading, self._row_outputs(leading, seen[order], order % batch, batch)
+
+                leading, outputs = lax.scan(jax.checkpoint(body), rows[:size], None, length=self.config.iterations)
+                policy = jnp.zeros((len(outputs.policy), len(rows)), outputs.policy.dtype)
+                policy = policy.at[:, order].set(outputs.policy, unique_indices=True)
+                return Outputs(policy, outputs.value), rows.at[:size].set(leading)
+
+            return jax.checkpoint(unroll)
+
+        outputs, rows = packing.switch(make, _rows(features)[packing.order])
+        policy = outputs.policy.reshape(-1, self.board.side, self.board.cells, batch).transpose(0, 3, 1, 2)
+        return Outputs(policy, outputs.value), rows[packing.place].reshape(features.shape)
 
     def initialize_carry(self, candidates: Array) -> Array:
         """The features before the first iteration: float32[*cube, B, width]."""
@@ -111,32 +148,76 @@ class CubeNet(NetworkModule):
 
     def iterate(self, candidates: Array, carry: Array, iterations: int) -> Array:
         """The features after further iterations."""
-        seen = self._seen(candidates)
-        features: Array = lax.fori_loop(0, iterations, lambda _, features: self._step(features, seen), carry)
-        return features
+
+        def all_candidates(features: Array, seen: Array) -> Array:
+            step = functools.partial(self._step, seen=seen, families=_families(self.board))
+            return lax.fori_loop(0, iterations, lambda _, features: step(features), features)
+
+        def few_boards(features: Array, seen: Array) -> Array:
+            packing, seen = self._pack(seen), _rows(seen)
+
+            def make(size: int, families: Sequence[Family]) -> Callable[[Array], Array]:
+                step = functools.partial(self._step, seen=seen[packing.order[:size]], families=self._groups(families))
+                loop = functools.partial(lax.fori_loop, 0, iterations, lambda _, rows: step(rows))
+                return lambda rows: rows.at[:size].set(loop(rows[:size]))
+
+            rows = packing.switch(make, _rows(features)[packing.order])
+            return rows[packing.place].reshape(features.shape)
+
+        def open_candidates(features: Array, seen: Array) -> Array:
+            """A few boards at a time, whose features stay in the cache; the last are filled up with empty ones."""
+            batch = features.shape[-2]
+            size = min(batch, _FEW)
+            parts = [_parts(x, size) for x in (features, seen)]
+            found = jnp.moveaxis(lax.map(lambda part: few_boards(*part), tuple(parts)), 0, -3)
+            return found.reshape(*features.shape[:-2], -1, features.shape[-1])[..., :batch, :]
+
+        found: Array = self._on_platform(all_candidates, open_candidates, carry, self._seen(candidates))
+        return found
+
+    def _on_platform(self, everywhere: Callable[..., Any], on_cpu: Callable[..., Any], *operands: Array) -> Any:
+        """On a CPU the form that computes open candidates alone, unless groups take maxima."""
+        if self.config.maximum:
+            return everywhere(*operands)
+        return lax.platform_dependent(*operands, cpu=on_cpu, default=everywhere)
+
+    def _pack(self, seen: Array) -> Packing:
+        return pack(self.board, seen[..., 0].reshape(self.board.side, self.board.cells, -1) > 0)
+
+    def _groups(self, families: Sequence[Family]) -> list[tuple[int, Groups]]:
+        """The families of rows, each with its kind."""
+        kinds = [kind for kind, _ in _families(self.board)]
+        return [
+            (kind, Groups(family.sum, _no_maximum, family.spread)) for kind, family in zip(kinds, families, strict=True)
+        ]
 
     def readout(self, candidates: Array, carry: Array) -> Outputs:
         """The outputs for these features."""
         return self._outputs(carry, self._seen(candidates))
 
     def _seen(self, candidates: Array) -> Array:
-        """Two bits a candidate: whether it is present, and whether it is its cell's only one; float32[*cube, B, 2]."""
-        present = candidates.transpose(1, 2, 0)  # [side, cells, B]
-        single = present & (present.sum(axis=0) == 1)
-        return jnp.stack([present, single], axis=-1).astype(jnp.float32).reshape(*_cube(self.board), -1, 2)
+        """Two bits a candidate: whether it is open, and whether it is its cell's only one; float32[*cube, B, 2].
 
-    def _step(self, features: Array, seen: Array) -> Array:
-        """The features after one more iteration."""
+        A candidate is open if one of its groups has another one. The others change nothing, and count as absent.
+        """
+        present = candidates.transpose(1, 2, 0).astype(jnp.float32).reshape(*_cube(self.board), -1, 1)
+        others = [groups.spread(groups.sum(present) - 1) for _, groups in _families(self.board)]
+        is_open = present * (functools.reduce(jnp.add, others) > 0)
+        single = is_open * (present.sum(axis=0) == 1)
+        return jnp.concatenate([is_open, single], axis=-1)
+
+    def _step(self, features: Array, seen: Array, families: Sequence[tuple[int, Groups]]) -> Array:
+        """The features after one more iteration; of the whole cube, or of rows, whose groups ``families`` tell."""
         dtype = jnp.dtype(self.config.dtype)
-        present = seen[..., :1].astype(dtype)  # [*cube, B, 1]
+        present = seen[..., :1].astype(dtype)
         normed = fence(self.norm(features).astype(dtype))
         message = jax.nn.relu(self.send(normed) + self.inject(seen) + self.bias[...].astype(dtype))
-        message = fence(message * present)  # [*cube, B, hidden]
+        message = fence(message * present)
         if self.config.shares:
             score = jnp.clip(self.score(normed), -_SCORES, _SCORES)
             score = fence(jnp.exp(score) * present)  # [*cube, B, shares]
         received = self.keep(message)
-        for number, groups in _families(self.board):
+        for number, groups in families:
             kind = self.kinds[number]
             received += kind.answers(groups, message)
             if self.config.shares:
@@ -145,14 +226,28 @@ class CubeNet(NetworkModule):
         return features + change.astype(jnp.float32)
 
     def _outputs(self, features: Array, seen: Array) -> Outputs:
-        present = seen[..., :1]
-        normed = self.final_norm(features) * present
+        is_open = seen[..., :1]
+        normed = self.final_norm(features) * is_open
         policy = self.policy(normed).reshape(self.board.side, self.board.cells, -1)  # [side, cells, B]
         cube = tuple(range(normed.ndim - 2))
-        mean = normed.sum(cube) / present.sum(cube)  # [B, width]
-        pooled = jnp.concatenate([mean, maximum(normed, cube)], axis=-1)  # [B, 2 * width]
-        value = self.value(jax.nn.relu(self.value_hidden(pooled)))  # [B, 1]
-        return Outputs(policy.transpose(2, 0, 1), value[:, 0])
+        mean = normed.sum(cube) / jnp.maximum(is_open.sum(cube), 1)  # [B, width]
+        return Outputs(policy.transpose(2, 0, 1), self._value(mean, maximum(normed, cube)))
+
+    def _row_outputs(self, rows: Array, seen: Array, lane: Array, batch: int) -> Outputs:
+        """The policy [N] of rows [N, width] of the boards ``lane`` [N], and the value [B], as ``_outputs`` has them."""
+        is_open = seen[:, :1]
+        normed = self.final_norm(rows) * is_open
+        boards = Family(batch, lane[None])
+        count = boards.sum(is_open)
+        least = jnp.where(count < self.board.candidates, 0.0, -jnp.inf)  # other candidates have features of 0
+        value = self._value(boards.sum(normed) / jnp.maximum(count, 1), maximum_by_index(normed, lane, least))
+        return Outputs(self.policy(normed)[:, 0], value)
+
+    def _value(self, mean: Array, most: Array) -> Array:
+        """The value [B] of the mean and the maximum of the open candidates' features, [B, width]."""
+        pooled = jnp.concatenate([mean, most], axis=-1)
+        value: Array = self.value(jax.nn.relu(self.value_hidden(pooled)))[:, 0]
+        return value
 
 
 class RMSNorm(nnx.Module):
@@ -222,6 +317,21 @@ def _families(board: Board) -> list[tuple[int, Groups]]:
     if board.irregular_houses:
         families.append((_REGION, _indexed(board)))
     return families
+
+
+def _no_maximum(x: Array) -> Array:
+    raise NotImplementedError("maxima of groups by index")
+
+
+def _rows(x: Array) -> Array:
+    """Features [*cube, B, n] as rows [N, n]."""
+    return x.reshape(-1, x.shape[-1])
+
+
+def _parts(x: Array, size: int) -> Array:
+    """Features [*cube, B, n] in parts of ``size`` boards, [parts, *cube, size, n], the last filled up with zeros."""
+    padded = jnp.pad(x, (*((0, 0) for _ in x.shape[:-2]), (0, -x.shape[-2] % size), (0, 0)))
+    return jnp.moveaxis(padded.reshape(*x.shape[:-2], -1, size, x.shape[-1]), -3, 0)
 
 
 def _cube(board: Board) -> tuple[int, int, int, int, int]:

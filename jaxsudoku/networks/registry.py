@@ -27,7 +27,6 @@ class Architecture:
       config: frozen dataclass of its sizes, each with a default.
       adjustable: fields of the config that may differ from those that a network was trained with.
       any_board: whether the same parameters serve every board.
-      equivariant: whether the policy is exactly equivariant under the symmetries of the board.
     """
 
     name: str
@@ -36,7 +35,11 @@ class Architecture:
     config: type
     adjustable: tuple[str, ...] = ("dtype",)
     any_board: bool = False
-    equivariant: bool = False
+
+    @property
+    def equivariant(self) -> bool:
+        """Whether the policy is exactly equivariant under the symmetries of the board."""
+        return self.module.equivariant
 
 
 _ARCHITECTURES = (
@@ -47,7 +50,6 @@ _ARCHITECTURES = (
         cube.CubeConfig,
         adjustable=("iterations", "dtype"),
         any_board=True,
-        equivariant=True,
     ),
     Architecture(
         "axial", "a transformer: attention within rows, columns and regions in turn", axial.Axial, axial.AxialConfig

@@ -1,0 +1,154 @@
+"""Open candidates of a batch packed into the leading rows of a matrix, so that the others are not computed.
+
+After rules a third of the candidates or fewer is open. A row is a candidate of one board of the batch: row
+``candidate * B + board``, which is the order of CubeNet's carry. Programs have fixed shapes, so the number of leading
+rows that are computed is that of the smallest of a few sizes that holds all open candidates, and their groups.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.propagation import houses_of_cells
+
+#: The sizes of packings: shares of all rows, and of the groups of each family.
+_SIZES = ((0.12, 0.45), (0.2, 0.58), (0.3, 0.72), (0.42, 0.85), (1.0, 1.0))
+
+#: The fewest rows of which a part is computed; numbers of rows are multiples of ``_MULTIPLE``.
+_FEWEST, _MULTIPLE = 700, 16
+
+
+class Family(NamedTuple):
+    """A family of groups: the groups that each row is in.
+
+    Attributes:
+      size: the number of groups.
+      groups: int32[m, N], the groups of each row; other numbers stand for none.
+    """
+
+    size: int
+    groups: Array
+
+    def sum(self, x: Array) -> Array:
+        """The sums [size, n] over the members of each group, of rows [N, n]."""
+        total = jnp.zeros((self.size, x.shape[-1]), x.dtype)
+        for group in self.groups:
+            total = total.at[group].add(x, mode="drop")
+        return total
+
+    def spread(self, x: Array) -> Array:
+        """The rows of groups [size, n] at each of their members, [N, n]; the sum where a row is in several groups."""
+        return functools.reduce(jnp.add, [x.at[group].get(mode="fill", fill_value=0) for group in self.groups])
+
+
+class Packing(NamedTuple):
+    """An order of the N rows of a batch, in which open candidates come first, and their groups.
+
+    Attributes:
+      order: int32[N], the row at each place.
+      place: int32[N], the place of each row.
+      families: the families of groups of the ordered rows; groups with an open candidate come first.
+      size: int32, the number of the smallest of ``_SIZES`` that holds all open candidates and their groups.
+    """
+
+    order: Array
+    place: Array
+    families: Sequence[Family]
+    size: Array
+
+    def switch(self, make: Callable[[int, Sequence[Family]], Callable[..., Any]], *operands: Any) -> Any:
+        """Applies the function that ``make`` makes of the number of leading rows to compute, and of their families."""
+        branches = []
+        for rows, share in _sizes(len(self.order)):
+            families = [Family(_number(family.size, share), family.groups[:, :rows]) for family in self.families]
+            branches.append(make(rows, families))
+        return lax.switch(self.size, branches, *operands)
+
+
+def pack(board: Board, is_open: Array) -> Packing:
+    """The packing of open candidates bool[side, cells, B]."""
+    batch, flat = is_open.shape[-1], is_open.reshape(-1)
+    order, place = _open_first(flat)
+    sizes = _sizes(len(flat))
+    fits = [flat.sum(dtype=jnp.int32) <= rows for rows, _ in sizes]
+    candidate, lane = order // batch, order % batch
+    families = []
+    for number, table in _families(board):
+        members = Family(number, jnp.asarray(table)).sum(flat.reshape(-1, batch).astype(jnp.int32))
+        held = members.reshape(-1) > 0
+        _, new = _open_first(held)
+        new = jnp.pad(new, (0, batch), constant_values=number * batch)  # of rows without a group
+        families.append(Family(number * batch, new[jnp.asarray(table)[:, candidate] * batch + lane]))
+        count = held.sum(dtype=jnp.int32)
+        fits = [fit & (count <= _number(number * batch, share)) for fit, (_, share) in zip(fits, sizes, strict=True)]
+    return Packing(order, place, families, jnp.stack(fits).argmax().astype(jnp.int32))
+
+
+def _open_first(flags: Array) -> tuple[Array, Array]:
+    """The order int32[N] in which the rows with a flag come first, and the place of each row in it."""
+    number = jnp.cumsum(flags, dtype=jnp.int32)
+    row = jnp.arange(len(flags), dtype=jnp.int32)
+    place = jnp.where(flags, number - 1, number[-1] + row - number)
+    return jnp.zeros(len(flags), jnp.int32).at[place].set(row, unique_indices=True), place
+
+
+def _sizes(rows: int) -> list[tuple[int, float]]:
+    """Numbers of leading rows that may be computed, and the shares of the groups; the last is all."""
+    if rows < _FEWEST:
+        return [(rows, 1.0)]
+    return [(min(-(-round(share * rows) // _MULTIPLE) * _MULTIPLE, rows), groups) for share, groups in _SIZES]
+
+
+def _number(groups: int, share: float) -> int:
+    return min(-(-round(share * groups) // _MULTIPLE) * _MULTIPLE, groups)
+
+
+@functools.lru_cache(maxsize=32)
+def _families(board: Board) -> list[tuple[int, np.ndarray]]:
+    """Of each family the number of groups and the groups of each candidate, int32[m, candidates].
+
+    They are cells, rows, columns, boxes if there are, and irregular houses. The number of groups stands for none.
+    """
+    side, cells = board.side, board.cells
+    digit, cell = np.divmod(np.arange(side * cells, dtype=np.int32), np.int32(cells))
+    row, column = np.divmod(cell, np.int32(side))
+    found = [(cells, cell[None])]
+    found += [(side * side, (digit * side + line)[None]) for line in (row, column)]
+    if board.box is not None:
+        height, width = board.box
+        found.append((side * side, (digit * side + row // height * (side // width) + column // width)[None]))
+    if board.irregular_houses:
+        number = len(board.irregular_houses)
+        houses = houses_of_cells(board).T[:, cell]
+        found.append((side * number, np.where(houses < 0, side * number, digit * number + houses)))
+    return found
+
+
+# ---------------------------------------------------------------------- maxima
+
+
+@jax.custom_jvp
+def maximum_by_index(x: Array, group: Array, least: Array) -> Array:
+    """The maxima [G, n] of rows [N, n] by their groups int32[N], at least ``least`` [G, 1].
+
+    The gradient goes to the first row that is equal to the maximum; none, if it is ``least``.
+    """
+    return jnp.broadcast_to(least, (len(least), x.shape[1])).at[group].max(x)
+
+
+@maximum_by_index.defjvp
+def _maximum_by_index_jvp(primals: tuple[Array, Array, Array], tangents: tuple[Array, Any, Any]) -> tuple[Array, Array]:
+    (x, group, least), (change, _, _) = primals, tangents
+    out = maximum_by_index(x, group, least)
+    row = jnp.arange(len(x), dtype=jnp.int32)[:, None]
+    first = jnp.full(out.shape, len(x), jnp.int32).at[group].min(jnp.where(x == out[group], row, len(x)))
+    found = change.at[first, jnp.arange(x.shape[1])].get(mode="fill", fill_value=0)
+    return out, jnp.where(out == least, 0, found)

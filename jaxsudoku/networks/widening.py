@@ -1,0 +1,74 @@
+"""Wider networks that begin as the same function as a narrower one (Net2Net, Chen et al. 2016).
+
+A trained CubeNet is copied into a larger one. What is new is random where it listens, and zero where it would change
+what was there, so training continues from where the narrower network stood.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from .base import Forward, Params
+from .cube import CubeConfig
+
+#: Sizes that can grow.
+GROWING = ("width", "hidden", "house", "shares")
+
+
+def can_widen(small: Any, large: Any) -> bool:
+    """Whether a network of the sizes ``small`` can be widened to the sizes ``large``."""
+    if not isinstance(small, CubeConfig) or not isinstance(large, CubeConfig):
+        return False
+    grown = {name: getattr(large, name) for name in GROWING}
+    others = {name: getattr(large, name) for name in ("iterations", "dtype")}
+    return (
+        all(getattr(small, name) <= size for name, size in grown.items())
+        and bool(small.shares) == bool(large.shares)
+        and not large.maximum
+        and dataclasses.replace(small, **grown, **others) == large
+    )
+
+
+def widen(params: Params, small: CubeConfig, forward: Forward, key: Array) -> Params:
+    """The parameters of a wider CubeNet that computes the same, up to rounding.
+
+    Args:
+      params: those of a CubeNet of the sizes ``small``.
+      small: its sizes.
+      forward: the wider network.
+      key: a JAX key, of what is new.
+
+    Raises:
+      ValueError: the sizes don't allow it.
+    """
+    large = forward.config
+    if not can_widen(small, large):
+        raise ValueError(f"a CubeNet of the sizes {small} can't be widened to {large}")
+
+    def grown(path: tuple[Any, ...], new: Array, old: Array) -> Array:
+        name = path[0].key
+        if name in ("norm", "final_norm"):  # features that are added count in the mean square
+            return new.at[: len(old)].set(old * math.sqrt(len(old) / len(new)))
+        if name == "value_hidden" and new.ndim > 1:  # the mean of each feature, then the maximum of each
+            halves = zip(jnp.split(new, 2), jnp.split(old, 2), strict=True)
+            return jnp.concatenate([_within(*half) for half in halves])
+        found = _within(new, old)
+        if name in ("embed", "update"):  # added features begin at zero
+            found = found.at[..., old.shape[-1] :].set(0)
+        return found
+
+    wider: Params = jax.tree_util.tree_map_with_path(grown, forward.init(key), params)
+    return wider
+
+
+def _within(new: Array, old: Array) -> Array:
+    """A kernel or bias with an old one in its first rows and columns, whose outputs hear nothing of further inputs."""
+    if new.ndim > 1:
+        new = new.at[..., old.shape[-2] :, : old.shape[-1]].set(0)
+    return new.at[tuple(slice(length) for length in old.shape)].set(old)
