@@ -27,8 +27,8 @@ LARGE = float(np.finfo(np.float32).max)
 #: Every guided solver, with settings under which the network is needed on a 4x4 board.
 SETTINGS = {
     "guided-exact": {"rules": "naked", "rounds": 1, "chunk": 1},
-    "iterative": {"rules": "none", "restarts": 1},
-    "one-shot": {"rules": "none", "restarts": 1},
+    "iterative": {"rules": "none", "runs": 2},
+    "one-shot": {"rules": "none", "runs": 2},
     "gumbel": {"rules": "none", "simulations": 4, "chunk": 1},
     "alphasudoku": {"rules": "none", "simulations": 4, "chunk": 1, "temperature": 1.0},
     "mcgs": {"rules": "naked", "simulations": 8, "chunk": 1},

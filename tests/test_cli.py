@@ -155,7 +155,7 @@ def test_a_guided_solver_with_a_network_from_a_file(capsys, puzzles, tmp_path):
     path = networks.save_network(network, tmp_path / "net")
     name, out = puzzles("puzzle", PROPER, "." * 16, CLASH, name="in.csv"), str(tmp_path / "out.csv")
     argv = ("solve", name, *FOUR, "--solver", "iterative", "--network", str(path), "--rules", "naked")
-    code, summary, _ = run(capsys, *argv, "--restarts", "20", "--output", out, "--json")
+    code, summary, _ = run(capsys, *argv, "--runs", "21", "--output", out, "--json")
     assert code == 1  # the givens of one clash
     with open(out, newline="") as file:
         rows = list(csv.DictReader(file))

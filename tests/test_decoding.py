@@ -207,24 +207,22 @@ def test_one_shot_fills_all_in_one_call():
     np.testing.assert_array_equal(wrong.stats["network_calls"], empty > 0)
 
 
-# ---------------------------------------------------------------------- lanes, restarts, votes
+# ---------------------------------------------------------------------- lanes, runs, votes
 
 
-#: Solver, board, givens and rules with which random opinions solve some puzzles at once, more by restarts, and not all.
+#: Solver, board, givens and rules with which random opinions solve some puzzles at once, more in several runs, not all.
 UNCERTAIN = [("iterative", reference.SMALL["2x3"], 8, "naked"), ("one-shot", FOUR, 4, "singles")]
 
 uncertain = pytest.mark.parametrize(("solver", "board", "givens", "rules"), UNCERTAIN, ids=["iterative", "one-shot"])
 
-RESTARTS = {"restarts": 3, "temperature": 1.0}
+RUNS = {"runs": 4, "temperature": 1.0}
 
 
 @pytest.mark.slow
 @uncertain
 def test_lanes_change_nothing(solver, board, givens, rules):
     puzzles = reference.solvable(board, SIZE, givens=givens)
-    few, many = (
-        run(solver, puzzles, opinion(board), board, rules=rules, **RESTARTS, lanes=lanes) for lanes in (32, 96)
-    )
+    few, many = (run(solver, puzzles, opinion(board), board, rules=rules, **RUNS, lanes=lanes) for lanes in (32, 96))
     for one, other in zip(jax.tree.leaves(few), jax.tree.leaves(many), strict=True):
         np.testing.assert_array_equal(one, other)
     assert len(set(few.stats["network_calls"].tolist())) > 3  # lanes are free at different times
@@ -233,12 +231,12 @@ def test_lanes_change_nothing(solver, board, givens, rules):
 
 @pytest.mark.slow
 @uncertain
-def test_restarts_solve_more(solver, board, givens, rules):
+def test_runs_solve_more(solver, board, givens, rules):
     puzzles = reference.solvable(board, SIZE, givens=givens)
     once = run(solver, puzzles, opinion(board), board, rules=rules)
-    often = run(solver, puzzles, opinion(board), board, rules=rules, **RESTARTS)
+    often = run(solver, puzzles, opinion(board), board, rules=rules, **RUNS)
     solved, more = once.status == Status.SOLVED, often.status == Status.SOLVED
-    assert more[solved].all()  # the first attempt is the same
+    assert more[solved].all()  # the first run is the same
     assert more.sum() > solved.sum()
     np.testing.assert_array_equal(often.grids[solved], once.grids[solved])
     np.testing.assert_array_equal(often.stats["network_calls"][solved], once.stats["network_calls"][solved])
@@ -253,13 +251,11 @@ def test_restarts_solve_more(solver, board, givens, rules):
 @uncertain
 def test_a_key_decides_the_noise(solver, board, givens, rules):
     puzzles = reference.solvable(board, SIZE, givens=givens)
-    one, again, other = (
-        run(solver, puzzles, opinion(board), board, seed, rules=rules, **RESTARTS) for seed in (1, 1, 2)
-    )
+    one, again, other = (run(solver, puzzles, opinion(board), board, seed, rules=rules, **RUNS) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.stats["network_calls"], again.stats["network_calls"])
     assert (one.stats["network_calls"] != other.stats["network_calls"]).any()
     # equal puzzles go different ways, too
-    twice = run(solver, np.repeat(puzzles[: SIZE // 2], 2, axis=0), opinion(board), board, rules=rules, **RESTARTS)
+    twice = run(solver, np.repeat(puzzles[: SIZE // 2], 2, axis=0), opinion(board), board, rules=rules, **RUNS)
     assert (twice.stats["network_calls"][::2] != twice.stats["network_calls"][1::2]).any()
 
 
@@ -300,7 +296,7 @@ def test_votes_of_an_equivariant_network_change_nothing():
     np.testing.assert_array_equal(np.asarray(plain)[~np.asarray(cubes)], 0)
 
 
-def test_a_lone_vote_sees_the_board_as_it_is_but_for_restarts():
+def test_a_lone_vote_sees_the_board_as_it_is_but_for_later_runs():
     cubes = jnp.ones((32, 4, 16), bool)
     keys = jax.random.split(jax.random.key(0), 32)
     again = jnp.arange(32) % 2 == 1
@@ -357,7 +353,7 @@ def test_lanes_take_all_that_they_hold_along():
     ("options", "cause"),
     [
         ({"rules": "all"}, "unknown rules 'all': choose one of none, naked, singles, locked"),
-        ({"restarts": -1}, "restarts must be at least 0, not -1"),
+        ({"runs": 0}, "runs must be at least 1, not 0"),
         ({"patience": 0}, "patience must be at least 1, not 0"),
         ({"confident": 1.5}, "confident must be at most 1, not 1.5"),
         ({"votes": 0}, "votes must be at least 1, not 0"),

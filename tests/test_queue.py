@@ -137,6 +137,69 @@ def test_lanes_that_are_not_ready_settle_first() -> None:
     assert len(lanes_stepped) <= steps[odd].sum()
 
 
+def lots() -> Method[Countdown]:
+    """A toy: a run of the puzzle that spells n takes n % 4 + 1 steps, and the run of the number n // 4 solves it.
+
+    The first cell of its answer tells the run.
+    """
+
+    def init(start: Start) -> Countdown:
+        digits = start.grids[:, :4].astype(jnp.int32)
+        number = (digits * jnp.array([0, 16, 4, 1])).sum(axis=1)
+        told = start.grids.at[:, 0].set(start.run.astype(jnp.uint8) + 1)
+        return Countdown(
+            told.at[:, 1].set((number // 4 == start.run).astype(jnp.uint8)), number % 4 + 1, jnp.zeros_like(number)
+        )
+
+    def step(now: Countdown) -> Countdown:
+        return now._replace(left=jnp.maximum(now.left - 1, 0), steps=now.steps + 1)
+
+    def postprocess(now: Countdown) -> Answer:
+        solved = (now.left == 0) & (now.grids[:, 1] > 0)
+        return Answer(now.grids, solved, jnp.zeros_like(solved), now.steps, {"errors": now.steps})
+
+    return Method(init, step, lambda now: now.left == 0, postprocess, {"errors": -1})
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("width", [1, 9, 16, 500])
+def test_puzzles_have_runs_until_one_solves_them(width: int, ahead: bool) -> None:
+    numbers = np.random.default_rng(0).permutation(np.resize(VALID, 70))
+    runs = 6
+    found = jax.jit(
+        lambda puzzles: run(
+            lots(), BOARD, puzzles, jax.random.key(0), rules="none", lanes=width, runs=runs, ahead=ahead
+        )
+    )(spelt(numbers))
+    solved, each = numbers // 4 < runs, numbers % 4 + 1
+    np.testing.assert_array_equal(found.status == js.Status.SOLVED, solved)
+    np.testing.assert_array_equal(found.grids[:, 0][solved], (numbers // 4 + 1)[solved])
+    np.testing.assert_array_equal(found.iterations, found.stats["errors"])
+    alone, most = each * np.minimum(numbers // 4 + 1, runs), each * runs
+    if ahead:  # runs that were not needed are counted as well
+        assert (found.iterations >= alone).all() and (found.iterations <= most).all()
+        assert (found.iterations > alone).any() or width < 500
+    else:
+        np.testing.assert_array_equal(found.iterations, alone)
+
+
+def test_the_first_of_runs_that_end_together_has_its_answer() -> None:
+    """Not a mixture of several; its puzzle has several solutions."""
+    base = lots()
+
+    def init(start: Start) -> Countdown:
+        told = jnp.broadcast_to(start.run.astype(jnp.uint8)[:, None] + 1, start.grids.shape)
+        return base.init(start)._replace(grids=told)
+
+    found = jax.jit(
+        lambda puzzles: run(
+            base._replace(init=init), BOARD, puzzles, jax.random.key(0), rules="none", lanes=8, runs=8, ahead=True
+        )
+    )(spelt(np.array([3])))
+    np.testing.assert_array_equal(found.grids, 1)
+    assert found.status.tolist() == [js.Status.SOLVED] and found.iterations.tolist() == [8 * 4]
+
+
 @pytest.mark.parametrize("lanes", [2500, 4097])
 def test_roots_are_made_with_any_number_of_lanes(lanes):
     puzzles = reference.batch(BOARD, 5000)

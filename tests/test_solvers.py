@@ -33,8 +33,8 @@ SEARCHES = ("gumbel", "alphasudoku", "mcts", "mcgs")
 #: Settings with which a solver is quick on small boards, where its own choice isn't.
 SMALL_SETTINGS = {
     "exact": {"lanes": 32},
-    "iterative": {"lanes": 32, "rules": "naked", "restarts": 3, "sure": 0.7},
-    "one-shot": {"lanes": 32, "rules": "singles", "restarts": 3},
+    "iterative": {"lanes": 32, "rules": "naked", "runs": 3, "sure": 0.7},
+    "one-shot": {"lanes": 32, "rules": "singles", "runs": 3},
     "guided-exact": {"lanes": 32},
     **{name: {"lanes": 32, "simulations": 4} for name in SEARCHES},
     "best-first": {"room": 64},

@@ -37,7 +37,7 @@ examples:
   jaxsudoku solve 4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......
   jaxsudoku solve sudoku.csv.zst --column quiz --output solved.csv
   jaxsudoku solve puzzles.txt --budget 1000 --json > /dev/null
-  jaxsudoku solve puzzles.txt --solver iterative --restarts 4 --output solved.csv
+  jaxsudoku solve puzzles.txt --solver iterative --runs 8 --output solved.csv
 
 {flags.INPUT_SECTION}
 output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and

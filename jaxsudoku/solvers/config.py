@@ -9,7 +9,6 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import (
     LANES,
     Config,
-    Natural,
     NonNegative,
     Positive,
     Rounds,
@@ -110,25 +109,33 @@ class DecodingConfig(Config):
       confident: probability that every digit to fill in must have; below it a recurrent network is called again on the
         same position and continues its iterations.
       patience: most calls on a position; then it is filled in anyway.
-      restarts: further attempts at a puzzle that became contradictory, with noise and under random symmetries.
-      temperature: scale of the Gumbel noise on the log-probabilities of attempts after the first.
-      votes: random symmetries of the board whose probabilities are averaged; with 1 the first attempt sees the board
-        as it is. An equivariant network gains nothing.
+      runs: most runs of a puzzle; it has another one unless it is solved. Those after the first have noise, and see the
+        board under random symmetries, unless the network is equivariant.
+      temperature: scale of the Gumbel noise on the log-probabilities of later runs.
+      noise: standard deviation of Gaussian noise on the features of a recurrent network, at each call in later runs.
+      ahead: whether idle lanes begin further runs of puzzles whose earlier runs are not over; faster where lanes cost
+        nothing. Counts, and the grid of a puzzle with several solutions, then depend on the lanes. None suits the
+        machine: not on a CPU.
+      votes: random symmetries of the board whose probabilities are averaged; with 1 the first run sees the board as it
+        is. An equivariant network gains nothing.
       lanes: puzzles worked on together, a multiple of 32; None suits the machine.
     """
 
     rules: Rules = "none"
     confident: Share = 0.99
     patience: Positive = 1
-    restarts: Natural = 0
+    runs: Positive = 1
     temperature: NonNegative = 0.2
+    noise: NonNegative = 0.0
+    ahead: bool | None = None
     votes: Positive = 1
     lanes: Words | None = None
 
     def resolve(self, board: Board, platform: str) -> Any:
         """The settings with lanes that suit a machine, fewer on a wider board."""
         lanes = self.lanes or fitting_lanes(board, platform, cpu=64, accelerator=4096, least=LANES, step=LANES)
-        return dataclasses.replace(self, lanes=lanes)
+        ahead = platform != "cpu" if self.ahead is None else self.ahead
+        return dataclasses.replace(self, lanes=lanes, ahead=ahead)
 
 
 @dataclasses.dataclass(frozen=True)

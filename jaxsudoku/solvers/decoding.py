@@ -1,8 +1,8 @@
 """Decoding with a network, without backtracking: iteratively, the most confident cell first, or in one shot.
 
-A decoder is a ``queue.Method``: the network evaluates all lanes in every step. A puzzle is done when it is solved, or
-contradictory with no attempt left. Results are the same for any number of lanes, up to the rounding of the network's
-sums.
+A decoder is a ``queue.Method``: the network evaluates all lanes in every step. A run is over when the puzzle is solved
+or contradictory. A puzzle that is not solved has another run, up to ``runs``; later ones have noise. Results are the
+same for any number of lanes, up to the rounding of the network's sums, unless runs begin ahead.
 
 A recurrent network may iterate further on a position in which no cell is confident enough: the lane keeps its features,
 while the other lanes continue with their next positions.
@@ -64,7 +64,7 @@ def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig,
 
     Returns:
       A ``Solution``: SOLVED, UNSOLVED or INVALID. ``iterations`` int32[N] are the cells filled in by the network in all
-      attempts, 1 if the rules fill all; ``network_calls`` int32[N].
+      runs, 1 if the rules fill all; ``network_calls`` int32[N].
     """
     return _decode(board, puzzles, key, config, network, _surest_of(config), config.rules)
 
@@ -101,11 +101,10 @@ class _Lanes(NamedTuple):
 
     Attributes:
       puzzle: int32[K], their indices in the batch.
-      root: uint32[K, words], the packed candidates at the start of an attempt.
-      nodes: uint32[K, words], those left now.
-      attempt: int32[K], attempts before this one.
-      calls: int32[K], calls of the network in all attempts.
-      filled: int32[K], cells filled in, in all attempts.
+      run: int32[K], the numbers of their runs.
+      nodes: uint32[K, words], the packed candidates.
+      calls: int32[K], calls of the network.
+      filled: int32[K], cells filled in.
       looks: int32[K], calls of the network on the current position.
       carry: the carry of a recurrent network for each vote, [votes, ..., K, :].
       solved: bool[K].
@@ -113,9 +112,8 @@ class _Lanes(NamedTuple):
     """
 
     puzzle: Array
-    root: Array
+    run: Array
     nodes: Array
-    attempt: Array
     calls: Array
     filled: Array
     looks: Array
@@ -136,7 +134,8 @@ def _decode(
     """Runs a decoder over all puzzles."""
     lanes = config.lanes or GROUP
     method = _method(board, key, config, network, choose, rules)
-    found = run(method, board, puzzles, key, rules=config.rules, lanes=lanes)
+    runs, ahead = config.runs, bool(config.ahead)
+    found = run(method, board, puzzles, key, rules=config.rules, lanes=lanes, runs=runs, ahead=ahead)
     # decoders do not report proofs, not even those of the rules
     refuted = found.status == Status.UNSATISFIABLE
     return found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
@@ -154,33 +153,29 @@ def _method(
         none, no = jnp.zeros(len(start.puzzle), jnp.int32), jnp.zeros(len(start.puzzle), bool)
         unseen = network.apply.initialize_carry(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
         carry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
-        nodes = start.nodes.T
-        return _Lanes(start.puzzle, nodes, nodes, none, none, none, none, carry, no, no)
+        number = jnp.broadcast_to(start.run, none.shape).astype(jnp.int32)
+        return _Lanes(start.puzzle, number, start.nodes.T, none, none, none, carry, no, no)
 
     def step(lanes: _Lanes) -> _Lanes:
-        cubes = planes_to_cubes(_planes(board, lanes.nodes), board)
+        nodes = jnp.where(lanes.done[:, None], 0, lanes.nodes)  # a network may be faster on empty boards
+        cubes = planes_to_cubes(_planes(board, nodes), board)
         width = len(lanes.puzzle)
         # the same for all calls on a position
-        keys = jax.vmap(lambda puzzle, filled: jax.random.fold_in(jax.random.fold_in(key, puzzle), filled))(
-            lanes.puzzle, lanes.filled
-        )
-        seen = _Seen(cubes[:width], keys, lanes.attempt > 0, lanes.looks)
+        keys = jax.vmap(_folded, (None, 0, 0, 0))(key, lanes.puzzle, lanes.run, lanes.filled)
+        seen = _Seen(cubes[:width], keys, lanes.run > 0, lanes.looks)
         chosen, carry = _choice(board, config, network, choose, seen, lanes.carry)
         padded = jnp.pad(chosen, ((0, len(cubes) - width), (0, 0), (0, 0)))
         kept = cubes & (padded | ~padded.any(axis=1, keepdims=True))
         planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
         dead, solved = unpack_lanes(dead)[:width], unpack_lanes(solved)[:width]
-        again = dead & (lanes.attempt < config.restarts)
-        nodes = planes_to_nodes(planes, board).T[:width]
         return lanes._replace(
-            nodes=jnp.where(again[:, None], lanes.root, nodes) if config.restarts else nodes,
-            attempt=lanes.attempt + again,
+            nodes=planes_to_nodes(planes, board).T[:width],
             calls=lanes.calls + config.votes,
             filled=lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32),
             looks=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1),
             carry=carry,
             solved=solved,
-            done=solved | (dead & ~again),
+            done=solved | dead,
         )
 
     def postprocess(lanes: _Lanes) -> Answer:
@@ -199,6 +194,11 @@ def _method(
     )
 
 
+def _folded(key: Array, *numbers: Array) -> Array:
+    """A key of its own for these numbers."""
+    return functools.reduce(jax.random.fold_in, numbers, key)
+
+
 def _planes(board: Board, nodes: Array) -> Array:
     """Nodes uint32[K, words] as planes, padded to whole words of lanes."""
     return nodes_to_planes(pad_lanes(nodes.T, 1), board)
@@ -210,13 +210,13 @@ class _Seen(NamedTuple):
     Attributes:
       cubes: bool[K, side, cells], the candidates.
       keys: K keys, one for each position.
-      again: bool[K], whether this is a later attempt.
+      noisy: bool[K], whether this is a later run.
       looks: int32[K], earlier calls of the network on the position.
     """
 
     cubes: Array
     keys: Array
-    again: Array
+    noisy: Array
     looks: Array
 
 
@@ -232,24 +232,43 @@ def _choice(
 
     Nothing is filled in where the network shall iterate further.
     """
-    cubes, keys, again, looks = seen
+    cubes, keys, noisy, looks = seen
     fresh = looks == 0
-    if config.votes == 1 and not config.restarts:
+    if config.runs > 1 and config.noise:
+        carry, fresh = _with_noise(network, seen, carry, config.noise), jnp.zeros_like(fresh)
+    turned = config.votes > 1 or (config.runs > 1 and not network.apply.module.equivariant)
+    if turned:
+        probabilities, carry = _voted(board, network, cubes, keys, config.votes, noisy, carry, fresh)
+    else:
         alone = jax.tree.map(lambda leaf: leaf[0], carry)
         probabilities, carry = _probabilities(network, cubes, alone, fresh)
         carry = jax.tree.map(lambda leaf: leaf[None], carry)
-    else:
-        probabilities, carry = _voted(board, network, cubes, keys, config.votes, again, carry, fresh)
     candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
     scores = jnp.log(probabilities)
-    if config.restarts and config.temperature:
+    if config.runs > 1 and config.temperature:
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
-        scores += jnp.where(again[:, None, None], config.temperature * noise, 0)
+        scores += jnp.where(noisy[:, None, None], config.temperature * noise, 0)
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
     if config.patience > 1 and jax.tree.leaves(carry):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
         chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
     return chosen, carry
+
+
+def _with_noise(network: Network, seen: _Seen, carry: Any, scale: float) -> Any:
+    """The carry for the next call, reset on new positions, with Gaussian noise in later runs."""
+    initial = network.apply.initialize_carry(network.params, seen.cubes)
+    keys = jax.vmap(_folded)(seen.keys, seen.looks)
+
+    def noise(leaf: Array) -> Array:  # [votes, ..., K, n]
+        shape = (*leaf.shape[:-2], leaf.shape[-1])
+        return jnp.moveaxis(jax.vmap(lambda key: jax.random.normal(key, shape, leaf.dtype))(keys), 0, -2)
+
+    def changed(new: Array, old: Array) -> Array:
+        reset = jnp.where((seen.looks == 0)[:, None], new, old)
+        return reset + jnp.where(seen.noisy[:, None], scale * noise(reset), 0)
+
+    return jax.tree.map(changed, initial, carry)
 
 
 def _probabilities(network: Network, cubes: Array, carry: Any, fresh: Array) -> tuple[Array, Any]:
@@ -269,11 +288,11 @@ def _probabilities(network: Network, cubes: Array, carry: Any, fresh: Array) -> 
 
 
 def _voted(
-    board: Board, network: Network, cubes: Array, keys: Array, votes: int, again: Array, carry: Any, fresh: Array
+    board: Board, network: Network, cubes: Array, keys: Array, votes: int, noisy: Array, carry: Any, fresh: Array
 ) -> tuple[Array, Any]:
     """The mean of ``_probabilities`` under random symmetries, one for each vote.
 
-    With a single vote the first attempt sees the board as it is.
+    With a single vote the first run sees the board as it is.
 
     Args:
       board: the board.
@@ -281,7 +300,7 @@ def _voted(
       cubes: bool[K, side, cells].
       keys: K keys.
       votes: the number of votes.
-      again: bool[K], whether this is a later attempt.
+      noisy: bool[K], whether this is a later run.
       carry: as of ``_probabilities``, with a leading axis of votes.
       fresh: bool[K].
     """
@@ -290,8 +309,8 @@ def _voted(
         number, carry = turn
         drawn = draw(board, keys, number)
         if votes == 1:
-            plain = symmetry.identity(board, again.shape)
-            drawn = select(again, drawn, plain)
+            plain = symmetry.identity(board, noisy.shape)
+            drawn = select(noisy, drawn, plain)
         found, carry = seen_under(drawn, board, cubes, lambda seen: _probabilities(network, seen, carry, fresh))
         return total + found, carry
 

@@ -4,6 +4,9 @@ A ``Method`` works on K puzzles step by step; ``run`` applies it to any number o
 first, and only those that they leave open enter the queue. Once the queue is empty and few puzzles are left, these move
 into fewer lanes, for which a second loop is compiled (from ``Method.narrow_from`` lanes on). A puzzle's result depends
 only on the puzzle and its own random seed, so it is the same for any number of lanes and any batch.
+
+A puzzle may have several runs, until one solves it. The queue is worked through once for each run, and holds the
+puzzles that are not solved by then.
 """
 
 from __future__ import annotations
@@ -35,12 +38,14 @@ class Start(NamedTuple):
       nodes: uint32[words, K], the packed candidates that the rules have left.
       seeds: uint32[K], a random seed for each.
       puzzle: int32[K], their indices in the batch.
+      run: int32[K], the number of each one's run, from 0.
     """
 
     grids: Array
     nodes: Array
     seeds: Array
     puzzle: Array
+    run: Array | int = 0
 
 
 class Answer(NamedTuple):
@@ -124,7 +129,16 @@ def saturating_add(total: Array, more: Array | int) -> Array:
 
 
 def run(
-    method: Method[Any], board: Board, puzzles: Array, key: Array, *, rules: str, lanes: int, record: int = 0
+    method: Method[Any],
+    board: Board,
+    puzzles: Array,
+    key: Array,
+    *,
+    rules: str,
+    lanes: int,
+    record: int = 0,
+    runs: int = 1,
+    ahead: bool = False,
 ) -> Solution:
     """Solves puzzles by a method.
 
@@ -136,6 +150,9 @@ def run(
       rules: one of ``propagation.RULES``, applied to all puzzles first.
       lanes: puzzles worked on together.
       record: steps of each puzzle in ``stats["history"]``; with 0 there is none.
+      runs: most runs of a puzzle; it has another one unless it is solved. Iterations and stats are then totals.
+      ahead: whether idle lanes begin further runs of puzzles whose earlier runs are not over. The first run that solves
+        a puzzle ends the others, so the totals, and the solution of a puzzle that has several, depend on the lanes.
 
     Returns:
       A ``Solution``, UNSATISFIABLE where the rules or the method refute a puzzle. UNSOLVED puzzles have the method's
@@ -148,9 +165,9 @@ def run(
         nothing = jnp.zeros(0, jnp.int32)
         stats = {name: jnp.zeros((0, *value.shape), value.dtype) for name, value in values.items()}
         return Solution(puzzles, nothing.astype(jnp.int8), nothing, stats | history)
-    width = min(lanes, size)
-    roots = make_roots(board, puzzles, rules, width)
-    queue = _Queue(board, roots, jax.random.bits(key, (size,), jnp.uint32))
+    width = min(lanes, size * runs if ahead else size)
+    roots = make_roots(board, puzzles, rules, min(width, size))
+    queue = _Queue(board, roots, jax.random.bits(key, (size,), jnp.uint32), runs, ahead)
     looked = (roots.status != Status.INVALID).astype(jnp.int32)
     solved = roots.status == Status.SOLVED
     stats = {
@@ -158,26 +175,25 @@ def run(
         for name, value in values.items()
     }
     found = Solution(roots.grids, roots.status, looked, stats | history)
-    turn = functools.partial(_turn, method)
-    refill = functools.partial(_refill, queue, method)
+    if runs > 1:
+        found = _without_counts(found, roots.waiting)
 
     # all lanes begin as finished ones, so that ``init`` is compiled once
     nobody = jnp.full(width, size, jnp.int32)
-    shapes = jax.eval_shape(lambda: method.init(queue.at(nobody)))
+    shapes = jax.eval_shape(lambda: method.init(queue.at(nobody, queue.first())))
     state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    now = _Lanes(state, nobody, nobody, jnp.ones(width, bool), jnp.int32(0), found)
-    waiting = (roots.waiting < size).sum(dtype=jnp.int32)
+    now = _Lanes(state, nobody, nobody, jnp.ones(width, bool), queue.first(), found)
     few = -(-width // NARROWER) if width >= method.narrow_from else 0
 
     def many(now: _Lanes) -> Array:
-        return (now.busy.sum() > few if few else now.at_work.any()) | (now.taken < waiting)
+        return (now.busy.sum() > few if few else now.at_work.any()) | queue.more(now.round)
 
-    now = lax.while_loop(many, functools.partial(turn, refill), now)
+    now = lax.while_loop(many, functools.partial(_turn, method, queue, refills=True), now)
     if few:
-        store_answers = functools.partial(_store_answers, method)
         left = _narrowed(few, method, now)
-        now = lax.while_loop(lambda now: now.at_work.any(), functools.partial(turn, store_answers), left)
-    return _store_answers(method, now).found
+        last = functools.partial(_turn, method, queue, refills=False)
+        now = lax.while_loop(lambda now: now.at_work.any(), last, left)
+    return _store_answers(method, queue, now).found
 
 
 def placed(nodes: Array, board: Board) -> Array:
@@ -195,7 +211,7 @@ class _Lanes(NamedTuple):
       puzzle: int32[K], the index of each lane's puzzle; N for an idle lane.
       steps: int32[K], steps that the puzzle has had.
       ended: bool[K], whether the puzzle is done and its answer is still to be stored.
-      taken: int32[], puzzles taken from the queue.
+      round: what was taken from the queue.
       found: the solutions so far.
     """
 
@@ -203,7 +219,7 @@ class _Lanes(NamedTuple):
     puzzle: Array
     steps: Array
     ended: Array
-    taken: Array
+    round: _Round
     found: Solution
 
     @property
@@ -217,37 +233,95 @@ class _Lanes(NamedTuple):
         return self.busy & ~self.ended
 
 
-class _Queue:
-    """The open puzzles, in their order."""
+class _Round(NamedTuple):
+    """A passage through the queue.
 
-    def __init__(self, board: Board, roots: Roots, seeds: Array) -> None:
-        self.board, self.roots, self.seeds = board, roots, seeds
+    Attributes:
+      waiting: int32[N], the puzzles of this round; N behind the last.
+      size: int32[], their number.
+      taken: int32[], the number of those that were taken.
+      run: int32[], the number of the round.
+    """
+
+    waiting: Array
+    size: Array
+    taken: Array
+    run: Array
 
     def numbers(self, places: Array) -> Array:
         """The puzzles at these places of the queue; N behind its end."""
-        return self.roots.waiting.at[places].get(mode="fill", fill_value=len(self.seeds))
+        return self.waiting.at[places].get(mode="fill", fill_value=len(self.waiting))
 
-    def at(self, places: Array) -> Start:
+
+class _Queue:
+    """The open puzzles, in their order."""
+
+    def __init__(self, board: Board, roots: Roots, seeds: Array, runs: int, ahead: bool) -> None:
+        self.board, self.roots, self.seeds = board, roots, seeds
+        self.runs, self.ahead = runs, ahead
+
+    def first(self) -> _Round:
+        """The first round, of all open puzzles."""
+        waiting = self.roots.waiting
+        return _Round(waiting, (waiting < len(waiting)).sum(dtype=jnp.int32), jnp.int32(0), jnp.int32(0))
+
+    def more(self, now: _Round) -> Array:
+        """Whether there may be something to take, now or in a later round."""
+        return (now.taken < now.size) | (now.run + 1 < self.runs)
+
+    def begins(self, now: _Round, busy: Array) -> Array:
+        """Whether the next round may begin, where lanes bool[K] are at work on the last ones."""
+        over = (now.taken >= now.size) & (now.run + 1 < self.runs)
+        return over if self.ahead else over & ~busy.any()
+
+    def next(self, now: _Round, busy: Array, status: Array) -> _Round:
+        """The next round, if it may begin: of the puzzles of this one that are not solved."""
+        size = len(now.waiting)
+        unsolved = status.at[now.waiting].get(mode="fill", fill_value=Status.SOLVED) == Status.UNSOLVED
+        place = jnp.where(unsolved, jnp.cumsum(unsolved, dtype=jnp.int32) - 1, size)
+        waiting = jnp.full(size, size, jnp.int32).at[place].set(now.waiting, mode="drop", unique_indices=True)
+        later = _Round(waiting, unsolved.sum(dtype=jnp.int32), jnp.int32(0), now.run + 1)
+        begins = self.begins(now, busy)
+        return jax.tree.map(lambda one, other: jnp.where(begins, one, other), later, now)
+
+    def at(self, places: Array, now: _Round) -> Start:
         """The starts of the puzzles at these places of the queue; undefined behind its end."""
-        puzzle = jnp.minimum(self.numbers(places), len(self.seeds) - 1)
+        puzzle = jnp.minimum(now.numbers(places), len(self.seeds) - 1)
         nodes = self.roots.nodes[:, puzzle]
-        return Start(placed(nodes, self.board), nodes, mix(self.seeds[puzzle]), puzzle)
+        run = jnp.broadcast_to(now.run, puzzle.shape)
+        return Start(placed(nodes, self.board), nodes, mix(self.seeds[puzzle]), puzzle, run)
 
 
-def _turn(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
-    """Refills the lanes until they are ready, then takes a step."""
-    now = _prepared(method, refill, now)
+def _without_counts(found: Solution, waiting: Array) -> Solution:
+    """The solutions with counts of 0 where puzzles are open."""
+
+    def cleared(leaf: Array) -> Array:
+        return leaf.at[waiting].set(0, mode="drop")
+
+    return found._replace(iterations=cleared(found.iterations), stats=jax.tree.map(cleared, found.stats))
+
+
+def _turn(method: Method[Any], queue: _Queue, now: _Lanes, *, refills: bool) -> _Lanes:
+    """Refills the lanes until they are ready, or only stores their answers, and then takes a step."""
+    now = _prepared(method, queue, now, refills)
     state = method.step(now.state)
     found = now.found
     if "history" in found.stats and method.error is not None:
         history = found.stats["history"].at[now.puzzle, now.steps].set(method.error(state), mode="drop")
         found = found._replace(stats=found.stats | {"history": history})
-    return _Lanes(state, now.puzzle, now.steps + 1, now.busy & method.done(state), now.taken, found)
+    return _Lanes(state, now.puzzle, now.steps + 1, now.busy & method.done(state), now.round, found)
 
 
-def _prepared(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lanes) -> _Lanes:
+def _prepared(method: Method[Any], queue: _Queue, now: _Lanes, refills: bool) -> _Lanes:
+    def wanting(now: _Lanes) -> Array:
+        ended = now.ended.any()
+        if not refills or queue.runs == 1:
+            return ended
+        return ended | (~now.busy.all() & ((now.round.taken < now.round.size) | queue.begins(now.round, now.busy)))
+
     def refilled(now: _Lanes) -> _Lanes:  # a loop, as jax 0.10 copies a state that passes through ``lax.cond``
-        return lax.while_loop(lambda now: now.ended.any(), refill, now)
+        refill = functools.partial(_refill if refills else _store_answers, method, queue)
+        return lax.while_loop(wanting, refill, now)
 
     if method.ready is None or method.prepare is None:
         return refilled(now)
@@ -258,44 +332,68 @@ def _prepared(method: Method[Any], refill: Callable[[_Lanes], _Lanes], now: _Lan
         state = prepare(now.state, now.busy)
         return now._replace(state=state, ended=now.busy & method.done(state))
 
-    return lax.while_loop(lambda now: now.ended.any() | (now.busy & ~ready(now.state)).any(), once, now)
+    return lax.while_loop(lambda now: wanting(now) | (now.busy & ~ready(now.state)).any(), once, now)
 
 
-def _store_answers(method: Method[Any], now: _Lanes) -> _Lanes:
-    """Stores the answers of ended puzzles; their lanes are idle then."""
+def _store_answers(method: Method[Any], queue: _Queue, now: _Lanes) -> _Lanes:
+    """Stores the answers of ended runs; their lanes are idle then, as those of other runs of solved puzzles."""
     size = len(now.found.status)
-    mine = jnp.where(now.ended, now.puzzle, size)
     answer = method.postprocess(now.state)
     known = [jnp.int8(status) for status in (Status.SOLVED, Status.UNSATISFIABLE)]
     status = jnp.select([answer.solved, answer.refuted], known, jnp.int8(Status.UNSOLVED))
+    ended, stored = now.ended, now.ended
+    if queue.runs > 1:
+        ended, stored = _ended_and_stored(now, answer.solved)
 
     def put(leaf: Array, value: Array) -> Array:
-        return leaf.at[mine].set(value, mode="drop")
+        return leaf.at[jnp.where(stored, now.puzzle, size)].set(value, mode="drop")
 
-    stats = {name: put(now.found.stats[name], value) for name, value in answer.stats.items()}
+    def count(leaf: Array, value: Array) -> Array:
+        if queue.runs == 1:
+            return put(leaf, value)
+        return leaf.at[jnp.where(ended, now.puzzle, size)].add(value, mode="drop")
+
+    stats = {name: count(now.found.stats[name], value) for name, value in answer.stats.items()}
     found = Solution(
         put(now.found.grids, answer.grids),
         put(now.found.status, status),
-        put(now.found.iterations, answer.iterations),
+        count(now.found.iterations, answer.iterations),
         now.found.stats | stats,
     )
-    return now._replace(puzzle=jnp.where(now.ended, size, now.puzzle), ended=jnp.zeros_like(now.ended), found=found)
+    return now._replace(puzzle=jnp.where(ended, size, now.puzzle), ended=jnp.zeros_like(now.ended), found=found)
 
 
-def _refill(queue: _Queue, method: Method[Any], now: _Lanes) -> _Lanes:
-    """Stores the answers of ended puzzles, and gives idle lanes the next puzzles of the queue."""
-    now = _store_answers(method, now)
+def _ended_and_stored(now: _Lanes, solved: Array) -> tuple[Array, Array]:
+    """Which lanes' runs are over, and which of these have the answer of their puzzle, at most one of each: bool[K].
+
+    A run is over as well if another one has solved the puzzle.
+    """
+    size, lane = len(now.found.status), jnp.arange(len(now.puzzle), dtype=jnp.int32)
+    wins = now.ended & solved
+    over = (now.found.status == Status.SOLVED).at[jnp.where(wins, now.puzzle, size)].set(True, mode="drop")
+    rank = jnp.where(wins, lane, lane + len(lane))  # solutions first
+    best = jnp.full(size, 2 * len(lane), jnp.int32).at[jnp.where(now.ended, now.puzzle, size)].min(rank, mode="drop")
+    first = now.ended & (best.at[now.puzzle].get(mode="fill", fill_value=-1) == rank)
+    before = now.found.status.at[now.puzzle].get(mode="fill", fill_value=Status.UNSOLVED) == Status.SOLVED
+    ended = now.ended | (now.busy & over.at[now.puzzle].get(mode="fill", fill_value=False))
+    return ended, first & ~before
+
+
+def _refill(method: Method[Any], queue: _Queue, now: _Lanes) -> _Lanes:
+    """Stores the answers of ended runs, and gives idle lanes the next puzzles of the queue."""
+    now = _store_answers(method, queue, now)
     size = len(now.found.status)
+    round_ = now.round if queue.runs == 1 else queue.next(now.round, now.busy, now.found.status)
     idle = ~now.busy
     turn = jnp.cumsum(idle, dtype=jnp.int32)
-    places = jnp.where(idle, now.taken + turn - 1, size)
-    puzzle = jnp.where(idle, queue.numbers(places), now.puzzle)
+    places = jnp.where(idle, round_.taken + turn - 1, size)
+    puzzle = jnp.where(idle, round_.numbers(places), now.puzzle)
     begins = idle & (puzzle < size)
     return now._replace(
-        state=method.select(begins, method.init(queue.at(places)), now.state),
+        state=method.select(begins, method.init(queue.at(places, round_)), now.state),
         puzzle=puzzle,
         steps=jnp.where(begins, 0, now.steps),
-        taken=now.taken + begins.sum(dtype=jnp.int32),
+        round=round_._replace(taken=round_.taken + begins.sum(dtype=jnp.int32)),
     )
 
 
