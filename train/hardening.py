@@ -1,0 +1,126 @@
+"""Hard puzzles to train on, by local search in the neighbourhood of given ones.
+
+    python -m train.hardening --data FOLDER --count 100000 --output hard.txt
+
+Random puzzles are rarely hard. But puzzles near a hard one, with one or two clues exchanged, are hard far more often. A
+search walks from each of the hardest puzzles of data sets to neighbours that are about as hard or harder, and collects
+all that it meets above a rating. ``jaxsudoku build --from FILE --exclude FILE`` makes a data set of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import jaxsudoku as js
+from jaxsudoku import datasets
+from jaxsudoku.files import write_file
+from jaxsudoku.terminal.progress import Meter, Screen
+
+#: Puzzles changed at a time, and searches by which their neighbours are rated.
+_BATCH, _SEARCHES = 8192, 4
+
+#: A step may lead to a neighbour of this share of the rating.
+_DOWN = 0.8
+
+
+def neighbours(puzzles: np.ndarray, solutions: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Puzzles with one or two clues exchanged for others of their solutions.
+
+    Args:
+      puzzles: uint8[N, cells], 0 = empty.
+      solutions: uint8[N, cells].
+      random: the source of randomness.
+
+    Returns:
+      uint8[N, cells]; they may have several solutions.
+    """
+    score = random.random(puzzles.shape)
+    number = random.integers(1, 3, (len(puzzles), 1))
+    changed = puzzles.copy()
+    for given in (True, False):
+        rank = np.where((puzzles > 0) == given, score, 2.0).argsort(axis=1).argsort(axis=1)
+        changed = np.where(rank < number, 0 if given else solutions, changed)
+    return changed.astype(np.uint8)
+
+
+def harden(
+    puzzles: np.ndarray, solutions: np.ndarray, ratings: np.ndarray, least: float, seed: int = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Walks from puzzles to their neighbours, without end.
+
+    Args:
+      puzzles: uint8[N, cells] with one solution each; each is the start of a walk.
+      solutions: uint8[N, cells].
+      ratings: float32[N], as of ``jaxsudoku.rate``.
+      least: least rating of what is collected.
+      seed: seed of all randomness.
+
+    Yields:
+      puzzles uint8[M, cells] with one solution and at least this rating, met in a step, and their ratings float32[M].
+      A puzzle may be met more than once.
+    """
+    random = np.random.default_rng(seed)
+    puzzles, ratings = puzzles.copy(), ratings.copy()
+    for step in range(sys.maxsize):
+        row = random.permutation(len(puzzles))[:_BATCH]
+        near = neighbours(puzzles[row], solutions[row], random)
+        unique = js.count_solutions(near) == 1
+        row, near = row[unique], near[unique]
+        if not len(near):
+            continue
+        found = js.rate(near, key=(seed << 20) + step, searches=_SEARCHES)
+        accepted = found >= _DOWN * ratings[row]
+        puzzles[row[accepted]], ratings[row[accepted]] = near[accepted], found[accepted]
+        hard = np.isfinite(found) & (found >= least)
+        yield near[hard], found[hard]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line; the exit status: 0, 1 if it was interrupted, 2 after a usage error."""
+    parser = argparse.ArgumentParser(prog="train.hardening", description="Collects hard 9x9 puzzles near given ones.")
+    parser.add_argument("--data", action="append", required=True, metavar="FOLDER", help="data set with ratings")
+    parser.add_argument("--start", type=float, default=10.0, help="least rating of puzzles to start from")
+    parser.add_argument("--least", type=float, default=20.0, help="least rating of puzzles that are collected")
+    parser.add_argument("--count", type=int, default=100_000, help="number of puzzles")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all randomness")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="file for the puzzles")
+    args = parser.parse_args(argv)
+    if not args.output.absolute().parent.is_dir():
+        parser.error(f"--output {args.output}: there is no such folder")
+    try:
+        data = [datasets.load(name) for name in args.data]
+    except datasets.DatasetError as error:
+        parser.error(str(error))
+    if any(part.board != js.Board.classic() for part in data):
+        parser.error("--data: puzzles of another board than the classic 9x9")
+    parts = [part.arrays() for part in data]
+    hard = np.concatenate([part.rating for part in parts]) >= args.start
+    if not hard.any():
+        parser.error(f"no puzzle has a rating of {args.start:g} or more")
+    puzzles, solutions, ratings = (
+        np.concatenate([getattr(part, name) for part in parts])[hard] for name in ("puzzles", "solutions", "rating")
+    )
+    screen, meter = Screen(bar=True), Meter()
+    screen.say(f"{len(puzzles):,} puzzles to start from")
+    collected: dict[bytes, None] = {}
+    try:
+        for found, _ in harden(puzzles, solutions, ratings, args.least, args.seed):
+            collected.update(dict.fromkeys(puzzle.tobytes() for puzzle in found))
+            screen.show(meter.line(min(len(collected), args.count), args.count))
+            if len(collected) >= args.count:
+                break
+    except KeyboardInterrupt:  # what there is was work of minutes
+        screen.say(f"interrupted: {len(collected):,} puzzles are written")
+    screen.clear()
+    lines = ("".join(map(str, puzzle)) for puzzle in list(collected)[: args.count])
+    write_file(args.output, "".join(f"{line}\n" for line in lines).encode())
+    return int(len(collected) < args.count)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
