@@ -28,6 +28,7 @@ _COLUMNS = (
     ("network", 12, "<"),
     ("parameters", 11, ">"),
     ("dtype", 9, "<"),
+    ("positions", 16, "<"),
     ("batch", 7, ">"),
     ("compile s", 9, ">"),
     ("median ms", 10, ">"),
@@ -41,13 +42,16 @@ _COLUMNS = (
 _LEAST = 0.05
 
 
-def prepare(name: str, board_name: str, dtype: str, batch: int) -> tuple[dict[str, Any], Callable[[], Any] | None]:
+def prepare(
+    name: str, board_name: str, dtype: str, positions: str, batch: int
+) -> tuple[dict[str, Any], Callable[[], Any] | None]:
     """The row of a network on a batch, and the call to time; None if it failed, with the error in the row."""
     row: dict[str, Any] = {
         "network": name,
         "board": board_name,
         "parameters": None,
         "dtype": dtype,
+        "positions": positions,
         "batch": batch,
         "compile_s": None,
         "calls": 1,
@@ -57,7 +61,7 @@ def prepare(name: str, board_name: str, dtype: str, batch: int) -> tuple[dict[st
         "error": "",
     }
     try:
-        call, row["parameters"], row["compile_s"] = compile_network(name, board_name, dtype, batch)
+        call, row["parameters"], row["compile_s"] = compile_network(name, board_name, dtype, positions, batch)
         start = time.perf_counter()
         call()
         row["calls"] = max(1, round(_LEAST / (time.perf_counter() - start)))
@@ -67,7 +71,9 @@ def prepare(name: str, board_name: str, dtype: str, batch: int) -> tuple[dict[st
     return row, call
 
 
-def compile_network(name: str, board_name: str, dtype: str, batch: int) -> tuple[Callable[[], Any], int, float]:
+def compile_network(
+    name: str, board_name: str, dtype: str, positions: str, batch: int
+) -> tuple[Callable[[], Any], int, float]:
     """The warm call, the number of parameters, and the compile time in seconds."""
     import jax
     import numpy as np
@@ -76,10 +82,7 @@ def compile_network(name: str, board_name: str, dtype: str, batch: int) -> tuple
 
     network = untrained(name, board_name, dtype)
     board = network.board
-    random = np.random.default_rng(0)
-    # every cell has a digit, and half of the others
-    digits = random.integers(board.side, size=(batch, 1, board.cells))
-    seen = (random.random((batch, board.side, board.cells)) < 0.5) | (digits == np.arange(board.side)[:, None])
+    seen = candidates(board, positions, batch)
     placed = jax.block_until_ready(jax.device_put((network.params, seen)))
     start = time.perf_counter()
     compiled = jax.jit(network.apply, compiler_options=js.compiler_options()).lower(*placed).compile()
@@ -88,6 +91,24 @@ def compile_network(name: str, board_name: str, dtype: str, batch: int) -> tuple
     if not (np.isfinite(outputs.policy).all() and np.isfinite(outputs.value).all()):
         raise ArithmeticError("outputs that are not finite")
     return lambda: jax.block_until_ready(compiled(*placed)), network.size, seconds
+
+
+def candidates(board: Any, positions: str, batch: int) -> Any:
+    """Candidates bool[B, side, cells]: random ones, or those that rules leave of shipped puzzles, SET:RULES."""
+    import numpy as np
+
+    import jaxsudoku as js
+    from jaxsudoku import env
+
+    if positions != "random":
+        name, _, rules = positions.partition(":")
+        puzzles = js.load(name)
+        state = env.init(puzzles[np.arange(batch) % len(puzzles)], board, rules)
+        return np.asarray(env.observe(state, board))
+    random = np.random.default_rng(0)
+    # every cell has a digit, and half of the others
+    digits = random.integers(board.side, size=(batch, 1, board.cells))
+    return (random.random((batch, board.side, board.cells)) < 0.5) | (digits == np.arange(board.side)[:, None])
 
 
 @functools.cache
@@ -121,7 +142,7 @@ def told(error: Exception) -> str:
 def line(row: dict[str, Any]) -> str:
     """A row of the table; a failed one shows the error."""
     size = f"{row['parameters']:,}" if row["parameters"] else ""
-    texts = [row["network"], size, row["dtype"], f"{row['batch']:,}"]
+    texts = [row["network"], size, row["dtype"], row["positions"], f"{row['batch']:,}"]
     if row["error"]:
         return report.aligned([*texts, *[""] * 5, f"FAILED: {row['error']}"], _COLUMNS)
     runs, median = row["runs_s"], row["median_s"]
@@ -152,7 +173,9 @@ def main() -> int:
     print(f"board    {args.board}; repeat {args.repeat}, after compiling and a first call; medians\n\n{heading}")
     rows = []
     for name in args.networks or _all_networks():
-        entries = [prepare(name, args.board, *each) for each in itertools.product(args.dtype, args.batch)]
+        entries = [
+            prepare(name, args.board, *each) for each in itertools.product(args.dtype, args.positions, args.batch)
+        ]
         for _ in range(args.repeat):
             for row, call in entries:
                 if call is not None and not row["error"]:
@@ -179,6 +202,7 @@ def _parse() -> argparse.Namespace:
     add("--board", default="9", help="the board, as the command line names it")
     add("--batch", type=arguments.sizes, default=[1, 32, 256, 1024], help="boards in a call")
     add("--dtype", type=arguments.names, default=["float32"], help="computing dtypes: float32,bfloat16")
+    add("--positions", type=arguments.names, default=["random"], help="random, or SET:RULES, such as 9x9-hard:locked")
     add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
     add("--repeat", type=arguments.size, default=5, help="timed runs of each")
     add("--json", type=Path, help="file for all raw figures")
