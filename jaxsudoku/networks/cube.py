@@ -202,8 +202,8 @@ class CubeNet(NetworkModule):
         """
         present = candidates.transpose(1, 2, 0).astype(jnp.float32).reshape(*_cube(self.board), -1, 1)
         others = [groups.spread(groups.sum(present) - 1) for _, groups in _families(self.board)]
-        is_open = present * (functools.reduce(jnp.add, others) > 0)
-        single = is_open * (present.sum(axis=0) == 1)
+        is_open = jnp.where(functools.reduce(jnp.add, others) > 0, present, 0)
+        single = jnp.where(present.sum(axis=0) == 1, is_open, 0)
         return jnp.concatenate([is_open, single], axis=-1)
 
     def _step(self, features: Array, seen: Array, families: Sequence[tuple[int, Groups]]) -> Array:
