@@ -200,6 +200,17 @@ def test_tree_searches_with_and_without_a_network_are_rows(script, monkeypatch, 
 
 
 @pytest.mark.slow
+def test_decoding_in_several_runs_is_measured(script, monkeypatch, tmp_path):
+    file = tmp_path / "figures.json"
+    flags = ["--set", "9x9-hard", "--puzzles", "16", "--runs", "1,3", "--iterations", "2", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["decoding.py", *flags])
+    assert script("decoding").main() == 0
+    once, often = json.loads(file.read_text())["rows"]
+    assert (once["runs"], often["runs"], once["puzzles"]) == (1, 3, 16)
+    assert 0 < once["solved"] < often["solved"] and once["calls"] < often["calls"]
+
+
+@pytest.mark.slow
 def test_games_of_graph_search_are_counted_up_to_the_first_error(script, monkeypatch, tmp_path):
     pytest.importorskip("optax")
     file = tmp_path / "figures.json"

@@ -125,7 +125,7 @@ class DecodingConfig(Config):
     confident: Share = 0.99
     patience: Positive = 1
     runs: Positive = 1
-    temperature: NonNegative = 0.2
+    temperature: NonNegative = 0.5
     noise: NonNegative = 0.0
     ahead: bool | None = None
     votes: Positive = 1
