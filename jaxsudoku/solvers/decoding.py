@@ -252,7 +252,18 @@ def _choice(
     if config.patience > 1 and jax.tree.leaves(carry):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
         chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
+    if config.whole:  # a grid that is right needs no further look, however unsure the network is
+        likeliest = _likeliest(candidates, probabilities, scores)
+        right = _right(board, cubes & (likeliest | ~likeliest.any(axis=1, keepdims=True)))
+        chosen = jnp.where(right[:, None, None], likeliest, chosen)
     return chosen, carry
+
+
+def _right(board: Board, cubes: Array) -> Array:
+    """Which candidates bool[K, side, cells] are solutions, bool[K]."""
+    padded = jnp.pad(cubes, ((0, -len(cubes) % GROUP), (0, 0), (0, 0)))
+    _, _, solved = settle(fence(cubes_to_planes(padded, board)), board, "none")
+    return unpack_lanes(solved)[: len(cubes)]
 
 
 def _with_noise(network: Network, seen: _Seen, carry: Any, scale: float) -> Any:
