@@ -1,4 +1,4 @@
-"""The solvers that fill what a network is sure of: what they look at, what it costs, and what a restart changes."""
+"""The solvers that fill what a network is sure of: what they look at, what it costs, and what further runs change."""
 
 from __future__ import annotations
 

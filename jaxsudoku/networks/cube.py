@@ -319,6 +319,7 @@ def _families(board: Board) -> list[tuple[int, Groups]]:
     return families
 
 
+# ``_on_platform`` computes all candidates where groups take maxima
 def _no_maximum(x: Array) -> Array:
     raise NotImplementedError("maxima of groups by index")
 

@@ -383,17 +383,17 @@ def _refill(method: Method[Any], queue: _Queue, now: _Lanes) -> _Lanes:
     """Stores the answers of ended runs, and gives idle lanes the next puzzles of the queue."""
     now = _store_answers(method, queue, now)
     size = len(now.found.status)
-    round_ = now.round if queue.runs == 1 else queue.next(now.round, now.busy, now.found.status)
+    current = now.round if queue.runs == 1 else queue.next(now.round, now.busy, now.found.status)
     idle = ~now.busy
     turn = jnp.cumsum(idle, dtype=jnp.int32)
-    places = jnp.where(idle, round_.taken + turn - 1, size)
-    puzzle = jnp.where(idle, round_.numbers(places), now.puzzle)
+    places = jnp.where(idle, current.taken + turn - 1, size)
+    puzzle = jnp.where(idle, current.numbers(places), now.puzzle)
     begins = idle & (puzzle < size)
     return now._replace(
-        state=method.select(begins, method.init(queue.at(places, round_)), now.state),
+        state=method.select(begins, method.init(queue.at(places, current)), now.state),
         puzzle=puzzle,
         steps=jnp.where(begins, 0, now.steps),
-        round=round_._replace(taken=round_.taken + begins.sum(dtype=jnp.int32)),
+        round=current._replace(taken=current.taken + begins.sum(dtype=jnp.int32)),
     )
 
 
