@@ -91,6 +91,7 @@ def main() -> int:
         for rules, runs, temperature, noise in itertools.product(args.rules, args.runs, args.temperature, args.noise):
             options = {"rules": rules, "runs": runs, "temperature": temperature, "noise": noise}
             options |= {"patience": args.patience} if args.patience else {}
+            options |= {} if args.complete else {"complete": False}
             row = measure(puzzles, puzzle_set.board, args.solver, options, fitting)
             rows.append({"set": name, "puzzles": len(puzzles)} | options | row)
             print(line(rows[-1]), flush=True)
@@ -111,6 +112,7 @@ def _parse() -> argparse.Namespace:
     add("--temperature", type=_floats, default=[0.5], help="noise on choices in later runs (default: 0.5)")
     add("--noise", type=_floats, default=[0.0], help="noise on features in later runs (default: 0)")
     add("--patience", type=arguments.size, help="most calls on a position (default: the solver's)")
+    add("--complete", action=argparse.BooleanOptionalAction, default=True, help="complete positions at every call")
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=arguments.size, help="iterations of the network (default: as in training)")
     add("--json", type=Path, help="file for all raw figures")

@@ -97,7 +97,7 @@ def kernel(solver, board, options):
 
 
 def run(solver, puzzles, network, board=FOUR, seed=0, **options):
-    call = kernel(solver, board, tuple(sorted({"lanes": 32, "whole": False, **options}.items())))
+    call = kernel(solver, board, tuple(sorted({"lanes": 32, "complete": False, **options}.items())))
     return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed), network))
 
 
@@ -141,30 +141,30 @@ def test_an_oracle_is_asked_once_a_cell_or_once_for_all_that_it_is_sure_of():
         np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
 
 
-def test_a_whole_grid_that_is_right_is_the_answer():
+def test_a_completion_that_is_right_is_the_answer():
     puzzles = of_the_pattern()
     empty = (puzzles == 0).sum(axis=1)
-    found = run("iterative", puzzles, oracle(0.1), rules="none", whole=True)  # never sure, but right
+    found = run("iterative", puzzles, oracle(0.1), rules="none", complete=True)  # never sure, but right
     assert (found.status == Status.SOLVED).all()
     assert (found.grids == reference.pattern(FOUR)).all()
     np.testing.assert_array_equal(found.stats["network_calls"], empty > 0)
     np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
-    # one that breaks a rule is none, and the surest cell is filled as ever
+    # one that is wrong changes nothing: the surest cell is filled as ever
     options = {"rules": "naked", "patience": 2}
     for solver in ("iterative", "one-shot"):
         some = {name: options[name] for name in options if solver == "iterative" or name != "rules"}
-        one, other = (run(solver, puzzles, opinion(), whole=whole, **some) for whole in (True, False))
+        one, other = (run(solver, puzzles, opinion(), complete=complete, **some) for complete in (True, False))
         both = (one.status == Status.SOLVED) & (other.status == Status.SOLVED)
         assert (one.status == Status.SOLVED)[other.status == Status.SOLVED].all()
         assert (one.stats["network_calls"] <= other.stats["network_calls"])[both].all()
 
 
-def test_a_right_grid_ends_the_patience():
+def test_a_right_completion_ends_the_patience():
     """A network that comes to know the grid at its third look is right from then on, before it is confident."""
     puzzles = of_the_pattern()
     empty = (puzzles == 0).sum(axis=1)
     for solver in ("iterative", "one-shot"):
-        found = run(solver, puzzles, slow(), rules="none", patience=20, whole=True)
+        found = run(solver, puzzles, slow(), rules="none", patience=20, complete=True)
         assert (found.status == Status.SOLVED).all()
         calls = found.stats["network_calls"]
         assert (calls[empty > 8] == 3).all() and (calls <= 3).all()

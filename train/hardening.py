@@ -94,6 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--output {args.output}: there is no such folder")
     try:
         data = [datasets.load(name) for name in args.data]
+    except FileNotFoundError as error:
+        parser.error(f"--data {error.filename}: there is no such folder")
     except datasets.DatasetError as error:
         parser.error(str(error))
     if any(part.board != js.Board.classic() for part in data):

@@ -109,8 +109,8 @@ class DecodingConfig(Config):
       confident: probability that every digit to fill in must have; below it a recurrent network is called again on the
         same position and continues its iterations.
       patience: most calls on a position; then it is filled in anyway.
-      whole: whether the most probable digits of all cells are tried as a grid after every call, which is the answer if
-        it is right.
+      complete: whether after every call the position is also filled to the end with the probabilities of this call,
+        with the rules in between. A grid that is right is the answer; one that is not is dropped.
       runs: most runs of a puzzle; it has another one unless it is solved. Those after the first have noise, and see the
         board under random symmetries, unless the network is equivariant.
       temperature: scale of the Gumbel noise on the log-probabilities of later runs.
@@ -126,7 +126,7 @@ class DecodingConfig(Config):
     rules: Rules = "none"
     confident: Share = 0.99
     patience: Positive = 1
-    whole: bool = True
+    complete: bool = True
     runs: Positive = 1
     temperature: NonNegative = 0.5
     noise: NonNegative = 0.0

@@ -4,8 +4,9 @@ A decoder is a ``queue.Method``: the network evaluates all lanes in every step. 
 or contradictory. A puzzle that is not solved has another run, up to ``runs``; later ones have noise. Results are the
 same for any number of lanes, up to the rounding of the network's sums, unless runs begin ahead.
 
-A recurrent network may iterate further on a position in which no cell is confident enough: the lane keeps its features,
-while the other lanes continue with their next positions.
+After every call a position is also filled to the end by the probabilities of this call; a grid that is right ends the
+run. A recurrent network may iterate further on a position in which no cell is confident enough: the lane keeps its
+features, while the other lanes continue with their next positions.
 """
 
 from __future__ import annotations
@@ -163,15 +164,17 @@ def _method(
         # the same for all calls on a position
         keys = jax.vmap(_folded, (None, 0, 0, 0))(key, lanes.puzzle, lanes.run, lanes.filled)
         seen = _Seen(cubes[:width], keys, lanes.run > 0, lanes.looks)
-        chosen, carry = _choice(board, config, network, choose, seen, lanes.carry)
-        padded = jnp.pad(chosen, ((0, len(cubes) - width), (0, 0), (0, 0)))
-        kept = cubes & (padded | ~padded.any(axis=1, keepdims=True))
-        planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
-        dead, solved = unpack_lanes(dead)[:width], unpack_lanes(solved)[:width]
+        chosen, probabilities, scores, carry = _choice(board, config, network, choose, seen, lanes.carry)
+        planes, dead, solved = _fill(board, cubes, chosen, rules)
+        nodes, filled = planes_to_nodes(planes, board).T[:width], chosen.sum(axis=(1, 2), dtype=jnp.int32)
+        if config.complete:
+            full, more, right = _completed(board, planes, ~(dead | solved), choose, probabilities, scores, rules)
+            nodes = jnp.where(right[:, None], full, nodes)
+            filled, solved = filled + jnp.where(right, more, 0), solved | right
         return lanes._replace(
-            nodes=planes_to_nodes(planes, board).T[:width],
+            nodes=nodes,
             calls=lanes.calls + config.votes,
-            filled=lanes.filled + chosen.sum(axis=(1, 2), dtype=jnp.int32),
+            filled=lanes.filled + filled,
             looks=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1),
             carry=carry,
             solved=solved,
@@ -227,8 +230,8 @@ def _choice(
     choose: Choose,
     seen: _Seen,
     carry: Any,
-) -> tuple[Array, Any]:
-    """The candidates to fill in, bool[K, side, cells], and the network's carry.
+) -> tuple[Array, Array, Array, Any]:
+    """The candidates to fill in, probabilities and scores, all [K, side, cells], and the network's carry.
 
     Nothing is filled in where the network shall iterate further.
     """
@@ -252,18 +255,62 @@ def _choice(
     if config.patience > 1 and jax.tree.leaves(carry):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
         chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
-    if config.whole:  # a grid that is right needs no further look, however unsure the network is
-        likeliest = _likeliest(candidates, probabilities, scores)
-        right = _right(board, cubes & (likeliest | ~likeliest.any(axis=1, keepdims=True)))
-        chosen = jnp.where(right[:, None, None], likeliest, chosen)
-    return chosen, carry
+    return chosen, probabilities, scores, carry
 
 
-def _right(board: Board, cubes: Array) -> Array:
-    """Which candidates bool[K, side, cells] are solutions, bool[K]."""
-    padded = jnp.pad(cubes, ((0, -len(cubes) % GROUP), (0, 0), (0, 0)))
-    _, _, solved = settle(fence(cubes_to_planes(padded, board)), board, "none")
-    return unpack_lanes(solved)[: len(cubes)]
+def _fill(board: Board, cubes: Array, chosen: Array, rules: str) -> tuple[Array, Array, Array]:
+    """Fills in candidates and applies the rules.
+
+    Args:
+      board: the board.
+      cubes: bool[K, side, cells], the candidates, with K a multiple of 32.
+      chosen: bool[N, side, cells], those of the first N to fill in.
+      rules: the rules.
+
+    Returns:
+      The planes of all K, contradictory bool[N], solved bool[N].
+    """
+    padded = jnp.pad(chosen, ((0, len(cubes) - len(chosen)), (0, 0), (0, 0)))
+    kept = cubes & (padded | ~padded.any(axis=1, keepdims=True))
+    planes, dead, solved = settle(fence(cubes_to_planes(kept, board)), board, rules)
+    return planes, unpack_lanes(dead)[: len(chosen)], unpack_lanes(solved)[: len(chosen)]
+
+
+def _completed(
+    board: Board, planes: Array, undecided: Array, choose: Choose, probabilities: Array, scores: Array, rules: str
+) -> tuple[Array, Array, Array]:
+    """Fills positions to the end by the probabilities of one call, with the rules in between.
+
+    Args:
+      board: the board.
+      planes: the positions.
+      undecided: bool[K], whether a position is to be completed.
+      choose: selects the candidates to fill in.
+      probabilities: [K, side, cells].
+      scores: [K, side, cells].
+      rules: the rules; without any, all cells are filled at once.
+
+    Returns:
+      nodes uint32[K, words], cells filled in int32[K], and whether the grid is right bool[K].
+    """
+    choose = _likeliest if rules == "none" else choose
+
+    def more(state: tuple[Array, Array, Array, Array]) -> Array:
+        return state[2].any()
+
+    def fill(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        planes, filled, undecided, right = state
+        cubes = planes_to_cubes(planes, board)
+        candidates = cubes[: len(undecided)]
+        candidates &= (candidates.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1) & undecided[:, None, None]
+        chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
+        planes, dead, solved = _fill(board, cubes, chosen, rules)
+        filled += chosen.sum(axis=(1, 2), dtype=jnp.int32)
+        return planes, filled, undecided & ~(dead | solved), right | (undecided & solved)
+
+    none, no = jnp.zeros(len(undecided), jnp.int32), jnp.zeros_like(undecided)
+    planes, filled, _, right = lax.while_loop(more, fill, (planes, none, undecided, no))
+    return planes_to_nodes(planes, board).T[: len(undecided)], filled, right
 
 
 def _with_noise(network: Network, seen: _Seen, carry: Any, scale: float) -> Any:
