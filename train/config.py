@@ -90,6 +90,9 @@ class DataConfig(Config):
         never do.
       held_out: puzzles that positions for validation are made from: a shipped set by name, or a file; None for one that
         ships for the board, of 9x9 the hard ones.
+      others: folders of data sets of other boards, which take turns, for a network with the same weights on all boards.
+      others_every: every how many steps it is another board's turn.
+      others_batch: positions of a step on another board, over all devices.
     """
 
     datasets: tuple[str, ...] = ()
@@ -98,6 +101,9 @@ class DataConfig(Config):
     most_clues: Natural | None = None
     exclude: tuple[str, ...] = ()
     held_out: str | None = None
+    others: tuple[str, ...] = ()
+    others_every: Positive = 4
+    others_batch: Positive = 16
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -143,7 +143,7 @@ def _training_facts(
     device = jax.devices()[0]
     settings = dataclasses.asdict(config)
     # names without folders: those of one machine mean nothing elsewhere
-    for name in ("datasets", "exclude"):
+    for name in ("datasets", "exclude", "others"):
         settings["data"][name] = [Path(path).name for path in settings["data"][name]]
     if start := config.network.start:
         settings["network"]["start"] = Path(start).name
@@ -153,7 +153,12 @@ def _training_facts(
     return {
         "training": settings,
         "data": [
-            {"puzzles": len(dataset), **{name: getattr(dataset.card, name) for name in of_data}} for dataset in data
+            {
+                "puzzles": len(dataset),
+                "board": str(dataset.board),
+                **{name: getattr(dataset.card, name) for name in of_data},
+            }
+            for dataset in data
         ],
         "seed": config.seed,
         "device": f"{jax.device_count()} x {device.device_kind or device.platform}",

@@ -171,6 +171,8 @@ class ZeroConfig(TrainConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.data.others:
+            raise ValueError("others is for supervised training")
         if self.stream.puzzles is not None or self.stream.source == "empty":
             for name in ("datasets", "exclude", "fewest_clues", "most_clues"):
                 if getattr(self.data, name) not in ((), None):

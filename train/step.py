@@ -108,7 +108,7 @@ Sample = Callable[[Array, Any, Array, Array], Positions]
 Step = Callable[[TrainState, Metrics, Any, Array], tuple[TrainState, Metrics]]
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=64)
 def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> jax.stages.Wrapped:
     """The step (state, sums, batch of ``puzzles_needed`` puzzles, key) -> (state, sums), jitted.
 

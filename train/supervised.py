@@ -8,6 +8,8 @@ their card. ``--resume`` continues an interrupted run; on a CPU it ends in the s
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import sys
 from collections.abc import Sequence
@@ -17,18 +19,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxsudoku import networks
+from jaxsudoku import datasets, networks
 from jaxsudoku.terminal.progress import Screen
 
+from .boards import BoardsSums, check_boards, configs_of, initial_boards, no_sums, puzzles_in_turn, take_turns
 from .command import run_command
 from .config import TrainConfig
 from .folder import save_network
 from .loop import Run, Task, check_startable, local_mesh, no_position, on_one_device, opened, run_task
-from .objective import no_metrics
+from .objective import summary
 from .positions import puzzles_needed
 from .presets import PRESETS
-from .puzzles import check_data, load_held_out, open_data, puzzles_of_steps
-from .step import compiled_step, initial_state, load_start, make_forward, place
+from .puzzles import load_held_out, open_data
+from .step import compiled_step, load_start, make_forward
 from .validation import Validation
 
 
@@ -66,30 +69,36 @@ def train(
     folder, screen, mesh = Path(folder).absolute(), Screen(bar=True), local_mesh()
     config = config.resolve(config.board, jax.default_backend())
     check_startable(folder, config, resume)
-    held_out = _check(config, mesh.size)
+    configs = configs_of(config)
+    held_out = _check(configs, mesh.size)
     with opened(folder, screen) as signals:
-        data = open_data(config, held_out, folder / "data", screen)
+        data = [open_data(config, held_out, folder / "data", screen)]
+        data += [[datasets.load(name)] for name in config.data.others]
         key = jax.random.key(config.seed)
         state_key, puzzles_key, steps_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
         forward = make_forward(config, config.network.saved_iterations)
         validation = Validation(config, forward, held_out, validation_key)
 
-        def program(step: int) -> Any:
-            return compiled_step(config, make_forward(config, config.iterations_at(step)), mesh)
+        @functools.cache
+        def program(iterations: int | None) -> Any:
+            return take_turns([compiled_step(each, make_forward(each, iterations), mesh) for each in configs])
 
         def batches(step: int) -> Any:
-            puzzles = puzzles_of_steps(data, config, puzzles_key, mesh, step)
+            puzzles = puzzles_in_turn(data, configs, puzzles_key, mesh, step)
             return lambda state: next(puzzles)
+
+        def further(sums: BoardsSums) -> dict[str, float]:
+            return {f"others_{name}": value for name, value in summary(sums.others).items()} if data[1:] else {}
 
         task = Task(
             unit=1,
-            state=place(initial_state(config, forward, state_key), mesh),
-            sums=no_metrics,
-            program=program,
+            state=initial_boards(configs, state_key, mesh),
+            sums=no_sums,
+            program=lambda step: program(config.iterations_at(step)),
             data=batches,
-            metrics=lambda sums: sums,
-            others=lambda sums: {},
-            further=lambda sums: {},
+            metrics=lambda sums: sums.first,
+            others=lambda sums: {"other boards": sums.others},
+            further=further,
             validate=lambda state: validation(on_one_device(state.average)),
             compare=lambda state: {},
             nothing=no_position(config),
@@ -98,19 +107,20 @@ def train(
         state, seconds = run_task(task, Run(folder, config, mesh, screen, signals, tensorboard, stop_at), steps_key)
         network = networks.Network(config.network.architecture, forward, jax.device_get(state.average))
         if int(state.step) == config.steps:
-            save_network(network, folder, config, data, seconds, validation(network.params))
+            save_network(network, folder, config, list(itertools.chain(*data)), seconds, validation(network.params))
         return network
 
 
-def _check(config: TrainConfig, devices: int) -> np.ndarray:
+def _check(configs: Sequence[TrainConfig], devices: int) -> np.ndarray:
     """Raises the errors of ``train`` that settings cause, before anything is written; the held-out puzzles."""
+    config = configs[0]
     puzzles_needed(config, devices)
     forward = make_forward(config, config.network.saved_iterations)
     forward.shapes()  # fails for boards that the network can't see
     if config.network.start:
         load_start(config.network.start, config.network.architecture, forward)
     held_out = load_held_out(config)
-    check_data(config, puzzles_needed(config, devices), "a step")
+    check_boards(configs, devices)
     return held_out
 
 

@@ -1,0 +1,97 @@
+"""Training on several boards: their turns, what each of them learns from, and runs that are resumed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+import reference
+
+import jaxsudoku as js
+from jaxsudoku import datasets
+from train.boards import check_boards, configs_of, turn
+from train.config import NetworkConfig
+from train.presets import PRESETS
+from train.record import read
+from train.supervised import train
+
+TINY = PRESETS["tiny"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Data sets of two other boards, and one that is too small."""
+    folder = tmp_path_factory.mktemp("others")
+    sizes = {"2x3": 200, "jigsaw-4": 200, "small": 10}
+    for number, (name, size) in enumerate(sizes.items()):
+        board = reference.SMALL.get(name, reference.SMALL["2x3"])
+        datasets.build(folder / name, size, seed=number, board=board)
+    return {name: str(folder / name) for name in sizes}
+
+
+def mixed(folders, *names, every=3, batch=4, steps=16, **changes):
+    data = dataclasses.replace(
+        TINY.data, others=tuple(folders[name] for name in names), others_every=every, others_batch=batch
+    )
+    kinds = tuple(dataclasses.replace(kind, rules="none") for kind in TINY.positions.kinds)
+    positions = dataclasses.replace(TINY.positions, kinds=kinds)
+    rest = {"data": data, "positions": positions, "steps": steps, "report_every": 4, "save_every": 5, **changes}
+    return dataclasses.replace(TINY, **rest)
+
+
+def test_boards_take_turns(folders):
+    config = mixed(folders, "2x3", "jigsaw-4")
+    assert [turn(config, step) for step in range(1, 13)] == [0, 0, 1, 0, 0, 2, 0, 0, 1, 0, 0, 2]
+    assert not any(turn(TINY, step) for step in range(1, 13))
+    first, six, jigsaw = configs_of(config)
+    assert first == config
+    assert (six.board, jigsaw.board) == (reference.SMALL["2x3"], reference.SMALL["jigsaw-4"])
+    assert six.batch_size == 4 and six.data.datasets == (folders["2x3"],)
+    check_boards((first, six, jigsaw), 1)
+
+
+def test_all_boards_are_learned_from_and_a_resumed_run_is_the_same(folders, tmp_path):
+    config = mixed(folders, "2x3", "jigsaw-4")
+    whole = train(config, tmp_path / "whole")
+    train(config, tmp_path / "parts", stop_at=7)
+    parts = train(config, tmp_path / "parts", resume=True)
+    for one, other in zip(*map(jax.tree.leaves, (whole.params, parts.params)), strict=True):
+        np.testing.assert_array_equal(one, other)
+    lines = [line for line in read(tmp_path / "whole" / "metrics.jsonl") if line["kind"] == "train"]
+    assert len(lines) == 4
+    for line in lines:
+        assert line["others_useful"] == 1 and 0 < line["others_loss"] != line["loss"]
+    card = js.networks.read_card(tmp_path / "whole" / "network")
+    assert [part["board"] for part in card.facts["data"]] == [str(each.board) for each in configs_of(config)]
+    assert card.facts["training"]["data"]["others"] == ["2x3", "jigsaw-4"]
+
+
+def test_until_the_first_turn_others_change_nothing(folders, tmp_path):
+    alone, beside = (
+        train(mixed(folders, *names, every=6), tmp_path / str(len(names)), stop_at=5).params for names in ((), ("2x3",))
+    )
+    for one, other in zip(*map(jax.tree.leaves, (alone, beside)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("names", "changes", "cause"),
+    [
+        (("small",), {}, "others: .*small holds 10 puzzles; a step takes"),
+        (("2x3",), {"batch": 1}, "others: the 1 positions of a device are too few for the shares of 2 kinds"),
+        (("2x3", "jigsaw-4"), {"steps": 5}, "others: some of the 2 data sets have no turn in 5 steps"),
+    ],
+)
+def test_unsuitable_others_are_refused(folders, tmp_path, names, changes, cause):
+    with pytest.raises(ValueError, match=cause):
+        train(mixed(folders, *names, **changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_networks_with_weights_of_a_board_have_no_others(folders, tmp_path):
+    network = js.networks.NETWORKS["cell_cnn"].config(width=4, features=2)
+    config = mixed(folders, "2x3", network=NetworkConfig("cell_cnn", network))
+    with pytest.raises(ValueError, match="others: .*2x3 is of .*, where cell_cnn has other weights"):
+        train(config, tmp_path / "run")
