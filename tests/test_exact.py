@@ -16,6 +16,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxsudoku import branching as branching_order
 from jaxsudoku import compiler_options, exact, masks
 from jaxsudoku.board import Board
 from jaxsudoku.exact import weighted
@@ -587,3 +588,32 @@ def test_a_branch_of_another_shape_is_refused():
 
     with pytest.raises(ValueError, match=r"branch returned uint32\[11, 1\]; it must return uint32\[12, 1\]"):
         exact.guided_search(np.zeros((1, 16), np.uint8), branch, lanes=32)
+
+
+def test_the_first_branchings_alone_are_by_branch():
+    puzzles = jnp.asarray(reference.solvable(SIX, 32, givens=8))
+
+    def first(board, planes, branching):
+        return branching_order.choose(board, planes, None)
+
+    def last(board, planes, branching):
+        literal = branching_order.choose(board, planes[::-1], None)
+        return jnp.concatenate([literal[: board.side][::-1], literal[board.side :]])
+
+    def run(branch, most):
+        return jax.jit(
+            functools.partial(exact.guided_search, branch=branch, board=SIX, rules="naked", lanes=32, branchings=most)
+        )(puzzles)
+
+    plain = exact.search(puzzles, SIX, rules="naked", lanes=32)
+    throughout = run(last, None)[1]
+    assert (throughout > 3).sum() > 8
+    # a step has one node of a puzzle at first, then both children
+    for branch, most, counted in ((first, 1, 1), (last, 1, 1), (last, 2, 3)):
+        found, branches = run(branch, most)
+        assert (found.status == Status.SOLVED).all()
+        assert all(map(functools.partial(reference.is_solution, SIX), found.grids, puzzles))
+        np.testing.assert_array_equal(branches > 0, throughout > 0)
+        assert most <= branches.max() <= counted
+        if branch is first:
+            np.testing.assert_array_equal(found.grids, plain.grids)

@@ -151,16 +151,21 @@ def guided_search(
     rules: str = "locked",
     rounds: int = _ROUNDS,
     lanes: int = CPU_LANES,
+    branchings: int | None = None,
 ) -> tuple[Search, Array]:
-    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes that were branched on.
+    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes that it branched on.
+
+    Args:
+      branchings: nodes of a puzzle that ``branch`` branches on, checked between steps; after them ``branching.choose``
+        does. None for no limit. The other arguments are those of ``search``.
 
     Returns:
-      the ``Search``, and int32[N], the nodes that were branched on: those on which the rules make no more progress, and
-      which they neither solve nor refute.
+      the ``Search``, and int32[N], the nodes that ``branch`` branched on: those on which the rules make no more
+      progress, and which they neither solve nor refute.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     rounds = whole_number("rounds", rounds, 1, MOST_ROUNDS)
-    plan = stack.Plan(board, 1, rules, rounds, _checked_lanes(lanes), budget, branch)
+    plan = stack.Plan(board, 1, rules, rounds, _checked_lanes(lanes), budget, branch, branchings=branchings)
     _check(board, rules, puzzles, None, None)
     if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)

@@ -44,6 +44,7 @@ from jaxsudoku.planes import (
     planes_to_words,
     rank_lanes,
     unpack_lanes,
+    where,
     words_to_planes,
 )
 from jaxsudoku.propagation import invalid_givens, outcome, sweep_rounds
@@ -64,6 +65,8 @@ class Plan(NamedTuple):
       budget: the most nodes of a puzzle, checked between steps; None for no limit.
       branch: chooses the literals to branch on; None for ``branching.choose``.
       settle: one of ``SETTLES``.
+      branchings: after so many nodes of a puzzle that ``branch`` branched on, checked between steps, ``choose`` does;
+        None for no limit.
     """
 
     board: Board
@@ -74,6 +77,7 @@ class Plan(NamedTuple):
     budget: int | None = None
     branch: Branch | None = None
     settle: str = "xla"
+    branchings: int | None = None
 
     @property
     def node_words(self) -> int:
@@ -333,7 +337,10 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
         (live_plane & ~contradictory & ~solved, live_plane & ~contradictory & ~solved & ~changed)
     )
 
-    literal = _literal(plan, planes, seed, branching) & branching
+    advised = branching  # by ``branch``
+    if plan.branchings is not None:
+        advised &= pack_lanes(take_values(found.branches, owner, 0) < plan.branchings).reshape(plan.groups)
+    literal = _literal(plan, planes, seed, branching, advised) & branching
     nodes = _make_nodes(board, planes, literal)
     # from here on lane by lane
     branching, unfinished, solved = (plane.reshape(-1) for plane in (branching, unfinished, solved))
@@ -349,7 +356,7 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
     visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, no_puzzle)
     found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
     if plan.branch is not None:
-        branched = jnp.where(unpack_lanes(branching), owner, no_puzzle)
+        branched = jnp.where(unpack_lanes(advised.reshape(-1)), owner, no_puzzle)
         found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
     found = _store(plan, found, nodes, source[2 * lanes :] >> 1, counts[2])
     return stack, found._replace(place=found.place.at[jnp.where(wins, owner, no_puzzle)].set(place, mode="drop"))
@@ -364,20 +371,24 @@ def _rounds_by(settle: str) -> Callable[[Array, Board, str, int], tuple[Array, A
     return fused.sweep_rounds
 
 
-def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array) -> Array:
-    """The literal to branch on, uint32[3 side, *W], where ``branching`` uint32[*W] is set; elsewhere undefined."""
+def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array, advised: Array) -> Array:
+    """The literal to branch on, uint32[3 side, *W], where ``branching`` uint32[*W] is set; elsewhere undefined.
+
+    ``advised`` uint32[*W] are the lanes among them where ``plan.branch``, if there is one, chooses it.
+    """
     board = plan.board
     if plan.branch is None:
         preferred = None if seed is None else random_planes(board, seed).reshape(3, board.side, *plan.groups)
         return choose(board, planes, preferred)
-    flat = branching.reshape(-1)
+    flat = advised.reshape(-1)
     literal = plan.branch(board, planes.reshape(*planes.shape[:3], -1), flat)
     if literal.shape != (3 * board.side, flat.shape[0]) or literal.dtype != jnp.uint32:
         raise ValueError(
             f"branch returned {literal.dtype}{list(literal.shape)}; it must return "
             f"uint32[{3 * board.side}, {flat.shape[0]}]"
         )
-    return fence(literal).reshape(-1, *plan.groups)
+    literal = fence(literal).reshape(-1, *plan.groups)
+    return literal if plan.branchings is None else where(advised, literal, choose(board, planes, None))
 
 
 def _winners(found: _Found, owner: Array, solutions: Array, solved: Array) -> tuple[_Found, Array]:

@@ -82,6 +82,8 @@ class GuidedExactConfig(Config):
       cell: the cell to branch on. fewest: the first of those with fewest candidates; likely, doubtful: among those with
         fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
         digit it is most confident of.
+      calls: calls of the network for a puzzle, checked between steps; after them its search branches as ``exact`` does.
+        None for no limit.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
       chunk: nodes that the network evaluates together; None suits the machine.
     """
@@ -90,6 +92,7 @@ class GuidedExactConfig(Config):
     rounds: Rounds = 7
     budget: Positive | None = None
     cell: Cell = "doubtful"
+    calls: Positive | None = None
     lanes: Words | None = None
     chunk: Positive | None = None
 

@@ -22,8 +22,8 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
     """Complete search that branches as a network says.
 
     Arguments as of ``exact.exact``, and a network of the board; ``key`` decides nothing. ``iterations`` int32[N] are
-    the nodes that were visited, ``network_calls`` int32[N] those of them that branched: the network is not called for
-    nodes that the rules solve, refute or still reduce.
+    the nodes that were visited, ``network_calls`` int32[N] those of them that branched as the network says: it is not
+    called for nodes that the rules solve, refute or still reduce.
     """
     del key
     found, branches = guided_search(
@@ -34,6 +34,7 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
         rules=config.rules,
         rounds=config.rounds,
         lanes=config.lanes or LANES,
+        branchings=config.calls,
     )
     return Solution(found.grids, found.status, found.iterations, {"network_calls": branches})
 
