@@ -81,7 +81,12 @@ def _parse() -> argparse.Namespace:
         help="puzzles in a call, a set being repeated as often as that takes; peers take each once",
     )
     add("--peers", default="glucose4", help="peers by name, an empty text for none (default: glucose4)")
-    add("--solvers", type=_solvers, default="exact", help="NAME[:SETTING=VALUE]..., with commas (default: exact)")
+    add(
+        "--solvers",
+        type=solver_options.solvers,
+        default="exact",
+        help="NAME[:SETTING=VALUE]..., with commas (default: exact)",
+    )
     add("--budget", type=int, help="nodes after which exact gives a puzzle up (default: none)")
     add("--peer-limit", type=float, metavar="SECONDS", help="after which a peer gives a puzzle up (default: never)")
     add("--single", action="store_true", help="also call the library once for each puzzle")
@@ -113,21 +118,6 @@ def _parse() -> argparse.Namespace:
         if args.peer_limit is not None and not peer.limitable:
             parser.error(f"{peer.name} takes no --peer-limit")
     return args
-
-
-def _solvers(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The label of each solver NAME[:SETTING=VALUE]..., and its arguments for ``solve``."""
-    from jaxsudoku import solvers
-
-    found = []
-    for label in text.split(","):
-        name, *pairs = label.split(":")
-        try:
-            solvers.get(name)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-        found.append((label, {"solver": name, **solver_options.parsed(pairs)}))
-    return found
 
 
 def _ours(

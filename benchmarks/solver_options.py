@@ -21,3 +21,18 @@ def parsed(pairs: Iterable[str]) -> dict[str, Any]:
         except ValueError:
             found[name] = value
     return found
+
+
+def solvers(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """The label of each solver NAME[:SETTING=VALUE]..., with commas between, and its arguments for ``solve``."""
+    from jaxsudoku import solvers
+
+    found = []
+    for label in text.split(","):
+        name, *pairs = label.split(":")
+        try:
+            solvers.get(name)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        found.append((label, {"solver": name, **parsed(pairs)}))
+    return found

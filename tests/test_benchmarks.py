@@ -211,6 +211,27 @@ def test_decoding_in_several_runs_is_measured(script, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_network_is_measured_on_every_board(script, monkeypatch, tmp_path, capsys):
+    file = tmp_path / "figures.json"
+    flags = ["--set", "4x4,jigsaw-9x9", "--puzzles", "8", "--iterations", "4", "--rules", "naked", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["boards.py", *flags, "--solvers", "iterative,guided-exact:calls=2,exact"])
+    assert script("boards").main() == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert [(row["set"], row["by"]) for row in rows] == [
+        (name, by)
+        for name in ("4x4", "jigsaw-9x9")
+        for by in ("one pass", "iterative", "guided-exact:calls=2", "exact")
+    ]
+    for row in rows:
+        if row["by"] == "one pass":
+            assert 0 < row["boards"] <= row["cells"] <= 1 and row["positions"] > 0 and 0 < row["alive"] < 1
+        else:
+            assert 0 < row["solved"] <= 1 and row["grids"] >= 1 and row["seconds"] > 0
+            assert (row["calls"] is None) == (row["by"] == "exact")
+    assert "jigsaw-9x9" in capsys.readouterr().out
+
+
+@pytest.mark.slow
 def test_games_of_graph_search_are_counted_up_to_the_first_error(script, monkeypatch, tmp_path):
     pytest.importorskip("optax")
     file = tmp_path / "figures.json"

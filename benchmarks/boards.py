@@ -1,0 +1,145 @@
+"""What a network solves on every board, in one pass, by decoding and by search, beside the exact search.
+
+For each set a line of the network alone, on the puzzles with one solution: cells and boards that are right when all
+cells are filled at once, and how well its value tells positions with a solution from others. Then a line for each
+solver. Every grid is checked by numpy alone.
+
+    python benchmarks/boards.py --set acs_16x16@40,16x16-very-hard,jigsaw-9x9
+    python benchmarks/boards.py --set acs_16x16@40 --solvers exact,guided-exact:calls=4,alphasudoku:simulations=32
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import arguments
+import checking
+import machine
+import numpy as np
+import report
+import sets
+import solver_options
+
+_COLUMNS = (
+    ("set", 18, "<"),
+    ("puzzles", 7, ">"),
+    ("by", 34, "<"),
+    ("solved", 8, ">"),
+    ("grids", 9, ">"),
+    ("calls", 9, ">"),
+    ("seconds", 8, ">"),
+)
+
+_SOLVERS = "iterative,iterative:runs=8,alphasudoku:cell=surest,exact"
+
+
+def alone(network: Any, puzzles: np.ndarray, board: Any, rules: str) -> dict[str, Any]:
+    """The row of the network without a solver; none of its figures if no puzzle has exactly one solution."""
+    import jaxsudoku as js
+
+    unique = js.count_solutions(puzzles, board=board) == 1
+    row: dict[str, Any] = {"by": "one pass", "puzzles": int(unique.sum())}
+    if not unique.any():
+        return row
+    found = js.evaluate(network, puzzles[unique], board, rules=(rules,), iterative=False, rating=np.zeros(unique.sum()))
+    level = found.levels[rules]
+    row |= {"cells": level.total.cells, "boards": level.total.boards, "rules_alone": level.total.rules_alone}
+    if level.calibration is not None:
+        values = level.calibration
+        row |= {name: getattr(values, name) for name in ("positions", "alive", "log_loss", "brier", "auc")}
+    return row
+
+
+def measure(puzzles: np.ndarray, board: Any, label: str, settings: dict[str, Any], network: Any) -> dict[str, Any]:
+    """The row of a solver; compiled before the clock starts."""
+    import jaxsudoku as js
+
+    if js.solvers.get(settings["solver"]).guided:
+        settings = settings | {"network": network}
+    js.solve(np.full_like(puzzles, 255), board, **settings)  # the same shapes, so the same program, and no work
+    start = time.perf_counter()
+    found = js.solve(puzzles, board, **settings)
+    seconds = time.perf_counter() - start
+    solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids, board)
+    calls = found.stats.get("network_calls")
+    return {
+        "by": label,
+        "puzzles": len(puzzles),
+        "solved": float(solved.mean()),
+        "grids": float(found.iterations.mean()),
+        "most_grids": int(found.iterations.max()),
+        "calls": None if calls is None else float(calls.mean()),
+        "seconds": seconds,
+    }
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    if "cells" in row:
+        texts = [f"one pass: {row['cells']:.1%} of cells" if row["cells"] is not None else "one pass: no open cell"]
+        numbers = [f"{row['boards']:.2%}", "-", "-", "-"]
+        if row.get("auc") is not None:
+            numbers[-1] = f"value: area {row['auc']:.4f}, log loss {row['log_loss']:.4f}"
+    elif row["by"] == "one pass":
+        texts, numbers = ["one pass"], ["-"] * 4
+    else:
+        texts = [row["by"]]
+        calls = "-" if row["calls"] is None else f"{row['calls']:,.1f}"
+        numbers = [f"{row['solved']:.2%}", f"{row['grids']:,.1f}", calls, f"{row['seconds']:,.1f}"]
+    return report.aligned([row["set"], f"{row['puzzles']:,}", *texts, *numbers], _COLUMNS)
+
+
+def main() -> int:
+    args = _parse()
+    import jaxsudoku as js
+
+    about = machine.describe(machine.keep_to_cores(args.cores), ["flax", "mctx"])
+    print("\n".join(machine.lines(about)))
+    network = js.load_network(args.network, **({} if args.iterations is None else {"iterations": args.iterations}))
+    print(f"rules {args.rules}, {network.size:,} parameters, {network.apply.config}\n")
+    print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
+    rows = []
+    for name in args.set:
+        puzzle_set = sets.wanted(name, args.data, any_board=True)
+        board = puzzle_set.board
+        puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
+        fitting = js.networks.for_board(network, board)
+        found = [alone(fitting, puzzles, board, args.rules)] if args.alone else []
+        for row in found:
+            rows.append({"set": name} | row)
+            print(line(rows[-1]), flush=True)
+        for label, settings in args.solvers:
+            rows.append({"set": name} | measure(puzzles, board, label, {"rules": args.rules} | settings, fitting))
+            print(line(rows[-1]), flush=True)
+    if args.json:
+        report.save(args.json, {"about": about, "settings": arguments.settings(args), "rows": rows})
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
+    add, names = parser.add_argument, arguments.names
+    add("--set", type=names, default=["16x16", "jigsaw-9x9"], help="puzzle sets by their names")
+    add("--data", help="folder of puzzle sets")
+    add("--puzzles", type=arguments.size, default=1 << 30, help="most puzzles of each, drawn at random (default: all)")
+    add(
+        "--solvers",
+        type=solver_options.solvers,
+        default=_SOLVERS,
+        help=f"NAME[:SETTING=VALUE]... (default: {_SOLVERS})",
+    )
+    add("--alone", action=argparse.BooleanOptionalAction, default=True, help="the network in one pass, and its value")
+    add("--rules", default="locked", help="rules of all solvers (default: locked)")
+    add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
+    add("--iterations", type=arguments.size, help="iterations of the network (default: as in training)")
+    add("--cores", default="all", help='cores of this process, or "all" (default)')
+    add("--json", type=Path, help="file for all raw figures")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
