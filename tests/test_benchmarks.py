@@ -224,7 +224,12 @@ def test_a_network_is_measured_on_every_board(script, monkeypatch, tmp_path, cap
     ]
     for row in rows:
         if row["by"] == "one pass":
-            assert 0 < row["boards"] <= row["cells"] <= 1 and row["positions"] > 0 and 0 < row["alive"] < 1
+            assert (
+                0 < row["cells"] <= 1
+                and row["boards"] <= row["cells"]
+                and row["positions"] > 0
+                and 0 < row["alive"] < 1
+            )
         else:
             assert 0 < row["solved"] <= 1 and row["grids"] >= 1 and row["seconds"] > 0
             assert (row["calls"] is None) == (row["by"] == "exact")
