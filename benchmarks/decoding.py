@@ -1,7 +1,8 @@
 """What a network solves by decoding, without backtracking: by runs, rules and noise.
 
 Every number of runs, temperature and noise is measured on the same puzzles. The table has the share that is solved, the
-fillings and network calls a puzzle, and the seconds after compilation. Every grid is checked by numpy alone.
+fillings and network calls a puzzle, and the seconds after compilation. The file has the share that is solved within
+numbers of calls, too. Every grid is checked by numpy alone.
 
     python benchmarks/decoding.py --set hardest_se11 --puzzles 512 --runs 1,8,32
     python benchmarks/decoding.py --set acs_16x16@30,acs_16x16@40,acs_25x25@50
@@ -47,12 +48,19 @@ def measure(puzzles: np.ndarray, board: Any, solver: str, options: dict[str, Any
     found = js.solve(puzzles, board, solver=solver, network=network, **options)
     seconds = time.perf_counter() - start
     solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids, board)
+    calls = found.stats["network_calls"]
     return {
         "solved": float(solved.mean()),
         "fillings": float(found.iterations.mean()),
-        "calls": float(found.stats["network_calls"].mean()),
+        "calls": float(calls.mean()),
+        "solved_within_calls": {most: float((solved & (calls <= most)).mean()) for most in _within(int(calls.max()))},
         "seconds": seconds,
     }
+
+
+def _within(most: int) -> list[int]:
+    """0 and the powers of two up to the first that is no less than a number."""
+    return [0, *(1 << power for power in range(max(most - 1, 0).bit_length() + 1))]
 
 
 def line(row: dict[str, Any]) -> str:

@@ -208,6 +208,8 @@ def test_decoding_in_several_runs_is_measured(script, monkeypatch, tmp_path):
     once, often = json.loads(file.read_text())["rows"]
     assert (once["runs"], often["runs"], once["puzzles"]) == (1, 3, 16)
     assert 0 < once["solved"] < often["solved"] and once["calls"] < often["calls"]
+    shares = list(often["solved_within_calls"].values())
+    assert shares == sorted(shares) and shares[-1] == often["solved"]
 
 
 @pytest.mark.slow
