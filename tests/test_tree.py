@@ -82,7 +82,9 @@ def run(name, board, puzzles, seed=0, **options):
 # ---------------------------------------------------------------------- cells
 
 
-@pytest.mark.parametrize(("rule", "cell"), [("fewest", 3), ("likely", 6), ("doubtful", 5), ("surest", 9)])
+@pytest.mark.parametrize(
+    ("rule", "cell"), [("fewest", 3), ("likely", 6), ("doubtful", 5), ("surest", 9), ("either", 9)]
+)
 def test_the_cell_that_a_network_names(rule, cell):
     """Cells 3 to 6 have two choices, 1 and 9 have three, the others are filled; the network is sure of some."""
     choices, policy = np.zeros((2, 4, 16), bool), np.full((2, 4, 16), ABSENT, np.float32)
@@ -91,6 +93,9 @@ def test_the_cell_that_a_network_names(rule, cell):
     policy[0, 0, 9] = 8.0
     policy[0, 1:3, 3:7] = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 0.9], [5.0, 0.0]]).T
     assert evaluators.choose_cell(rule, jnp.asarray(choices), jnp.asarray(policy))[0] == cell
+    policy[0, 0, 9], policy[0, 1, 6] = 4.0, 4.0  # now no digit has a probability of 0.99
+    expected = {"surest": 6, "either": 5}.get(rule, cell)
+    assert evaluators.choose_cell(rule, jnp.asarray(choices), jnp.asarray(policy))[0] == expected
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,9 @@ from jaxsudoku.config import (
 )
 
 #: The cell that a network branches on: the first of those with fewest candidates; among these the one whose digit the
-#: network is most, or least, confident of; or of all cells the one whose digit it is most confident of.
-Cell = Literal["fewest", "likely", "doubtful", "surest"]
+#: network is most, or least, confident of; of all cells the one whose digit it is most confident of; or this one where
+#: the digit has a probability of 0.99, and else the least confident.
+Cell = Literal["fewest", "likely", "doubtful", "surest", "either"]
 
 #: Positions that a network evaluates together on a CPU: more make CubeNet no faster, as a core's cache holds few. An
 #: accelerator takes all lanes.
@@ -81,7 +82,7 @@ class GuidedExactConfig(Config):
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
       cell: the cell to branch on. fewest: the first of those with fewest candidates; likely, doubtful: among those with
         fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
-        digit it is most confident of.
+        digit it is most confident of; either: surest where that digit has a probability of 0.99, else doubtful.
       calls: calls of the network for a puzzle, checked between steps; after them its search branches as ``exact`` does.
         None for no limit.
       lanes: nodes in a step, a multiple of 32; None suits the machine.

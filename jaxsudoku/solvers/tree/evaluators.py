@@ -46,6 +46,9 @@ class Evaluation(NamedTuple):
     calls: Array
 
 
+#: The probability from which the rule "either" takes the surest cell.
+_CERTAIN = 0.99
+
 #: (parameters, positions, seeds uint32[B]) to their ``Evaluation``.
 Evaluate = Callable[[Any, env.State, Array], Evaluation]
 
@@ -195,9 +198,16 @@ def choose_cell(rule: str, choices: Array, policy: Array) -> Array:
     """
     count = choices.sum(axis=1, dtype=jnp.int32)
     count = jnp.where(count > 0, count, choices.shape[1] + 1)
-    eligible = count <= choices.shape[1] if rule == "surest" else count == count.min(axis=1, keepdims=True)
+    fewest, opened = count == count.min(axis=1, keepdims=True), count <= choices.shape[1]
     sure = jnp.where(choices, jax.nn.softmax(policy, axis=1, where=choices), 0.0).max(axis=1)
-    score = {"fewest": jnp.zeros_like(sure), "doubtful": 1 - sure}.get(rule, sure)
+    certain = opened & (sure >= _CERTAIN)
+    eligible, score = {
+        "fewest": (fewest, jnp.zeros_like(sure)),
+        "likely": (fewest, sure),
+        "doubtful": (fewest, 1 - sure),
+        "surest": (opened, sure),
+        "either": (certain | (fewest & ~certain.any(axis=1, keepdims=True)), jnp.where(certain, sure, 1 - sure)),
+    }[rule]
     return jnp.where(eligible, score, -1.0).argmax(axis=1).astype(jnp.int32)
 
 
