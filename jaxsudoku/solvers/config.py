@@ -155,7 +155,7 @@ class IterativeConfig(DecodingConfig):
     """
 
     rules: Rules = "locked"
-    patience: Positive = 4
+    patience: Positive = 16
     sure: float = 1.0
 
     def __post_init__(self) -> None:
