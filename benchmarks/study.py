@@ -52,7 +52,7 @@ SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "paper": {
         "backtracking": ("depth-first", {"rules": "none", "order": "sorted"}),
         "deep": ("one-shot", {"rules": "none"}),
-        "deep iterative": ("iterative", {"rules": "naked", "patience": 1, "whole": False}),
+        "deep iterative": ("iterative", {"rules": "naked", "patience": 1, "complete": False}),
         "mcts": ("mcts", _SEARCH),
         "alphasudoku": (
             "alphasudoku",

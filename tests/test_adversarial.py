@@ -88,6 +88,7 @@ ADVERSARIES = {
     "NaN for some positions": fixed(np.array([0.0, np.nan])[:, None, None], 0.0),
     "NaN values": fixed(spotted(1.0), np.nan),
     "infinite values": fixed(spotted(1.0), np.inf),
+    "a digit alone": fixed(np.where(np.arange(FOUR.side) == 0, 1000.0, 0.0)[:, None], 0.0),
 }
 
 
@@ -265,3 +266,19 @@ def test_a_network_is_checked_for_the_board_that_it_solves():
     axial = networks.make_network("axial", FOUR, **reference.TINY["axial"])
     with pytest.raises(ValueError, match=r"places is \[3, 4, 8\], not \[3, 6, 8\]"):
         js.solve(np.zeros((1, 36), np.uint8), solver="one-shot", network=dataclasses.replace(axial, name="cube"))
+
+
+def test_a_completion_by_probabilities_of_zero_ends():
+    """After the digit of which the network is certain, the rules leave only candidates of probability 0."""
+    config = solvers.make_config(solvers.get("iterative"), lanes=32, rules="naked", runs=2).resolve(FOUR, "cpu")
+    solve = jax.jit(
+        lambda network: solvers.get("iterative").run(FOUR, puzzles(), jax.random.key(0), config, network),
+        compiler_options=compiler_options(),
+    )
+    found = jax.tree.map(np.asarray, solve(ADVERSARIES["a digit alone"]))
+    solved = found.status == Status.SOLVED
+    assert solved.any() and not solved[~solvable()].any()
+    assert all(
+        reference.is_solution(FOUR, grid, puzzle)
+        for grid, puzzle in zip(found.grids[solved], puzzles()[solved], strict=True)
+    )

@@ -393,6 +393,8 @@ def test_backtracking_is_counted_as_in_the_study(script, monkeypatch, capsys, tm
     order = np.random.default_rng(0).permutation(12)
     assert [int(row["iterations"]) for row in found] == [backtracked(puzzles[index]) for index in order]
     assert [float(row["difficulty"]) for row in found] == [index % 3 + 0.5 for index in order]
+    for solver, options in (setting for settings in study.SETTINGS.values() for setting in settings.values()):
+        js.solvers.make_config(js.solvers.get(solver), **options)
     assert {(row["solved"], row["empty"]) for row in found} == {("1", "0")}
     pictures = sorted(path.name for path in (tmp_path / "made" / "paper").iterdir())
     assert pictures == ["failures.png", "iterations.png", "puzzles.png"]

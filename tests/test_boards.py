@@ -11,7 +11,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import datasets
-from train.boards import check_boards, configs_of, turn
+from train.boards import check_boards, check_division, configs_of, turn
 from train.config import NetworkConfig
 from train.presets import PRESETS
 from train.record import read
@@ -79,6 +79,7 @@ def test_until_the_first_turn_others_change_nothing(folders, tmp_path):
 @pytest.mark.parametrize(
     ("names", "changes", "cause"),
     [
+        (("2x3",), {"every": 1}, "others_every must be at least 2, not 1"),
         (("small",), {}, "others: .*small holds 10 puzzles; a step takes"),
         (("2x3",), {"batch": 1}, "others: the 1 positions of a device are too few for the shares of 2 kinds"),
         (("2x3", "jigsaw-4"), {"steps": 5}, "others: some of the 2 data sets have no turn in 5 steps"),
@@ -88,6 +89,36 @@ def test_unsuitable_others_are_refused(folders, tmp_path, names, changes, cause)
     with pytest.raises(ValueError, match=cause):
         train(mixed(folders, *names, **changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_board_that_the_rules_solve_is_named(folders, tmp_path):
+    kinds = tuple(dataclasses.replace(kind, rules="singles", wrong=0.0) for kind in TINY.positions.kinds)
+    config = mixed(folders, "jigsaw-4", every=2, report_every=2)
+    config = dataclasses.replace(config, positions=dataclasses.replace(config.positions, kinds=kinds))
+    with pytest.raises(ValueError, match="no position of .*jigsaw-4 is left open by the rules"):
+        train(dataclasses.replace(config, board=js.Board.classic(), data=nine(config.data)), tmp_path / "run")
+
+
+def nine(data):
+    """Puzzles of 9x9, some of which are hard, for the first board."""
+    return dataclasses.replace(data, generate=2_000, held_out="9x9-hard")
+
+
+def test_devices_divide_the_steps_on_all_boards(folders):
+    config = mixed(folders, "2x3", batch=4)
+    check_division(config, 1)
+    with pytest.raises(ValueError, match="the 2 positions of a device are too few for the shares of 2 kinds"):
+        check_division(config, 2)
+    check_division(mixed(folders), 2)
+    assert mixed(folders, "2x3").mean_batch == (8 * 2 + 4) / 3 and mixed(folders).mean_batch == 8
+
+
+def test_generated_puzzles_of_the_first_board_may_exclude_others(folders, tmp_path):
+    file = tmp_path / "test.txt"
+    file.write_text("." * 81 + "\n")
+    config = mixed(folders, "2x3", every=4)
+    data = dataclasses.replace(config.data, exclude=(str(file),))
+    assert configs_of(dataclasses.replace(config, data=data))[1].data.exclude == ()
 
 
 def test_networks_with_weights_of_a_board_have_no_others(folders, tmp_path):

@@ -22,7 +22,7 @@ from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from train.config import NetworkConfig
 from train.games import Games, Kept, play
-from train.loop import check_finite
+from train.loop import check_metrics
 from train.objective import no_metrics
 from train.positions import Positions, fitting_devices
 from train.reanalysis import reanalyse
@@ -307,9 +307,9 @@ def test_errors_take_a_line(tmp_path, capsys, monkeypatch, arguments, message):
 
 def test_a_network_that_diverges_beside_the_player_is_named():
     sums = no_metrics()
-    check_finite(sums, 7, " of axial")
+    check_metrics(sums, 7, "no position", " of axial")
     with pytest.raises(FloatingPointError, match="the loss of axial is nan by step 7: try a lower learning_rate"):
-        check_finite(sums._replace(loss=jnp.float32(jnp.nan)), 7, " of axial")
+        check_metrics(sums._replace(loss=jnp.float32(jnp.nan)), 7, "no position", " of axial")
 
 
 def test_games_are_divided_among_devices():

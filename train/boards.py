@@ -18,14 +18,14 @@ from jax import Array
 from jax.sharding import Mesh
 
 from jaxsudoku import datasets
-from jaxsudoku.networks import Params
+from jaxsudoku.networks import Forward, Params
 
 from .config import TrainConfig
-from .objective import Metrics, no_metrics
-from .pool import Pool
+from .objective import Metrics, no_metrics, summary
+from .pool import Pool, empty_pool
 from .positions import puzzles_needed
 from .puzzles import check_data, puzzles_of_steps
-from .step import Step, TrainState, initial_state, make_forward, place
+from .step import Step, TrainState, initial_state, make_forward, no_losses, place
 
 
 class Held(NamedTuple):
@@ -63,10 +63,10 @@ class BoardsState(NamedTuple):
 
 
 class BoardsSums(NamedTuple):
-    """Metrics of the first board, and those of all others together."""
+    """Metrics of the first board, and those of each other board."""
 
     first: Metrics
-    others: Metrics
+    others: tuple[Metrics, ...]
 
 
 class BoardsData(NamedTuple):
@@ -76,20 +76,35 @@ class BoardsData(NamedTuple):
     puzzles: Any
 
 
-def no_sums() -> BoardsSums:
-    """The sums over no positions."""
-    return BoardsSums(no_metrics(), no_metrics())
+def no_sums(boards: int) -> BoardsSums:
+    """The sums over no positions of so many boards."""
+    return BoardsSums(no_metrics(), tuple(no_metrics() for _ in range(boards - 1)))
+
+
+def summary_of_others(sums: BoardsSums) -> dict[str, float]:
+    """Means over the other boards together, as ``summary`` of the first; nothing if none of them had a turn."""
+    if not sums.others:
+        return {}
+    total: Metrics = jax.tree.map(lambda *parts: jnp.stack(parts).sum(), *sums.others)
+    return {f"others_{name}": value for name, value in summary(total).items()} if total.made else {}
 
 
 def configs_of(config: TrainConfig) -> tuple[TrainConfig, ...]:
     """The settings of the steps on each board, those of the first one first."""
 
     def other(name: str) -> TrainConfig:
-        data = dataclasses.replace(config.data, datasets=(name,), others=())
+        data = dataclasses.replace(config.data, datasets=(name,), exclude=(), others=())
         board, size = datasets.load(name).board, config.data.others_batch
         return dataclasses.replace(config, board=board, batch_size=size, data=data)
 
     return config, *map(other, config.data.others)
+
+
+def check_division(config: TrainConfig, devices: int) -> None:
+    """Raises ValueError if the steps on some board can't be divided among so many devices."""
+    puzzles_needed(config, devices)
+    if config.data.others:
+        puzzles_needed(dataclasses.replace(config, batch_size=config.data.others_batch), devices)
 
 
 def check_boards(configs: Sequence[TrainConfig], devices: int) -> None:
@@ -106,9 +121,9 @@ def check_boards(configs: Sequence[TrainConfig], devices: int) -> None:
         (name,) = config.data.datasets
         try:
             check_data(config, puzzles_needed(config, devices), "a step")
+            shapes = [make_forward(each, each.network.saved_iterations).shapes() for each in (configs[0], config)]
         except ValueError as error:
             raise ValueError(f"others: {error}") from None
-        shapes = [make_forward(each, each.network.saved_iterations).shapes() for each in (configs[0], config)]
         if jax.tree.map(jnp.shape, shapes[0]) != jax.tree.map(jnp.shape, shapes[1]):
             network = config.network.architecture
             raise ValueError(f"others: {name} is of {config.board}, where {network} has other weights")
@@ -122,9 +137,15 @@ def turn(config: TrainConfig, step: int) -> int:
 
 def initial_boards(configs: Sequence[TrainConfig], key: Array, mesh: Mesh) -> BoardsState:
     """The state before the first step, placed on the devices."""
-    states = [initial_state(config, make_forward(config, config.network.saved_iterations), key) for config in configs]
-    learner, *others = (place(state, mesh) for state in states)
-    return BoardsState(learner, tuple(Held(state.losses, state.pool) for state in others))
+    forwards = [make_forward(config, config.network.saved_iterations) for config in configs]
+    learner = initial_state(configs[0], forwards[0], key)
+
+    def held(config: TrainConfig, forward: Forward) -> Held:
+        pool = empty_pool(forward, learner.params, config.batch_size)
+        state = place(learner._replace(losses=no_losses(config.board), pool=pool), mesh)
+        return Held(state.losses, state.pool)
+
+    return BoardsState(place(learner, mesh), tuple(map(held, configs[1:], forwards[1:])))
 
 
 def take_turns(programs: Sequence[Step]) -> Callable[[BoardsState, BoardsSums, BoardsData, Array], Any]:
@@ -137,11 +158,11 @@ def take_turns(programs: Sequence[Step]) -> Callable[[BoardsState, BoardsSums, B
             return state._replace(learner=learner), sums._replace(first=first)
         held = state.others[number - 1]
         there = state.learner._replace(losses=held.losses, pool=held.pool)
-        learner, others = step(there, sums.others, data.puzzles, key)
-        kept = list(state.others)
-        kept[number - 1] = Held(learner.losses, learner.pool)
+        learner, more = step(there, sums.others[number - 1], data.puzzles, key)
+        kept, others = list(state.others), list(sums.others)
+        kept[number - 1], others[number - 1] = Held(learner.losses, learner.pool), more
         learner = learner._replace(losses=state.learner.losses, pool=state.learner.pool)
-        return BoardsState(learner, tuple(kept)), sums._replace(others=others)
+        return BoardsState(learner, tuple(kept)), sums._replace(others=tuple(others))
 
     return program
 

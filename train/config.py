@@ -91,7 +91,7 @@ class DataConfig(Config):
       held_out: puzzles that positions for validation are made from: a shipped set by name, or a file; None for one that
         ships for the board, of 9x9 the hard ones.
       others: folders of data sets of other boards, which take turns, for a network with the same weights on all boards.
-      others_every: every how many steps it is another board's turn.
+      others_every: steps from one turn of another board to the next, at least 2.
       others_batch: positions of a step on another board, over all devices.
     """
 
@@ -102,7 +102,7 @@ class DataConfig(Config):
     exclude: tuple[str, ...] = ()
     held_out: str | None = None
     others: tuple[str, ...] = ()
-    others_every: Positive = 4
+    others_every: Annotated[int, Range(2)] = 4
     others_batch: Positive = 16
 
     def __post_init__(self) -> None:
@@ -260,6 +260,14 @@ class TrainConfig(Config):
         """The settings with those that are automatic filled in."""
         network, data = self.network.resolve(board, platform), self.data.resolve(board, platform)
         return dataclasses.replace(self, network=network, data=data)
+
+    @property
+    def mean_batch(self) -> float:
+        """Positions of a step in the mean, over all boards."""
+        if not self.data.others:
+            return self.batch_size
+        every = self.data.others_every
+        return (self.batch_size * (every - 1) + self.data.others_batch) / every
 
     def iterations_at(self, step: int) -> int | None:
         """Iterations of the network at a step, counted from 1; None if it has none. The settings must be resolved.

@@ -41,7 +41,7 @@ class Task:
         donates state and sums. It returns the same object for units of the same program.
       data: from the number of steps done to a function that returns the next unit's data, from the state, at each call.
       metrics: the metrics among the sums.
-      others: those of further networks that learn beside it, by name.
+      others: those of further networks, or boards, that are learned beside it, by name.
       further: further values of a report, by name, of the sums.
       validate: from the state to the values of a validation, by name.
       compare: from the state to what its networks achieve in the arena, by network and name; none without an arena.
@@ -149,7 +149,7 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
         def check() -> None:
             check_metrics(task.metrics(sums), step, task.nothing)
             for name, metrics in task.others(sums).items():
-                check_finite(metrics, step, f" of {name}")
+                check_metrics(metrics, step, task.nothing, f" of {name}")
 
         def save() -> None:
             check()
@@ -207,14 +207,12 @@ def no_position(config: TrainConfig) -> str:
     return f"no position is left open by the rules of kinds ({rules}): choose weaker rules or harder puzzles"
 
 
-def check_metrics(sums: Metrics, step: int, nothing: str) -> None:
-    """Raises FloatingPointError if training has diverged; ValueError with a message if no position is useful."""
-    check_finite(sums, step)
+def check_metrics(sums: Metrics, step: int, nothing: str, whose: str = "") -> None:
+    """Raises FloatingPointError if training has diverged; ValueError with a message if no position is useful.
+
+    ``whose`` loss it is, for the messages.
+    """
     if float(sums.made) and not float(sums.positions):
-        raise ValueError(nothing)
-
-
-def check_finite(sums: Metrics, step: int, whose: str = "") -> None:
-    """Raises FloatingPointError if training has diverged; ``whose`` loss it is, for the message."""
+        raise ValueError(nothing.replace("no position", f"no position{whose}", 1))
     if not math.isfinite(sums.loss):
         raise FloatingPointError(f"the loss{whose} is {float(sums.loss)} by step {step:,}: try a lower learning_rate")

@@ -50,7 +50,7 @@ class Recorder:
         self._path = folder / "metrics.jsonl"
         kept = [line for line in read(self._path) if line["step"] <= step]
         write_file(self._path, "".join(json.dumps(line) + "\n" for line in kept).encode())
-        self._steps, self._batch_size, self._screen = config.steps, config.batch_size, screen
+        self._steps, self._batch_size, self._screen = config.steps, config.mean_batch, screen
         self._began, self._before = time.perf_counter(), seconds
         self._live = sys.stderr.isatty()
         self._shown = 0.0

@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import networks
 from jaxsudoku.batches import compiler_options
+from jaxsudoku.board import Board
 from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params, widening
 
@@ -68,8 +69,13 @@ def initial_state(config: TrainConfig, forward: Forward, key: Array, target: Any
     average = jax.tree.map(jnp.copy, params)
     pool = empty_pool(forward, params, config.batch_size, target)
     optimiser = make_optimiser(config.optimiser, config.steps)
-    losses = jnp.ones(config.board.cells + 1, jnp.float32)
+    losses = no_losses(config.board)
     return TrainState(jnp.int32(0), params, average, optimiser.init(params), losses, pool)
+
+
+def no_losses(board: Board) -> Array:
+    """The losses by number of open cells before the first step, float32[cells + 1]: all equal."""
+    return jnp.ones(board.cells + 1, jnp.float32)
 
 
 def place(state: TrainState, mesh: Mesh) -> TrainState:

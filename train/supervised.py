@@ -22,12 +22,20 @@ import numpy as np
 from jaxsudoku import datasets, networks
 from jaxsudoku.terminal.progress import Screen
 
-from .boards import BoardsSums, check_boards, configs_of, initial_boards, no_sums, puzzles_in_turn, take_turns
+from .boards import (
+    check_boards,
+    check_division,
+    configs_of,
+    initial_boards,
+    no_sums,
+    puzzles_in_turn,
+    summary_of_others,
+    take_turns,
+)
 from .command import run_command
 from .config import TrainConfig
 from .folder import save_network
 from .loop import Run, Task, check_startable, local_mesh, no_position, on_one_device, opened, run_task
-from .objective import summary
 from .positions import puzzles_needed
 from .presets import PRESETS
 from .puzzles import load_held_out, open_data
@@ -87,18 +95,15 @@ def train(
             puzzles = puzzles_in_turn(data, configs, puzzles_key, mesh, step)
             return lambda state: next(puzzles)
 
-        def further(sums: BoardsSums) -> dict[str, float]:
-            return {f"others_{name}": value for name, value in summary(sums.others).items()} if data[1:] else {}
-
         task = Task(
             unit=1,
             state=initial_boards(configs, state_key, mesh),
-            sums=no_sums,
+            sums=lambda: no_sums(len(configs)),
             program=lambda step: program(config.iterations_at(step)),
             data=batches,
             metrics=lambda sums: sums.first,
-            others=lambda sums: {"other boards": sums.others},
-            further=further,
+            others=lambda sums: dict(zip(config.data.others, sums.others, strict=True)),
+            further=summary_of_others,
             validate=lambda state: validation(on_one_device(state.average)),
             compare=lambda state: {},
             nothing=no_position(config),
@@ -132,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         PRESETS,
         argv,
         lambda config, args: train(config, args.output, resume=args.resume, tensorboard=args.tensorboard),
-        puzzles_needed,
+        check_division,
     )
 
 

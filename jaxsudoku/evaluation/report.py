@@ -20,7 +20,7 @@ class Score:
       rules_alone: share of the puzzles that the rules solve, which count as right everywhere.
       cells: share of all open cells whose likeliest digit is right; None without open cells.
       boards: share of the puzzles whose open cells are all right.
-      iterative: share of the puzzles solved by iterative decoding, cell by cell, the surest first.
+      iterative: share of the puzzles solved by the solver ``iterative``.
       fillings: mean number of cells that this fills.
       network_calls: mean number of calls of the network that this takes.
     """

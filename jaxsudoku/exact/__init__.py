@@ -153,18 +153,19 @@ def guided_search(
     lanes: int = CPU_LANES,
     branchings: int | None = None,
 ) -> tuple[Search, Array]:
-    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes that it branched on.
+    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes for which this chose.
 
     Args:
-      branchings: nodes of a puzzle that ``branch`` branches on, checked between steps; after them ``branching.choose``
+      branchings: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``branching.choose``
         does. None for no limit. The other arguments are those of ``search``.
 
     Returns:
-      the ``Search``, and int32[N], the nodes that ``branch`` branched on: those on which the rules make no more
-      progress, and which they neither solve nor refute.
+      the ``Search``, and int32[N], the nodes for which ``branch`` chose: on them the rules make no more progress,
+      and neither solve nor refute them.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     rounds = whole_number("rounds", rounds, 1, MOST_ROUNDS)
+    branchings = None if branchings is None else whole_number("branchings", branchings, 1)
     plan = stack.Plan(board, 1, rules, rounds, _checked_lanes(lanes), budget, branch, branchings=branchings)
     _check(board, rules, puzzles, None, None)
     if not puzzles.shape[0]:

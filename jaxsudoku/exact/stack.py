@@ -21,9 +21,11 @@ is depth-first and adds no more nodes than a puzzle has candidates.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -65,8 +67,8 @@ class Plan(NamedTuple):
       budget: the most nodes of a puzzle, checked between steps; None for no limit.
       branch: chooses the literals to branch on; None for ``branching.choose``.
       settle: one of ``SETTLES``.
-      branchings: after so many nodes of a puzzle that ``branch`` branched on, checked between steps, ``choose`` does;
-        None for no limit.
+      branchings: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``choose`` does. None
+        for no limit.
     """
 
     board: Board
@@ -337,7 +339,7 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
         (live_plane & ~contradictory & ~solved, live_plane & ~contradictory & ~solved & ~changed)
     )
 
-    advised = branching  # by ``branch``
+    advised = branching  # the lanes where ``branch`` chooses
     if plan.branchings is not None:
         advised &= pack_lanes(take_values(found.branches, owner, 0) < plan.branchings).reshape(plan.groups)
     literal = _literal(plan, planes, seed, branching, advised) & branching
@@ -380,8 +382,15 @@ def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array, ad
     if plan.branch is None:
         preferred = None if seed is None else random_planes(board, seed).reshape(3, board.side, *plan.groups)
         return choose(board, planes, preferred)
+    by_branch = functools.partial(plan.branch, board)
     flat = advised.reshape(-1)
-    literal = plan.branch(board, planes.reshape(*planes.shape[:3], -1), flat)
+    given = planes.reshape(*planes.shape[:3], -1), flat
+    if plan.branchings is None:
+        literal = by_branch(*given)
+    else:  # once all puzzles are past the limit, nothing is evaluated for them
+        shape = jax.eval_shape(by_branch, *given)
+        nothing = jnp.zeros(shape.shape, shape.dtype)
+        literal = lax.cond((flat != 0).any(), by_branch, lambda planes, advised: nothing, *given)
     if literal.shape != (3 * board.side, flat.shape[0]) or literal.dtype != jnp.uint32:
         raise ValueError(
             f"branch returned {literal.dtype}{list(literal.shape)}; it must return "

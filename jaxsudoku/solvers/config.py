@@ -25,8 +25,8 @@ from jaxsudoku.config import (
 )
 
 #: The cell that a network branches on: the first of those with fewest candidates; among these the one whose digit the
-#: network is most, or least, confident of; of all cells the one whose digit it is most confident of; or this one where
-#: the digit has a probability of 0.99, and else the least confident.
+#: network is most, or least, confident of; of all cells the one whose digit it is most confident of; or either: this
+#: cell if its digit has a probability of at least 0.99, otherwise the least confident of those with fewest candidates.
 Cell = Literal["fewest", "likely", "doubtful", "surest", "either"]
 
 #: Positions that a network evaluates together on a CPU: more make CubeNet no faster, as a core's cache holds few. An
@@ -82,9 +82,10 @@ class GuidedExactConfig(Config):
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
       cell: the cell to branch on. fewest: the first of those with fewest candidates; likely, doubtful: among those with
         fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
-        digit it is most confident of; either: surest where that digit has a probability of 0.99, else doubtful.
-      calls: calls of the network for a puzzle, checked between steps; after them its search branches as ``exact`` does.
-        None for no limit.
+        digit it is most confident of; either: surest if that digit has a probability of at least
+        0.99, otherwise doubtful.
+      calls: most calls of the network for a puzzle, checked between steps, so that a step may exceed it; then its
+        search branches as ``exact`` does. None for no limit.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
       chunk: nodes that the network evaluates together; None suits the machine.
     """
@@ -113,8 +114,9 @@ class DecodingConfig(Config):
       confident: probability that every digit to fill in must have; below it a recurrent network is called again on the
         same position and continues its iterations.
       patience: most calls on a position; then it is filled in anyway.
-      complete: whether after every call the position is also filled to the end with the probabilities of this call,
-        with the rules in between. A grid that is right is the answer; one that is not is dropped.
+      complete: whether after every call the position is also filled to the end with the probabilities of this call
+        (and the noise of a later run): by iterative with its rules in between, by one-shot all cells at once. A grid
+        that is right is the answer; one that is not is dropped.
       runs: most runs of a puzzle; it has another one unless it is solved. Those after the first have noise, and see the
         board under random symmetries, unless the network is equivariant.
       temperature: scale of the Gumbel noise on the log-probabilities of later runs.

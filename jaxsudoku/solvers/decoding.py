@@ -305,8 +305,9 @@ def _completed(
         candidates &= (candidates.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1) & undecided[:, None, None]
         chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
         planes, dead, solved = _fill(board, cubes, chosen, rules)
-        filled += chosen.sum(axis=(1, 2), dtype=jnp.int32)
-        return planes, filled, undecided & ~(dead | solved), right | (undecided & solved)
+        number = chosen.sum(axis=(1, 2), dtype=jnp.int32)
+        # nothing is chosen where the rules have left candidates of probability 0 alone: such a position is given up
+        return planes, filled + number, undecided & ~(dead | solved) & (number > 0), right | (undecided & solved)
 
     none, no = jnp.zeros(len(undecided), jnp.int32), jnp.zeros_like(undecided)
     planes, filled, _, right = lax.while_loop(more, fill, (planes, none, undecided, no))
