@@ -68,6 +68,7 @@ def test_all_boards_are_learned_from_and_a_resumed_run_is_the_same(folders, tmp_
     assert card.facts["training"]["data"]["others"] == ["2x3", "jigsaw-4"]
 
 
+@pytest.mark.slow
 def test_until_the_first_turn_others_change_nothing(folders, tmp_path):
     alone, beside = (
         train(mixed(folders, *names, every=6), tmp_path / str(len(names)), stop_at=5).params for names in ((), ("2x3",))
@@ -91,6 +92,7 @@ def test_unsuitable_others_are_refused(folders, tmp_path, names, changes, cause)
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_board_that_the_rules_solve_is_named(folders, tmp_path):
     kinds = tuple(dataclasses.replace(kind, rules="singles", wrong=0.0) for kind in TINY.positions.kinds)
     config = mixed(folders, "jigsaw-4", every=2, report_every=2)
