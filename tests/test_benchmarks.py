@@ -202,8 +202,8 @@ def test_tree_searches_with_and_without_a_network_are_rows(script, monkeypatch, 
 @pytest.mark.slow
 def test_decoding_in_several_runs_is_measured(script, monkeypatch, tmp_path):
     file = tmp_path / "figures.json"
-    flags = ["--set", "9x9-hard", "--puzzles", "16", "--runs", "1,3", "--iterations", "2", "--json", str(file)]
-    monkeypatch.setattr(sys, "argv", ["decoding.py", *flags])
+    flags = ["--set", "9x9-extreme", "--puzzles", "16", "--runs", "1,3", "--iterations", "2", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["decoding.py", *flags, "--patience", "1", "--no-complete"])
     assert script("decoding").main() == 0
     once, often = json.loads(file.read_text())["rows"]
     assert (once["runs"], often["runs"], once["puzzles"]) == (1, 3, 16)
