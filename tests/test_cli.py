@@ -162,7 +162,7 @@ def test_a_guided_solver_with_a_network_from_a_file(capsys, puzzles, tmp_path):
     assert [row["status"] for row in rows] == ["solved", "solved", "invalid"]
     assert rows[0]["solution"] == SOLVED
     calls = [int(row["network_calls"]) for row in rows]
-    assert calls[0] == calls[2] == 0 and calls[1] >= 4  # the rules solve the first one alone
+    assert calls[0] == calls[2] == 0 and calls[1] >= 1  # the rules solve the first one alone
     told = json.loads(summary)
     assert told["network"] == str(path) and told["network_calls"] == sum(calls)
     path.write_bytes(path.read_bytes()[:-1])
