@@ -106,11 +106,10 @@ def main() -> int:
     for name in args.set:
         puzzle_set = sets.wanted(name, args.data, any_board=True)
         board = puzzle_set.board
-        puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
+        puzzles = puzzle_set.drawn(args.puzzles)
         fitting = js.networks.for_board(network, board)
-        found = [alone(fitting, puzzles, board, args.rules)] if args.alone else []
-        for row in found:
-            rows.append({"set": name} | row)
+        if args.alone:
+            rows.append({"set": name} | alone(fitting, puzzles, board, args.rules))
             print(line(rows[-1]), flush=True)
         for label, settings in args.solvers:
             rows.append({"set": name} | measure(puzzles, board, label, {"rules": args.rules} | settings, fitting))

@@ -94,7 +94,7 @@ def main() -> int:
     rows = []
     for name in args.set:
         puzzle_set = sets.wanted(name, args.data)
-        puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
+        puzzles = puzzle_set.drawn(args.puzzles)
         fitting = js.networks.for_board(network, puzzle_set.board)
         for rules, runs, temperature, noise in itertools.product(args.rules, args.runs, args.temperature, args.noise):
             options = {"rules": rules, "runs": runs, "temperature": temperature, "noise": noise}

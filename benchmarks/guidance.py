@@ -105,7 +105,7 @@ def main() -> int:
     rows = []
     for name in args.set:
         puzzle_set = sets.wanted(name, args.data)
-        puzzles = np.random.default_rng(5).permutation(puzzle_set.puzzles[: puzzle_set.distinct])[: args.puzzles]
+        puzzles = puzzle_set.drawn(args.puzzles)
         for solver in args.solvers:
             for guide in args.guides:
                 for simulations in args.simulations:

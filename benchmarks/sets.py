@@ -77,6 +77,10 @@ class PuzzleSet:
         several = self.name.split("@")[0] in _UNIQUENESS_UNKNOWN or _MADE.fullmatch(self.name)
         return 1, math.inf if several else 1
 
+    def drawn(self, most: int) -> np.ndarray:
+        """At most so many of the distinct puzzles, drawn at random, always the same ones: uint8[N, cells]."""
+        return np.random.default_rng(5).permutation(self.puzzles[: self.distinct])[:most]
+
     def resized(self, size: int) -> PuzzleSet:
         """The first ``size`` puzzles, the set being repeated as often as that takes."""
         repeats = -(-size // self.distinct)

@@ -82,8 +82,8 @@ class GuidedExactConfig(Config):
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
       cell: the cell to branch on. fewest: the first of those with fewest candidates; likely, doubtful: among those with
         fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
-        digit it is most confident of; either: surest if that digit has a probability of at least
-        0.99, otherwise doubtful.
+        digit it is most confident of; either: surest if that digit has a probability of at
+        least 0.99, otherwise doubtful.
       calls: most calls of the network for a puzzle, checked between steps, so that a step may exceed it; then its
         search branches as ``exact`` does. None for no limit.
       lanes: nodes in a step, a multiple of 32; None suits the machine.

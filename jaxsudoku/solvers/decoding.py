@@ -231,7 +231,7 @@ def _choice(
     seen: _Seen,
     carry: Any,
 ) -> tuple[Array, Array, Array, Any]:
-    """The candidates to fill in, probabilities and scores, all [K, side, cells], and the network's carry.
+    """What to fill in, bool[K, side, cells], all probabilities and scores, float32, and the network's carry.
 
     Nothing is filled in where the network shall iterate further.
     """
@@ -283,11 +283,11 @@ def _completed(
 
     Args:
       board: the board.
-      planes: the positions.
+      planes: uint32[side, side, side, W], the positions.
       undecided: bool[K], whether a position is to be completed.
       choose: selects the candidates to fill in.
-      probabilities: [K, side, cells].
-      scores: [K, side, cells].
+      probabilities: float32[K, side, cells].
+      scores: float32[K, side, cells], those by which candidates are chosen.
       rules: the rules; without any, all cells are filled at once.
 
     Returns:

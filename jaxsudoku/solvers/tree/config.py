@@ -98,8 +98,8 @@ class GuidedConfig(TreeConfig):
     Attributes:
       cell: the cell that moves fill. fewest: the first of those with fewest candidates; likely, doubtful: among those
         with fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
-        digit it is most confident of; either: surest if that digit has a probability of at least
-        0.99, otherwise doubtful.
+        digit it is most confident of; either: surest if that digit has a probability of at
+        least 0.99, otherwise doubtful.
       prior: the prior of moves: the network's policy, or uniform.
       value: the value of an open position: the probability of a solution by the network's value head (network); the
         reward of a rollout with digits drawn from the prior (rollout); the mean of both (both); or one half (none).
