@@ -91,6 +91,16 @@ def ones_and_twos(planes: Sequence[Array]) -> tuple[Array, Array]:
     return ones, jnp.zeros_like(ones) if twos is None else twos
 
 
+def at_least(planes: Sequence[Array], most: int) -> list[Array]:
+    """Where at least 1, 2 ... ``most`` of the planes are set."""
+    reached = [jnp.zeros_like(planes[0])] * most
+    for plane in planes:
+        for place in range(most - 1, 0, -1):
+            reached[place] = reached[place] | (reached[place - 1] & plane)
+        reached[0] = reached[0] | plane
+    return reached
+
+
 def exactly_one(planes: Sequence[Array]) -> Array:
     """Where exactly one of the planes is set."""
     ones, twos = ones_and_twos(planes)

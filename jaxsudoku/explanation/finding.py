@@ -1,0 +1,42 @@
+"""What a pattern shows: candidates to place or to remove, with the reason in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .view import View, bits
+
+#: A candidate: digit and cell, both from 0.
+Candidate = tuple[int, int]
+
+
+class Finding(NamedTuple):
+    """A pattern in a position.
+
+    Attributes:
+      place: the candidates to fill in.
+      remove: the candidates to remove.
+      cells: the cells of the pattern.
+      text: the reason, a sentence without the conclusion of ``remove``.
+    """
+
+    place: tuple[Candidate, ...]
+    remove: tuple[Candidate, ...]
+    cells: tuple[int, ...]
+    text: str
+
+
+def placing(digit: int, cell: int, cells: Iterable[int], text: str) -> Finding:
+    """A finding that fills a cell."""
+    return Finding(((digit, cell),), (), tuple(cells), text)
+
+
+def removing(removed: Iterable[Candidate], cells: Iterable[int], text: str) -> Finding:
+    """A finding that removes candidates."""
+    return Finding((), tuple(sorted(removed)), tuple(cells), text)
+
+
+def open_places(view: View, digits: Iterable[int], cells: int) -> list[Candidate]:
+    """The candidates for some digits in the open cells of a set."""
+    return [(digit, cell) for digit in digits for cell in bits(view.open(digit) & cells)]

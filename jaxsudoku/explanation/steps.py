@@ -1,0 +1,168 @@
+"""Explains puzzles: the steps by which techniques solve them, the simplest first, each with its reason.
+
+Plain Python on one puzzle at a time, apart from the proof that there is one solution. ``jaxsudoku.techniques`` has the
+same techniques for batches; each finds the same candidates in the same position.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.techniques.registry import NUMBERS, TECHNIQUES, Technique, fits
+
+from . import chains, nets, rectangles, simple, subsets, wings
+from .finding import Candidate, Finding
+from .view import View, cell_name, listed
+
+_FUNCTIONS: Mapping[str, Callable[[View], Iterator[Finding]]] = {
+    "full-house": simple.full_houses,
+    "hidden-single-in-region": functools.partial(simple.hidden_singles, lines=False),
+    "hidden-single-in-line": functools.partial(simple.hidden_singles, lines=True),
+    "naked-single": simple.naked_singles,
+    "pointing": functools.partial(simple.locked, from_lines=False),
+    "claiming": functools.partial(simple.locked, from_lines=True),
+    "naked-pair": functools.partial(subsets.naked_subsets, size=2),
+    "x-wing": functools.partial(subsets.fish, size=2),
+    "hidden-pair": functools.partial(subsets.hidden_subsets, size=2),
+    "naked-triple": functools.partial(subsets.naked_subsets, size=3),
+    "swordfish": functools.partial(subsets.fish, size=3),
+    "hidden-triple": functools.partial(subsets.hidden_subsets, size=3),
+    "xy-wing": wings.xy_wing,
+    "xyz-wing": wings.xyz_wing,
+    "unique-rectangle": rectangles.unique_rectangles,
+    "w-wing": wings.w_wing,
+    "finned-x-wing": functools.partial(subsets.finned_fish, size=2),
+    "finned-swordfish": functools.partial(subsets.finned_fish, size=3),
+    "naked-quad": functools.partial(subsets.naked_subsets, size=4),
+    "jellyfish": functools.partial(subsets.fish, size=4),
+    "hidden-quad": functools.partial(subsets.hidden_subsets, size=4),
+    "simple-colouring": functools.partial(chains.chains, links="colours"),
+    "x-chain": functools.partial(chains.chains, links="digit"),
+    "xy-chain": functools.partial(chains.chains, links="pairs"),
+    "aic": functools.partial(chains.chains, links="all"),
+    "nishio": nets.nishio,
+    "forcing-chain": functools.partial(nets.forcing_chains, rules="singles"),
+    "forcing-chain-with-locked-candidates": functools.partial(nets.forcing_chains, rules="locked"),
+}
+
+
+class Step(NamedTuple):
+    """One step of an explanation. Digits, rows and columns are counted from 1.
+
+    Attributes:
+      technique: the name of the technique.
+      score: its score.
+      place: the (row, column, digit) that it fills in.
+      eliminate: the (row, column, digit) that it removes from the candidates.
+      cells: the (row, column) of the pattern.
+      text: the reason and the conclusion, in plain English.
+    """
+
+    technique: str
+    score: float
+    place: tuple[tuple[int, int, int], ...]
+    eliminate: tuple[tuple[int, int, int], ...]
+    cells: tuple[tuple[int, int], ...]
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The step as values that JSON has, without ``cells``."""
+        return {
+            "technique": self.technique,
+            "score": self.score,
+            "place": [list(candidate) for candidate in self.place],
+            "eliminate": [list(candidate) for candidate in self.eliminate],
+            "text": self.text,
+        }
+
+
+class Explanation(NamedTuple):
+    """The steps of a puzzle.
+
+    Attributes:
+      steps: the steps, in their order.
+      grid: uint8[cells], the filled cells after the last one; 0 where the techniques leave a cell open.
+      solved: whether they solve the puzzle.
+    """
+
+    steps: tuple[Step, ...]
+    grid: np.ndarray
+    solved: bool
+
+    @property
+    def hardest(self) -> Step | None:
+        """The first step of the highest score; None without steps."""
+        return max(self.steps, key=lambda step: step.score, default=None)
+
+    def __str__(self) -> str:
+        width = len(str(len(self.steps)))
+        lines = [f"{number:>{width}}. {step.score:.1f}  {step.text}" for number, step in enumerate(self.steps, 1)]
+        if not self.solved:
+            lines.append("The techniques go no further.")
+        return "\n".join(lines)
+
+
+def steps_of(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Iterator[Step]:
+    """The steps of a puzzle with one solution, one at a time.
+
+    Args:
+      puzzle: uint8[cells], 0 = empty.
+      board: the board.
+      techniques: names of the techniques to use; None for all.
+    """
+    view = View(board, puzzle)
+    names = [technique.name for technique in TECHNIQUES] if techniques is None else list(techniques)
+    usable = [technique for technique in TECHNIQUES if technique.name in names and fits(technique, board)]
+    while not view.solved:
+        step = next_step(view, usable)
+        if step is None:
+            return
+        yield step
+
+
+def next_step(view: View, techniques: Sequence[Technique]) -> Step | None:
+    """The first pattern of the simplest technique that finds any, applied to the view; None if none does."""
+    for technique in techniques:
+        for finding in findings(view, technique.name):
+            for digit, cell in finding.place:
+                view.fill(digit, cell)
+            for digit, cell in finding.remove:
+                view.remove(digit, cell)
+            return _step(view.board, technique, finding)
+    return None
+
+
+def findings(view: View, name: str) -> Iterator[Finding]:
+    """All patterns of a technique in a position. Each places or removes something."""
+    return _FUNCTIONS[name](view)
+
+
+def _step(board: Board, technique: Technique, finding: Finding) -> Step:
+    def described(candidates: Sequence[Candidate]) -> tuple[tuple[int, int, int], ...]:
+        return tuple((cell // board.side + 1, cell % board.side + 1, digit + 1) for digit, cell in candidates)
+
+    text = finding.text
+    if finding.remove:
+        text = f"{text} {_conclusion(board, finding.remove)}"
+    cells = tuple((cell // board.side + 1, cell % board.side + 1) for cell in finding.cells)
+    return Step(technique.name, technique.score, described(finding.place), described(finding.remove), cells, text)
+
+
+def _conclusion(board: Board, removed: Sequence[Candidate]) -> str:
+    """What is removed, in words, as in "r1c2 and r1c5 are not 3; r1c5 is not 7"."""
+    by_digit: dict[int, list[int]] = {}
+    for digit, cell in removed:
+        by_digit.setdefault(digit, []).append(cell)
+    parts = []
+    for digit, cells in by_digit.items():
+        verb = "are" if len(cells) > 1 else "is"
+        parts.append(f"{listed(cell_name(board, cell) for cell in cells)} {verb} not {digit + 1}")
+    return f"So {'; '.join(parts)}."
+
+
+assert set(_FUNCTIONS) == set(NUMBERS)

@@ -1,0 +1,167 @@
+"""Solves puzzles by techniques, the simplest first, and says which was the hardest that each needed.
+
+Techniques only remove candidates that no solution has, and none stops working because others were applied before it.
+So the hardest technique that a puzzle needs does not depend on the order in which patterns are found, and all patterns
+of a technique are applied at once.
+
+Puzzles wait at *stages*: the first one fills cells by singles as long as there are any, each of the others tries one
+technique. A step takes a block of those that wait at the same stage, that at which most wait. Where a technique finds
+something the puzzle goes back to the first stage, else on to the next one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.batches import PuzzleItems
+from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.planes import GROUP, all_of, grids_to_planes, pad_grids, slices, unpack_lanes
+from jaxsudoku.propagation import invalid_givens
+
+from .apply import fill, search
+from .position import eliminate, lanes_with, pack, start, unpack
+from .registry import NUMBERS, TECHNIQUES, Kind, Technique, fits
+
+#: Positions in a block of a technique that removes candidates, and of one that refutes them, which has a lane for each.
+_REMOVED_AT_ONCE, _REFUTED_AT_ONCE = 512, 32
+
+
+class Climb(NamedTuple):
+    """What techniques made of puzzles.
+
+    Attributes:
+      hardest: int8[N], the number of the hardest technique used; -1 if none was needed.
+      solved: bool[N].
+      words: uint32[words, N], the packed positions at the end.
+    """
+
+    hardest: Array
+    solved: Array
+    words: Array
+
+
+class _Pool(NamedTuple):
+    """The puzzles.
+
+    Attributes:
+      words: uint32[words, N], packed positions.
+      stage: int8[N], the stage at which each waits; the number of stages if it is done.
+      hardest: int8[N].
+      solved: bool[N].
+    """
+
+    words: Array
+    stage: Array
+    hardest: Array
+    solved: Array
+
+
+def climb(puzzles: Array, board: Board | None = None, names: tuple[str, ...] | None = None, lanes: int = 2048) -> Climb:
+    """Solves puzzles by techniques as far as they go; pure, all but the puzzles static.
+
+    Args:
+      puzzles: uint8[N, cells], 0 = empty; invalid ones are not solved.
+      board: the board; None for the classic one of the puzzles' size.
+      names: the techniques, by their names; None for all that fit the board.
+      lanes: puzzles in a block, and candidates that are refuted at a time; a multiple of 32.
+    """
+    board, _ = board_of_grids(np.shape(puzzles), board)
+    chosen = [technique for technique in TECHNIQUES if fits(technique, board)]
+    chosen = [technique for technique in chosen if names is None or technique.name in names]
+    filling = [technique for technique in chosen if technique.kind is Kind.PLACES]
+    removing = [technique for technique in chosen if technique.kind is not Kind.PLACES]
+    stages = 1 + len(removing)
+    padded, _ = pad_grids(jnp.asarray(puzzles), board, GROUP)
+    givens = grids_to_planes(padded, board)
+    position = start(board, givens)
+    complete = unpack_lanes(all_of(slices(position.filled, 0)))
+    valid = unpack_lanes(~invalid_givens(givens, board))
+    pool = _Pool(
+        pack(position),
+        jnp.where(valid & ~complete, jnp.int8(0), jnp.int8(stages)),
+        jnp.full(len(padded), -1, jnp.int8),
+        valid & complete,
+    )
+    kinds = (Kind.REMOVES, Kind.REFUTES)
+    branches = [functools.partial(_filled, board, filling, lanes, stages)]
+    branches += [functools.partial(_tried, board, removing, kind, lanes) for kind in kinds]
+    branch_of = jnp.asarray([0, *(1 + kinds.index(technique.kind) for technique in removing)], jnp.int32)
+
+    def step(pool: _Pool) -> _Pool:
+        waiting = jnp.sum(pool.stage[:, None] == np.arange(stages, dtype=np.int8), axis=0, dtype=jnp.int32)
+        stage = jnp.argmax(waiting).astype(jnp.int32)
+        return lax.switch(branch_of[stage], branches, stage, pool)
+
+    pool = lax.while_loop(lambda pool: (pool.stage < stages).any(), step, pool)
+    count = len(puzzles)
+    return Climb(pool.hardest[:count], pool.solved[:count], pool.words[:, :count])
+
+
+def _waiting(pool: _Pool, stage: Array, most: int) -> tuple[Array, Array]:
+    """Some of the puzzles that wait at a stage: int32[m], the number of all where there are fewer; and their words."""
+    count = len(pool.stage)
+    index = jnp.nonzero(pool.stage == stage, size=min(most, count), fill_value=count)[0]
+    return index, jnp.take(pool.words, index, axis=1, mode="fill", fill_value=0)
+
+
+def _filled(board: Board, techniques: list[Technique], lanes: int, stages: int, stage: Array, pool: _Pool) -> _Pool:
+    """Fills cells of puzzles at the first stage."""
+    index, words = _waiting(pool, stage, lanes)
+    position, used = fill(board, techniques, unpack(board, words))
+    full = unpack_lanes(all_of(slices(position.filled, 0)))
+    hardest = jnp.take(pool.hardest, index, mode="fill", fill_value=-1)
+    for technique, lanes_used in zip(techniques, used, strict=True):
+        number = jnp.int8(NUMBERS[technique.name])
+        hardest = jnp.where(unpack_lanes(lanes_used), jnp.maximum(hardest, number), hardest)
+    return _Pool(
+        pool.words.at[:, index].set(pack(position), mode="drop"),
+        pool.stage.at[index].set(jnp.where(full, jnp.int8(stages), jnp.int8(1)), mode="drop"),
+        pool.hardest.at[index].set(hardest, mode="drop"),
+        pool.solved.at[index].set(full, mode="drop"),
+    )
+
+
+def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, stage: Array, pool: _Pool) -> _Pool:
+    """Tries a technique, which is of a kind, on puzzles at its stage."""
+    own = [technique for technique in techniques if technique.kind is kind]
+    if not own:
+        return pool  # never chosen
+    index, words = _waiting(pool, stage, _REFUTED_AT_ONCE if kind is Kind.REFUTES else _REMOVED_AT_ONCE)
+    place = jnp.asarray(np.cumsum([technique.kind is kind for technique in techniques]) - 1, jnp.int32)[stage - 1]
+    position = unpack(board, words)
+    removed = search(board, own, place, position, lanes)
+    found = unpack_lanes(lanes_with(removed))
+    number = jnp.asarray([NUMBERS[technique.name] for technique in own], jnp.int8)[place]
+    hardest = jnp.take(pool.hardest, index, mode="fill", fill_value=-1)
+    return _Pool(
+        pool.words.at[:, index].set(pack(eliminate(position, removed)), mode="drop"),
+        pool.stage.at[index].set(jnp.where(found, jnp.int8(0), (stage + 1).astype(jnp.int8)), mode="drop"),
+        pool.hardest.at[index].set(jnp.where(found, jnp.maximum(hardest, number), hardest), mode="drop"),
+        pool.solved,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ClimbKernel(PuzzleItems):
+    """A ``batches.Kernel`` from puzzles to the hardest techniques int8[N] and whether they are solved bool[N].
+
+    Attributes:
+      names: as for ``climb``.
+      lanes: as for ``climb``.
+    """
+
+    names: tuple[str, ...] | None = None
+    lanes: int = 2048
+
+    def resolve(self, board: Board, platform: str) -> ClimbKernel:
+        return self
+
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
+        found = climb(puzzles, board, self.names, self.lanes)
+        return found.hardest, found.solved

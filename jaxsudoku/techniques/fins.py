@@ -1,0 +1,52 @@
+"""Finned fish: a fish but for further places, the fins, all of which the removed candidate sees."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, at_least, fence, ones_and_twos, slices
+
+from .position import seen
+
+
+def finned_fish(board: Board, candidates: Array, assumed: Array, size: int) -> Array:
+    """Rows (or columns) that the assumption leaves fewer columns (or rows) for its digit: uint32[W], refuted lanes.
+
+    Args:
+      board: the board.
+      candidates: uint32[side, cells, W].
+      assumed: uint32[side, cells, W], one candidate of each lane.
+      size: the number of rows.
+    """
+    digit = fence(any_of(slices(assumed, 1)))
+    places = [plane & chosen for plane, chosen in zip(slices(candidates, 0), slices(digit, 0), strict=True)]
+    cell = fence(any_of(slices(assumed, 0)))
+    left = fence(any_of(places) & ~seen(board, cell[None])[0])
+    shape = (board.side, board.side, -1)
+    matrix, original, own = (plane.reshape(shape) for plane in (left, any_of(places), cell))
+    in_rows = _too_few(matrix, original, own, size)
+    return in_rows | _too_few(matrix.swapaxes(0, 1), original.swapaxes(0, 1), own.swapaxes(0, 1), size)
+
+
+def _too_few(matrix: Array, places: Array, own: Array, size: int) -> Array:
+    """Where ``size`` rows of uint32[n, n, W] have places left in fewer columns.
+
+    The row of the assumption, and rows in which the digit is filled in, do not count.
+    """
+    chosen = jnp.asarray(list(itertools.combinations(range(matrix.shape[0]), size)), jnp.int32)
+    other = fence(ones_and_twos(slices(places, 1))[1] & ~any_of(slices(own, 1)))
+
+    def add(index: Array, refuted: Array) -> Array:
+        rows = [chosen[index][place] for place in range(size)]
+        union = any_of([lax.dynamic_index_in_dim(matrix, row, keepdims=False) for row in rows])
+        others = [lax.dynamic_index_in_dim(other, row, keepdims=False) for row in rows]
+        fewer = ~at_least(slices(union, 0), size)[size - 1]
+        for row in others:
+            fewer = fewer & row
+        return refuted | fewer
+
+    return lax.fori_loop(0, len(chosen), add, jnp.zeros_like(other[0]))

@@ -1,0 +1,62 @@
+"""Locked candidates: the places for a digit in one house all lie in another one, whose other cells lose the digit."""
+
+from __future__ import annotations
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, fence
+
+from .locked_pairs import locked_pairs
+from .position import Position
+
+
+def pointing(board: Board, position: Position) -> Array:
+    """The confined house is a box, region or further house: uint32[side, cells, W], the candidates to remove."""
+    return _locked(board, position, from_lines=False)
+
+
+def claiming(board: Board, position: Position) -> Array:
+    """The confined house is a row or column."""
+    return _locked(board, position, from_lines=True)
+
+
+def _locked(board: Board, position: Position, from_lines: bool) -> Array:
+    common, outside, affected = _tables(board, from_lines)
+    if not len(outside):
+        return jnp.zeros_like(position.candidates)
+    padded = _padded(position.candidates)
+    # a house whose digit has no place is a contradiction, which technique after technique would only hide
+    inside = any_of([padded[:, column] for column in common.T])
+    elsewhere = any_of([padded[:, column] for column in outside.T])
+    confined = _padded(fence(inside & ~elsewhere))
+    return position.candidates & any_of([confined[:, column] for column in affected.T])
+
+
+def _padded(planes: Array) -> Array:
+    """Planes [side, m, W] with a plane of zeros appended to axis 1, which the index -1 of tables means."""
+    return jnp.pad(planes, [(0, 0), (0, 1), (0, 0)])
+
+
+@functools.lru_cache(maxsize=32)
+def _tables(board: Board, from_lines: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells in both houses of each pair, cells of the confined one alone, and the pairs that affect each cell."""
+    sets = [(set(board.houses[one]), set(board.houses[other])) for one, other in locked_pairs(board, from_lines)]
+    affected: list[list[int]] = [[] for _ in range(board.cells)]
+    for number, (one, other) in enumerate(sets):
+        for cell in other - one:
+            affected[cell].append(number)
+    return (
+        _ragged([sorted(one & other) for one, other in sets]),
+        _ragged([sorted(one - other) for one, other in sets]),
+        _ragged(affected),
+    )
+
+
+def _ragged(rows: list[list[int]]) -> np.ndarray:
+    width = max(map(len, rows), default=0)
+    return np.array([[*row, *[-1] * (width - len(row))] for row in rows], np.int32).reshape(len(rows), width)

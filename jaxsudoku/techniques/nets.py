@@ -1,0 +1,58 @@
+"""Nets: a candidate, assumed to be true, leads to a contradiction by rules that may use several premises."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.propagation import outcome, propagate
+from jaxsudoku.sharding import vary_as
+
+from .position import in_houses, lanes_with, seen, to_cells
+
+
+def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
+    """Hidden singles of the assumed digit alone leave a house without a place for it: uint32[W], refuted lanes.
+
+    Args:
+      board: the board.
+      candidates: uint32[side, cells, W].
+      assumed: uint32[side, cells, W], one candidate of each lane.
+    """
+    digit = fence(any_of(slices(assumed, 1)))
+    places = [plane & chosen for plane, chosen in zip(slices(candidates, 0), slices(digit, 0), strict=True)]
+
+    def one_round(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        left, placed, refuted, _ = state
+        remaining = fence(left & ~seen(board, placed))
+        ones, twos = fence(ones_and_twos(in_houses(board, remaining)))
+        refuted = refuted | lanes_with(~ones)
+        only = fence(placed | (remaining & to_cells(board, fence(ones & ~twos))))
+        changed = ((remaining != left) | (only != placed)) & ~refuted
+        return remaining, only, refuted, changed.any()
+
+    cell = fence(any_of(slices(assumed, 0)))
+    state = (fence(any_of(places)), cell, jnp.zeros_like(cell[0]), *vary_as(assumed, (jnp.bool_(True),)))
+    return lax.while_loop(lambda state: state[-1], one_round, state)[2]
+
+
+def forcing_chain(board: Board, candidates: Array, assumed: Array, rules: str) -> Array:
+    """The rules lead to a contradiction: uint32[W], refuted lanes.
+
+    Args:
+      board: the board.
+      candidates: uint32[side, cells, W].
+      assumed: uint32[side, cells, W], one candidate of each lane.
+      rules: one of ``RULES``.
+    """
+    cell = any_of(slices(assumed, 0))
+    left = fence((candidates & ~cell[None] & ~seen(board, assumed)) | assumed)
+    planes = propagate(left.reshape(*(board.side,) * 3, -1), board, rules)
+    settled = fence(planes.reshape(left.shape))
+    # rules keep two digits that must take one cell, and two cells that must take one digit: neither loses its place
+    only = to_cells(board, fence(exactly_one(in_houses(board, settled))))
+    placed = fence(settled & (only | exactly_one(slices(settled, 0))[None]))
+    twice = lanes_with(ones_and_twos(slices(placed, 0))[1]) | lanes_with(ones_and_twos(in_houses(board, placed))[1])
+    return outcome(planes, board)[0] | twice

@@ -1,0 +1,129 @@
+"""Positions of puzzles that are solved by techniques: candidates, filled cells and givens, on planes.
+
+A position is *basic*: no open cell has a candidate whose digit is filled in one of its houses. Techniques take a basic
+position, and ``place`` and ``eliminate`` return one.
+
+Cells are numbered as in ``Board``, so candidates have the shape [side, cells, W]. Houses of all kinds are read and
+written through index tables.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import Givens, any_of, cpu_fence, fence, ones_and_twos, planes_to_words, slices, words_to_planes
+
+
+class Position(NamedTuple):
+    """Positions of 32 W puzzles, a bit each.
+
+    Attributes:
+      candidates: uint32[side, cells, W], the digit of a filled cell, the digits that are left of an open one.
+      filled: uint32[cells, W], the cells that have their digit, givens included.
+      given: uint32[cells, W], the cells that the puzzle gives.
+    """
+
+    candidates: Array
+    filled: Array
+    given: Array
+
+
+def start(board: Board, givens: Givens) -> Position:
+    """The positions of puzzles before any technique: digits of filled cells are removed from their houses."""
+    filled = ~givens.empty.reshape(board.cells, -1)
+    digits = givens.digits.reshape(board.side, board.cells, -1)
+    candidates = givens.candidates.reshape(digits.shape)
+    return Position(fence(candidates & ~seen(board, digits) | digits), filled, filled)
+
+
+def place(board: Board, position: Position, placed: Array) -> Position:
+    """Fills cells with candidates uint32[side, cells, W], at most one a cell, and removes them from their houses."""
+    cells = cpu_fence(any_of(slices(placed, 0)))
+    left = position.candidates & ~seen(board, placed) & ~cells[None] | placed
+    return Position(fence(left), position.filled | cells, position.given)
+
+
+def eliminate(position: Position, removed: Array) -> Position:
+    """Removes candidates uint32[side, cells, W]."""
+    return position._replace(candidates=position.candidates & ~removed)
+
+
+def pack(position: Position) -> Array:
+    """Positions as words, uint32[words, 32 W]; ``words`` is ``packed_words``."""
+    parts = (position.candidates.reshape(-1, position.filled.shape[-1]), position.filled, position.given)
+    return planes_to_words(jnp.concatenate(parts))
+
+
+def unpack(board: Board, words: Array) -> Position:
+    """Positions from words, the inverse of ``pack``."""
+    planes = words_to_planes(words)
+    candidates, filled, given = jnp.split(
+        planes[: board.candidates + 2 * board.cells], [board.candidates, board.candidates + board.cells]
+    )
+    return Position(candidates.reshape(board.side, board.cells, -1), filled, given)
+
+
+def packed_words(board: Board) -> int:
+    """The number of words of a packed position."""
+    return -(-(board.candidates + 2 * board.cells) // 32)
+
+
+# ---------------------------------------------------------------------- houses
+
+
+def in_houses(board: Board, cells: Array, houses: tuple[int, ...] | None = None) -> list[Array]:
+    """The members of houses: planes [*b, cells, W] to ``side`` planes [*b, houses, W], the n-th members of all houses.
+
+    Args:
+      board: the board.
+      cells: the planes.
+      houses: numbers of houses in ``board.houses``; None for all.
+    """
+    table = np.asarray(board.houses, np.int32)
+    table = table if houses is None else table[list(houses)]
+    return [jnp.take(cells, column, axis=-2) for column in table.T]
+
+
+def to_cells(board: Board, folded: Array, houses: tuple[int, ...] | None = None) -> Array:
+    """For each cell the OR over its houses: planes [*b, houses, W] to [*b, cells, W].
+
+    Args:
+      board: the board.
+      folded: the planes.
+      houses: their numbers in ``board.houses``; None for all.
+    """
+    padded = jnp.pad(folded, [*[(0, 0)] * (folded.ndim - 2), (0, 1), (0, 0)])
+    return any_of([jnp.take(padded, column, axis=-2) for column in _places(board, houses).T])
+
+
+def seen(board: Board, cells: Array) -> Array:
+    """Which cells share a house with a set cell other than themselves: planes [*b, cells, W] to planes of that shape.
+
+    A cell does if it is not set and one of its houses has a set cell, or if one of its houses has two.
+    """
+    ones, twos = fence(ones_and_twos(in_houses(board, cells)))
+    return fence(to_cells(board, ones) & ~cells | to_cells(board, twos))
+
+
+def lanes_with(planes: Array) -> Array:
+    """The lanes in which any plane is set: uint32[..., W] to uint32[W]."""
+    while planes.ndim > 1:
+        planes = fence(any_of(slices(planes, 0)))
+    return planes
+
+
+@functools.lru_cache(maxsize=64)
+def _places(board: Board, houses: tuple[int, ...] | None) -> np.ndarray:
+    """int32[cells, m]: the places of each cell's houses in ``houses``, padded with their number."""
+    numbers = range(len(board.houses)) if houses is None else houses
+    found = [
+        [place for place, number in enumerate(numbers) if cell in board.houses[number]] for cell in range(board.cells)
+    ]
+    width = max(map(len, found))
+    return np.array([row + [len(numbers)] * (width - len(row)) for row in found], np.int32)

@@ -1,0 +1,134 @@
+"""The registry of techniques: every technique by name, simplest first. No JAX is loaded until one runs.
+
+Names, order and scores follow Sudoku Explainer. Techniques that it does not have, or counts among its chains, are put
+where their patterns are of like size: "w-wing", "finned-x-wing", "finned-swordfish", "simple-colouring". It adds to the
+score of a chain by its length, which is not done here, and its generalised techniques (aligned exclusion, bivalue
+universal grave, unique loops, direct subsets) are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jaxsudoku.board import Board
+from jaxsudoku.suggestions import did_you_mean
+
+
+class Kind(enum.Enum):
+    """What the function of a technique takes and returns.
+
+    The first two map (board, position, settings) to candidates uint32[side, cells, W]. The last one maps (board,
+    candidates, assumed, settings) to the lanes uint32[W] in which the assumed candidate is refuted.
+    """
+
+    PLACES = "places"  #: the candidates to fill in
+    REMOVES = "removes"  #: the candidates to remove
+    REFUTES = "refutes"  #: whether one candidate, assumed to be true, leads to a contradiction
+
+
+@dataclasses.dataclass(frozen=True)
+class Technique:
+    """A technique as the registry knows it.
+
+    Attributes:
+      name: what users call it.
+      score: its difficulty, on Sudoku Explainer's scale.
+      kind: what its function returns.
+      function: where the function is, "module:function" below ``jaxsudoku.techniques``.
+      settings: keyword arguments of the function, as pairs.
+      worth: of one that refutes candidates, the function that says which are worth to be assumed, in the same form;
+        None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
+    """
+
+    name: str
+    score: float
+    kind: Kind
+    function: str
+    settings: tuple[tuple[str, Any], ...] = ()
+    worth: str | None = None
+
+    @functools.cached_property
+    def run(self) -> Callable[..., Any]:
+        """The function, with its settings."""
+        return functools.partial(_imported(self.function), **dict(self.settings))
+
+    @functools.cached_property
+    def candidates(self) -> Callable[..., Any] | None:
+        """The function of ``worth``."""
+        return None if self.worth is None else _imported(self.worth)
+
+    @property
+    def title(self) -> str:
+        """The name in words, as in "hidden single"."""
+        return self.name.replace("-", " ").replace("x wing", "X-wing").replace("y wing", "Y-wing").replace("aic", "AIC")
+
+
+def _imported(name: str) -> Callable[..., Any]:
+    """What "module:function" below ``jaxsudoku.techniques`` names."""
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"jaxsudoku.techniques.{module}"), function)
+    return found
+
+
+def _of(size: int) -> tuple[tuple[str, Any], ...]:
+    return (("size", size),)
+
+
+#: Every technique, simplest first.
+TECHNIQUES: tuple[Technique, ...] = (
+    Technique("full-house", 1.0, Kind.PLACES, "singles:full_houses"),
+    Technique("hidden-single-in-region", 1.2, Kind.PLACES, "singles:hidden_singles_in_regions"),
+    Technique("hidden-single-in-line", 1.5, Kind.PLACES, "singles:hidden_singles_in_lines"),
+    Technique("naked-single", 2.3, Kind.PLACES, "singles:naked_singles"),
+    Technique("pointing", 2.6, Kind.REMOVES, "locked:pointing"),
+    Technique("claiming", 2.8, Kind.REMOVES, "locked:claiming"),
+    Technique("naked-pair", 3.0, Kind.REMOVES, "subsets:naked_subsets", _of(2)),
+    Technique("x-wing", 3.2, Kind.REMOVES, "subsets:fish", _of(2)),
+    Technique("hidden-pair", 3.4, Kind.REMOVES, "subsets:hidden_subsets", _of(2)),
+    Technique("naked-triple", 3.6, Kind.REMOVES, "subsets:naked_subsets", _of(3)),
+    Technique("swordfish", 3.8, Kind.REMOVES, "subsets:fish", _of(3)),
+    Technique("hidden-triple", 4.0, Kind.REMOVES, "subsets:hidden_subsets", _of(3)),
+    Technique("xy-wing", 4.2, Kind.REFUTES, "wings:xy_wing", worth="wings:seeing_two"),
+    Technique("xyz-wing", 4.4, Kind.REFUTES, "wings:xyz_wing", worth="wings:seeing_two"),
+    Technique("unique-rectangle", 4.5, Kind.REMOVES, "rectangles:unique_rectangles"),
+    Technique("w-wing", 4.6, Kind.REFUTES, "wings:w_wing", worth="wings:seeing_two"),
+    Technique("finned-x-wing", 4.7, Kind.REFUTES, "fins:finned_fish", _of(2)),
+    Technique("finned-swordfish", 4.8, Kind.REFUTES, "fins:finned_fish", _of(3)),
+    Technique("naked-quad", 5.0, Kind.REMOVES, "subsets:naked_subsets", _of(4)),
+    Technique("jellyfish", 5.2, Kind.REMOVES, "subsets:fish", _of(4)),
+    Technique("hidden-quad", 5.4, Kind.REMOVES, "subsets:hidden_subsets", _of(4)),
+    Technique("simple-colouring", 6.5, Kind.REFUTES, "chains:chain", (("links", "colours"),)),
+    Technique("x-chain", 6.6, Kind.REFUTES, "chains:chain", (("links", "digit"),)),
+    Technique("xy-chain", 6.8, Kind.REFUTES, "chains:chain", (("links", "pairs"),)),
+    Technique("aic", 7.0, Kind.REFUTES, "chains:chain", (("links", "all"),)),
+    Technique("nishio", 7.5, Kind.REFUTES, "nets:nishio"),
+    Technique("forcing-chain", 8.5, Kind.REFUTES, "nets:forcing_chain", (("rules", "singles"),)),
+    Technique("forcing-chain-with-locked-candidates", 9.0, Kind.REFUTES, "nets:forcing_chain", (("rules", "locked"),)),
+)
+
+#: The number of each technique in ``TECHNIQUES``, by its name.
+NUMBERS: Mapping[str, int] = {technique.name: number for number, technique in enumerate(TECHNIQUES)}
+
+
+def get(name: str) -> Technique:
+    """The technique of a name, in any case, with spaces, dashes or underscores.
+
+    Raises:
+      ValueError: there is none; the message lists them.
+    """
+    wanted = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    if wanted not in NUMBERS:
+        hint = did_you_mean(wanted, NUMBERS)
+        raise ValueError(f"unknown technique {name!r}: choose one of {', '.join(NUMBERS)}{hint}")
+    return TECHNIQUES[NUMBERS[wanted]]
+
+
+def fits(technique: Technique, board: Board) -> bool:
+    """Whether a technique can find anything on a board."""
+    size = dict(technique.settings).get("size", 1)
+    return 2 * size <= board.side

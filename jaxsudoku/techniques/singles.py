@@ -1,0 +1,47 @@
+"""Singles: cells and digits with one place left. They fill cells."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import exactly_one, fence, slices
+
+from .locked_pairs import regions
+from .position import Position, in_houses, to_cells
+
+
+def full_houses(board: Board, position: Position) -> Array:
+    """The last open cell of a house: uint32[side, cells, W], the candidates to place."""
+    last = exactly_one(in_houses(board, ~position.filled))
+    return _open(position) & to_cells(board, fence(last))[None]
+
+
+def hidden_singles_in_regions(board: Board, position: Position) -> Array:
+    """Digits with one place in a box, region or further house: uint32[side, cells, W], the candidates to place."""
+    return _hidden_singles(board, position, regions(board))
+
+
+def hidden_singles_in_lines(board: Board, position: Position) -> Array:
+    """Digits with one place in a row or column: uint32[side, cells, W], the candidates to place."""
+    return _hidden_singles(board, position, tuple(range(2 * board.side)))
+
+
+def naked_singles(board: Board, position: Position) -> Array:
+    """Open cells with one candidate: uint32[side, cells, W], the candidates to place."""
+    del board
+    return _open(position) & exactly_one(slices(position.candidates, 0))[None]
+
+
+def _hidden_singles(board: Board, position: Position, houses: tuple[int, ...]) -> Array:
+    """The only candidates for their digits in one of the houses, of open cells."""
+    if not houses:
+        return jnp.zeros_like(position.candidates)
+    only = fence(exactly_one(in_houses(board, position.candidates, houses)))
+    return _open(position) & to_cells(board, only, houses)
+
+
+def _open(position: Position) -> Array:
+    """The candidates of open cells."""
+    return position.candidates & ~position.filled[None]

@@ -1,0 +1,69 @@
+"""Subsets and fish: as many rows of a matrix as columns in which they have candidates.
+
+A *matrix* is [n rows, n columns] of candidates, of which the solution takes one in every row and column: the cells and
+digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the board for one
+digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, at_least, fence, slices
+
+from .position import Position, in_houses
+
+
+def naked_subsets(board: Board, position: Position, size: int) -> Array:
+    """Cells of a house with as many digits as there are cells: uint32[side, cells, W], the candidates to remove."""
+    members = jnp.stack(in_houses(board, position.candidates))  # member, digit, house
+    return position.candidates & _from_houses(board, _excess(members, size).swapaxes(0, 1))
+
+
+def hidden_subsets(board: Board, position: Position, size: int) -> Array:
+    """Digits of a house with places in as many cells."""
+    members = jnp.stack(in_houses(board, position.candidates), axis=1)  # digit, member, house
+    return position.candidates & _from_houses(board, _excess(members, size))
+
+
+def fish(board: Board, position: Position, size: int) -> Array:
+    """Rows whose places for a digit lie in as many columns, and columns whose places lie in as many rows."""
+    planes = position.candidates.reshape(board.side, board.side, board.side, -1)
+    by_row = planes.transpose(1, 2, 0, 3)  # row, column, digit
+    by_column = planes.transpose(2, 1, 0, 3)
+    removed = fence(_excess(by_row, size)).transpose(2, 0, 1, 3) | fence(_excess(by_column, size)).transpose(2, 1, 0, 3)
+    return position.candidates & removed.reshape(position.candidates.shape)
+
+
+def _excess(matrix: Array, size: int) -> Array:
+    """What the other rows lose: uint32[n, n, m, W] of the same shape, whether or not it is set in ``matrix``."""
+    rows = matrix.shape[0]
+    chosen = jnp.asarray(list(itertools.combinations(range(rows), size)), jnp.int32)
+    numbers = np.arange(rows, dtype=np.int32)
+
+    def add(index: Array, removed: Array) -> Array:
+        picked = chosen[index]
+        union = fence(any_of([lax.dynamic_index_in_dim(matrix, picked[k], keepdims=False) for k in range(size)]))
+        lost = union & ~at_least(slices(union, 0), size + 1)[size][None]
+        others = (numbers[:, None] != picked).all(axis=1)
+        return removed | jnp.where(others[:, None, None, None], lost[None], jnp.uint32(0))
+
+    return lax.fori_loop(0, len(chosen), add, jnp.zeros_like(matrix))
+
+
+def _from_houses(board: Board, members: Array) -> Array:
+    """Planes [digit, member, house, W] to [digit, cell, W], OR over the houses of a cell."""
+    table = np.asarray(board.houses)
+    places = [np.argwhere(table == cell) for cell in range(board.cells)]
+    width = max(map(len, places))
+    index = np.full((board.cells, width), table.size, np.int32)
+    for cell, found in enumerate(places):
+        index[cell, : len(found)] = found[:, 1] * len(table) + found[:, 0]
+    flat = members.reshape(members.shape[0], table.size, -1)
+    padded = jnp.pad(flat, [(0, 0), (0, 1), (0, 0)])
+    return any_of([padded[:, column] for column in index.T])

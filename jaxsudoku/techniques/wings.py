@@ -1,0 +1,80 @@
+"""Wings: a candidate would leave a cell or a house without a place, through cells with two candidates (the wings).
+
+A cell with two candidates, one of which the assumed candidate removes, takes the other one. If the wings together leave
+a pivot cell without a candidate (XY-wing, XYZ-wing), or a house without a place for a digit (W-wing), the assumed
+candidate is refuted.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, at_least, fence, ones_and_twos, slices
+
+from .position import in_houses, lanes_with, seen, to_cells
+
+
+def xy_wing(board: Board, candidates: Array, assumed: Array) -> Array:
+    """A pivot with two candidates, both removed by wings: uint32[W], the lanes whose assumption is refuted.
+
+    Args:
+      board: the board.
+      candidates: uint32[side, cells, W].
+      assumed: uint32[side, cells, W], one candidate of each lane.
+    """
+    bivalue, _ = _by_count(candidates)
+    reached = _reached(board, candidates, assumed, bivalue)
+    return lanes_with(bivalue & _without(candidates, reached))
+
+
+def xyz_wing(board: Board, candidates: Array, assumed: Array) -> Array:
+    """A pivot with three candidates, one removed by the assumption and two by wings; as ``xy_wing``."""
+    bivalue, trivalue = _by_count(candidates)
+    dead = candidates & seen(board, assumed)
+    reached = _reached(board, candidates, assumed, bivalue)
+    return lanes_with(trivalue & fence(any_of(slices(dead, 0))) & _without(candidates, dead | reached))
+
+
+def w_wing(board: Board, candidates: Array, assumed: Array) -> Array:
+    """A house with two places for a digit, both removed by wings; as ``xy_wing``."""
+    bivalue, _ = _by_count(candidates)
+    reached = _reached(board, candidates, assumed, bivalue)
+    _, two, three = at_least(in_houses(board, candidates), 3)
+    alive = any_of(in_houses(board, fence(candidates & ~reached)))
+    return lanes_with(two & ~three & ~alive)
+
+
+def seeing_two(board: Board, candidates: Array) -> Array:
+    """Candidates that see two cells with their digit and one other: uint32[side, cells, W]. Others have no wings."""
+    bivalue, _ = _by_count(candidates)
+    ones, twos = fence(ones_and_twos(in_houses(board, fence(candidates & bivalue[None]))))
+    return candidates & (to_cells(board, twos) | _in_two_houses(board, ones))
+
+
+def _in_two_houses(board: Board, houses: Array) -> Array:
+    """Which cells lie in two of the set houses [*b, houses, W]: [*b, cells, W]."""
+    families = [tuple(range(board.side)), tuple(range(board.side, 2 * board.side))]
+    families.append(tuple(range(2 * board.side, len(board.houses))))
+    spread = [to_cells(board, jnp.take(houses, np.asarray(family), axis=-2), family) for family in families]
+    return ones_and_twos(spread)[1]
+
+
+def _reached(board: Board, candidates: Array, assumed: Array, bivalue: Array) -> Array:
+    """What the wings remove: the candidates that see one that a cell with two must take."""
+    dead = fence(candidates & seen(board, assumed))
+    touched = bivalue & any_of(slices(dead, 0))
+    return candidates & seen(board, fence(candidates & ~dead & touched[None]))
+
+
+def _by_count(candidates: Array) -> tuple[Array, Array]:
+    """The cells with two candidates, and those with three: uint32[cells, W] each."""
+    _, two, three, four = at_least(slices(candidates, 0), 4)
+    return fence((two & ~three, three & ~four))
+
+
+def _without(candidates: Array, removed: Array) -> Array:
+    """The cells that have no candidate beyond those removed: uint32[cells, W]."""
+    return ~any_of(slices(candidates & ~removed, 0))
