@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import env as env
     from jaxsudoku import evaluation as evaluation
     from jaxsudoku import exact as exact
+    from jaxsudoku import explanation as explanation
     from jaxsudoku import generation as generation
     from jaxsudoku import grid as grid
     from jaxsudoku import io as io
@@ -25,17 +26,19 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import shipped as shipped
     from jaxsudoku import solvers as solvers
     from jaxsudoku import symmetry as symmetry
+    from jaxsudoku import techniques as techniques
     from jaxsudoku.batches import compiler_options
     from jaxsudoku.board import Board
     from jaxsudoku.drawing import draw
     from jaxsudoku.evaluation import evaluate
+    from jaxsudoku.explanation import Explanation, Step, explain, hint
     from jaxsudoku.generation import GenerationError, Puzzles, generate
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.networks import load_network, make_network, save_network
     from jaxsudoku.pictures import plot_history
     from jaxsudoku.propagation import outcome, propagate
-    from jaxsudoku.rating import rate, weakest_rules
+    from jaxsudoku.rating import TechniqueRatings, rate, weakest_rules
     from jaxsudoku.shipped import load
     from jaxsudoku.solution import Solution, Status
     from jaxsudoku.solvers import SOLVERS
@@ -43,17 +46,22 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
 
 _HOME = {
     "Board": "board",
+    "Explanation": "explanation",
     "GenerationError": "generation",
     "Puzzles": "generation",
     "SOLVERS": "solvers",
     "Solution": "solution",
     "Status": "solution",
+    "Step": "explanation",
+    "TechniqueRatings": "rating",
     "compiler_options": "batches",
     "conflicts": "grid",
     "count_solutions": "solvers.driver",
     "draw": "drawing",
     "evaluate": "evaluation",
+    "explain": "explanation",
     "generate": "generation",
+    "hint": "explanation",
     "is_solved": "grid",
     "is_valid": "grid",
     "load": "shipped",
@@ -76,6 +84,7 @@ _MODULES = (
     "env",
     "evaluation",
     "exact",
+    "explanation",
     "generation",
     "grid",
     "io",
@@ -86,22 +95,28 @@ _MODULES = (
     "shipped",
     "solvers",
     "symmetry",
+    "techniques",
 )
 
 __all__ = [
     "SOLVERS",
     "Board",
+    "Explanation",
     "GenerationError",
     "Puzzles",
     "Solution",
     "Status",
+    "Step",
+    "TechniqueRatings",
     "__version__",
     "compiler_options",
     "conflicts",
     "count_solutions",
     "draw",
     "evaluate",
+    "explain",
     "generate",
+    "hint",
     "is_solved",
     "is_valid",
     "load",

@@ -52,6 +52,10 @@ CHIP_BYTES = {"gpu": (227 << 10) - 2048, "tpu": 112 << 20}
 PLANE_BYTES = {"gpu": 256, "tpu": 4096}
 
 
+#: What puzzles can be rated by: branch nodes of searches, or the hardest technique.
+RATED_BY = ("nodes", "technique")
+
+
 def includes(rules: str, level: str) -> bool:
     """Whether rules apply a level, one of ``RULES``: each level includes those before it."""
     return RULES.index(rules) >= RULES.index(level)

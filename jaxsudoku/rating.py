@@ -1,17 +1,20 @@
-"""The difficulty of puzzles: branch nodes of complete searches, and the weakest rules that solve a puzzle.
+"""The difficulty of puzzles: branch nodes of complete searches, the hardest technique, and the weakest rules.
 
 The rating of a puzzle is the mean number of branch nodes of several complete searches with naked and hidden singles,
 each in its own random order. A complete search visits its whole tree: it finds the solution and proves that there is no
 other. A puzzle that singles solve has a rating of 0. From 12x12 on the searches choose cells by conflict weights.
 
 The random seeds of the searches come from the key and from the puzzle itself, so equal puzzles have equal ratings.
+
+The rating by technique is the hardest of ``techniques.TECHNIQUES`` that a person needs who always uses the simplest one
+that helps.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple, overload
 
 import jax
 import jax.numpy as jnp
@@ -22,13 +25,16 @@ from jaxsudoku import exact
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import CPU_LANES, RULES, exact_lanes, node_lanes, search_restart, whole_number
+from jaxsudoku.config import CPU_LANES, RATED_BY, RULES, exact_lanes, node_lanes, search_restart, whole_number
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.random import APART, mix
 from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.techniques.climb import ClimbKernel
+from jaxsudoku.techniques.registry import TECHNIQUES, names_up_to
 from jaxsudoku.terminal.progress import Report, reports
+from jaxsudoku.uniqueness import solve_and_count
 
 #: Default number of searches of a puzzle.
 SEARCHES = 8
@@ -46,38 +52,121 @@ _RULES = "singles"
 _ROUNDS = 5
 
 
+class TechniqueRatings(NamedTuple):
+    """Ratings of puzzles by technique.
+
+    Attributes:
+      technique: int8[*b], the number of the hardest technique needed in ``techniques.TECHNIQUES``; -1 where there is
+        none, as the puzzle is complete, has not exactly one solution, or is not solved by techniques.
+      score: float32[*b], its score; 0 for a complete grid, NaN for a puzzle without exactly one solution, infinity
+        where the techniques do not solve the puzzle.
+    """
+
+    technique: np.ndarray
+    score: np.ndarray
+
+    @property
+    def names(self) -> np.ndarray:
+        """The names of the techniques, object[*b]; "" for -1."""
+        names = np.array([*(technique.name for technique in TECHNIQUES), ""], object)
+        return np.asarray(names[self.technique])
+
+
+@overload
 def rate(
     puzzles: Any,
     board: Board | None = None,
     *,
+    by: Literal["nodes"] = "nodes",
     key: Array | int = 0,
     searches: int = SEARCHES,
+    up_to: str | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
-) -> np.ndarray:
-    """Rates puzzles: the mean number of branch nodes of complete searches in random orders, after singles.
+) -> np.ndarray: ...
+
+
+@overload
+def rate(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    by: Literal["technique"],
+    key: Array | int = 0,
+    searches: int = SEARCHES,
+    up_to: str | None = None,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+) -> TechniqueRatings: ...
+
+
+def rate(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    by: Literal["nodes", "technique"] = "nodes",
+    key: Array | int = 0,
+    searches: int = SEARCHES,
+    up_to: str | None = None,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+) -> np.ndarray | TechniqueRatings:
+    """Rates puzzles: by branch nodes of complete searches, or by the hardest technique that a person needs.
 
     Args:
       puzzles: one or several, in any form that ``solve`` takes.
       board: the board; None for the classic one of the puzzles' size.
-      key: a JAX key or a seed.
-      searches: searches of each puzzle; the rating is their mean.
+      by: "nodes", the mean number of branch nodes of complete searches in random orders, after singles; or "technique",
+        the hardest of ``techniques.TECHNIQUES`` where the simplest that helps is always used.
+      key: a JAX key or a seed, of ratings by nodes.
+      searches: searches of each puzzle, of ratings by nodes; the rating is their mean.
+      up_to: of ratings by technique, the name of the hardest technique to try; None for all.
       batch_size, devices, progress: as in ``solve``.
 
     Returns:
-      float32[*b]; NaN for a puzzle without exactly one solution, infinity if a search was cut off after ``BUDGET``
-      nodes.
+      by nodes float32[*b]: NaN for a puzzle without exactly one solution, infinity if a search was cut off after
+      ``BUDGET`` nodes; by technique ``TechniqueRatings``.
 
     Raises:
-      ValueError: puzzles that do not fit the board, or fewer than one search.
+      ValueError: puzzles that do not fit the board, fewer than one search, or an unknown technique.
     """
+    if by not in RATED_BY:
+        raise ValueError(f"unknown rating {by!r}: choose one of {', '.join(RATED_BY)}{did_you_mean(by, RATED_BY)}")
     searches = whole_number("searches", searches, 1)
     array, board = as_puzzles(puzzles, board)
+    flat = array.reshape(-1, board.cells)
+    if by == "technique":
+        names = None if up_to is None else names_up_to(up_to)
+        found = _by_technique(flat, board, names, batch_size, devices, progress)
+        return TechniqueRatings(*(values.reshape(array.shape[:-1]) for values in found))
+    if up_to is not None:
+        raise ValueError("up_to is of ratings by technique")
     engine = Engine(RatingKernel(searches), board, key, batch_size, devices)
     with reports(progress) as report:
-        ratings = engine.run(array.reshape(-1, board.cells), report)
+        ratings = engine.run(flat, report)
     return reported(ratings).reshape(array.shape[:-1])
+
+
+def _by_technique(
+    puzzles: np.ndarray,
+    board: Board,
+    names: tuple[str, ...] | None,
+    batch_size: int | None,
+    devices: Sequence[jax.Device] | None,
+    progress: Report | bool | None,
+) -> TechniqueRatings:
+    """The ratings of puzzles uint8[N, cells]. Those without exactly one solution are not given to the techniques."""
+    _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices)
+    proper = counts == 1
+    engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
+    with reports(progress) as report:
+        hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
+    scores = np.array([*(technique.score for technique in TECHNIQUES), 0], np.float32)[hardest]
+    scores = np.where(solved, scores, np.where(proper, np.float32(np.inf), np.float32(np.nan)))
+    return TechniqueRatings(np.where(solved, hardest, np.int8(-1)), scores)
 
 
 def weakest_rules(

@@ -29,9 +29,9 @@ LEVELS = (
     ("propagation",),
     ("branching", "fused"),
     ("exact",),
-    ("uniqueness",),
+    ("uniqueness", "techniques"),
     ("symmetry", "rating", "env"),
-    ("generation",),
+    ("generation", "explanation"),
     ("datasets",),
     ("networks",),
     ("solvers", "mastermind"),
@@ -46,6 +46,7 @@ WITHOUT_JAX = (
     *("arrays", "board", "config", "files", "locks", "io", "drawing", "pictures", "shipped", "solution", "suggestions"),
     *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",
+    *("techniques", "techniques.registry", "techniques.locked_pairs"),
     *("mastermind.config", "mastermind.players", "mastermind.rules"),
 )
 

@@ -293,6 +293,24 @@ def test_a_rated_table_is_rated_anew(capsys, tmp_path):
         assert other[name] == one[name]
 
 
+def test_ratings_by_technique(capsys, tmp_path):
+    path, out = tmp_path / "in.txt", tmp_path / "rated.csv"
+    complete = "1234341221434321"
+    path.write_text("\n".join([PROPER, NONE, SEVERAL, complete, CLASH]))
+    argv = ("rate", str(path), *SMALL, "--by", "technique", "--output", str(out))
+    code, _, err = run(capsys, *argv)
+    assert code == 1  # a puzzle whose givens clash
+    assert "1 full-house, 1 complete, 3 without" in err
+    columns = table(out.read_text())
+    assert list(columns) == ["puzzle", "clues", "score", "technique"]
+    assert columns["score"] == ["1", "", "", "0", ""]
+    assert columns["technique"] == ["full-house", "", "", "", ""]
+    code, _, err = run(capsys, *argv, "--resume", "--up-to", "naked-pair")
+    assert code in (0, 1)  # the same ratings, so the table goes on
+    code, _, err = run(capsys, "rate", str(path), *SMALL, "--up-to", "x-wing")
+    assert (code, "--up-to is of ratings --by technique" in err) == (2, True)
+
+
 @pytest.mark.parametrize("name", ["rated.csv", "rated.csv.gz", "rated.parquet"])
 def test_rating_goes_on(capsys, made, tmp_path, name):
     if name.endswith(".parquet"):

@@ -21,7 +21,7 @@ from jaxsudoku.terminal.failure import UsageError, described
 from jaxsudoku.terminal.progress import clear_screens
 from jaxsudoku.terminal.stop import Signals, Stop
 
-from . import build, completion, count, evaluate, generate, mastermind, rate, show, solve
+from . import build, completion, count, evaluate, explain, generate, hint, mastermind, rate, show, solve
 from .invocation import Invocation
 from .outputs import check_printed
 from .parser import Parser
@@ -29,7 +29,7 @@ from .parser import Parser
 __all__ = ["COMMANDS", "main", "make_parser"]
 
 #: The commands, in the order of ``--help``.
-COMMANDS = (solve, count, show, generate, build, rate, evaluate, mastermind, completion)
+COMMANDS = (solve, count, show, explain, hint, generate, build, rate, evaluate, mastermind, completion)
 
 #: The exit status that a shell reports for a program that died of a closed pipe.
 _BROKEN_PIPE = 128 + 13
@@ -43,6 +43,7 @@ examples:
   jaxsudoku solve sixteen.txt --board 16 --output solved.parquet
   jaxsudoku count puzzles.txt --limit 2
   jaxsudoku show puzzles.txt --index 3 --solve
+  jaxsudoku explain puzzles.txt --index 3
   jaxsudoku generate 100000 --output minimal.csv
   jaxsudoku rate puzzles.txt --output rated.csv
   jaxsudoku build 1000000 --clues 24:34 --output train

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from jaxsudoku import shipped
+from jaxsudoku import shipped, techniques
 from jaxsudoku.board import VARIANTS, Board
 from jaxsudoku.config import MOST
 from jaxsudoku.io import KINDS
@@ -57,6 +57,30 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="INPUT", nargs="+", help=f"{INPUT_HELP}; several puzzles may be given inline")
     add_board(parser, named_by_input=True)
     add_column(parser)
+
+
+def add_one_puzzle(parser: argparse.ArgumentParser) -> None:
+    """The input, and the number of the puzzle in it."""
+    add_input(parser)
+    add_number(parser, "--index", "number of the puzzle in the input, from 1", default=1)
+
+
+def technique(name: str) -> str:
+    """The name of a technique."""
+    try:
+        return techniques.registry.get(name).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def add_up_to(parser: argparse.ArgumentParser) -> None:
+    """The hardest technique."""
+    parser.add_argument(
+        "--up-to",
+        type=technique,
+        metavar="TECHNIQUE",
+        help=f"the hardest technique to use, of {', '.join(techniques.registry.NUMBERS)} (default: the last)",
+    )
 
 
 def add_column(parser: argparse.ArgumentParser) -> None:

@@ -14,9 +14,11 @@ import numpy as np
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board
-from jaxsudoku.io import PuzzleFile, check_standard_input, format_grids, open_puzzles, parse, read_puzzles
+from jaxsudoku.io import Chunk, PuzzleFile, check_standard_input, format_grids, open_puzzles, parse, read_puzzles
 from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.failure import UsageError, as_usage
+
+from .outputs import check_printed
 
 #: The name of puzzles given inline, in messages.
 INLINE = "<command line>"
@@ -52,6 +54,23 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
         args.board = puzzles.board
         args.claimed = puzzles.unique and not isinstance(source, _Named)
         yield puzzles
+
+
+def one_puzzle(args: argparse.Namespace) -> Chunk:
+    """The puzzle ``--index`` of the input of a command that prints, as a chunk of one.
+
+    Raises:
+      UsageError: as ``opened``, or there is no such puzzle.
+    """
+    count = 0
+    with opened(args) as puzzles:
+        check_printed(args.input)
+        for chunk in puzzles.chunks():
+            row = args.index - 1 - chunk.start
+            if row < len(chunk):
+                return chunk[row : row + 1]
+            count = chunk.start + len(chunk)
+    raise UsageError(f"{named(args.input)}: there is no puzzle {args.index}: it holds {count}")
 
 
 def read_all(name: str, board: Board) -> np.ndarray:

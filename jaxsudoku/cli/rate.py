@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import RULES
+from jaxsudoku.config import RATED_BY, RULES
 from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, ResumeError, TableWriter, grid_column, mark_board
+from jaxsudoku.techniques.registry import NUMBERS
 from jaxsudoku.terminal.failure import as_usage
 
 from . import flags
@@ -31,19 +32,26 @@ EPILOG = f"""\
 examples:
   jaxsudoku rate puzzles.txt --output rated.csv
   jaxsudoku rate puzzles.txt --searches 50
+  jaxsudoku rate puzzles.txt --by technique --output rated.csv
 
 rating: the mean number of branch nodes of complete searches in random orders, after naked and hidden singles; 0 if
 these solve the puzzle. rules: the weakest that solve it alone (none, naked, singles, locked), or search. Both are empty
 where a puzzle has no solution or several.
 
+--by technique: the score and the name of the hardest technique that a person needs who always uses the simplest one
+that helps, see `jaxsudoku explain`; inf and no name where the techniques do not solve the puzzle.
+
 {flags.INPUT_SECTION}
-output: the columns puzzle, clues, rating and rules, then the further columns of the input, among them the answers of
-`jaxsudoku solve`; as text the puzzles alone.
+output: the columns puzzle, clues, rating and rules (--by technique: puzzle, clues, score and technique), then the
+further columns of the input, among them the answers of `jaxsudoku solve`; as text the puzzles alone.
 
 {flags.status_section(resumable=True)}"""
 
-#: The columns that ``rate`` writes.
-_COLUMNS = {"puzzle": object, "clues": np.int32, "rating": np.float32, "rules": object}
+#: The columns of a rating and of its label, by what puzzles are rated by.
+_RATED = {"nodes": ("rating", "rules"), "technique": ("score", "technique")}
+
+#: The label of puzzles with one solution that techniques do not solve.
+_BEYOND = "beyond"
 
 #: What solves a puzzle, by the index that ``weakest_rules`` gives.
 _SOLVED_BY = np.array([*RULES, "search"], object)
@@ -59,7 +67,14 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``rate``."""
     del argv
     flags.add_input(parser)
-    flags.add_number(parser, "--searches", "searches whose branch nodes are averaged", default=8)
+    parser.add_argument(
+        "--by",
+        choices=RATED_BY,
+        default="nodes",
+        help="branch nodes of searches, or the hardest technique (default: nodes)",
+    )
+    flags.add_number(parser, "--searches", "of ratings by nodes, searches whose branch nodes are averaged", default=8)
+    flags.add_up_to(parser)
     flags.add_output(parser)
     flags.add_running(parser)
     flags.add_format(parser, "by the output's suffix, csv on the standard output")
@@ -69,19 +84,24 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Rates; the exit status."""
+    if args.up_to is not None and args.by != "technique":
+        args.parser.error("--up-to is of ratings --by technique")
+    number, label = _RATED[args.by]
+    columns = {"puzzle": object, "clues": np.int32, number: np.float32, label: object}
     with opened(args) as puzzles:
         # answers of an earlier `solve` are carried along
         chunks = mark_board(puzzles.chunks(args.batch_size or _BATCH_SIZE, keep=ANSWER_COLUMNS), args.board)
         first = next(chunks, None)  # before an output is made, which a failure would leave empty
         # earlier ratings are replaced
-        extras = [name for name in (first.extras if first is not None else ()) if name not in _COLUMNS]
+        extras = [name for name in (first.extras if first is not None else ()) if name not in columns]
         with as_usage():
-            table = open_table(args, {**_COLUMNS, **dict.fromkeys(extras, object)}, args.input)
+            table = open_table(args, {**columns, **dict.fromkeys(extras, object)}, args.input)
         chunks = itertools.chain([] if first is None else [first], chunks)
         with invocation.resumable(args.output, table):
-            work = Run(args, invocation, puzzles, (*_SOLVED_BY.tolist(), "without", "malformed"))
-            say_replaced(work.screen, args, table_kind(args), (*PUZZLE_COLUMNS, *_COLUMNS))
-            rater = Rater(args.board, args.seed, args.searches)
+            labels = [*NUMBERS, _BEYOND] if args.by == "technique" else _SOLVED_BY.tolist()
+            work = Run(args, invocation, puzzles, (*labels, "complete", "without", "malformed"))
+            say_replaced(work.screen, args, table_kind(args), (*PUZZLE_COLUMNS, *columns))
+            rater = Rater(args.board, args.seed, args.searches, args.by, args.up_to)
             sink = RatingWriter(table, args.output, rater, extras)
             work.answer(chunks, rater, sink, functools.partial(_outcomes, args.board), rowwise=True)
             return work.finish(**making_details(args, table.done))
@@ -92,11 +112,12 @@ class Ratings(NamedTuple):
 
     Attributes:
       rating: float32[n], NaN for a puzzle without exactly one solution.
-      rules: object[n], the name of the weakest rules that solve it, or "search"; "" where the rating is NaN.
+      label: object[n], the name of the weakest rules that solve it, or "search"; or that of the hardest technique. ""
+        where the rating is NaN, or techniques do not solve the puzzle.
     """
 
     rating: np.ndarray
-    rules: np.ndarray
+    label: np.ndarray
 
 
 class Rater:
@@ -106,15 +127,28 @@ class Rater:
       board: the board.
       seed: of the searches.
       searches: searches of each puzzle.
+      by: one of ``RATED_BY``.
+      up_to: the hardest technique to try; None for all.
     """
 
-    def __init__(self, board: Board, seed: int, searches: int) -> None:
-        self.board, self.seed, self.searches = board, seed, searches
+    def __init__(self, board: Board, seed: int, searches: int, by: str, up_to: str | None) -> None:
+        self.board, self.seed, self.searches, self.by, self.up_to = board, seed, searches, by, up_to
+        self.number, self.label = _RATED[by]
+
+    @property
+    def settings(self) -> str:
+        """The flags on which ratings depend."""
+        if self.by == "technique":
+            return f"--by technique{f' --up-to {self.up_to}' if self.up_to else ''}"
+        return f"--seed {self.seed} --searches {self.searches}"
 
     def rate(self, puzzles: np.ndarray) -> Ratings:
         """The ratings of puzzles uint8[n, cells]."""
         from jaxsudoku.rating import rate, weakest_rules
 
+        if self.by == "technique":
+            found = rate(puzzles, self.board, by="technique", up_to=self.up_to)
+            return Ratings(found.score, found.names)
         rating = rate(puzzles, self.board, key=self.seed, searches=self.searches)
         rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]
         rules[np.isnan(rating)] = ""
@@ -175,13 +209,13 @@ class RatingWriter:
         rater = self._rater
         for row, rating in enumerate(rater.rate(searchable(chunk.grids, chunk.good)).rating.tolist()):
             kept = self._table.kept[row]
-            if "rating" not in kept:  # text has no ratings
+            if rater.number not in kept:  # text has no ratings
                 continue
-            earlier = float(kept["rating"] or "nan")
+            earlier = float(kept[rater.number] or "nan")
             if not np.isclose(earlier, rating, rtol=1e-4, equal_nan=True):
                 raise ResumeError(
-                    f"{self._name}: puzzle {row + 1} is rated {earlier:.6g}, and by --seed {rater.seed} --searches "
-                    f"{rater.searches} it is {rating:.6g}; the output is left as it is"
+                    f"{self._name}: puzzle {row + 1} is rated {earlier:.6g}, and by {rater.settings} it is "
+                    f"{rating:.6g}; the output is left as it is"
                 )
 
     def write(self, chunk: Chunk, ratings: Ratings) -> None:
@@ -190,8 +224,8 @@ class RatingWriter:
             {
                 "puzzle": grid_column(chunk.grids, self._rater.board, ~chunk.good),
                 "clues": (chunk.grids > 0).sum(axis=1, dtype=np.int32),
-                "rating": ratings.rating,
-                "rules": ratings.rules.tolist(),
+                self._rater.number: ratings.rating,
+                self._rater.label: ratings.label.tolist(),
                 **{name: ["" if x is None else str(x) for x in chunk.extras[name]] for name in self._extras},
             }
         )
@@ -205,7 +239,9 @@ class RatingWriter:
 
 
 def _outcomes(board: Board, chunk: Chunk, ratings: Ratings) -> tuple[dict[str, int], np.ndarray]:
-    outcomes = np.where(chunk.good, np.where(ratings.rules == "", "without", ratings.rules), "malformed")
+    without = np.isnan(ratings.rating)
+    unlabelled = np.where(without, "without", np.where(np.isinf(ratings.rating), _BEYOND, "complete"))
+    outcomes = np.where(chunk.good, np.where(ratings.label == "", unlabelled, ratings.label), "malformed")
     names, counts = np.unique(outcomes.astype(str), return_counts=True)
     by_name = dict(zip(names.tolist(), counts.tolist(), strict=True))
-    return by_name, clashes_among(board, chunk, np.isnan(ratings.rating))
+    return by_name, clashes_among(board, chunk, without)

@@ -12,14 +12,13 @@ import numpy as np
 from jaxsudoku.drawing import draw
 from jaxsudoku.io import Chunk
 from jaxsudoku.solution import Status
-from jaxsudoku.terminal.failure import UsageError
 from jaxsudoku.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import describe_clash
-from .inputs import named, opened
+from .inputs import named, one_puzzle
 from .invocation import Invocation, check_cache
-from .outputs import check_printed, put
+from .outputs import put
 from .parser import Parser
 
 SUMMARY = "draw one puzzle"
@@ -30,8 +29,7 @@ EPILOG = f"{flags.INPUT_SECTION}\nColours are left out if NO_COLOR is set.\n"
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``show``."""
     del argv
-    flags.add_input(parser)
-    flags.add_number(parser, "--index", "number of the puzzle in the input, from 1", default=1)
+    flags.add_one_puzzle(parser)
     parser.add_argument("--solve", action="store_true", help="draw its solution, with the givens marked")
     parser.set_defaults(run=run)
 
@@ -40,7 +38,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Draws; the exit status."""
     del invocation
     screen = Screen(bar=True)
-    puzzle = _find(args)
+    puzzle = one_puzzle(args)
     if puzzle.errors:
         screen.say(str(puzzle.errors[0]))
         return 1
@@ -49,19 +47,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     put(sys.stdout.buffer, f"{draw(grid, args.board, givens, color=color)}\n", "<stdout>")
     return code
-
-
-def _find(args: argparse.Namespace) -> Chunk:
-    """The puzzle to draw, as a chunk of one."""
-    count = 0
-    with opened(args) as puzzles:
-        check_printed(args.input)
-        for chunk in puzzles.chunks():
-            row = args.index - 1 - chunk.start
-            if row < len(chunk):
-                return chunk[row : row + 1]
-            count = chunk.start + len(chunk)
-    raise UsageError(f"{named(args.input)}: there is no puzzle {args.index}: it holds {count}")
 
 
 def _solve(args: argparse.Namespace, puzzle: Chunk, screen: Screen) -> tuple[np.ndarray, int]:

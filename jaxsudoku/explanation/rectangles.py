@@ -30,19 +30,19 @@ def unique_rectangles(view: View) -> Iterator[Finding]:
 def _of_roof(view: View, floor: tuple[int, int], roof: tuple[int, int], digits: set[int]) -> Iterator[Finding]:
     """What the rectangle of a floor with two digits shows."""
     board, cells = view.board, (*floor, *roof)
-    names, pair = cells_named(board, sorted(cells)), digits_named(sorted(digits))
-    swap = f"{names} could swap {pair} if they held only these"
+    pair = digits_named(sorted(digits))
+    swap = (
+        f"If {cells_named(board, sorted(cells))} held only {pair}, these could be swapped, and there were two solutions"
+    )
 
     def shown(removed: list[Candidate], reason: str) -> Iterator[Finding]:
         if removed:
-            yield removing(removed, cells, f"{swap}, and the puzzle has one solution. {reason}: unique rectangle.")
+            yield removing(removed, cells, f"{swap}. {reason}: unique rectangle.")
 
     own = [set(view.digits(cell)) for cell in roof]
     for cell, other in ((0, 1), (1, 0)):
         if own[cell] <= digits:
-            name = cells_named(board, [roof[other]])
-            neither = f"So {name} is neither {digits_named(sorted(digits), 'nor')}"
-            yield from shown(open_places(view, digits, 1 << roof[other]), neither)
+            yield from shown(open_places(view, digits, 1 << roof[other]), "Three of them do")
     extra = (own[0] | own[1]) - digits
     both = 1 << roof[0] | 1 << roof[1]
     shared = [
@@ -55,7 +55,7 @@ def _of_roof(view: View, floor: tuple[int, int], roof: tuple[int, int], digits: 
         for _, house in shared:
             others |= house & ~both
         (digit,) = extra
-        yield from shown(open_places(view, extra, others), f"So one of {cells_named(board, roof)} is {digit + 1}")
+        yield from shown(open_places(view, extra, others), f"One of {cells_named(board, roof)} is {digit + 1}")
     for number, house in shared:
         for digit in sorted(digits):
             places = view.places[digit] & house

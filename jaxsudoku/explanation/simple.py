@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxsudoku.techniques.locked_pairs import locked_pairs
+from jaxsudoku.techniques.locked_pairs import locked_pairs, regions
 
 from .finding import Finding, open_places, placing, removing
 from .view import View, bits, cell_name, house_name, masks
@@ -24,9 +24,8 @@ def full_houses(view: View) -> Iterator[Finding]:
 
 def hidden_singles(view: View, lines: bool) -> Iterator[Finding]:
     """Digits with one place in a row or column, or else in a box, region or further house."""
-    for number, house in enumerate(masks(view.board)):
-        if (number < 2 * view.board.side) != lines:
-            continue
+    for number in range(2 * view.board.side) if lines else regions(view.board):
+        house = masks(view.board)[number]
         for digit in range(view.board.side):
             places = view.places[digit] & house
             if places.bit_count() == 1 and places & ~view.filled:

@@ -17,7 +17,7 @@ from jaxsudoku.techniques.registry import NUMBERS, TECHNIQUES, Technique, fits
 
 from . import chains, nets, rectangles, simple, subsets, wings
 from .finding import Candidate, Finding
-from .view import View, cell_name, listed
+from .view import View, cells_named, digits_named
 
 _FUNCTIONS: Mapping[str, Callable[[View], Iterator[Finding]]] = {
     "full-house": simple.full_houses,
@@ -107,6 +107,15 @@ class Explanation(NamedTuple):
         return "\n".join(lines)
 
 
+def explained(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Explanation:
+    """All steps of a puzzle; arguments as of ``steps_of``."""
+    steps = tuple(steps_of(puzzle, board, techniques))
+    grid = puzzle.copy()
+    for row, column, digit in (candidate for step in steps for candidate in step.place):
+        grid[(row - 1) * board.side + column - 1] = digit
+    return Explanation(steps, grid, bool((grid > 0).all()))
+
+
 def steps_of(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Iterator[Step]:
     """The steps of a puzzle with one solution, one at a time.
 
@@ -154,14 +163,17 @@ def _step(board: Board, technique: Technique, finding: Finding) -> Step:
 
 
 def _conclusion(board: Board, removed: Sequence[Candidate]) -> str:
-    """What is removed, in words, as in "r1c2 and r1c5 are not 3; r1c5 is not 7"."""
-    by_digit: dict[int, list[int]] = {}
+    """What is removed, in words, as in "So r1c2 and r1c5 are not 3 or 7; r4c5 is not 3."."""
+    by_cell: dict[int, list[int]] = {}
     for digit, cell in removed:
-        by_digit.setdefault(digit, []).append(cell)
-    parts = []
-    for digit, cells in by_digit.items():
-        verb = "are" if len(cells) > 1 else "is"
-        parts.append(f"{listed(cell_name(board, cell) for cell in cells)} {verb} not {digit + 1}")
+        by_cell.setdefault(cell, []).append(digit)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for cell, digits in sorted(by_cell.items()):
+        alike.setdefault(tuple(digits), []).append(cell)
+    parts = [
+        f"{cells_named(board, cells)} {'are' if len(cells) > 1 else 'is'} not {digits_named(digits, 'or')}"
+        for digits, cells in alike.items()
+    ]
     return f"So {'; '.join(parts)}."
 
 

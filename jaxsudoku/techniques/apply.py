@@ -9,14 +9,13 @@ import functools
 from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import (
-    cubes_to_planes,
     fence,
     one_candidate,
-    planes_to_cubes,
     unpack_lanes,
     words_to_planes,
 )
@@ -77,29 +76,43 @@ def fill(board: Board, techniques: Sequence[Technique], position: Position) -> t
 def _refuted(
     board: Board,
     functions: Sequence[Callable[[Array, Array], Array]],
-    number: Array,
+    technique: Array,
     position: Position,
     assumable: Array,
     lanes: int,
 ) -> Array:
     """Those of the assumable candidates that the technique at a place refutes, ``lanes`` of them at a time."""
     words = pack(position)
-    opened = planes_to_cubes(assumable.reshape(*(board.side,) * 3, -1), board)
-    flat = opened.reshape(-1)  # position, digit, cell
-    total = flat.sum(dtype=jnp.int32)
-    size = flat.size + -flat.size % lanes
-    index = jnp.nonzero(flat, size=size, fill_value=flat.size)[0].astype(jnp.int32)
+    groups = assumable.shape[-1]
+    flat = assumable.reshape(-1)  # a word for each candidate and group of positions
+    counts = lax.population_count(flat).astype(jnp.int32)
+    ends = fence(jnp.cumsum(counts, dtype=jnp.int32))
+    total = ends[-1]
 
     def some(state: tuple[Array, Array]) -> tuple[Array, Array]:
         start, refuted = state
-        chosen = lax.dynamic_slice(index, (start,), (lanes,))
-        lane, candidate = chosen // board.candidates, chosen % board.candidates
-        copies = jnp.take(words, jnp.minimum(lane, words.shape[1] - 1), axis=1)
-        assumed = words_to_planes(one_candidate(candidate, board).T)[: board.candidates]
+        number = start + jnp.arange(lanes, dtype=jnp.int32)
+        word = fence(jnp.minimum(jnp.searchsorted(ends, number, side="right"), flat.size - 1).astype(jnp.int32))
+        bit = fence(_nth_bit(flat[word], number - (ends - counts)[word]))
+        copies = jnp.take(words, bit * groups + word % groups, axis=1)
+        assumed = words_to_planes(one_candidate(word // groups, board).T)[: board.candidates]
         assumed = assumed.reshape(board.side, board.cells, -1)
-        wrong = lax.switch(number, functions, unpack(board, copies).candidates, fence(assumed))
-        return start + lanes, refuted.at[chosen].set(unpack_lanes(wrong), mode="drop")
+        wrong = lax.switch(technique, functions, unpack(board, copies).candidates, fence(assumed))
+        wrong = unpack_lanes(wrong) & (number < total)
+        # no two lanes have the same bit, so adding sets it
+        return start + lanes, refuted.at[word].add(jnp.where(wrong, jnp.uint32(1) << bit.astype(jnp.uint32), 0))
 
     state = (vary_as(flat, jnp.int32(0)), jnp.zeros_like(flat))
-    refuted = lax.while_loop(lambda state: state[0] < total, some, state)[1]
-    return cubes_to_planes(refuted.reshape(opened.shape), board).reshape(position.candidates.shape)
+    return lax.while_loop(lambda state: state[0] < total, some, state)[1].reshape(assumable.shape)
+
+
+def _nth_bit(words: Array, number: Array) -> Array:
+    """The place of the n-th set bit of each word uint32[m], n from 0: int32[m]."""
+    place = jnp.zeros_like(number)
+    for width in (16, 8, 4, 2, 1):
+        low = (words >> place.astype(jnp.uint32)) & np.uint32((1 << width) - 1)
+        count = lax.population_count(low).astype(jnp.int32)
+        beyond = number >= count
+        number = jnp.where(beyond, number - count, number)
+        place = jnp.where(beyond, place + width, place)
+    return place

@@ -19,8 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.batches import PuzzleItems
+from jaxsudoku.batches import Limits, PuzzleItems, fewest_items
 from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.config import node_lanes
 from jaxsudoku.planes import GROUP, all_of, grids_to_planes, pad_grids, slices, unpack_lanes
 from jaxsudoku.propagation import invalid_givens
 
@@ -29,7 +30,7 @@ from .position import eliminate, lanes_with, pack, start, unpack
 from .registry import NUMBERS, TECHNIQUES, Kind, Technique, fits
 
 #: Positions in a block of a technique that removes candidates, and of one that refutes them, which has a lane for each.
-_REMOVED_AT_ONCE, _REFUTED_AT_ONCE = 512, 32
+_REMOVED_AT_ONCE, _REFUTED_AT_ONCE = 512, 64
 
 
 class Climb(NamedTuple):
@@ -153,15 +154,21 @@ class ClimbKernel(PuzzleItems):
 
     Attributes:
       names: as for ``climb``.
-      lanes: as for ``climb``.
+      lanes: as for ``climb``; None for automatic.
     """
 
     names: tuple[str, ...] | None = None
-    lanes: int = 2048
+    lanes: int | None = None
 
     def resolve(self, board: Board, platform: str) -> ClimbKernel:
-        return self
+        # half of a search's block: puzzles wait at many stages
+        return dataclasses.replace(self, lanes=self.lanes or max(GROUP, node_lanes(board, platform) // 2))
+
+    def limits(self, board: Board, platform: str) -> Limits:
+        """A step reads where every puzzle of a batch waits."""
+        return Limits(fewest_items(board), 1 << 14)
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
+        assert self.lanes is not None
         found = climb(puzzles, board, self.names, self.lanes)
         return found.hardest, found.solved

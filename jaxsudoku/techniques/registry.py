@@ -93,10 +93,10 @@ TECHNIQUES: tuple[Technique, ...] = (
     Technique("naked-triple", 3.6, Kind.REMOVES, "subsets:naked_subsets", _of(3)),
     Technique("swordfish", 3.8, Kind.REMOVES, "subsets:fish", _of(3)),
     Technique("hidden-triple", 4.0, Kind.REMOVES, "subsets:hidden_subsets", _of(3)),
-    Technique("xy-wing", 4.2, Kind.REFUTES, "wings:xy_wing", worth="wings:seeing_two"),
-    Technique("xyz-wing", 4.4, Kind.REFUTES, "wings:xyz_wing", worth="wings:seeing_two"),
+    Technique("xy-wing", 4.2, Kind.REFUTES, "wings:xy_wing", worth="wings:seeing_two_pairs"),
+    Technique("xyz-wing", 4.4, Kind.REFUTES, "wings:xyz_wing", worth="wings:seeing_two_pairs"),
     Technique("unique-rectangle", 4.5, Kind.REMOVES, "rectangles:unique_rectangles"),
-    Technique("w-wing", 4.6, Kind.REFUTES, "wings:w_wing", worth="wings:seeing_two"),
+    Technique("w-wing", 4.6, Kind.REFUTES, "wings:w_wing", worth="wings:seeing_pair_twice"),
     Technique("finned-x-wing", 4.7, Kind.REFUTES, "fins:finned_fish", _of(2)),
     Technique("finned-swordfish", 4.8, Kind.REFUTES, "fins:finned_fish", _of(3)),
     Technique("naked-quad", 5.0, Kind.REMOVES, "subsets:naked_subsets", _of(4)),
@@ -126,6 +126,11 @@ def get(name: str) -> Technique:
         hint = did_you_mean(wanted, NUMBERS)
         raise ValueError(f"unknown technique {name!r}: choose one of {', '.join(NUMBERS)}{hint}")
     return TECHNIQUES[NUMBERS[wanted]]
+
+
+def names_up_to(name: str) -> tuple[str, ...]:
+    """The names of the techniques up to one, the simplest first; errors as in ``get``."""
+    return tuple(NUMBERS)[: NUMBERS[get(name).name] + 1]
 
 
 def fits(technique: Technique, board: Board) -> bool:

@@ -47,19 +47,34 @@ def w_wing(board: Board, candidates: Array, assumed: Array) -> Array:
     return lanes_with(two & ~three & ~alive)
 
 
-def seeing_two(board: Board, candidates: Array) -> Array:
-    """Candidates that see two cells with their digit and one other: uint32[side, cells, W]. Others have no wings."""
+def seeing_two_pairs(board: Board, candidates: Array) -> Array:
+    """Candidates that see cells with two different pairs of their digit and another: uint32[side, cells, W].
+
+    Others are refuted by no XY-wing or XYZ-wing.
+    """
+    pairs = _pairs(candidates)
+    return candidates & ones_and_twos(slices(seen(board, pairs), 0))[1]
+
+
+def seeing_pair_twice(board: Board, candidates: Array) -> Array:
+    """Candidates that see two cells with the same pair, or one in two houses: uint32[side, cells, W].
+
+    Others are refuted by no W-wing but those of one wing, on boards with irregular houses.
+    """
+    pairs = _pairs(candidates)
+    if board.irregular_houses:
+        return candidates & any_of(slices(seen(board, pairs), 0))
+    ones, twos = fence(ones_and_twos(in_houses(board, pairs)))
+    families = [tuple(range(start, start + board.side)) for start in range(0, 3 * board.side, board.side)]
+    spread = [to_cells(board, jnp.take(ones, np.asarray(family), axis=-2), family) for family in families]
+    return candidates & any_of(slices(to_cells(board, twos) | ones_and_twos(spread)[1], 0))
+
+
+def _pairs(candidates: Array) -> Array:
+    """The cells with two candidates, by both: uint32[side, side, cells, W], zeros where the digits are the same."""
     bivalue, _ = _by_count(candidates)
-    ones, twos = fence(ones_and_twos(in_houses(board, fence(candidates & bivalue[None]))))
-    return candidates & (to_cells(board, twos) | _in_two_houses(board, ones))
-
-
-def _in_two_houses(board: Board, houses: Array) -> Array:
-    """Which cells lie in two of the set houses [*b, houses, W]: [*b, cells, W]."""
-    families = [tuple(range(board.side)), tuple(range(board.side, 2 * board.side))]
-    families.append(tuple(range(2 * board.side, len(board.houses))))
-    spread = [to_cells(board, jnp.take(houses, np.asarray(family), axis=-2), family) for family in families]
-    return ones_and_twos(spread)[1]
+    different = np.where(np.eye(len(candidates), dtype=bool), np.uint32(0), ~np.uint32(0))
+    return fence(candidates[:, None] & (candidates & bivalue[None])[None] & different[:, :, None, None])
 
 
 def _reached(board: Board, candidates: Array, assumed: Array, bivalue: Array) -> Array:

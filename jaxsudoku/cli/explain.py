@@ -1,0 +1,91 @@
+"""``jaxsudoku explain``: explains how people solve a puzzle, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from jaxsudoku.io import Chunk
+from jaxsudoku.solution import Status
+from jaxsudoku.techniques.registry import names_up_to
+from jaxsudoku.terminal.progress import Screen
+
+from . import flags
+from .bad_lines import describe_clash
+from .inputs import named, one_puzzle
+from .invocation import Invocation, check_cache
+from .outputs import put
+from .parser import Parser
+
+SUMMARY = "explain how people solve a puzzle, step by step"
+
+EPILOG = f"""\
+examples:
+  jaxsudoku explain puzzles.txt --index 3
+  jaxsudoku explain puzzles.txt --json --up-to xy-wing
+  jaxsudoku hint puzzles.txt
+
+output: a line a step: its number, the score of its technique, and the reason in a sentence; r4c7 is the cell in row 4,
+column 7. With --json a list of {{"technique", "score", "place": [[row, column, digit]], "eliminate": [[row, column,
+digit]], "text"}}, counted from 1. Every step is by the simplest technique that helps. Scores are on Sudoku Explainer's
+scale. A puzzle is explained if it has exactly one solution.
+
+{flags.INPUT_SECTION}"""
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``explain``."""
+    del argv
+    add_explaining(parser)
+    parser.add_argument("--json", action="store_true", help="the steps as JSON")
+    parser.set_defaults(run=run)
+
+
+def add_explaining(parser: Parser) -> None:
+    """The puzzle, and the techniques."""
+    flags.add_one_puzzle(parser)
+    flags.add_up_to(parser)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Explains; the exit status."""
+    del invocation
+    puzzle = proper_puzzle(args)
+    if puzzle is None:
+        return 1
+    from jaxsudoku.explanation import Explanation, explained
+
+    found: Explanation = explained(puzzle.grids[0], args.board, chosen(args))
+    text = json.dumps([step.as_dict() for step in found.steps]) if args.json else str(found)
+    put(sys.stdout.buffer, f"{text}\n", "<stdout>")
+    return 0
+
+
+def chosen(args: argparse.Namespace) -> tuple[str, ...] | None:
+    """The names of the techniques to use; None for all."""
+    return None if args.up_to is None else names_up_to(args.up_to)
+
+
+def proper_puzzle(args: argparse.Namespace) -> Chunk | None:
+    """The puzzle to explain, as a chunk of one; None, after a message, where it has not exactly one solution."""
+    screen = Screen(bar=True)
+    puzzle = one_puzzle(args)
+    if puzzle.errors:
+        screen.say(str(puzzle.errors[0]))
+        return None
+    screen.show("solving ...", now=True)
+    check_cache(screen)
+    from jaxsudoku.solvers import driver
+    from jaxsudoku.uniqueness import solve_and_count
+
+    _, counts = solve_and_count(puzzle.grids, args.board)
+    screen.clear()
+    if counts[0] == 1:
+        return puzzle
+    reason = "several solutions" if counts[0] else "no solution"
+    if not counts[0] and driver.solve(puzzle.grids, args.board).status[0] == Status.INVALID:
+        reason = describe_clash(args.board, puzzle.grids[0])
+    screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")
+    return None

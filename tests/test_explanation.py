@@ -1,0 +1,213 @@
+"""Explanations: steps, sentences, and what can't be explained."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from reference import is_solution, peers
+
+import jaxsudoku as js
+from jaxsudoku.board import Board
+from jaxsudoku.explanation import findings, steps_of
+from jaxsudoku.explanation.view import View, bits
+from jaxsudoku.techniques import TECHNIQUES
+from jaxsudoku.techniques.registry import NUMBERS, fits
+
+LATIN = Board.classic(4, box=(1, 4))
+
+SWAP = "If r1c1, r1c4, r2c1 and r2c4 held only 1 and 2, these could be swapped, and there were two solutions"
+
+
+def replay(puzzle: np.ndarray, board: Board, steps) -> np.ndarray:
+    """Follows steps on candidates of its own; the filled cells at the end. Each step must say something new."""
+    left = np.ones((board.side, board.cells), bool)
+    grid = np.zeros(board.cells, np.uint8)
+
+    def fill(digit: int, cell: int) -> None:
+        left[:, cell] = False
+        left[digit, list(peers(board)[cell])] = False
+        left[digit, cell] = True
+        grid[cell] = digit + 1
+
+    for cell in np.flatnonzero(puzzle):
+        fill(puzzle[cell] - 1, cell)
+    for step in steps:
+        assert bool(step.place) != bool(step.eliminate)
+        for row, column, digit in step.place:
+            cell = (row - 1) * board.side + column - 1
+            assert left[digit - 1, cell]
+            assert not grid[cell]
+            fill(digit - 1, cell)
+        for row, column, digit in step.eliminate:
+            cell = (row - 1) * board.side + column - 1
+            assert left[digit - 1, cell]
+            assert not grid[cell]
+            left[digit - 1, cell] = False
+    return grid
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("9x9-hard", 30), ("4x4", 5), ("6x6", 10), ("jigsaw-9x9", 4), ("diagonal-9x9", 1), ("16x16", 1)]
+)
+def test_steps_lead_to_the_solution(name, count):
+    board, puzzles = js.shipped.board(name), js.load(name)[:count]
+    for puzzle in puzzles:
+        steps = list(steps_of(puzzle, board))
+        grid = replay(puzzle, board, steps)
+        assert is_solution(board, grid, puzzle)
+        for step in steps:  # no elimination of the solution's digit
+            assert all(grid[(row - 1) * board.side + column - 1] != digit for row, column, digit in step.eliminate)
+            assert step.score == TECHNIQUES[NUMBERS[step.technique]].score
+            assert step.text.endswith(".")
+
+
+def test_a_step_is_the_first_of_the_simplest_technique_that_finds_anything():
+    puzzle = js.load("9x9-hard")[0]
+    view = View(Board.classic(), puzzle)
+    for step in js.explain(puzzle).steps:
+        first = next(technique.name for technique in TECHNIQUES if next(findings(view, technique.name), None))
+        assert first == step.technique
+        for row, column, digit in step.place:
+            view.fill(digit - 1, (row - 1) * 9 + column - 1)
+        for row, column, digit in step.eliminate:
+            view.remove(digit - 1, (row - 1) * 9 + column - 1)
+    assert view.solved
+
+
+def view_of(board: Board, left: dict[int, str]) -> View:
+    """A position in which some cells have these candidates, and all others have all."""
+    view = View(board, np.zeros(board.cells, np.uint8))
+    for cell, digits in left.items():
+        for digit in range(board.side):
+            if str(digit + 1) not in digits:
+                view.remove(digit, cell)
+    return view
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "text", "removed"),
+    [
+        ("naked-pair", {0: "37", 4: "37"}, "r1c1 and r1c5 can take only 3 and 7: naked pair.", {(2, 1), (6, 8)}),
+        (
+            "pointing",
+            {9: "12", 10: "12", 11: "12", 18: "12", 19: "12", 20: "12"},
+            "In box 1 all places for 3 are in row 1: locked candidates.",
+            {(2, 3), (2, 8)},
+        ),
+        (
+            "x-wing",
+            {cell: "12346789" for row in (1, 6) for cell in range(9 * row, 9 * row + 9) if cell % 9 not in (2, 4)},
+            "In rows 2 and 7 all places for 5 are in columns 3 and 5: X-wing.",
+            {(4, 2), (4, 76)},
+        ),
+        (
+            "xy-wing",
+            {0: "12", 4: "13", 36: "23"},
+            "Whether r1c1 is 1 or 2, one of r1c5 and r5c1 is 3: XY-wing.",
+            {(2, 40)},
+        ),
+        (
+            "xyz-wing",
+            {0: "123", 1: "13", 4: "23"},
+            "Whether r1c1 is 1, 2 or 3, one of r1c1, r1c2 and r1c5 is 3: XYZ-wing.",
+            {(2, 2)},
+        ),
+        (
+            "unique-rectangle",
+            {0: "12", 3: "12", 9: "12"},
+            f"{SWAP}. Three of them do: unique rectangle.",
+            {(0, 12), (1, 12)},
+        ),
+        (
+            "w-wing",
+            {0: "12", 40: "12", **{cell: "3456789" for cell in range(2, 81, 9) if cell not in (2, 38)}},
+            "In column 3 1 is in r1c3 or r5c3, so not both of r1c1 and r5c5 are 1, and one is 2: W-wing.",
+            {(1, 4), (1, 36)},
+        ),
+    ],
+)
+def test_a_pattern_is_told_in_a_sentence(name, left, text, removed):
+    found = {finding.text: finding for finding in findings(view_of(Board.classic(), left), name)}
+    assert text in found
+    assert removed <= set(found[text].remove)
+
+
+def test_chains_are_told_link_by_link():
+    left = {0: "12", 4: "23", 40: "34", 36: "14"}  # r1c1 - r1c5 - r5c5 - r5c1
+    view = view_of(Board.classic(), left)
+    found = {finding.remove: finding.text for finding in findings(view, "xy-chain")}
+    assert any(text.endswith("XY-chain.") and ", so " in text for text in found.values())
+    for ((digit, cell),), text in found.items():
+        assert text.startswith(f"If r{cell // 9 + 1}c{cell % 9 + 1} is {digit + 1}: ")
+
+
+def test_an_explanation_prints_a_line_a_step():
+    explanation = js.explain(js.load("9x9-hard")[3])
+    lines = str(explanation).split("\n")
+    assert len(lines) == len(explanation.steps)
+    assert lines[0] == " 1. 1.2  In box 4 only r6c1 can take 9: hidden single."
+    assert explanation.hardest.score == max(step.score for step in explanation.steps)
+    kept = json.loads(json.dumps([step.as_dict() for step in explanation.steps]))
+    assert kept[0] == {
+        "technique": "hidden-single-in-region",
+        "score": 1.2,
+        "place": [[6, 1, 9]],
+        "eliminate": [],
+        "text": "In box 4 only r6c1 can take 9: hidden single.",
+    }
+
+
+def test_few_techniques_go_as_far_as_they_can():
+    puzzle = js.load("9x9-hard")[3]
+    explanation = js.explain(puzzle, techniques=["naked single", "hidden-single-in-region"])
+    assert not explanation.solved
+    assert {step.technique for step in explanation.steps} == {"naked-single", "hidden-single-in-region"}
+    assert str(explanation).endswith("\nThe techniques go no further.")
+    assert (explanation.grid > 0).sum() == (puzzle > 0).sum() + len(explanation.steps)
+
+
+def test_a_hint_is_the_first_step():
+    puzzle = js.load("9x9-hard")[3]
+    assert js.hint(puzzle) == js.explain(puzzle).steps[0]
+    assert js.hint(js.solve(puzzle).grids) is None
+    assert js.explain(js.solve(puzzle).grids).steps == ()
+    assert js.explain(js.solve(puzzle).grids).hardest is None
+
+
+@pytest.mark.parametrize("function", [js.explain, js.hint])
+@pytest.mark.parametrize(
+    ("puzzle", "message"),
+    [
+        ("1" + "." * 80, "the puzzle has several solutions"),
+        ("11" + "." * 79, "the puzzle has no solution"),
+        (["1" + "." * 80] * 2, "one puzzle is explained at a time"),
+    ],
+)
+def test_only_a_puzzle_with_one_solution_is_explained(function, puzzle, message):
+    with pytest.raises(ValueError, match=message):
+        function(puzzle)
+
+
+def test_an_unknown_technique_lists_those_there_are():
+    with pytest.raises(ValueError, match=r"unknown technique 'naked-pear': choose one of full-house, .*did you mean"):
+        js.explain(js.load("9x9-hard")[3], techniques=["naked-pear"])
+
+
+def test_boards_without_boxes_leave_out_what_needs_them():
+    view = View(LATIN, np.array([1, 2, 3, 0, *[0] * 12], np.uint8))
+    assert not list(findings(view, "pointing"))
+    assert not list(findings(view, "hidden-single-in-region"))
+    assert next(findings(view, "full-house")).place == ((3, 3),)
+    assert all(fits(technique, LATIN) for technique in TECHNIQUES[:8])
+
+
+def test_a_view_keeps_a_set_of_cells_in_an_integer():
+    assert list(bits(0b1010)) == [1, 3]
+    view = View(Board.classic(4), np.array([1, *[0] * 15], np.uint8))
+    assert view.digits(0) == [0]
+    assert view.digits(1) == [1, 2, 3]
+    assert view.digits(15) == [0, 1, 2, 3]
+    assert view.open_cells() == list(range(1, 16))
+    np.testing.assert_array_equal(view.grid(), [1, *[0] * 15])
