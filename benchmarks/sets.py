@@ -9,6 +9,7 @@ Run as a script it lists the sets that are found: name, side, puzzles, file.
 from __future__ import annotations
 
 import argparse
+import csv
 import dataclasses
 import gzip
 import math
@@ -79,7 +80,7 @@ class PuzzleSet:
 
     def drawn(self, most: int) -> np.ndarray:
         """At most so many of the distinct puzzles, drawn at random, always the same ones: uint8[N, cells]."""
-        return np.random.default_rng(5).permutation(self.puzzles[: self.distinct])[:most]
+        return _drawn(self.puzzles[: self.distinct], most)
 
     def resized(self, size: int) -> PuzzleSet:
         """The first ``size`` puzzles, the set being repeated as often as that takes."""
@@ -144,6 +145,23 @@ def wanted(name: str, data: str | None = None, any_board: bool = False) -> Puzzl
     except (OSError, ValueError) as error:
         print(f"{Path(sys.argv[0]).stem}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def drawn_column(name: str, column: str, most: int, data: str | None = None) -> np.ndarray | None:
+    """A column of numbers for the puzzles that ``PuzzleSet.drawn`` draws, float64[N]; None if the set has none."""
+    path = next((path for known, path in found(data) if known == name), None)
+    if path is None or path.suffix != ".csv":
+        return None
+    with path.open() as file:
+        values = [row.get(column) for row in csv.DictReader(file)]
+    if not values or values[0] is None:
+        return None
+    return _drawn(np.array(values, np.float64), most)
+
+
+def _drawn(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many rows, drawn at random, always the same ones."""
+    return rows[np.random.default_rng(5).permutation(len(rows))][:most]
 
 
 def found(data: str | None = None) -> Iterator[tuple[str, Path]]:
