@@ -20,6 +20,7 @@ from typing import cast
 
 import numpy as np
 
+from jaxsudoku import svg
 from jaxsudoku.suggestions import did_you_mean
 
 #: Widest board: 6x6 boxes. Larger ones are not tested.
@@ -211,6 +212,38 @@ class Board:
     def irregular_houses(self) -> tuple[House, ...]:
         """The houses that are not rows, columns or equal boxes; rules reach them through index tables."""
         return (() if self.box is not None else self.region_houses) + self.extra
+
+    def picture(
+        self,
+        grid: Sequence[int] | np.ndarray = (),
+        givens: Sequence[int] | np.ndarray = (),
+        marks: svg.Marks = svg.NO_MARKS,
+        title: str = "",
+    ) -> str:
+        """The board, or a grid on it, as an SVG image; a notebook shows a board so.
+
+        Args:
+          grid: integers[cells], 0 = empty; empty for the board alone.
+          givens: the puzzle, whose digits are told from those filled in; empty for no difference.
+          marks: candidates, colours and arrows on top.
+          title: a description for readers who do not see the picture.
+
+        Raises:
+          ValueError: the grid or the givens have another number of cells, or a value outside 0..side.
+        """
+        for name, values in (("grid", grid), ("givens", givens)):
+            if len(values) not in (0, self.cells):
+                raise ValueError(f"{name} has {len(values)} cells; the board has {self.cells}")
+            if len(values) and not 0 <= min(values) <= max(values) <= self.side:
+                raise ValueError(f"{name} holds values outside 0..{self.side}")
+        labels = [0] * self.cells
+        for number, house in enumerate(self.region_houses):
+            for cell in house:
+                labels[cell] = number
+        return svg.picture(self.side, labels, self.extra, [*map(int, grid)], [*map(int, givens)], marks, title)
+
+    def _repr_svg_(self) -> str:
+        return self.picture(title=str(self))
 
     def __str__(self) -> str:
         shape = f"{self.box[0]}x{self.box[1]} boxes" if self.box else "irregular regions"

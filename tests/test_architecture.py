@@ -20,7 +20,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The modules at the top of the package, lowest level first. Each, with all that a sub-package holds, imports from
 #: lower levels alone, and from itself. "" is the package's own ``__init__``.
 LEVELS = (
-    ("suggestions", "_version"),
+    ("suggestions", "_version", "svg"),
     ("arrays", "board", "files", "locks", "pictures", "terminal"),
     ("config", "solution", "random", "cache", "sharding"),
     ("io", "drawing", "grid", "planes"),
@@ -43,10 +43,23 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
 WITHOUT_JAX = (
-    *("arrays", "board", "config", "files", "locks", "io", "drawing", "pictures", "shipped", "solution", "suggestions"),
+    *(
+        "arrays",
+        "board",
+        "svg",
+        "config",
+        "files",
+        "locks",
+        "io",
+        "drawing",
+        "pictures",
+        "shipped",
+        "solution",
+        "suggestions",
+    ),
     *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",
-    *("techniques", "techniques.registry", "techniques.locked_pairs"),
+    *("techniques.registry", "techniques.locked_pairs"),
     *("mastermind.config", "mastermind.players", "mastermind.rules"),
 )
 

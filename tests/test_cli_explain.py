@@ -54,6 +54,15 @@ def test_explain_as_json_is_a_list_of_steps(capsys, puzzles):
     assert reference.is_solution(reference.SMALL["4x4"], grid, js.parse(PROPER))
 
 
+def test_explain_as_a_page_has_a_picture_a_step(capsys, puzzles):
+    code, out, _ = run(capsys, "explain", puzzles, *FOUR, "--html")
+    assert code == 0
+    assert out.startswith("<!doctype html>")
+    assert out.count("<svg") == len(js.explain(PROPER).steps)
+    assert f"<h1>Puzzle 1 of {puzzles}</h1>" in out
+    assert run(capsys, "explain", puzzles, *FOUR, "--html", "--json")[0] == 2
+
+
 def test_a_hint_is_the_reason_of_the_first_step(capsys, puzzles):
     assert run(capsys, "hint", puzzles, *FOUR)[1] == "r1c2 is the last open cell of row 1, so it is 2: full house.\n"
     code, out, _ = run(capsys, "hint", puzzles, *FOUR, "--json")

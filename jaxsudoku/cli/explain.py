@@ -25,6 +25,7 @@ EPILOG = f"""\
 examples:
   jaxsudoku explain puzzles.txt --index 3
   jaxsudoku explain puzzles.txt --json --up-to xy-wing
+  jaxsudoku explain puzzles.txt --html > steps.html
   jaxsudoku hint puzzles.txt
 
 output: a line a step: its number, the score of its technique, and the reason in a sentence; r4c7 is the cell in row 4,
@@ -39,7 +40,9 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``explain``."""
     del argv
     add_explaining(parser)
-    parser.add_argument("--json", action="store_true", help="the steps as JSON")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="the steps as JSON")
+    forms.add_argument("--html", action="store_true", help="the steps as an HTML page with a picture of each")
     parser.set_defaults(run=run)
 
 
@@ -58,8 +61,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     from jaxsudoku.explanation import Explanation, explained
 
     found: Explanation = explained(puzzle.grids[0], args.board, chosen(args))
-    text = json.dumps([step.as_dict() for step in found.steps]) if args.json else str(found)
-    put(sys.stdout.buffer, f"{text}\n", "<stdout>")
+    if args.html:
+        text = found.page(f"Puzzle {args.index} of {named(args.input)}")
+    else:
+        text = (json.dumps([step.as_dict() for step in found.steps]) if args.json else str(found)) + "\n"
+    put(sys.stdout.buffer, text, "<stdout>")
     return 0
 
 

@@ -19,12 +19,14 @@ class Finding(NamedTuple):
       remove: the candidates to remove.
       cells: the cells of the pattern.
       text: the reason, a sentence without the conclusion of ``remove``.
+      links: the links of a chain, each from a candidate to the one that follows from it.
     """
 
     place: tuple[Candidate, ...]
     remove: tuple[Candidate, ...]
     cells: tuple[int, ...]
     text: str
+    links: tuple[tuple[Candidate, Candidate], ...] = ()
 
 
 def placing(digit: int, cell: int, cells: Iterable[int], text: str) -> Finding:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxsudoku import svg
 from jaxsudoku.board import Board
 from jaxsudoku.techniques.registry import NUMBERS, TECHNIQUES, Technique, fits
 
@@ -51,6 +53,9 @@ _FUNCTIONS: Mapping[str, Callable[[View], Iterator[Finding]]] = {
 }
 
 
+_PAGE_STYLE = ":root{color-scheme:light dark}body{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
+
+
 class Step(NamedTuple):
     """One step of an explanation. Digits, rows and columns are counted from 1.
 
@@ -61,6 +66,7 @@ class Step(NamedTuple):
       eliminate: the (row, column, digit) that it removes from the candidates.
       cells: the (row, column) of the pattern.
       text: the reason and the conclusion, in plain English.
+      links: of a chain, its links, each from one (row, column, digit) to the next.
     """
 
     technique: str
@@ -69,9 +75,10 @@ class Step(NamedTuple):
     eliminate: tuple[tuple[int, int, int], ...]
     cells: tuple[tuple[int, int], ...]
     text: str
+    links: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The step as values that JSON has, without ``cells``."""
+        """The step as values that JSON has, without ``cells`` and ``links``."""
         return {
             "technique": self.technique,
             "score": self.score,
@@ -82,14 +89,18 @@ class Step(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The steps of a puzzle.
+    """The steps of a puzzle. A notebook shows it as a page with a picture of every step.
 
     Attributes:
+      puzzle: uint8[cells], 0 = empty.
+      board: the board.
       steps: the steps, in their order.
       grid: uint8[cells], the filled cells after the last one; 0 where the techniques leave a cell open.
       solved: whether they solve the puzzle.
     """
 
+    puzzle: np.ndarray
+    board: Board
     steps: tuple[Step, ...]
     grid: np.ndarray
     solved: bool
@@ -98,6 +109,33 @@ class Explanation(NamedTuple):
     def hardest(self) -> Step | None:
         """The first step of the highest score; None without steps."""
         return max(self.steps, key=lambda step: step.score, default=None)
+
+    def pictures(self) -> Iterator[str]:
+        """An SVG image of every step: the position before it, the pattern, and what the step places and removes."""
+        view = View(self.board, self.puzzle)
+        for step in self.steps:
+            yield _picture(view, self.puzzle, step)
+            for row, column, digit in step.place:
+                view.fill(digit - 1, (row - 1) * self.board.side + column - 1)
+            for row, column, digit in step.eliminate:
+                view.remove(digit - 1, (row - 1) * self.board.side + column - 1)
+
+    def page(self, title: str = "How to solve this puzzle") -> str:
+        """An HTML page of the steps, each with its picture."""
+        return (
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+            '<meta name="viewport" content="width=device-width">'
+            f"<style>{_PAGE_STYLE}</style></head>"
+            f"<body><h1>{escape(title)}</h1>{self._repr_html_()}</body></html>\n"
+        )
+
+    def _repr_html_(self) -> str:
+        items = [
+            f"<li><p>{escape(step.text)} ({step.score:.1f})</p>{picture}</li>"
+            for step, picture in zip(self.steps, self.pictures(), strict=True)
+        ]
+        end = "" if self.solved else "<p>The techniques go no further.</p>"
+        return f"<ol>{''.join(items)}</ol>{end}"
 
     def __str__(self) -> str:
         width = len(str(len(self.steps)))
@@ -113,7 +151,7 @@ def explained(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None
     grid = puzzle.copy()
     for row, column, digit in (candidate for step in steps for candidate in step.place):
         grid[(row - 1) * board.side + column - 1] = digit
-    return Explanation(steps, grid, bool((grid > 0).all()))
+    return Explanation(puzzle, board, steps, grid, bool((grid > 0).all()))
 
 
 def steps_of(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Iterator[Step]:
@@ -159,7 +197,28 @@ def _step(board: Board, technique: Technique, finding: Finding) -> Step:
     if finding.remove:
         text = f"{text} {_conclusion(board, finding.remove)}"
     cells = tuple((cell // board.side + 1, cell % board.side + 1) for cell in finding.cells)
-    return Step(technique.name, technique.score, described(finding.place), described(finding.remove), cells, text)
+    links = tuple((one, other) for one, other in (described(link) for link in finding.links))
+    placed, removed = described(finding.place), described(finding.remove)
+    return Step(technique.name, technique.score, placed, removed, cells, text, links)
+
+
+def _picture(view: View, puzzle: np.ndarray, step: Step) -> str:
+    """The picture of a step in the position before it."""
+    board = view.board
+
+    def candidate(place: tuple[int, int, int]) -> Candidate:
+        row, column, digit = place
+        return digit - 1, (row - 1) * board.side + column - 1
+
+    placed = [candidate(place) for place in step.place]
+    cells = {(row - 1) * board.side + column - 1: "pattern" for row, column in step.cells}
+    cells |= {cell: "placed" for _, cell in placed}
+    marked = dict.fromkeys(placed, "kept")
+    links = [(candidate(one), candidate(other)) for one, other in step.links]
+    marked |= {end: "kept" for link in links for end in link}
+    marked |= dict.fromkeys(map(candidate, step.eliminate), "removed")
+    marks = svg.Marks(tuple(view.candidates()), cells, marked, links)
+    return board.picture(view.grid(), puzzle, marks, title=step.text)
 
 
 def _conclusion(board: Board, removed: Sequence[Candidate]) -> str:
