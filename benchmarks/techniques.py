@@ -98,7 +98,9 @@ def check(puzzles: np.ndarray, board: Any, up_to: str) -> int:
     return len(puzzles)
 
 
-def correlations(name: str, data: str | None, numbers: np.ndarray, puzzles: np.ndarray, board: Any) -> dict[str, float]:
+def correlations(
+    name: str, data: str | None, numbers: np.ndarray, puzzles: np.ndarray, board: Any
+) -> dict[str, float | None]:
     """Rank correlations of the scores with the rating by nodes, and with the difficulties that the set gives."""
     import jaxsudoku as js
     from jaxsudoku.techniques import TECHNIQUES
@@ -109,13 +111,15 @@ def correlations(name: str, data: str | None, numbers: np.ndarray, puzzles: np.n
     return found if given is None else found | {"difficulty of the set": _ranked(scores, given)}
 
 
-def _ranked(one: np.ndarray, other: np.ndarray) -> float:
-    """Spearman's rank correlation, ties with the mean of their ranks."""
+def _ranked(one: np.ndarray, other: np.ndarray) -> float | None:
+    """Spearman's rank correlation, ties with the mean of their ranks; None if all values are equal."""
 
     def ranks(values: np.ndarray) -> np.ndarray:
         _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
         return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
 
+    if (one == one[0]).all() or (other == other[0]).all():
+        return None
     return float(np.corrcoef(ranks(one), ranks(other))[0, 1])
 
 
@@ -143,7 +147,13 @@ def main() -> int:
         row["correlations"] = correlations(name, args.data, numbers, puzzles, board)
         shares = ", ".join(f"{count:,} {technique}" for technique, count in row["by_technique"].items())
         print(f"  {shares}\n  all {row['kept']:,} solutions kept; rank correlation of the score with the ", end="")
-        print(", ".join(f"{what} {value:.3f}" for what, value in row["correlations"].items()), flush=True)
+        print(
+            ", ".join(
+                f"{what} {'-' if value is None else format(value, '.3f')}"
+                for what, value in row["correlations"].items()
+            ),
+            flush=True,
+        )
     if args.json:
         report.save(args.json, {"about": about, "settings": arguments.settings(args), "rows": rows})
     return 0

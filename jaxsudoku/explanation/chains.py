@@ -31,12 +31,12 @@ def chains(view: View, links: str) -> Iterator[Finding]:
             reason = "; ".join(_path_text(view, path) for path in paths)
             text = f"If {_said(view, _Node(digit, cell, True))}: {reason}. {end}: {_NAMES[links]}."
             cells = dict.fromkeys(node.cell for path in paths for node in path)
-            links = {
+            followed = {
                 ((one.digit, one.cell), (other.digit, other.cell))
                 for path in paths
                 for one, other in itertools.pairwise(path)
             }
-            yield removing([(digit, cell)], cells, text)._replace(links=tuple(sorted(links)))
+            yield removing([(digit, cell)], cells, text)._replace(links=tuple(sorted(followed)))
 
 
 class _Links:
