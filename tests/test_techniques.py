@@ -83,8 +83,8 @@ def met(name: str, count: int):
 def test_planes_find_what_plain_python_finds(name):
     # where a simpler technique is at work, a pattern may be degenerate; nets have no patterns
     least = min(NUMBERS[name], NUMBERS["nishio"])
-    views = [view for view, number in met("9x9-hard", 60) if number >= least][:96]
-    assert len(views) > 10
+    views = [view for view, number in met("9x9-hard", 48) if number >= least][:64]
+    assert len(views) > 5
     assert on_planes(name, views) == [in_python(name, view) for view in views]
 
 
@@ -124,7 +124,7 @@ def puzzles_of_every_kind() -> np.ndarray:
 
 def test_ratings_are_those_of_the_hardest_steps():
     puzzles, ratings = puzzles_of_every_kind(), rated()
-    for number in range(0, 80, 2):
+    for number in range(0, 80, 4):
         explained = js.explain(puzzles[number])
         assert explained.solved
         assert ratings.names[number] == explained.hardest.technique
@@ -139,13 +139,21 @@ def test_puzzles_without_one_solution_have_no_rating():
     assert ratings.names[80:].tolist() == [""] * 3
 
 
-def test_a_rating_is_the_same_alone_and_in_a_batch():
-    ratings = rated()
+def test_a_rating_does_not_depend_on_the_batch():
+    puzzles = puzzles_of_every_kind().copy()
+    puzzles[1::2] = 255
+    again = js.rate(puzzles[::-1], by="technique")
+    np.testing.assert_array_equal(again.technique[::-1][::2], rated().technique[::2])
+    np.testing.assert_array_equal(again.score[::-1][::2], rated().score[::2])
+
+
+@pytest.mark.slow
+def test_a_rating_is_the_same_alone():
     for number in (0, 17, 59, 82):
         alone = js.rate(puzzles_of_every_kind()[number], by="technique")
         assert alone.technique.shape == ()
-        assert alone.technique == ratings.technique[number]
-        np.testing.assert_equal(alone.score, ratings.score[number])
+        assert alone.technique == rated().technique[number]
+        np.testing.assert_equal(alone.score, rated().score[number])
 
 
 def test_puzzles_beyond_the_techniques_have_an_infinite_score():
@@ -169,6 +177,7 @@ def test_wrong_settings_are_named(settings, message):
         js.rate(puzzles_of_every_kind()[:1], **settings)
 
 
+@pytest.mark.slow
 def test_techniques_keep_every_solution():
     puzzles = np.concatenate([js.load("9x9-hard"), js.load("9x9-easy")])
     solutions = js.solve(puzzles).grids
