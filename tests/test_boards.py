@@ -52,6 +52,7 @@ def test_boards_take_turns(folders):
     check_boards((first, six, jigsaw), 1)
 
 
+@pytest.mark.slow
 def test_all_boards_are_learned_from_and_a_resumed_run_is_the_same(folders, tmp_path):
     config = mixed(folders, "2x3", "jigsaw-4")
     whole = train(config, tmp_path / "whole")

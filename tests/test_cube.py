@@ -189,7 +189,9 @@ def all_candidates(monkeypatch):
     monkeypatch.setattr(CubeNet, "_on_platform", lambda self, everywhere, on_cpu, *operands: everywhere(*operands))
 
 
-@pytest.mark.parametrize("board", [NINE, BOARDS[-2], BOARDS[-1]], ids=str)
+@pytest.mark.parametrize(
+    "board", [*(pytest.param(board, marks=pytest.mark.slow) for board in (NINE, BOARDS[-2])), BOARDS[-1]], ids=str
+)
 def test_open_candidates_alone_give_the_same(board, request):
     network = cube(board, maximum=False)
     seen = some_candidates(board, 9, 3)
@@ -273,6 +275,7 @@ def test_the_maximum_by_index_has_the_gradient_of_one_row():
 # ---------------------------------------------------------------------- wider networks
 
 
+@pytest.mark.slow
 def test_a_wider_network_begins_as_the_same_function():
     small = cube(NINE, maximum=False)
     sizes = dataclasses.replace(small.config, width=13, hidden=9, house=20, shares=5)

@@ -242,6 +242,7 @@ def test_turned_positions_keep_their_truth(games):
         assert reference.is_solution(SIX, cube.argmax(axis=0) + 1)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
     config = dataclasses.replace(
         TINY, data=dataclasses.replace(TINY.data, generate=300), replay=dataclasses.replace(TINY.replay, reanalyse=0.25)

@@ -71,6 +71,7 @@ def test_puzzles_of_which_the_network_is_least_sure_are_drawn():
     assert counts[1] > counts[4] > 10
 
 
+@pytest.mark.slow
 def test_puzzles_are_dug_out_of_invented_grids(network):
     config = GumbelConfig(simulations=2, rules="naked", budget=60, temperature=1.0).resolve(SIX, "cpu")
     games = jax.jit(lambda params: invent(SIX, config, network.apply, params, 6, jax.random.key(0)))(network.params)
@@ -90,6 +91,7 @@ def test_puzzles_are_dug_out_of_invented_grids(network):
         assert bytes(np.uint8(solution)) in given
 
 
+@pytest.mark.slow
 def test_without_any_grid_nothing_is_learned(network):
     config = GumbelConfig(simulations=2, rules="naked", budget=1).resolve(SIX, "cpu")
     games = jax.jit(lambda params: invent(SIX, config, network.apply, params, 2, jax.random.key(0)))(network.params)
@@ -97,6 +99,7 @@ def test_without_any_grid_nothing_is_learned(network):
     assert (js.solve(np.asarray(dig(SIX, games, 2, jax.random.key(1), "cpu")), SIX).status == Status.INVALID).all()
 
 
+@pytest.mark.slow
 def test_games_alone_end_at_their_first_error(network):
     puzzles = np.array(js.load("6x6")[:40])
     truth = np.array(js.solve(puzzles, SIX).grids)
@@ -113,6 +116,7 @@ def test_games_alone_end_at_their_first_error(network):
     assert (wrong.right <= found.opened).all() and not wrong.solved.any()
 
 
+@pytest.mark.slow
 def test_the_arena_counts_what_it_says(network):
     puzzles = np.array(js.load("6x6")[:40])
     config = ArenaConfig(arena_puzzles=40, arena_simulations=2, arena_rules="naked", arena_budget=8)
