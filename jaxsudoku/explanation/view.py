@@ -72,17 +72,17 @@ class View:
                 yield digit, cell
 
     @functools.cached_property
-    def _open_cells(self) -> int:
+    def _all_cells(self) -> int:
         return (1 << self.board.cells) - 1
 
     def open_cells(self) -> list[int]:
         """The cells that are not filled."""
-        return list(bits(self._open_cells & ~self.filled))
+        return list(bits(self._all_cells & ~self.filled))
 
     @property
     def solved(self) -> bool:
         """Whether all cells are filled."""
-        return self.filled == self._open_cells
+        return self.filled == self._all_cells
 
     def grid(self) -> np.ndarray:
         """The filled cells, uint8[cells]."""

@@ -13,12 +13,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.planes import (
-    fence,
-    one_candidate,
-    unpack_lanes,
-    words_to_planes,
-)
+from jaxsudoku.planes import fence, one_candidate, unpack_lanes, words_to_planes
 from jaxsudoku.sharding import vary_as
 
 from .position import Position, lanes_with, pack, place, unpack
@@ -45,7 +40,7 @@ def search(board: Board, techniques: Sequence[Technique], number: Array, positio
 
 
 def _worth(board: Board, technique: Technique, candidates: Array) -> Array:
-    """The candidates that are worth to be assumed."""
+    """The candidates that are worth assuming."""
     return candidates if technique.candidates is None else technique.candidates(board, candidates)
 
 

@@ -1,8 +1,8 @@
 """Solves puzzles by techniques, the simplest first, and says which was the hardest that each needed.
 
-Techniques only remove candidates that no solution has, and none stops working because others were applied before it.
-So the hardest technique that a puzzle needs does not depend on the order in which patterns are found, and all patterns
-of a technique are applied at once.
+Techniques only remove candidates that no solution has, and on classic boards none stops working because others were
+applied before it. So the hardest technique that a puzzle needs does not depend on the order in which patterns are
+found, and all patterns of a technique are applied at once.
 
 Puzzles wait at *stages*: the first one fills cells by singles as long as there are any, each of the others tries one
 technique. A step takes a block of those that wait at the same stage, that at which most wait. Where a technique finds

@@ -41,7 +41,7 @@ class Technique:
       kind: what its function returns.
       function: where the function is, "module:function" below ``jaxsudoku.techniques``.
       settings: keyword arguments of the function, as pairs.
-      worth: of one that refutes candidates, the function that says which are worth to be assumed, in the same form;
+      worth: of one that refutes candidates, the function that says which are worth assuming, in the same form;
         None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
     """
 
