@@ -24,6 +24,14 @@ def size(text: str) -> int:
     return sizes(text)[0]
 
 
+def add_sets(parser: argparse.ArgumentParser, default: list[str]) -> None:
+    """The flags --set, --data and --puzzles, all puzzles by default."""
+    add = parser.add_argument
+    add("--set", type=names, default=default, help="puzzle sets by their names")
+    add("--data", help="folder of puzzle sets")
+    add("--puzzles", type=size, default=1 << 30, help="most puzzles of each, drawn at random (default: all)")
+
+
 def settings(args: argparse.Namespace) -> dict[str, Any]:
     """The values of all flags but ``--json`` and ``--data``, which say where files are."""
     return {name: value for name, value in vars(args).items() if name not in ("json", "data")}

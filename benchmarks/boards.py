@@ -121,10 +121,8 @@ def main() -> int:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
-    add, names = parser.add_argument, arguments.names
-    add("--set", type=names, default=["16x16", "jigsaw-9x9"], help="puzzle sets by their names")
-    add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=arguments.size, default=1 << 30, help="most puzzles of each, drawn at random (default: all)")
+    add = parser.add_argument
+    arguments.add_sets(parser, ["16x16", "jigsaw-9x9"])
     add(
         "--solvers",
         type=solver_options.solvers,

@@ -111,9 +111,7 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add, names = parser.add_argument, arguments.names
-    add("--set", type=names, default=["magictour_top1465"], help="puzzle sets by their names")
-    add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=arguments.size, default=1 << 30, help="most puzzles of each, drawn at random (default: all)")
+    arguments.add_sets(parser, ["magictour_top1465"])
     add("--solver", default="iterative", choices=["iterative", "one-shot"], help="the decoder (default: iterative)")
     add("--rules", type=names, default=["locked"], help="rules between fillings (default: locked)")
     add("--runs", type=arguments.sizes, default=[1], help="most runs of a puzzle (default: 1)")

@@ -162,9 +162,7 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add, names = parser.add_argument, arguments.names
-    add("--set", type=names, default=["9x9-hard", "9x9-easy"], help="puzzle sets by their names")
-    add("--data", help="folder of puzzle sets")
-    add("--puzzles", type=arguments.size, default=1 << 30, help="most puzzles of each, drawn at random (default: all)")
+    arguments.add_sets(parser, ["9x9-hard", "9x9-easy"])
     add("--up-to", type=names, default=["w-wing", "aic", "forcing-chain-with-locked-candidates"], help="techniques")
     add("--repeat", type=arguments.size, default=3, help="warm runs (default: 3)")
     add("--cores", default="all", help='cores of this process, or "all" (default)')

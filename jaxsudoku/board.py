@@ -194,12 +194,16 @@ class Board:
     @functools.cached_property
     def region_houses(self) -> tuple[House, ...]:
         """The boxes or irregular regions, each the tuple of its cells in reading order."""
-        if self.box is None:
-            labels = np.asarray(self.regions)
-        else:
-            rows, columns = np.divmod(np.arange(self.cells), self.side)
-            labels = rows // self.box[0] * (self.side // self.box[1]) + columns // self.box[1]
+        labels = np.asarray(self.region_labels)
         return tuple(tuple(int(cell) for cell in np.flatnonzero(labels == label)) for label in range(self.side))
+
+    @functools.cached_property
+    def region_labels(self) -> tuple[int, ...]:
+        """The number of each cell's box or irregular region, its place in ``region_houses``."""
+        if self.box is None:
+            return self.regions
+        rows, columns = np.divmod(np.arange(self.cells), self.side)
+        return tuple(map(int, rows // self.box[0] * (self.side // self.box[1]) + columns // self.box[1]))
 
     @functools.cached_property
     def houses(self) -> tuple[House, ...]:
@@ -236,11 +240,8 @@ class Board:
                 raise ValueError(f"{name} has {len(values)} cells; the board has {self.cells}")
             if len(values) and not 0 <= min(values) <= max(values) <= self.side:
                 raise ValueError(f"{name} holds values outside 0..{self.side}")
-        labels = [0] * self.cells
-        for number, house in enumerate(self.region_houses):
-            for cell in house:
-                labels[cell] = number
-        return svg.picture(self.side, labels, self.extra, [*map(int, grid)], [*map(int, givens)], marks, title)
+        digits, given = [*map(int, grid)], [*map(int, givens)]
+        return svg.picture(self.side, self.region_labels, self.extra, digits, given, marks, title)
 
     def _repr_svg_(self) -> str:
         return self.picture(title=str(self))

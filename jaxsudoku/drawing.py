@@ -80,11 +80,8 @@ def _cell(digit: int, width: int, given: bool, brackets: bool, color: bool) -> s
 def _lines(texts: list[list[str]], board: Board, width: int, pad: int) -> Iterator[str]:
     """The lines of the drawing; cells have ``width`` characters, and borders ``pad`` spaces on either side."""
     side = board.side
-    labels = np.empty(board.cells, int)
-    for label, house in enumerate(board.region_houses):
-        labels[list(house)] = label
     # A rim with its own label makes the edge of the board a border between regions, too.
-    rimmed = np.pad(labels.reshape(side, side), 1, constant_values=-1)
+    rimmed = np.pad(np.reshape(board.region_labels, (side, side)), 1, constant_values=-1)
     vertical = rimmed[:, 1:] != rimmed[:, :-1]  # [side + 2, side + 1]: a border left of the column
     horizontal = rimmed[1:] != rimmed[:-1]  # [side + 1, side + 2]: a border above the row
     # Columns without any border between them need no room for one.

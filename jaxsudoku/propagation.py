@@ -273,9 +273,9 @@ def _confined_elsewhere(board: Board, cells: Array) -> Array:
     outside, affected = intersections(board)
     if not len(outside):
         return jnp.zeros_like(cells)
-    padded = _with_zero_plane(cells)
+    padded = with_zero_plane(cells)
     confined = ~any_of([padded[:, column] for column in outside.T])
-    confined = _with_zero_plane(fence(confined))
+    confined = with_zero_plane(fence(confined))
     return any_of([confined[:, column] for column in affected.T])
 
 
@@ -370,12 +370,12 @@ def _spread_irregular(board: Board, planes: Array, fold: Fold) -> list[Array]:
     view_shape = _view(board, planes).shape
     spread = []
     for folded in _fold_irregular(board, planes, fold):
-        padded = _with_zero_plane(fence(folded))
+        padded = with_zero_plane(fence(folded))
         spread.append(fence(any_of([padded[:, house] for house in houses_of_cells(board).T])).reshape(view_shape))
     return spread
 
 
-def _with_zero_plane(planes: Array) -> Array:
+def with_zero_plane(planes: Array) -> Array:
     """Appends zeros to axis 1, for the index -1 of ragged tables."""
     return jnp.pad(planes, [(0, 0), (0, 1), *[(0, 0)] * (planes.ndim - 2)])
 
@@ -386,7 +386,7 @@ def _with_zero_plane(planes: Array) -> Array:
 @functools.lru_cache(maxsize=32)
 def houses_of_cells(board: Board) -> np.ndarray:
     """int32[cells, m]: the irregular houses of each cell, padded with -1."""
-    return _ragged([[h for h, house in enumerate(board.irregular_houses) if c in house] for c in range(board.cells)])
+    return ragged([[h for h, house in enumerate(board.irregular_houses) if c in house] for c in range(board.cells)])
 
 
 @functools.lru_cache(maxsize=32)
@@ -407,9 +407,10 @@ def intersections(board: Board) -> tuple[np.ndarray, np.ndarray]:
     for number, (confined, affected) in enumerate(pairs):
         for cell in set(affected) - set(confined):
             affected_by[cell].append(number)
-    return _ragged(outside), _ragged(affected_by)
+    return ragged(outside), ragged(affected_by)
 
 
-def _ragged(rows: Sequence[Sequence[int]]) -> np.ndarray:
+def ragged(rows: Sequence[Sequence[int]]) -> np.ndarray:
+    """Rows of numbers as a table int32[rows, most], padded with -1."""
     width = max((len(row) for row in rows), default=0)
     return np.array([[*row, *[-1] * (width - len(row))] for row in rows], dtype=np.int32).reshape(len(rows), width)

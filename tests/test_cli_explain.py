@@ -6,9 +6,9 @@ import json
 
 import pytest
 import reference
+from command import run
 
 import jaxsudoku as js
-from jaxsudoku.cli import main
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -23,16 +23,6 @@ def puzzles(tmp_path):
     path = tmp_path / "in.txt"
     path.write_text("\n".join([PROPER, NONE, "123", SEVERAL, CLASH, COMPLETE]) + "\n")
     return str(path)
-
-
-def run(capsys, *argv):
-    """Exit status, standard output and standard error."""
-    try:
-        code = main(list(argv))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_explain_prints_a_line_a_step(capsys, puzzles):

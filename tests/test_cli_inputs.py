@@ -8,6 +8,7 @@ import os
 
 import pytest
 import reference
+from command import run
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
@@ -19,16 +20,6 @@ pytestmark = pytest.mark.usefixtures("cache")
 FOUR = ("--board", "4", "--batch-size", "16")
 SOLVED, PROPER, CLASH = "1234341221434321", "1.34.4122.4.43.1", "1.1............."
 DIAGONAL = Board.diagonal(4)
-
-
-def run(capsys, *argv):
-    """Exit status, standard output and standard error."""
-    try:
-        code = main(list(argv))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import time
 import numpy as np
 import pytest
 import reference
+from command import run
 
 import jaxsudoku as js
 from jaxsudoku import batches, datasets
@@ -30,16 +31,6 @@ pytestmark = pytest.mark.usefixtures("cache")
 FOUR = reference.SMALL["4x4"]
 SMALL = ("--board", "4", "--batch-size", "64")
 PROPER, NONE, SEVERAL, CLASH = "1.34.4122.4.43.1", "123...4.........", "." * 16, "11.............."
-
-
-def run(capsys, *argv):
-    """Exit status, standard output and standard error."""
-    try:
-        code = main(list(argv))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def table(text):

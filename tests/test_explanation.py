@@ -11,6 +11,7 @@ from reference import is_solution, peers
 import jaxsudoku as js
 from jaxsudoku.board import Board
 from jaxsudoku.explanation import findings, steps_of
+from jaxsudoku.explanation.steps import _FUNCTIONS
 from jaxsudoku.explanation.view import View, bits
 from jaxsudoku.techniques import TECHNIQUES
 from jaxsudoku.techniques.registry import NUMBERS, fits
@@ -188,6 +189,10 @@ def test_a_hint_is_the_first_step():
 def test_only_a_puzzle_with_one_solution_is_explained(function, puzzle, message):
     with pytest.raises(ValueError, match=message):
         function(puzzle)
+
+
+def test_every_technique_is_explained():
+    assert set(_FUNCTIONS) == set(NUMBERS)
 
 
 def test_an_unknown_technique_lists_those_there_are():

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 
 from jaxsudoku.io import Chunk
-from jaxsudoku.solution import Status
 from jaxsudoku.techniques.registry import names_up_to
 from jaxsudoku.terminal.progress import Screen
 
@@ -58,9 +57,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     puzzle = proper_puzzle(args)
     if puzzle is None:
         return 1
-    from jaxsudoku.explanation import Explanation, explained
+    from jaxsudoku.explanation import explained
 
-    found: Explanation = explained(puzzle.grids[0], args.board, chosen(args))
+    found = explained(puzzle.grids[0], args.board, chosen(args))
     if args.html:
         text = found.page(f"Puzzle {args.index} of {named(args.input)}")
     else:
@@ -83,15 +82,16 @@ def proper_puzzle(args: argparse.Namespace) -> Chunk | None:
         return None
     screen.show("solving ...", now=True)
     check_cache(screen)
-    from jaxsudoku.solvers import driver
+    from jaxsudoku.grid import is_valid
     from jaxsudoku.uniqueness import solve_and_count
 
     _, counts = solve_and_count(puzzle.grids, args.board)
     screen.clear()
     if counts[0] == 1:
         return puzzle
-    reason = "several solutions" if counts[0] else "no solution"
-    if not counts[0] and driver.solve(puzzle.grids, args.board).status[0] == Status.INVALID:
+    if not is_valid(puzzle.grids[0], args.board):
         reason = describe_clash(args.board, puzzle.grids[0])
+    else:
+        reason = "several solutions" if counts[0] else "no solution"
     screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")
     return None

@@ -45,11 +45,8 @@ def _of_roof(view: View, floor: tuple[int, int], roof: tuple[int, int], digits: 
             yield from shown(open_places(view, digits, 1 << roof[other]), "Three of them do")
     extra = (own[0] | own[1]) - digits
     both = 1 << roof[0] | 1 << roof[1]
-    shared = [
-        (number, house)
-        for number, house in enumerate(masks(board))
-        if not both & ~house and (number < 2 * board.side or number < 3 * board.side)
-    ]
+    # further houses are left out
+    shared = [(number, house) for number, house in enumerate(masks(board)[: 3 * board.side]) if not both & ~house]
     if len(extra) == 1:
         others = 0
         for _, house in shared:

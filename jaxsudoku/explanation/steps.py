@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxsudoku import svg
 from jaxsudoku.board import Board
-from jaxsudoku.techniques.registry import NUMBERS, TECHNIQUES, Technique, fits
+from jaxsudoku.techniques.registry import TECHNIQUES, Technique, fits
 
 from . import chains, nets, rectangles, simple, subsets, wings
 from .finding import Candidate, Finding
@@ -95,15 +95,25 @@ class Explanation(NamedTuple):
       puzzle: uint8[cells], 0 = empty.
       board: the board.
       steps: the steps, in their order.
-      grid: uint8[cells], the filled cells after the last one; 0 where the techniques leave a cell open.
-      solved: whether they solve the puzzle.
     """
 
     puzzle: np.ndarray
     board: Board
     steps: tuple[Step, ...]
-    grid: np.ndarray
-    solved: bool
+
+    @property
+    def grid(self) -> np.ndarray:
+        """uint8[cells], the filled cells after the last step; 0 where the techniques leave a cell open."""
+        grid = self.puzzle.copy()
+        for step in self.steps:
+            for digit, cell in _candidates(self.board, step.place):
+                grid[cell] = digit + 1
+        return grid
+
+    @property
+    def solved(self) -> bool:
+        """Whether the steps solve the puzzle."""
+        return bool(self.grid.all())
 
     @property
     def hardest(self) -> Step | None:
@@ -115,10 +125,10 @@ class Explanation(NamedTuple):
         view = View(self.board, self.puzzle)
         for step in self.steps:
             yield _picture(view, self.puzzle, step)
-            for row, column, digit in step.place:
-                view.fill(digit - 1, (row - 1) * self.board.side + column - 1)
-            for row, column, digit in step.eliminate:
-                view.remove(digit - 1, (row - 1) * self.board.side + column - 1)
+            for digit, cell in _candidates(self.board, step.place):
+                view.fill(digit, cell)
+            for digit, cell in _candidates(self.board, step.eliminate):
+                view.remove(digit, cell)
 
     def page(self, title: str = "How to solve this puzzle") -> str:
         """An HTML page of the steps, each with its picture."""
@@ -147,11 +157,7 @@ class Explanation(NamedTuple):
 
 def explained(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Explanation:
     """All steps of a puzzle; arguments as of ``steps_of``."""
-    steps = tuple(steps_of(puzzle, board, techniques))
-    grid = puzzle.copy()
-    for row, column, digit in (candidate for step in steps for candidate in step.place):
-        grid[(row - 1) * board.side + column - 1] = digit
-    return Explanation(puzzle, board, steps, grid, bool((grid > 0).all()))
+    return Explanation(puzzle, board, tuple(steps_of(puzzle, board, techniques)))
 
 
 def steps_of(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Iterator[Step]:
@@ -202,22 +208,21 @@ def _step(board: Board, technique: Technique, finding: Finding) -> Step:
     return Step(technique.name, technique.score, placed, removed, cells, text, links)
 
 
+def _candidates(board: Board, places: Sequence[tuple[int, int, int]]) -> list[Candidate]:
+    """Candidates, digit and cell from 0, of (row, column, digit) from 1."""
+    return [(digit - 1, (row - 1) * board.side + column - 1) for row, column, digit in places]
+
+
 def _picture(view: View, puzzle: np.ndarray, step: Step) -> str:
     """The picture of a step in the position before it."""
     board = view.board
-
-    def candidate(place: tuple[int, int, int]) -> Candidate:
-        row, column, digit = place
-        return digit - 1, (row - 1) * board.side + column - 1
-
-    placed = [candidate(place) for place in step.place]
+    placed, removed = _candidates(board, step.place), _candidates(board, step.eliminate)
     cells = {(row - 1) * board.side + column - 1: "pattern" for row, column in step.cells}
     cells |= {cell: "placed" for _, cell in placed}
-    marked = dict.fromkeys(placed, "kept")
-    links = [(candidate(one), candidate(other)) for one, other in step.links]
-    marked |= {end: "kept" for link in links for end in link}
-    marked |= dict.fromkeys(map(candidate, step.eliminate), "removed")
-    marks = svg.Marks(tuple(view.candidates()), cells, marked, links)
+    arrows = [(one, other) for one, other in (_candidates(board, link) for link in step.links)]
+    kept = [*placed, *(end for arrow in arrows for end in arrow)]
+    marked = dict.fromkeys(kept, "kept") | dict.fromkeys(removed, "removed")
+    marks = svg.Marks(tuple(view.candidates()), cells, marked, arrows)
     return board.picture(view.grid(), puzzle, marks, title=step.text)
 
 
@@ -234,6 +239,3 @@ def _conclusion(board: Board, removed: Sequence[Candidate]) -> str:
         for digits, cells in alike.items()
     ]
     return f"So {'; '.join(parts)}."
-
-
-assert set(_FUNCTIONS) == set(NUMBERS)

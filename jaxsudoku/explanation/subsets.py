@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 
 from .finding import Finding, open_places, removing
 from .view import View, bits, cells_named, digits_named, house_name, masks, peers, plural
@@ -20,11 +22,8 @@ def naked_subsets(view: View, size: int) -> Iterator[Finding]:
             digits = sorted({digit for cell in cells for digit in view.digits(cell)})
             if len(digits) == size:
                 mask = sum(1 << cell for cell in cells)
-                others = 0
-                for shared in masks(view.board):
-                    if not mask & ~shared:
-                        others |= shared & ~mask
-                removed = open_places(view, digits, others)
+                shared = [number for number, other in enumerate(masks(view.board)) if not mask & ~other]
+                removed = open_places(view, digits, _union(masks(view.board), shared) & ~mask)
                 if removed:
                     names = cells_named(view.board, cells)
                     text = f"{names} can take only {digits_named(digits)}: naked {_SIZES[size]}."
@@ -34,15 +33,10 @@ def naked_subsets(view: View, size: int) -> Iterator[Finding]:
 def hidden_subsets(view: View, size: int) -> Iterator[Finding]:
     """Digits of a house with places in as many cells."""
     for number, house in enumerate(masks(view.board)):
-        rare = [
-            digit
-            for digit in range(view.board.side)
-            if view.open(digit) & house and (view.open(digit) & house).bit_count() <= size
-        ]
+        places = [view.open(digit) & house for digit in range(view.board.side)]
+        rare = [digit for digit, cells in enumerate(places) if 0 < cells.bit_count() <= size]
         for digits in itertools.combinations(rare, size):
-            cells = 0
-            for digit in digits:
-                cells |= view.open(digit) & house
+            cells = _union(places, digits)
             if cells.bit_count() == size:
                 others = [digit for digit in range(view.board.side) if digit not in digits]
                 removed = open_places(view, others, cells)
@@ -56,26 +50,16 @@ def fish(view: View, size: int) -> Iterator[Finding]:
     """Rows whose places for a digit lie in as many columns, and columns whose places lie in as many rows."""
     side, houses = view.board.side, masks(view.board)
     for digit, (bases, covers) in itertools.product(range(side), _lines(side)):
-        few = [
-            base
-            for base in bases
-            if view.open(digit) & houses[base] and (view.open(digit) & houses[base]).bit_count() <= size
-        ]
+        places = view.open(digit)
+        few = [base for base in bases if 0 < (places & houses[base]).bit_count() <= size]
         for chosen in itertools.combinations(few, size):
-            inside = 0
-            for base in chosen:
-                inside |= view.open(digit) & houses[base]
-            covering = [cover for cover in covers if houses[cover] & inside]
+            rows = _union(houses, chosen)
+            covering = [cover for cover in covers if houses[cover] & places & rows]
             if len(covering) == size:
-                outside = 0
-                for cover in covering:
-                    outside |= houses[cover]
-                for base in chosen:
-                    outside &= ~houses[base]
-                removed = open_places(view, [digit], outside)
+                removed = open_places(view, [digit], _union(houses, covering) & ~rows)
                 if removed:
                     text = _fish_text(view, digit, chosen, covering)
-                    yield removing(removed, bits(inside), f"{text}: {_FISH[size]}.")
+                    yield removing(removed, bits(places & rows), f"{text}: {_FISH[size]}.")
 
 
 def finned_fish(view: View, size: int) -> Iterator[Finding]:
@@ -85,10 +69,8 @@ def finned_fish(view: View, size: int) -> Iterator[Finding]:
         places = view.open(digit)
         usable = [base for base in bases if places & houses[base]]
         for chosen in itertools.combinations(usable, size):
-            inside = 0
-            for base in chosen:
-                inside |= places & houses[base]
-            for cell in bits(places & ~_union(houses, chosen)):
+            inside = places & _union(houses, chosen)
+            for cell in bits(places & ~inside):
                 left = inside & ~sees[cell]
                 covering = [cover for cover in covers if houses[cover] & left]
                 if len(covering) < size:
@@ -98,11 +80,9 @@ def finned_fish(view: View, size: int) -> Iterator[Finding]:
                     yield removing([(digit, cell)], bits(inside), f"{text}: finned {_FISH[size]}.")
 
 
-def _union(houses: tuple[int, ...], chosen: tuple[int, ...] | list[int]) -> int:
-    union = 0
-    for number in chosen:
-        union |= houses[number]
-    return union
+def _union(sets: Sequence[int], chosen: Iterable[int]) -> int:
+    """The cells of some sets, by their numbers."""
+    return functools.reduce(operator.or_, (sets[number] for number in chosen), 0)
 
 
 def _lines(side: int) -> tuple[tuple[range, range], tuple[range, range]]:

@@ -57,7 +57,7 @@ def chain(board: Board, candidates: Array, assumed: Array, links: Links) -> Arra
         if links == "colours" and pairs_of_houses is not None:
             ones = fence(ones & pairs_of_houses)
         spread = to_cells(board, ones)
-        if links == "all" or links == "pairs":
+        if links in ("all", "pairs"):
             one, two = fence(ones_and_twos(slices(true, 0)))
             refuted = refuted | lanes_with(two[None])
             spread = spread | one[None]
@@ -76,12 +76,11 @@ def chain(board: Board, candidates: Array, assumed: Array, links: Links) -> Arra
         changed = ((verified != true) | (falsified != false)) & ~refuted
         return _State(verified, falsified, refuted, changed.any())
 
-    first = assumed
     dead = jnp.zeros_like(assumed)
     if links == "colours":  # the assumed candidate itself need not be part of a pair
         dead = fence(candidates & to_cells(board, ones_and_twos(in_houses(board, assumed))[0]) & ~assumed)
     nothing = jnp.zeros_like(assumed[0, 0])
-    state = _State(first, dead, nothing, *vary_as(assumed, (jnp.bool_(True),)))
+    state = _State(assumed, dead, nothing, *vary_as(assumed, (jnp.bool_(True),)))
     return lax.while_loop(lambda state: state.changed, one_round, state).refuted
 
 

@@ -21,7 +21,7 @@ from jax import Array, lax
 
 from jaxsudoku.batches import Limits, PuzzleItems, fewest_items
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import node_lanes
+from jaxsudoku.config import CPU_LANES, node_lanes
 from jaxsudoku.planes import GROUP, all_of, grids_to_planes, pad_grids, slices, unpack_lanes
 from jaxsudoku.propagation import invalid_givens
 
@@ -63,7 +63,9 @@ class _Pool(NamedTuple):
     solved: Array
 
 
-def climb(puzzles: Array, board: Board | None = None, names: tuple[str, ...] | None = None, lanes: int = 2048) -> Climb:
+def climb(
+    puzzles: Array, board: Board | None = None, names: tuple[str, ...] | None = None, lanes: int = CPU_LANES
+) -> Climb:
     """Solves puzzles by techniques as far as they go; pure, all but the puzzles static.
 
     Args:

@@ -10,6 +10,7 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import any_of, fence
+from jaxsudoku.propagation import ragged, with_zero_plane
 
 from .locked_pairs import locked_pairs
 from .position import Position
@@ -29,17 +30,12 @@ def _locked(board: Board, position: Position, from_lines: bool) -> Array:
     common, outside, affected = _tables(board, from_lines)
     if not len(outside):
         return jnp.zeros_like(position.candidates)
-    padded = _padded(position.candidates)
-    # a house whose digit has no place is a contradiction, which technique after technique would only hide
+    padded = with_zero_plane(position.candidates)
+    # a house without any place for the digit locks nothing
     inside = any_of([padded[:, column] for column in common.T])
     elsewhere = any_of([padded[:, column] for column in outside.T])
-    confined = _padded(fence(inside & ~elsewhere))
+    confined = with_zero_plane(fence(inside & ~elsewhere))
     return position.candidates & any_of([confined[:, column] for column in affected.T])
-
-
-def _padded(planes: Array) -> Array:
-    """Planes [side, m, W] with a plane of zeros appended to axis 1, which the index -1 of tables means."""
-    return jnp.pad(planes, [(0, 0), (0, 1), (0, 0)])
 
 
 @functools.lru_cache(maxsize=32)
@@ -51,12 +47,7 @@ def _tables(board: Board, from_lines: bool) -> tuple[np.ndarray, np.ndarray, np.
         for cell in other - one:
             affected[cell].append(number)
     return (
-        _ragged([sorted(one & other) for one, other in sets]),
-        _ragged([sorted(one - other) for one, other in sets]),
-        _ragged(affected),
+        ragged([sorted(one & other) for one, other in sets]),
+        ragged([sorted(one - other) for one, other in sets]),
+        ragged(affected),
     )
-
-
-def _ragged(rows: list[list[int]]) -> np.ndarray:
-    width = max(map(len, rows), default=0)
-    return np.array([[*row, *[-1] * (width - len(row))] for row in rows], np.int32).reshape(len(rows), width)

@@ -18,6 +18,7 @@ from jax import Array
 
 from jaxsudoku.board import Board
 from jaxsudoku.planes import Givens, any_of, cpu_fence, fence, ones_and_twos, planes_to_words, slices, words_to_planes
+from jaxsudoku.propagation import ragged
 
 
 class Position(NamedTuple):
@@ -55,7 +56,7 @@ def eliminate(position: Position, removed: Array) -> Position:
 
 
 def pack(position: Position) -> Array:
-    """Positions as words, uint32[words, 32 W]; ``words`` is ``packed_words``."""
+    """Positions as words, uint32[words, 32 W]: the bits of the candidates, the filled cells and the givens."""
     parts = (position.candidates.reshape(-1, position.filled.shape[-1]), position.filled, position.given)
     return planes_to_words(jnp.concatenate(parts))
 
@@ -67,11 +68,6 @@ def unpack(board: Board, words: Array) -> Position:
         planes[: board.candidates + 2 * board.cells], [board.candidates, board.candidates + board.cells]
     )
     return Position(candidates.reshape(board.side, board.cells, -1), filled, given)
-
-
-def packed_words(board: Board) -> int:
-    """The number of words of a packed position."""
-    return -(-(board.candidates + 2 * board.cells) // 32)
 
 
 # ---------------------------------------------------------------------- houses
@@ -98,8 +94,8 @@ def to_cells(board: Board, folded: Array, houses: tuple[int, ...] | None = None)
       folded: the planes.
       houses: their numbers in ``board.houses``; None for all.
     """
-    padded = jnp.pad(folded, [*[(0, 0)] * (folded.ndim - 2), (0, 1), (0, 0)])
-    return any_of([jnp.take(padded, column, axis=-2) for column in _places(board, houses).T])
+    padded = jnp.pad(folded, [*[(0, 0)] * (folded.ndim - 2), (0, 1), (0, 0)])  # zeros, for the index -1
+    return any_of([padded[..., column, :] for column in _places(board, houses).T])
 
 
 def seen(board: Board, cells: Array) -> Array:
@@ -120,10 +116,8 @@ def lanes_with(planes: Array) -> Array:
 
 @functools.lru_cache(maxsize=64)
 def _places(board: Board, houses: tuple[int, ...] | None) -> np.ndarray:
-    """int32[cells, m]: the places of each cell's houses in ``houses``, padded with their number."""
+    """int32[cells, m]: the places of each cell's houses in ``houses``, padded with -1."""
     numbers = range(len(board.houses)) if houses is None else houses
-    found = [
-        [place for place, number in enumerate(numbers) if cell in board.houses[number]] for cell in range(board.cells)
-    ]
-    width = max(map(len, found))
-    return np.array([row + [len(numbers)] * (width - len(row)) for row in found], np.int32)
+    return ragged(
+        [[place for place, number in enumerate(numbers) if cell in board.houses[number]] for cell in range(board.cells)]
+    )

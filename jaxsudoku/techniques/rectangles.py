@@ -36,7 +36,7 @@ def unique_rectangles(board: Board, position: Position) -> Array:
         return jnp.zeros_like(position.candidates)
     planes = position.candidates.reshape(side, side, side, -1)
     free = ~position.given.reshape(side, side, -1)
-    region = _regions(board)
+    region = np.reshape(board.region_labels, (side, side))
     of_regions = in_houses(board, position.candidates, tuple(range(2 * side, 3 * side)))
     once, twice, thrice = fence(at_least(of_regions, 3))
     counts = (once & ~twice, twice & ~thrice)
@@ -56,7 +56,7 @@ def _by_rows(
       free: uint32[side, side, W], the cells that are not given.
       of_regions: uint32[side, side, W] by digit and region, where a digit has one place, and where it has two.
       allowed: bool[side, side, side, side], as of ``rectangles``.
-      region: int32[side, side], the region of each cell.
+      region: int[side, side], the region of each cell.
     """
     side = len(region)
     one, other = (np.array(ends, np.int32) for ends in zip(*itertools.combinations(range(side), 2), strict=True))
@@ -134,11 +134,3 @@ def rectangles(board: Board) -> np.ndarray:
         diagonal = cells[:, None, :, None] + cells[None, :, None, :]
         allowed &= diagonal == cells[:, None, None, :] + cells[None, :, :, None]
     return allowed
-
-
-def _regions(board: Board) -> np.ndarray:
-    """int32[side, side]: the number of each cell's box or region."""
-    region = np.empty(board.cells, np.int32)
-    for number, house in enumerate(board.region_houses):
-        region[list(house)] = number
-    return region.reshape(board.side, board.side)
