@@ -50,7 +50,15 @@ def replay(puzzle: np.ndarray, board: Board, steps) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("9x9-hard", 16), ("4x4", 5), ("6x6", 10), ("jigsaw-9x9", 4), ("diagonal-9x9", 1), ("16x16", 1)]
+    ("name", "count"),
+    [
+        ("9x9-hard", 16),
+        ("4x4", 5),
+        ("6x6", 10),
+        ("jigsaw-9x9", 4),
+        ("16x16", 1),
+        pytest.param("diagonal-9x9", 1, marks=pytest.mark.slow),
+    ],
 )
 def test_steps_lead_to_the_solution(name, count):
     board, puzzles = js.shipped.board(name), js.load(name)[:count]

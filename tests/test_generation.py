@@ -103,6 +103,22 @@ def test_a_number_of_clues():
     np.testing.assert_array_equal(full.puzzles, full.solutions)
 
 
+def test_the_hardest_technique():
+    made = js.generate(0, 4, SIX, technique="Hidden single in line", attempts=40, batch_size=64)
+    check(SIX, made)
+    assert [js.explain(puzzle, SIX).hardest.technique for puzzle in made.puzzles] == ["hidden-single-in-line"] * 4
+    scored = js.generate(0, 6, SIX, score=(1.5, 2.3), attempts=40, batch_size=64)
+    check(SIX, scored)
+    assert all(1.5 <= js.explain(puzzle, SIX).hardest.score <= 2.3 for puzzle in scored.puzzles)
+
+
+@pytest.mark.slow
+def test_scores_without_a_bound_hold_puzzles_beyond_the_techniques():
+    generator = generation.Generator(1, FOUR, generation.GenerateConfig(score=(2.3, None)))
+    puzzles = np.stack([js.load("4x4")[0], np.full(16, 255, np.uint8)])  # the second one is never solved
+    np.testing.assert_array_equal(generator._needs(generator._climber, puzzles)[1:], [True])
+
+
 @pytest.mark.slow
 def test_a_large_board():
     """From 12x12 up grids and proofs come from the search with restarts, one puzzle a lane."""
@@ -191,7 +207,11 @@ def test_no_puzzles_at_all():
         (1, {"rating": (math.nan, None)}, r"rating must be a range from low to high, not \(nan, None\)"),
         (1, {"clues": True}, "clues must be a whole number or a range of two, not True"),
         (1, {"clues": (6, 7, 8)}, "clues must be a whole number or a range of two"),
-        (1, {"symmetry": "half-turn"}, "the generator has no option symmetry; it has clues, minimal, rating, pattern"),
+        (
+            1,
+            {"symmetry": "half-turn"},
+            "the generator has no option symmetry; it has clues, minimal, rating, technique, score",
+        ),
         (1, {"clue": 6}, "did you mean 'clues'"),
         (1, {"devices": 1}, "devices must be a sequence of JAX's devices"),
         (1, {"pattern": "spiral"}, "unknown pattern 'spiral': choose one of none, half-turn"),
@@ -200,6 +220,11 @@ def test_no_puzzles_at_all():
         (1, {"first": (1 << 32) - 1}, "numbered from 0 to 4294967294, not 4294967295"),
         (1, {"clues": 5.5}, "clues must be a whole number"),
         (1, {"rating": 1.0}, "rating must be a range"),
+        (1, {"technique": "xwing"}, "unknown technique 'xwing': .*did you mean 'x-wing'"),
+        (1, {"technique": "swordfish"}, "swordfish: no technique of a board of 4x4 with 2x2 boxes"),
+        (1, {"technique": "x-wing", "score": (4, 5)}, "no technique that is wanted has a score from 4 to 5"),
+        (1, {"score": (3.1, 3.15)}, "no technique that is wanted has a score from 3.1 to 3.15"),
+        (1, {"score": 3.0}, "score must be a range from low to high, not 3.0"),
         (1, {"steps": 3}, "bound the clues above or the rating below"),
         (1, {"clues": 7, "pattern": "half-turn"}, "no 7 to 7 clues of a board of 4x4 .* make the pattern half-turn"),
         (1, {"devices": []}, "devices is empty"),

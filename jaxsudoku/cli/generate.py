@@ -48,6 +48,7 @@ examples:
   jaxsudoku generate 1000 --board 16 --clues 110 --seed 7 --output big.csv
   jaxsudoku generate 5000 --rating 20: --output hard.csv
   jaxsudoku generate 500 --rating very-hard --output hard.txt
+  jaxsudoku generate 20 --technique x-wing --output x-wings.txt
   jaxsudoku generate 10 --pattern half-turn --format text
   jaxsudoku generate 50 --board 25 --holes balanced --given 0.45 --output hard.csv
 
@@ -105,6 +106,17 @@ def add_making(parser: argparse.ArgumentParser) -> None:
         "extreme",
     )
     parser.add_argument(
+        "--technique",
+        metavar="NAME",
+        help="the hardest technique that a person needs, such as x-wing; see `jaxsudoku rate --by technique`",
+    )
+    parser.add_argument(
+        "--score",
+        type=flags.bounds(float),
+        metavar="A:B",
+        help="range of scores of the hardest technique, with either end left out",
+    )
+    parser.add_argument(
         "--pattern",
         default="none",
         metavar=f"{{{','.join(PATTERNS)}}}",
@@ -117,12 +129,17 @@ def add_making(parser: argparse.ArgumentParser) -> None:
         "the rating is bounded from below, else 0)",
         least=0,
     )
-    flags.add_number(parser, "--attempts", "attempts at a puzzle before giving up", default=200)
+    flags.add_number(
+        parser,
+        "--attempts",
+        "attempts at a puzzle before giving up (default: 100000 with --technique or --score, else 200)",
+    )
 
 
 def making_options(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of ``GenerateConfig``."""
-    return {name: getattr(args, name) for name in ("clues", "minimal", "rating", "pattern", "steps", "attempts")}
+    names = ("clues", "minimal", "rating", "technique", "score", "pattern", "steps", "attempts")
+    return {name: getattr(args, name) for name in names}
 
 
 def _share(text: str) -> float:
@@ -163,7 +180,7 @@ def _generate(
     first, error = table.done, None
 
     def progress(found: int, attempts: int) -> None:
-        others = f"; {attempts:,} of {args.attempts:,} attempts at the others" if attempts > 1 else ""
+        others = f"; {attempts:,} of {generator.config.most_attempts:,} attempts at the others" if attempts > 1 else ""
         screen.show(f"{meter.line(first + found, args.count)}{others}", now=not attempts)
 
     # in stretches, so that memory is flat and what is made is soon written

@@ -17,7 +17,7 @@ from jaxsudoku import svg
 from jaxsudoku.board import Board
 from jaxsudoku.techniques.registry import TECHNIQUES, Technique, fits
 
-from . import chains, nets, rectangles, simple, subsets, wings
+from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
 from .finding import Candidate, Finding
 from .view import View, cells_named, digits_named
 
@@ -47,6 +47,8 @@ _FUNCTIONS: Mapping[str, Callable[[View], Iterator[Finding]]] = {
     "x-chain": functools.partial(chains.chains, links="digit"),
     "xy-chain": functools.partial(chains.chains, links="pairs"),
     "aic": functools.partial(chains.chains, links="all"),
+    "almost-locked-sets": almost_locked.almost_locked_sets,
+    "als-chain": almost_locked.als_chains,
     "nishio": nets.nishio,
     "forcing-chain": functools.partial(nets.forcing_chains, rules="singles"),
     "forcing-chain-with-locked-candidates": functools.partial(nets.forcing_chains, rules="locked"),

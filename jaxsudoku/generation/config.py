@@ -11,12 +11,13 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Natural, Positive, real_number, whole_number
 from jaxsudoku.generation.patterns import Pattern, clue_counts
+from jaxsudoku.techniques.registry import TECHNIQUES, fits, get
 
 #: How holes are placed.
 Holes = Literal["balanced", "random"]
 HOLES: tuple[str, ...] = get_args(Holes)
-#: Attempts at each puzzle before generation gives up.
-ATTEMPTS = 200
+#: Attempts at each puzzle before generation gives up, and where puzzles are chosen by technique.
+ATTEMPTS, ATTEMPTS_BY_TECHNIQUE = 200, 100_000
 #: Default of ``steps`` if ratings have a lower bound.
 _RATING_STEPS = 256
 #: The fewest clues of a puzzle with one solution, where proved: 17 on 9x9 by McGuire, Tugemann and Civario, "There is
@@ -39,10 +40,13 @@ class GenerateConfig(Config):
         that it is redundant.
       rating: (lowest, highest) rating, each None for no bound; or one of ``rating.GRADES``, such as "hard", which is
         stored as its range.
+      technique: the name of the hardest technique that a person needs, one of ``techniques.TECHNIQUES``.
+      score: (lowest, highest) score of the hardest technique, each None for no bound. Puzzles that techniques do not
+        solve have an infinite score.
       pattern: the symmetry of the cells with clues, one of ``PATTERNS``.
       steps: steps of local search in each attempt, towards fewer clues or a higher rating; None for 256 if the rating
         has a lower bound, else 0.
-      attempts: attempts at each puzzle before giving up.
+      attempts: attempts at each puzzle before giving up; None for 100,000 with ``technique`` or ``score``, else 200.
       holes: None for puzzles with one solution. "balanced" and "random" make instances that may have several: solved
         grids with holes, as many, up to one, in every house, or in cells drawn uniformly. Only ``given`` and
         ``attempts`` go with it.
@@ -53,9 +57,11 @@ class GenerateConfig(Config):
     clues: int | tuple[int | None, int | None] | None = None
     minimal: bool = False
     rating: tuple[float | None, float | None] | str | None = None
+    technique: str | None = None
+    score: tuple[float | None, float | None] | None = None
     pattern: Pattern = "none"
     steps: Natural | None = None
-    attempts: Positive = ATTEMPTS
+    attempts: Positive | None = None
     holes: Holes | None = None
     given: float | None = None
 
@@ -63,7 +69,12 @@ class GenerateConfig(Config):
         super().__post_init__()
         object.__setattr__(self, "clues", _clues(self.clues))
         object.__setattr__(self, "rating", _rating(self.rating))
+        object.__setattr__(self, "score", _range("score", self.score))
+        if self.technique is not None:
+            object.__setattr__(self, "technique", get(self.technique).name)
         self._check_holes()
+        if self.by_technique and not self.technique_names:
+            raise ValueError(f"no technique that is wanted has a score {_between(*self.score_range())}")
         fewest, most = self.clue_range(1 << 30)
         if not 0 <= fewest <= most:
             raise ValueError(f"clues must be a number or a range from few to many, not {self.clues}")
@@ -89,7 +100,7 @@ class GenerateConfig(Config):
         if self.given is None:
             raise ValueError("holes needs given, the share of cells that are given, such as 0.45")
         plain = GenerateConfig()
-        names = ("clues", "minimal", "rating", "pattern", "steps")
+        names = ("clues", "minimal", "rating", "technique", "score", "pattern", "steps")
         if others := [name for name in names if getattr(self, name) != getattr(plain, name)]:
             raise ValueError(f"holes makes instances that may have several solutions, and takes no {', '.join(others)}")
 
@@ -105,6 +116,26 @@ class GenerateConfig(Config):
         low, high = self.rating if isinstance(self.rating, tuple) else (None, None)
         return (0.0 if low is None else float(low), math.inf if high is None else float(high))
 
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score of the hardest technique."""
+        low, high = self.score or (None, None)
+        return (0.0 if low is None else float(low), math.inf if high is None else float(high))
+
+    @property
+    def by_technique(self) -> bool:
+        """Whether puzzles are chosen by the hardest technique."""
+        return self.technique is not None or self.score is not None
+
+    @property
+    def technique_names(self) -> tuple[str, ...]:
+        """The techniques that the hardest one may be."""
+        low, high = self.score_range()
+        return tuple(
+            technique.name
+            for technique in TECHNIQUES
+            if low <= technique.score <= high and self.technique in (None, technique.name)
+        )
+
     @property
     def exhaustive(self) -> bool:
         """Whether clues are removed until all that are left are needed."""
@@ -117,6 +148,11 @@ class GenerateConfig(Config):
             return self.steps
         return _RATING_STEPS if self.rating_range()[0] > 0 else 0
 
+    @property
+    def most_attempts(self) -> int:
+        """Attempts at each puzzle before giving up."""
+        return self.attempts or (ATTEMPTS_BY_TECHNIQUE if self.by_technique else ATTEMPTS)
+
     def description(self, cells: int) -> str:
         """The wanted puzzles in words, for messages."""
         fewest, most = self.clue_range(cells)
@@ -127,7 +163,11 @@ class GenerateConfig(Config):
         if self.clues is not None:
             parts.append(f"{fewest} clues" if fewest == most else f"{fewest} to {most} clues")
         if self.rating is not None:
-            parts.append(f"rating from {low:g}" + (f" to {high:g}" if high < math.inf else ""))
+            parts.append(f"rating {_between(low, high)}")
+        if self.technique is not None:
+            parts.append(f"technique {self.technique}")
+        if self.score is not None:
+            parts.append(f"score {_between(*self.score_range())}")
         if self.pattern != "none":
             parts.append(f"pattern {self.pattern}")
         return ", ".join(parts)
@@ -150,11 +190,23 @@ def _rating(bounds: Any) -> tuple[float | None, float | None] | None:
         from jaxsudoku.rating import grade_range  # loads JAX
 
         return grade_range(bounds)
+    return _range("rating", bounds)
+
+
+def _range(name: str, bounds: Any) -> tuple[float | None, float | None] | None:
+    """A range of numbers as a tuple; raises ValueError if it is none."""
+    if bounds is None:
+        return None
     try:
-        low, high = (None, None) if bounds is None else (end if end is None else real_number("", end) for end in bounds)
+        low, high = (end if end is None else real_number("", end) for end in bounds)
     except (TypeError, ValueError):
-        raise ValueError(f"rating must be a range from low to high, not {bounds!r}") from None
-    return None if bounds is None else (low, high)
+        raise ValueError(f"{name} must be a range from low to high, not {bounds!r}") from None
+    return low, high
+
+
+def _between(low: float, high: float) -> str:
+    """A range in words."""
+    return f"from {low:g}" + (f" to {high:g}" if high < math.inf else "")
 
 
 # ---------------------------------------------------------------------- possible numbers of clues
@@ -174,6 +226,14 @@ def most_minimal_clues(board: Board) -> int:
     A clue that completes its row is redundant, so each row of a minimal puzzle has an empty cell.
     """
     return _MOST_CLUES.get(board, board.cells - board.side)
+
+
+def check_techniques(board: Board, config: GenerateConfig) -> None:
+    """Raises ValueError if none of the wanted techniques can find anything on the board."""
+    wanted = [get(name) for name in config.technique_names]
+    if config.by_technique and not any(fits(technique, board) for technique in wanted):
+        names = ", ".join(technique.name for technique in wanted)
+        raise ValueError(f"{names}: no technique of a board of {board}")
 
 
 def check_clues(board: Board, config: GenerateConfig) -> None:

@@ -6,6 +6,7 @@ A puzzle depends on the key, its number and its attempts alone, independent of t
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import jax
@@ -17,9 +18,11 @@ from jaxsudoku.batches import Engine, default_batch_size, used_devices
 from jaxsudoku.board import Board, check_board
 from jaxsudoku.config import search_restart, settings_of, whole_number
 from jaxsudoku.generation.attempt import Attempt
-from jaxsudoku.generation.config import GenerateConfig, check_clues
+from jaxsudoku.generation.config import GenerateConfig, check_clues, check_techniques
 from jaxsudoku.generation.holes import HoleKernel
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request
+from jaxsudoku.techniques.climb import ClimbKernel
+from jaxsudoku.techniques.registry import NUMBERS, names_up_to
 from jaxsudoku.terminal.progress import Report, reports
 
 #: Attempts in a batch once few 9x9 puzzles are missing, without and with local search, which makes each of them long;
@@ -27,6 +30,8 @@ from jaxsudoku.terminal.progress import Report, reports
 _RETRIES, _RETRIES_WITH_STEPS = 1024, 256
 #: Instances with holes in a batch on a device where their grids are searched, which may take a second each.
 _HOLED = 32
+#: Puzzles that are rated by technique at a time.
+_RATED = 2048
 #: The most puzzles whose first attempts take less time than an optimized compilation.
 _FEW = 64
 
@@ -65,8 +70,8 @@ def generate(
       devices: the devices; None for all of the default backend.
       progress: called with the number of puzzles found and ``count``, at the start and after each batch of attempts;
         True shows a bar on standard error.
-      **options: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``pattern``, ``steps``, ``attempts``,
-        ``holes``, ``given``.
+      **options: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``technique``, ``score``,
+        ``pattern``, ``steps``, ``attempts``, ``holes``, ``given``.
 
     Returns:
       ``Puzzles``, which depend on the key and their numbers alone.
@@ -110,12 +115,19 @@ class Generator:
         devices: Sequence[jax.Device] | None = None,
     ) -> None:
         check_clues(check_board(board), config)
+        check_techniques(board, config)
         self.board, self.config = board, config
         devices = used_devices(devices)
         if batch_size is None:
             batch_size = max(default_batch_size(board, devices) // 8, 64 * len(devices))
             if config.holes is not None and search_restart(board) is not None:
                 batch_size = _HOLED * len(devices)
+        self._climber: Engine | None = None
+        if config.by_technique:
+            # harder techniques than the hardest wanted one need not be tried, but for those of an infinite score
+            limited = config.technique is not None or config.score_range()[1] < math.inf
+            names = names_up_to(config.technique_names[-1]) if limited else None
+            self._climber = Engine(ClimbKernel(names), board, 0, _RATED * len(devices), devices)
         self._quick: Engine | None = None
         if config.holes is not None:
             self.engine = Engine(HoleKernel(config.holes), board, key, batch_size, devices)
@@ -156,9 +168,9 @@ class Generator:
             parts.append(self._try(found, first, everyone[start : start + whole], self._engine_for(count), 0, 1))
             progress(min(start + whole, count) - sum(map(len, parts)), 1)
         missing, attempt = np.concatenate([everyone[:0], *parts]), 1
-        while len(missing) and attempt < self.config.attempts:
+        while len(missing) and attempt < self.config.most_attempts:
             # several attempts in parallel; the first successful one counts
-            parallel = min(max(self._retries // len(missing), 1), self.config.attempts - attempt)
+            parallel = min(max(self._retries // len(missing), 1), self.config.most_attempts - attempt)
             missing = self._try(found, first, missing, self.engine, attempt, parallel)
             attempt += parallel
             progress(count - len(missing), attempt)
@@ -166,7 +178,7 @@ class Generator:
             return found
         kept = np.setdiff1d(np.arange(count), missing)
         raise GenerationError(
-            f"{len(kept)} of {count} puzzles found: {self.config.attempts} attempts at each of the others failed "
+            f"{len(kept)} of {count} puzzles found: {self.config.most_attempts} attempts at each of the others failed "
             f"({self.config.description(self.board.cells)} on {self.board})",
             Puzzles(*(part[kept] for part in found)),
         )
@@ -177,7 +189,8 @@ class Generator:
         if self._quick is None or self._compiled:
             return self.engine
         few = self.engine.threaded and count <= self._quick.batch_size < self.engine.batch_size
-        certain = self.config.rating is None and not self.config.local_steps and most >= self.board.cells // 3
+        chosen = self.config.rating is not None or self.config.by_technique
+        certain = not chosen and not self.config.local_steps and most >= self.board.cells // 3
         return self._quick if few and certain else self.engine
 
     def _fewest_rows(self, engine: Engine, attempt: int) -> int:
@@ -228,10 +241,21 @@ class Generator:
         return Request(*(values.astype(np.uint32) for values in np.broadcast_arrays(*request)))
 
     def _satisfies(self, made: Puzzles) -> np.ndarray:
-        """Whether puzzles have the number of clues and the rating of the settings: bool[n]."""
+        """Whether puzzles have the clues, the rating and the hardest technique of the settings: bool[n]."""
         fewest, most = self.config.clue_range(self.board.cells)
         low, high = self.config.rating_range()
-        proper = made.solutions.any(axis=1) & (made.clues >= fewest) & (made.clues <= most)
-        if self.config.holes is not None:
-            return proper
-        return proper & (made.rating >= low) & (made.rating <= high)
+        good = made.solutions.any(axis=1) & (made.clues >= fewest) & (made.clues <= most)
+        if self.config.holes is None:
+            good &= (made.rating >= low) & (made.rating <= high)
+        if self._climber is not None:
+            good[good] = self._needs(self._climber, made.puzzles[good])
+        return good
+
+    def _needs(self, climber: Engine, puzzles: np.ndarray) -> np.ndarray:
+        """Whether the hardest technique of proper puzzles uint8[n, cells] is a wanted one: bool[n]."""
+        rows = -len(puzzles) % climber.batch_size  # so that any number of puzzles runs one program
+        padded = np.pad(puzzles, ((0, rows), (0, 0)), constant_values=255)
+        hardest, solved = (part[: len(puzzles)] for part in climber.run(padded))
+        wanted = np.isin(hardest, [NUMBERS[name] for name in self.config.technique_names])
+        beyond = self.config.technique is None and self.config.score_range()[1] == math.inf
+        return np.where(solved, wanted, beyond)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.planes import fence, one_candidate, unpack_lanes, words_to_planes
+from jaxsudoku.planes import fence, unpack_lanes
 from jaxsudoku.sharding import vary_as
 
-from .position import Position, lanes_with, pack, place, unpack
+from .assumptions import Assumptions, assume_each
+from .follow import chained
+from .position import Position, lanes_with, place
 from .registry import Kind, Technique
 
 
@@ -31,12 +33,18 @@ def search(board: Board, techniques: Sequence[Technique], number: Array, positio
       lanes: candidates that are refuted at a time, a multiple of 32.
     """
     functions = [functools.partial(technique.run, board) for technique in techniques]
-    if techniques[0].kind is not Kind.REFUTES:
+    kind = techniques[0].kind
+    if kind in (Kind.PLACES, Kind.REMOVES):
         return fence(lax.switch(number, functions, position))
     opened = fence(position.candidates & ~position.filled[None])
     worth = [functools.partial(_worth, board, technique) for technique in techniques]
-    assumable = opened & lax.switch(number, worth, position.candidates)
-    return fence(_refuted(board, functions, number, position, fence(assumable), lanes))
+    assumable = fence(opened & lax.switch(number, worth, position.candidates))
+
+    def assumed(candidates: Array, assumed: Array) -> Any:
+        return lax.switch(number, functions, candidates, assumed)
+
+    find = _refuted if kind is Kind.REFUTES else chained
+    return fence(find(board, assumed, position, assumable, lanes))
 
 
 def _worth(board: Board, technique: Technique, candidates: Array) -> Array:
@@ -69,45 +77,15 @@ def fill(board: Board, techniques: Sequence[Technique], position: Position) -> t
 
 
 def _refuted(
-    board: Board,
-    functions: Sequence[Callable[[Array, Array], Array]],
-    technique: Array,
-    position: Position,
-    assumable: Array,
-    lanes: int,
+    board: Board, refute: Callable[[Array, Array], Array], position: Position, assumable: Array, lanes: int
 ) -> Array:
-    """Those of the assumable candidates that the technique at a place refutes, ``lanes`` of them at a time."""
-    words = pack(position)
-    groups = assumable.shape[-1]
-    flat = assumable.reshape(-1)  # a word for each candidate and group of positions
-    counts = lax.population_count(flat).astype(jnp.int32)
-    ends = fence(jnp.cumsum(counts, dtype=jnp.int32))
-    total = ends[-1]
+    """Those of the assumable candidates that a function refutes, ``lanes`` of them at a time."""
 
-    def some(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        start, refuted = state
-        number = start + jnp.arange(lanes, dtype=jnp.int32)
-        word = fence(jnp.minimum(jnp.searchsorted(ends, number, side="right"), flat.size - 1).astype(jnp.int32))
-        bit = fence(_nth_bit(flat[word], number - (ends - counts)[word]))
-        copies = jnp.take(words, bit * groups + word % groups, axis=1)
-        assumed = words_to_planes(one_candidate(word // groups, board).T)[: board.candidates]
-        assumed = assumed.reshape(board.side, board.cells, -1)
-        wrong = lax.switch(technique, functions, unpack(board, copies).candidates, fence(assumed))
-        wrong = unpack_lanes(wrong) & (number < total)
+    def mark(refuted: Array, some: Assumptions) -> Array:
+        wrong = unpack_lanes(refute(some.candidates, some.assumed)) & some.real
         # no two lanes have the same bit, so adding sets it
-        return start + lanes, refuted.at[word].add(jnp.where(wrong, jnp.uint32(1) << bit.astype(jnp.uint32), 0))
+        bits = jnp.where(wrong, jnp.uint32(1) << some.bit.astype(jnp.uint32), 0)
+        return refuted.at[some.word].add(bits)
 
-    state = (vary_as(flat, jnp.int32(0)), jnp.zeros_like(flat))
-    return lax.while_loop(lambda state: state[0] < total, some, state)[1].reshape(assumable.shape)
-
-
-def _nth_bit(words: Array, number: Array) -> Array:
-    """The place of the n-th set bit of each word uint32[m], n from 0: int32[m]."""
-    place = jnp.zeros_like(number)
-    for width in (16, 8, 4, 2, 1):
-        low = (words >> place.astype(jnp.uint32)) & np.uint32((1 << width) - 1)
-        count = lax.population_count(low).astype(jnp.int32)
-        beyond = number >= count
-        number = jnp.where(beyond, number - count, number)
-        place = jnp.where(beyond, place + width, place)
-    return place
+    flat = jnp.zeros_like(assumable.reshape(-1))
+    return assume_each(board, position, assumable, lanes, mark, flat).reshape(assumable.shape)

@@ -73,8 +73,8 @@ def chain(board: Board, candidates: Array, assumed: Array, links: Links) -> Arra
             refuted = refuted | lanes_with(two[None] & pairs_of_cells)
             verified = verified | (one[None] & pairs_of_cells)
         verified = fence(true | (candidates & ~falsified & verified))
-        changed = ((verified != true) | (falsified != false)) & ~refuted
-        return _State(verified, falsified, refuted, changed.any())
+        changed = ((verified ^ true) | (falsified ^ false)) & ~refuted
+        return _State(verified, falsified, refuted, (changed != 0).any())
 
     dead = jnp.zeros_like(assumed)
     if links == "colours":  # the assumed candidate itself need not be part of a pair

@@ -29,8 +29,8 @@ from .apply import fill, search
 from .position import eliminate, lanes_with, pack, start, unpack
 from .registry import NUMBERS, TECHNIQUES, Kind, Technique, fits
 
-#: Positions in a block of a technique that removes candidates, and of one that refutes them, which has a lane for each.
-_REMOVED_AT_ONCE, _REFUTED_AT_ONCE = 512, 64
+#: Positions in a block of a technique of each kind. One that assumes candidates has a lane for each of them.
+_AT_ONCE = {Kind.REMOVES: 512, Kind.REFUTES: 64, Kind.LINKS: 32}
 
 
 class Climb(NamedTuple):
@@ -91,7 +91,7 @@ def climb(
         jnp.full(len(padded), -1, jnp.int8),
         valid & complete,
     )
-    kinds = (Kind.REMOVES, Kind.REFUTES)
+    kinds = tuple(_AT_ONCE)
     branches = [functools.partial(_filled, board, filling, lanes, stages)]
     branches += [functools.partial(_tried, board, removing, kind, lanes) for kind in kinds]
     branch_of = jnp.asarray([0, *(1 + kinds.index(technique.kind) for technique in removing)], jnp.int32)
@@ -135,7 +135,7 @@ def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, st
     own = [technique for technique in techniques if technique.kind is kind]
     if not own:
         return pool  # never chosen
-    index, words = _waiting(pool, stage, _REFUTED_AT_ONCE if kind is Kind.REFUTES else _REMOVED_AT_ONCE)
+    index, words = _waiting(pool, stage, _AT_ONCE[kind])
     place = jnp.asarray(np.cumsum([technique.kind is kind for technique in techniques]) - 1, jnp.int32)[stage - 1]
     position = unpack(board, words)
     removed = search(board, own, place, position, lanes)

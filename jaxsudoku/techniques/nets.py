@@ -30,8 +30,8 @@ def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
         ones, twos = fence(ones_and_twos(in_houses(board, remaining)))
         refuted = refuted | lanes_with(~ones)
         only = fence(placed | (remaining & to_cells(board, fence(ones & ~twos))))
-        changed = ((remaining != left) | (only != placed)) & ~refuted
-        return remaining, only, refuted, changed.any()
+        changed = ((remaining ^ left) | (only ^ placed)) & ~refuted
+        return remaining, only, refuted, (changed != 0).any()
 
     cell = fence(any_of(slices(assumed, 0)))
     state = (fence(any_of(places)), cell, jnp.zeros_like(cell[0]), *vary_as(assumed, (jnp.bool_(True),)))

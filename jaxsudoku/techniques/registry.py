@@ -22,13 +22,15 @@ from jaxsudoku.suggestions import did_you_mean
 class Kind(enum.Enum):
     """What the function of a technique takes and returns.
 
-    The first two map (board, position, settings) to candidates uint32[side, cells, W]. The last one maps (board,
-    candidates, assumed, settings) to the lanes uint32[W] in which the assumed candidate is refuted.
+    The first two map (board, position, settings) to candidates uint32[side, cells, W]. REFUTES maps (board,
+    candidates, assumed, settings) to the lanes uint32[W] in which the assumed candidate is refuted. LINKS maps (board,
+    candidates, assumed, settings) to the candidates that the assumed one makes true and those that it makes false.
     """
 
     PLACES = "places"  #: the candidates to fill in
     REMOVES = "removes"  #: the candidates to remove
     REFUTES = "refutes"  #: whether one candidate, assumed to be true, leads to a contradiction
+    LINKS = "links"  #: what follows from one candidate, assumed to be true; followed link by link to a contradiction
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Technique:
       kind: what its function returns.
       function: where the function is, "module:function" below ``jaxsudoku.techniques``.
       settings: keyword arguments of the function, as pairs.
+      widest: the side of the largest boards on which it is used, 0 for all.
       worth: of one that refutes candidates, the function that says which are worth assuming, in the same form;
         None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
     """
@@ -51,6 +54,7 @@ class Technique:
     function: str
     settings: tuple[tuple[str, Any], ...] = ()
     worth: str | None = None
+    widest: int = 0
 
     @functools.cached_property
     def run(self) -> Callable[..., Any]:
@@ -65,7 +69,13 @@ class Technique:
     @property
     def title(self) -> str:
         """The name in words, as in "hidden single"."""
-        return self.name.replace("-", " ").replace("x wing", "X-wing").replace("y wing", "Y-wing").replace("aic", "AIC")
+        return (
+            self.name.replace("-", " ")
+            .replace("x wing", "X-wing")
+            .replace("y wing", "Y-wing")
+            .replace("aic", "AIC")
+            .replace("als ", "ALS ")
+        )
 
 
 def _imported(name: str) -> Callable[..., Any]:
@@ -106,6 +116,8 @@ TECHNIQUES: tuple[Technique, ...] = (
     Technique("x-chain", 6.6, Kind.REFUTES, "chains:chain", (("links", "digit"),)),
     Technique("xy-chain", 6.8, Kind.REFUTES, "chains:chain", (("links", "pairs"),)),
     Technique("aic", 7.0, Kind.REFUTES, "chains:chain", (("links", "all"),)),
+    Technique("almost-locked-sets", 7.2, Kind.REFUTES, "almost_locked:almost_locked_sets", widest=16),
+    Technique("als-chain", 7.4, Kind.LINKS, "almost_locked:links", widest=16),
     Technique("nishio", 7.5, Kind.REFUTES, "nets:nishio"),
     Technique("forcing-chain", 8.5, Kind.REFUTES, "nets:forcing_chain", (("rules", "singles"),)),
     Technique("forcing-chain-with-locked-candidates", 9.0, Kind.REFUTES, "nets:forcing_chain", (("rules", "locked"),)),
@@ -136,4 +148,4 @@ def names_up_to(name: str) -> tuple[str, ...]:
 def fits(technique: Technique, board: Board) -> bool:
     """Whether a technique can find anything on a board."""
     size = dict(technique.settings).get("size", 1)
-    return 2 * size <= board.side
+    return 2 * size <= board.side <= (technique.widest or board.side)

@@ -8,6 +8,7 @@ digit (fish). If k rows have candidates in k columns alone, the other rows lose 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +17,7 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.planes import any_of, at_least, fence, slices
 
-from .position import Position, in_houses
+from .position import Position, in_houses, lanes_with
 
 
 def naked_subsets(board: Board, position: Position, size: int) -> Array:
@@ -40,20 +41,38 @@ def fish(board: Board, position: Position, size: int) -> Array:
     return position.candidates & removed.reshape(position.candidates.shape)
 
 
+def short_of_digits(board: Board, position: Position, size: int) -> Array:
+    """The lanes in which some cells of a house, ``size`` of them, have fewer digits than there are cells: uint32[W]."""
+    members = jnp.stack(in_houses(board, position.candidates))
+
+    def add(short: Array, _: Array, union: Array) -> Array:
+        return short | ~at_least(slices(union, 0), size)[size - 1]
+
+    return lanes_with(_over_rows(members, size, add, jnp.zeros_like(members[0, 0])))
+
+
 def _excess(matrix: Array, size: int) -> Array:
     """What the other rows lose: uint32[n, n, m, W] of the same shape, whether or not it is set in ``matrix``."""
-    rows = matrix.shape[0]
-    chosen = jnp.asarray(list(itertools.combinations(range(rows), size)), jnp.int32)
-    numbers = np.arange(rows, dtype=np.int32)
+    numbers = np.arange(matrix.shape[0], dtype=np.int32)
 
-    def add(index: Array, removed: Array) -> Array:
-        picked = chosen[index]
-        union = fence(any_of([lax.dynamic_index_in_dim(matrix, picked[k], keepdims=False) for k in range(size)]))
+    def add(removed: Array, picked: Array, union: Array) -> Array:
         lost = union & ~at_least(slices(union, 0), size + 1)[size][None]
         others = (numbers[:, None] != picked).all(axis=1)
         return removed | jnp.where(others[:, None, None, None], lost[None], jnp.uint32(0))
 
-    return lax.fori_loop(0, len(chosen), add, jnp.zeros_like(matrix))
+    return _over_rows(matrix, size, add, jnp.zeros_like(matrix))
+
+
+def _over_rows(matrix: Array, size: int, add: Callable[[Array, Array, Array], Array], result: Array) -> Array:
+    """Folds over all choices of ``size`` rows: ``add`` takes the result, the rows' numbers and the OR of the rows."""
+    chosen = jnp.asarray(list(itertools.combinations(range(matrix.shape[0]), size)), jnp.int32)
+
+    def one(index: Array, result: Array) -> Array:
+        picked = chosen[index]
+        rows = [lax.dynamic_index_in_dim(matrix, picked[k], keepdims=False) for k in range(size)]
+        return add(result, picked, fence(any_of(rows)))
+
+    return lax.fori_loop(0, len(chosen), one, result)
 
 
 def _from_houses(board: Board, members: Array) -> Array:

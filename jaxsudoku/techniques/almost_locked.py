@@ -1,0 +1,70 @@
+"""Almost locked sets: a candidate, assumed to be true, locks digits in cells, and what they exclude is followed.
+
+A set of k cells of a house with k + 1 digits is almost locked: if a candidate excludes one of its digits, the others
+are locked in the set, and the rest of the house loses them. Places for a digit that a candidate confines to the cells
+common to two houses are locked in the same way.
+"""
+
+from __future__ import annotations
+
+from jax import Array
+
+from jaxsudoku.board import Board
+from jaxsudoku.planes import any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.propagation import outcome
+
+from .locked import claiming, pointing
+from .position import Position, in_houses, lanes_with, seen, to_cells
+from .subset_sizes import subset_sizes
+from .subsets import naked_subsets, short_of_digits
+
+
+def almost_locked_sets(board: Board, candidates: Array, assumed: Array) -> Array:
+    """What the assumed candidate locks leads to a contradiction at once: uint32[W], the refuted lanes.
+
+    ALS-XZ, ALS-XY-wing and death blossom are such patterns. The contradiction is a cell without a candidate, a house
+    without a place for a digit, two cells of a house that must take the same digit, two digits that must take the same
+    cell, or a few cells of a house with fewer digits than there are cells.
+
+    Args:
+      board: the board.
+      candidates: uint32[side, cells, W], basic; a cell with one candidate counts as filled.
+      assumed: uint32[side, cells, W], one candidate of each lane.
+    """
+    return _consequences(board, candidates, assumed)[2]
+
+
+def links(board: Board, candidates: Array, assumed: Array) -> tuple[Array, Array]:
+    """What the assumed candidate makes true and false through locked candidates and almost locked sets.
+
+    Args are those of ``almost_locked_sets``.
+
+    Returns:
+      the candidates that are true and those that are false, uint32[side, cells, W] each. The assumed one is true; in
+      lanes with a contradiction it is false too.
+    """
+    placed, left, refuted = _consequences(board, candidates, assumed)
+    return fence((assumed | placed, candidates & ~left | assumed & refuted))
+
+
+def _consequences(board: Board, candidates: Array, assumed: Array) -> tuple[Array, Array, Array]:
+    """The singles and the candidates that are left, uint32[side, cells, W] each, and the lanes with a contradiction."""
+    filled = exactly_one(slices(candidates, 0))
+    cell = any_of(slices(assumed, 0))
+    done = fence(filled | cell)
+    left = fence((candidates & ~cell[None] & ~seen(board, assumed)) | assumed)
+    position = Position(left, done, done)
+    left = fence(left & ~(pointing(board, position) | claiming(board, position)))
+    # a filled cell with every digit is part of no subset
+    subsets = [naked_subsets(board, Position(left | done[None], done, done), size) for size in subset_sizes(board)]
+    left = fence(left & ~any_of(subsets))
+    opened = Position(left | done[None], done, done)
+    only = to_cells(board, fence(exactly_one(in_houses(board, left))))
+    placed = fence(left & (only | exactly_one(slices(left, 0))[None]))
+    refuted = [
+        outcome(left.reshape(*(board.side,) * 3, -1), board)[0],
+        lanes_with(ones_and_twos(slices(placed, 0))[1]),
+        lanes_with(ones_and_twos(in_houses(board, placed))[1]),
+        *(short_of_digits(board, opened, size) for size in subset_sizes(board)),
+    ]
+    return placed & ~done[None], left, fence(any_of(refuted))
