@@ -20,6 +20,7 @@ from jaxsudoku.techniques.climb import climb
 from jaxsudoku.techniques.registry import NUMBERS, fits
 
 LANES = 256
+SIX = Board.classic(6)
 
 #: Techniques that take long in plain Python.
 SLOW = ("almost-locked-sets", "als-chain")
@@ -220,6 +221,13 @@ def test_techniques_keep_every_solution():
     assert np.take_along_axis(cubes, solutions[:, None].astype(int) - 1, axis=1).all()
     assert solved.mean() > 0.99
     assert (cubes[solved].sum(axis=1) == 1).all()
+
+
+def test_no_type_is_promoted():
+    """A truth value with a word of lanes would become 1, which is the first lane alone."""
+    with jax.numpy_dtype_promotion("strict"):
+        found = jax.eval_shape(functools.partial(climb, board=SIX), jax.ShapeDtypeStruct((32, 36), np.uint8))
+    assert found.solved.shape == (32,)
 
 
 def test_names_are_in_the_order_of_scores():

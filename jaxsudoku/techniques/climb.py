@@ -109,7 +109,7 @@ def climb(
 def _waiting(pool: _Pool, stage: Array, most: int) -> tuple[Array, Array]:
     """Some of the puzzles that wait at a stage: int32[m], the number of all where there are fewer; and their words."""
     count = len(pool.stage)
-    index = jnp.nonzero(pool.stage == stage, size=min(most, count), fill_value=count)[0]
+    index = jnp.nonzero(pool.stage == stage.astype(jnp.int8), size=min(most, count), fill_value=count)[0]
     return index, jnp.take(pool.words, index, axis=1, mode="fill", fill_value=0)
 
 
