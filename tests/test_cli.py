@@ -326,6 +326,17 @@ def test_show_a_solution(capsys, puzzles):
     assert out.splitlines()[1] == "│[1] 2 │[3][4]│"
 
 
+def test_show_as_a_picture(capsys, puzzles):
+    name = puzzles(PROPER)
+    board = Board.classic(4)
+    title = f"Puzzle 1 of {name}"
+    wanted = board.picture(jaxsudoku.parse(PROPER), jaxsudoku.parse(PROPER), title=title)
+    assert run(capsys, "show", name, *FOUR, "--svg") == (0, f"{wanted}\n", "")
+    solved = board.picture(jaxsudoku.solve(PROPER).grids, jaxsudoku.parse(PROPER), title=title)
+    assert solved != wanted
+    assert run(capsys, "show", name, *FOUR, "--solve", "--svg") == (0, f"{solved}\n", "")
+
+
 def test_show_without_a_solution(capsys, puzzles):
     name = puzzles(PROPER, NONE, CLASH, SHORT)
     code, out, err = run(capsys, "show", name, *FOUR, "--solve", "--index", "2")

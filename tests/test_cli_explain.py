@@ -53,6 +53,22 @@ def test_explain_as_a_page_has_a_picture_a_step(capsys, puzzles):
     assert run(capsys, "explain", puzzles, *FOUR, "--html", "--json")[0] == 2
 
 
+def test_explain_writes_a_picture_a_step(capsys, puzzles, tmp_path):
+    folder = tmp_path / "steps"
+    code, out, err = run(capsys, "explain", puzzles, *FOUR, "--svg", str(folder))
+    assert (code, out, err) == (0, f"{js.explain(PROPER)}\n", "")
+    files = sorted(folder.iterdir())
+    assert [file.name for file in files] == [f"step-{n:02}.svg" for n in range(1, len(js.explain(PROPER).steps) + 1)]
+    assert [file.read_text() for file in files] == [f"{picture}\n" for picture in js.explain(PROPER).pictures()]
+    code, _, err = run(capsys, "explain", puzzles, *FOUR, "--svg", str(folder))
+    assert code == 2
+    assert f"error: --svg: {folder} exists" in err
+    missing = tmp_path / "missing" / "steps"
+    code, _, err = run(capsys, "explain", puzzles, *FOUR, "--svg", str(missing))
+    assert code == 1
+    assert str(missing) in err
+
+
 def test_a_hint_is_the_reason_of_the_first_step(capsys, puzzles):
     assert run(capsys, "hint", puzzles, *FOUR)[1] == "r1c2 is the last open cell of row 1, so it is 2: full house.\n"
     code, out, _ = run(capsys, "hint", puzzles, *FOUR, "--json")

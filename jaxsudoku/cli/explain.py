@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxsudoku.io import Chunk
 from jaxsudoku.techniques.registry import names_up_to
@@ -18,6 +21,9 @@ from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import Parser
 
+if TYPE_CHECKING:
+    from jaxsudoku.explanation import Explanation
+
 SUMMARY = "explain how people solve a puzzle, step by step"
 
 EPILOG = f"""\
@@ -25,6 +31,7 @@ examples:
   jaxsudoku explain puzzles.txt --index 3
   jaxsudoku explain puzzles.txt --json --up-to xy-wing
   jaxsudoku explain puzzles.txt --html > steps.html
+  jaxsudoku explain puzzles.txt --svg steps
   jaxsudoku hint puzzles.txt
 
 output: a line a step: its number, the score of its technique, and the reason in a sentence; r4c7 is the cell in row 4,
@@ -42,6 +49,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="the steps as JSON")
     forms.add_argument("--html", action="store_true", help="the steps as an HTML page with a picture of each")
+    forms.add_argument("--svg", metavar="FOLDER", help="a picture of each step in a new folder: step-01.svg ...")
     parser.set_defaults(run=run)
 
 
@@ -54,18 +62,31 @@ def add_explaining(parser: Parser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Explains; the exit status."""
     del invocation
+    if args.svg is not None and os.path.lexists(args.svg):
+        args.parser.error(f"--svg: {args.svg} exists")
     puzzle = proper_puzzle(args)
     if puzzle is None:
         return 1
     from jaxsudoku.explanation import explained
 
     found = explained(puzzle.grids[0], args.board, chosen(args))
-    if args.html:
+    if args.svg is not None:
+        _write_pictures(found, Path(args.svg))
+        text = f"{found}\n"
+    elif args.html:
         text = found.page(f"Puzzle {args.index} of {named(args.input)}")
     else:
         text = (json.dumps([step.as_dict() for step in found.steps]) if args.json else str(found)) + "\n"
     put(sys.stdout.buffer, text, "<stdout>")
     return 0
+
+
+def _write_pictures(found: Explanation, folder: Path) -> None:
+    """Writes a picture of each step into a new folder."""
+    folder.mkdir()
+    width = max(len(str(len(found.steps))), 2)
+    for number, picture in enumerate(found.pictures(), 1):
+        (folder / f"step-{number:0{width}}.svg").write_text(f"{picture}\n", encoding="utf-8")
 
 
 def chosen(args: argparse.Namespace) -> tuple[str, ...] | None:

@@ -23,7 +23,14 @@ from .parser import Parser
 
 SUMMARY = "draw one puzzle"
 
-EPILOG = f"{flags.INPUT_SECTION}\nColours are left out if NO_COLOR is set.\n"
+EPILOG = f"""\
+examples:
+  jaxsudoku show puzzles.txt --index 3 --solve
+  jaxsudoku show puzzles.txt --svg > puzzle.svg
+
+{flags.INPUT_SECTION}
+Colours are left out if NO_COLOR is set.
+"""
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
@@ -31,6 +38,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     del argv
     flags.add_one_puzzle(parser)
     parser.add_argument("--solve", action="store_true", help="draw its solution, with the givens marked")
+    parser.add_argument("--svg", action="store_true", help="draw it as an SVG image")
     parser.set_defaults(run=run)
 
 
@@ -44,8 +52,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return 1
     givens = puzzle.grids[0]
     grid, code = _solve(args, puzzle, screen) if args.solve else (givens, 0)
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    put(sys.stdout.buffer, f"{draw(grid, args.board, givens, color=color)}\n", "<stdout>")
+    if args.svg:
+        text = args.board.picture(grid, givens, title=f"Puzzle {args.index} of {named(args.input)}")
+    else:
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        text = draw(grid, args.board, givens, color=color)
+    put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return code
 
 
