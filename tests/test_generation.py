@@ -103,6 +103,13 @@ def test_a_number_of_clues():
     np.testing.assert_array_equal(full.puzzles, full.solutions)
 
 
+def test_a_technique_that_all_puzzles_need():
+    made = js.generate(0, 4, FOUR, technique="hidden-single-in-region", batch_size=64)
+    check(FOUR, made)
+    np.testing.assert_array_equal(made.puzzles, js.generate(0, 4, FOUR, batch_size=64).puzzles)
+
+
+@pytest.mark.slow
 def test_the_hardest_technique():
     made = js.generate(0, 4, SIX, technique="Hidden single in line", attempts=40, batch_size=64)
     check(SIX, made)

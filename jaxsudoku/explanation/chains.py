@@ -51,25 +51,27 @@ class _Links:
         self.view, self.links = view, links
         self.cells = links in ("pairs", "all")
         self.houses = links != "pairs"
-        self.pairs_of_cells = {cell: view.digits(cell) for cell in view.open_cells() if len(view.digits(cell)) == 2}
+        self.digits = [view.digits(cell) for cell in range(view.board.cells)]
+        self.open = [view.open(digit) for digit in range(view.board.side)]
+        self.pairs_of_cells = {cell: self.digits[cell] for cell in view.open_cells() if len(self.digits[cell]) == 2}
         self.pairs_of_houses = {
-            (digit, number): view.open(digit) & house
-            for digit in range(view.board.side)
+            (digit, number): places & house
+            for digit, places in enumerate(self.open)
             for number, house in enumerate(masks(view.board))
-            if (view.open(digit) & house).bit_count() == 2
+            if (places & house).bit_count() == 2
         }
 
     def _falsified(self, node: _Node, first: bool) -> Iterator[Candidate]:
         """What a true candidate makes false."""
-        board, view, (digit, cell, _) = self.view.board, self.view, node
+        board, (digit, cell, _) = self.view.board, node
         if self.links == "colours" and not first:
             for number in houses_of(board)[cell]:
                 pair = self.pairs_of_houses.get((digit, number), 0)
                 yield from ((digit, other) for other in bits(pair & ~(1 << cell)))
             return
-        yield from ((digit, other) for other in bits(view.open(digit) & peers(board)[cell]))
+        yield from ((digit, other) for other in bits(self.open[digit] & peers(board)[cell]))
         if self.cells:
-            yield from ((other, cell) for other in view.digits(cell) if other != digit)
+            yield from ((other, cell) for other in self.digits[cell] if other != digit)
 
     def _verified(self, node: _Node) -> Iterator[Candidate]:
         """What a false candidate makes true."""
@@ -85,6 +87,8 @@ class _Links:
         """The shortest paths from a candidate to a contradiction, and what that is; None if there is none."""
         start = _Node(*assumed, True)
         parent: dict[_Node, _Node | None] = {start: None}
+        true = [0] * self.view.board.side  # the places of the digits that are true so far
+        true[start.digit] = 1 << start.cell
         queue = deque([start])
         while queue:
             node = queue.popleft()
@@ -98,7 +102,9 @@ class _Links:
                 if new not in parent:
                     parent[new] = node
                     queue.append(new)
-                    clash = self._clash(new, parent)
+                    clash = self._clash(new, parent, true)
+                    if new.true:
+                        true[digit] |= 1 << cell
                     if clash is not None:
                         paths = [path for path in (_path(parent, new), _path(parent, clash[0])) if len(path) > 1]
                         return paths, clash[1]
@@ -107,17 +113,16 @@ class _Links:
     def _end_of(self, node: _Node) -> str:
         return f"But {cell_name(self.view.board, node.cell)} cannot be {node.digit + 1} and something else at once"
 
-    def _clash(self, node: _Node, parent: dict[_Node, _Node | None]) -> tuple[_Node, str] | None:
+    def _clash(self, node: _Node, parent: dict[_Node, _Node | None], reached: list[int]) -> tuple[_Node, str] | None:
         """A node that contradicts one just reached, and in which way: two true in a house, or two false of a pair."""
         board, (digit, cell, true) = self.view.board, node
         if true:
-            for other in bits(self.view.open(digit) & peers(board)[cell]):
-                if (twin := _Node(digit, other, True)) in parent:
-                    return twin, f"But they cannot both be {digit + 1}"
+            for other in bits(reached[digit] & peers(board)[cell]):
+                return _Node(digit, other, True), f"But they cannot both be {digit + 1}"
             if self.cells:
-                for another in self.view.digits(cell):
-                    if another != digit and (twin := _Node(another, cell, True)) in parent:
-                        return twin, f"But {cell_name(board, cell)} cannot be both"
+                for another in self.digits[cell]:
+                    if another != digit and reached[another] >> cell & 1:
+                        return _Node(another, cell, True), f"But {cell_name(board, cell)} cannot be both"
             return None
         if self.houses:
             for number in houses_of(board)[cell]:

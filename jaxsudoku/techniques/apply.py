@@ -40,11 +40,11 @@ def search(board: Board, techniques: Sequence[Technique], number: Array, positio
     worth = [functools.partial(_worth, board, technique) for technique in techniques]
     assumable = fence(opened & lax.switch(number, worth, position.candidates))
 
-    def assumed(candidates: Array, assumed: Array) -> Any:
+    def consequences(candidates: Array, assumed: Array) -> Any:
         return lax.switch(number, functions, candidates, assumed)
 
     find = _refuted if kind is Kind.REFUTES else chained
-    return fence(find(board, assumed, position, assumable, lanes))
+    return fence(find(board, consequences, position, assumable, lanes))
 
 
 def _worth(board: Board, technique: Technique, candidates: Array) -> Array:
