@@ -43,18 +43,18 @@ _CELLS_PER_WORD = 4
 #: Planes that are added up in one stage of ``count_planes``.
 _COUNT_STAGE = 9
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 # ---------------------------------------------------------------------- logic on planes
 
 
-def fence(values: T) -> T:
+def fence(values: _T) -> _T:
     """An optimization barrier: without it XLA would fuse and compute a shared value again for each of its readers."""
     return lax.optimization_barrier(values)
 
 
-def cpu_fence(values: T) -> T:
+def cpu_fence(values: _T) -> _T:
     """``fence`` on a CPU alone: on an accelerator computing again is cheaper than another pass through memory."""
     return lax.platform_dependent(values, cpu=lax.optimization_barrier, default=lambda values: values)
 
@@ -183,7 +183,7 @@ def group_axes(words: int) -> tuple[int, ...]:
     return (rows, words // rows) if words % (rows * columns) == 0 else (words,)
 
 
-def select(chosen: Array, one: T, other: T) -> T:
+def select(chosen: Array, one: _T, other: _T) -> _T:
     """The leaves [B, ...] of the first pytree where ``chosen`` bool[B] is set, else those of the second."""
 
     def selected(x: Array, y: Array) -> Array:

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from jaxsudoku import __version__
+
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,6 +83,11 @@ def test_all_of_the_checkout_is_distributed(copied):
 
 
 # ---------------------------------------------------------------------- metadata
+
+
+def test_the_citation_has_the_version():
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited is not None and cited[1] == __version__
 
 
 def metadata(root: Path) -> Any:

@@ -63,12 +63,14 @@ def test_type_checkers_see_no_lookup_by_name():
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What mypy reports of the README's Python and of a mistaken program, by file."""
+    """What mypy reports of the Python of the README and of docs/python.md and of a mistaken program, by file."""
     api = pytest.importorskip("mypy.api")
     folder = tmp_path_factory.mktemp("programs")
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert blocks
-    programs = {"readme": "".join(blocks), "mistaken": MISTAKEN}
+    programs = {"mistaken": MISTAKEN}
+    for path in (ROOT / "README.md", ROOT / "docs" / "python.md"):
+        blocks = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
+        assert blocks
+        programs[path.stem.lower()] = "".join(blocks)
     for name, program in programs.items():
         (folder / f"{name}.py").write_text(program)
     flags = ["--config-file=", "--follow-imports=silent", f"--cache-dir={folder / 'cache'}", "--no-error-summary"]
@@ -81,8 +83,9 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 @pytest.mark.slow
-def test_the_programs_of_the_readme_are_well_typed(findings):
-    assert not findings["readme"], "\n".join(findings["readme"])
+@pytest.mark.parametrize("page", ["readme", "python"])
+def test_the_programs_of_the_documentation_are_well_typed(findings, page):
+    assert not findings[page], "\n".join(findings[page])
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from jaxsudoku.techniques.registry import TECHNIQUES, fits, get
 
 #: How holes are placed.
 Holes = Literal["balanced", "random"]
+#: The ways to place holes.
 HOLES: tuple[str, ...] = get_args(Holes)
 #: Attempts at each puzzle before generation gives up, and where puzzles are chosen by technique.
 ATTEMPTS, ATTEMPTS_BY_TECHNIQUE = 200, 100_000

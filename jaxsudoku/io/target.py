@@ -17,7 +17,9 @@ from jaxsudoku.locks import OutputLock, check_unlocked, lock_file
 from .compression import COMPRESSIONS
 from .source import Source
 
+#: The kind of an output file.
 Kind = Literal["text", "csv", "parquet"]
+#: The kinds of output files.
 KINDS: tuple[str, ...] = typing.get_args(Kind)
 
 STDOUT = "<stdout>"

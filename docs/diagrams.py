@@ -1,0 +1,197 @@
+"""Draws the diagrams of the documentation: python docs/diagrams.py writes docs/images/*.svg."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+FOLDER = Path(__file__).resolve().parent / "images"
+
+#: Colours in a light and in a dark theme.
+_COLOURS = {
+    "paper": ("#ffffff", "#1b1d21"),
+    "ink": ("#20242a", "#e4e7ec"),
+    "faint": ("#9aa0a8", "#6b727c"),
+    "box": ("#eef0f3", "#2a2e35"),
+    "one": ("#dbe9ff", "#22344f"),
+    "two": ("#cdeccf", "#1f4526"),
+    "three": ("#ffe2c2", "#54381a"),
+    "four": ("#f3d9f5", "#4a2a4e"),
+}
+
+
+def _style() -> str:
+    def rules(theme: int) -> str:
+        return "".join(
+            f".{name}{{fill:{both[theme]}}}.{name}-line{{stroke:{both[theme]}}}" for name, both in _COLOURS.items()
+        )
+
+    fixed = "text{font-family:sans-serif;dominant-baseline:central}.mono{font-family:monospace}path{fill:none}"
+    return f"{fixed}{rules(0)}@media(prefers-color-scheme:dark){{{rules(1)}}}"
+
+
+def picture(width: int, height: int, title: str, *parts: str) -> str:
+    """An SVG image of some parts, with a description for readers who do not see it."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img"><title>{escape(title)}</title><style>{_style()}</style>'
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<polygon points="0,0 8,4 0,8" class="ink"/></marker></defs>'
+        f'<rect class="paper" width="{width}" height="{height}"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def box(x: float, y: float, width: float, height: float, role: str = "box", text: str = "", size: int = 14) -> str:
+    """A rectangle with a text in its middle."""
+    rectangle = (
+        f'<rect class="{role} faint-line" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" stroke-width="1"/>'
+    )
+    return rectangle + (label(x + width / 2, y + height / 2, text, size=size) if text else "")
+
+
+def label(x: float, y: float, text: str, size: int = 14, anchor: str = "middle", kind: str = "ink") -> str:
+    """A line of text."""
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def arrow(x: float, y: float, to_x: float, to_y: float) -> str:
+    """A straight arrow."""
+    line = f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke-width="1.5" marker-end="url(#head)"'
+    return f'<path class="ink-line" {line}/>'
+
+
+def planes() -> str:
+    """The two layouts: a mask per cell, and a plane per candidate."""
+
+    def parts() -> Iterator[str]:
+        yield label(170, 24, "a mask per cell: bits are digits", 15)
+        for puzzle in range(4):
+            for cell in range(3):
+                x, y = 70 + cell * 80, 50 + puzzle * 44
+                for digit in range(9):
+                    on = (digit * 7 + puzzle * 5 + cell * 3) % 4 != 0
+                    role = ("one", "two", "three")[digit % 3] if on else "paper"
+                    yield box(x + digit * 7.5, y, 7.5, 28, role)
+            yield label(60, 64 + puzzle * 44, f"puzzle {puzzle}", 13, "end")
+        for cell in range(3):
+            yield label(104 + cell * 80, 232, f"cell {cell}", 13)
+        yield arrow(330, 130, 400, 130)
+        yield label(365, 112, "turn", 13)
+        yield label(590, 24, "a plane per candidate: bits are puzzles", 15)
+        for digit in range(3):
+            for cell in range(3):
+                x, y = 500 + cell * 84, 50 + digit * 60
+                for puzzle in range(4):
+                    on = (digit * 7 + puzzle * 5 + cell * 3) % 4 != 0
+                    yield box(x + puzzle * 18, y, 18, 28, ("one", "two", "three")[digit] if on else "paper")
+            yield label(490, 64 + digit * 60, f"digit {digit + 1}", 13, "end")
+        for cell in range(3):
+            yield label(536 + cell * 84, 232, f"cell {cell}", 13)
+
+    return picture(780, 256, "Candidates stored as masks per cell and as planes per candidate", *parts())
+
+
+def folding() -> str:
+    """The fold over a house that finds where exactly one cell can take a digit."""
+    members = ("1010", "0011", "0010", "0110")
+    ones, twos = 0, 0
+    rows = []
+    for member in members:
+        word = int(member, 2)
+        twos, ones = twos | ones & word, ones | word
+        rows.append((member, f"{ones:04b}", f"{twos:04b}"))
+
+    def parts() -> Iterator[str]:
+        for column, text in enumerate(("digit 5 in", "member x", "ones |= x", "twos |= ones & x")):
+            yield label(90 + column * 150, 24, text, 14)
+        for row, texts in enumerate(rows):
+            y = 44 + row * 40
+            yield label(90, y + 14, f"cell {row} of the row", 14)
+            for column, bits in enumerate(texts):
+                for bit, value in enumerate(bits):
+                    role = ("one", "three", "four")[column] if value == "1" else "paper"
+                    yield box(196 + column * 150 + bit * 22, y, 22, 28, role, value)
+        y = 44 + len(rows) * 40 + 16
+        yield label(330, y + 14, "exactly one place: ones & ~twos =", 15, "end")
+        for bit, value in enumerate(f"{ones & ~twos & 15:04b}"):
+            yield box(346 + bit * 22, y, 22, 28, "two" if value == "1" else "paper", value)
+        yield label(450, y + 14, "four puzzles at once", 14, "start", "faint")
+
+    return picture(640, 270, "A fold of ones and twos over the cells of a row, for four puzzles", *parts())
+
+
+def stack() -> str:
+    """One step of the exact search: the top of the stack fills the lanes."""
+
+    def parts() -> Iterator[str]:
+        yield label(110, 24, "stack of nodes", 15)
+        kinds = [("root of puzzle 9", "box"), ("root of puzzle 8", "box"), ("root of puzzle 7", "box")]
+        kinds += [("puzzle 6, other child", "three"), ("puzzle 4, other child", "three")]
+        kinds += [("puzzle 6, first child", "one"), ("puzzle 4, first child", "one")]
+        for place, (text, role) in enumerate(reversed(kinds)):
+            yield box(20, 44 + place * 34, 180, 30, role, text, 13)
+        yield label(110, 296, "new puzzles are at the bottom", 13, kind="faint")
+        yield arrow(206, 110, 268, 110)
+        yield label(237, 92, "take", 13)
+        yield label(360, 24, "lanes of a step", 15)
+        texts = ("puzzle 4", "puzzle 6", "puzzle 4", "puzzle 6", "puzzle 7")
+        for place, text in enumerate(texts):
+            yield box(276, 44 + place * 34, 168, 30, "one" if place < 2 else "three" if place < 4 else "box", text, 13)
+        yield arrow(450, 110, 512, 110)
+        yield label(481, 92, "rules", 13)
+        yield label(610, 24, "outcome", 15)
+        for place, (text, role) in enumerate(
+            (("solved: stored", "two"), ("contradiction: dropped", "paper"), ("open: branch", "one"))
+        ):
+            yield box(520, 44 + place * 50, 180, 40, role, text, 14)
+        yield '<path class="ink-line" d="M610 186V314H8V59H18" stroke-width="1.5" marker-end="url(#head)"/>'
+        yield label(410, 300, "two children are pushed for each open lane", 13)
+
+    return picture(720, 328, "A step of the exact search with one stack for all puzzles", *parts())
+
+
+def groups() -> str:
+    """A candidate of CubeNet and the four groups that it is in."""
+
+    def parts() -> Iterator[str]:
+        side, size = 4, 26
+        for number, (title, role, inside) in enumerate(
+            (
+                ("cell", "one", lambda digit, row, column: (row, column) == (1, 2)),
+                ("row", "two", lambda digit, row, column: (digit, row) == (2, 1)),
+                ("column", "three", lambda digit, row, column: (digit, column) == (2, 2)),
+                ("box", "four", lambda digit, row, column: digit == 2 and row < 2 and column >= 2),
+            )
+        ):
+            left = 40 + number * 170
+            yield label(left + 72, 22, f"its {title}", 15)
+            for digit in range(side):
+                x, y = left + digit * 12, 190 - digit * 46
+                for row in range(side):
+                    for column in range(side):
+                        role_here = "paper"
+                        if inside(digit, row, column):
+                            role_here = role
+                        here = (digit, row, column) == (2, 1, 2)
+                        skew = (side - row) * 7
+                        yield box(x + column * size + skew, y + row * 9, size, 9, "ink" if here else role_here)
+                if number == 0:
+                    yield label(x - 6, y + 18, f"{digit + 1}", 13, "end")
+        yield label(370, 250, "a layer for each digit of a 4x4 board; the candidate (dark) and those of each group", 13)
+
+    return picture(730, 270, "A candidate and its groups: cell, row, column and box", *parts())
+
+
+DIAGRAMS: dict[str, Callable[[], str]] = {"planes": planes, "folding": folding, "stack": stack, "groups": groups}
+
+
+def main() -> None:
+    """Writes all diagrams."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, draw in DIAGRAMS.items():
+        (FOLDER / f"{name}.svg").write_text(draw(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""The documentation: its examples run and print what the pages show, and the reference has all public names.
+
+Blocks ``console`` and ``pycon`` of a page are run in their order, in a folder of its own.
+Blocks of other languages, such as ``shell`` and ``python``, are not: they install, need a GPU, or take long.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+#: Pages with examples that are run.
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if re.search(r"^```(console|pycon)$", page.read_text(), re.MULTILINE)]
+
+#: Times and rates, which differ from run to run.
+_TIMES = re.compile(r"[\d,.]+ ?(?:s|/s|min|h)\b")
+#: What a command prints on the standard error while it works.
+_PROGRESS = re.compile(r"compiling|solving|working|\[[#. ]*\]")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page that are run, as language and text."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [(language, text) for language, text in found if language in ("console", "pycon")]
+
+
+def sessions(text: str) -> list[tuple[str, str]]:
+    """The commands of a ``console`` block, each with the output that is shown."""
+    parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def differing(expected: str, found: str) -> str | None:
+    """The output if it is not what is expected, where "..." stands for anything, and times do not count."""
+    expected, found = (_TIMES.sub("TIME", text) for text in (expected, found))
+    same = doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    return None if same else f"shown:\n{expected}\nprinted:\n{found}"
+
+
+def run_command(line: str, folder: Path) -> str:
+    """What a command prints: its standard output, then the standard error without progress."""
+    (folder / "bin").mkdir(exist_ok=True)
+    program = folder / "bin" / "jaxsudoku"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jaxsudoku "$@"\n')
+    program.chmod(0o755)
+    paths = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=os.environ | paths, capture_output=True, text=True, check=False
+    )
+    notes = "".join(note for note in ran.stderr.splitlines(keepends=True) if not _PROGRESS.match(note))
+    return ran.stdout + notes
+
+
+def run_python(text: str, names: dict[str, object]) -> list[str]:
+    """Runs a ``pycon`` block; what is printed where it differs from what is shown."""
+    examples = doctest.DocTestParser().get_examples(text)
+    test = doctest.DocTest(examples, names, "block", None, 0, text)
+    out: list[str] = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    doctest.DocTestRunner(optionflags=flags, verbose=False).run(test, out=out.append, clear_globs=False)
+    names.update(test.globs)
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    ran = 0
+    for language, text in blocks(page):
+        if language == "pycon":
+            faults = run_python(text, names)
+            assert not faults, "".join(faults)
+            ran += 1
+            continue
+        for line, shown in sessions(text):
+            fault = differing(shown, run_command(line, tmp_path))
+            assert fault is None, f"$ {line}\n{fault}"
+            ran += 1
+    assert ran
+
+
+def test_a_wrong_output_is_found(tmp_path):
+    assert differing("3 puzzles in 0.1 s\n", "3 puzzles in 12.5 s\n") is None
+    assert differing("3 puzzles in 0.1 s\n", "4 puzzles in 0.1 s\n") is not None
+    assert differing("one\n...\n", "one\ntwo\n") is None
+    assert run_python(">>> 1 + 1\n2\n", {}) == []
+    assert "Got:\n    2" in "".join(run_python(">>> 1 + 1\n3\n", {}))
+    assert sessions("$ a b\none\ntwo\n$ c\n") == [("a b", "one\ntwo\n"), ("c", "")]
+    assert run_command("echo one; echo two >&2; echo 'solving ... (3 s)' >&2", tmp_path) == "one\ntwo\n"
+
+
+def test_links_between_pages_lead_to_files():
+    """Of all Markdown in the checkout; the site checks them too, and headings within pages."""
+    broken = []
+    for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            made = target.startswith("api/") or "/api/" in target  # written when the site is built
+            if "://" not in target and not made and not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert not broken
+
+
+def test_pages_of_public_names(monkeypatch):
+    """Every public name of the package and of its public modules has a page, with its documentation."""
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS))
+    import reference
+
+    pages = dict(reference._pages())
+    for whole in reference.described():
+        place, _, name = whole.rpartition(".")
+        text = pages[reference.page_of(place, name)]
+        assert f".{name}\n" in text and ("auto" in text or len(text.splitlines()) > 4), whole
