@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,22 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+napoleon_use_rtype = False
 python_maximum_signature_line_length = 80
+#: The annotation of a setting that has a range.
+_RANGED = re.compile(r"Annotated\[(\w+), Range\([^)]*\)\]")
+
 
 def _mark_shapes(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Sets shapes of arrays as code in all docstrings."""
     lines[:] = map(reference.marked, lines)
+
+
+def _shorten(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Leaves the ranges of settings out of signatures: "int" for "Annotated[int, Range(...)]"."""
+    return signature and _RANGED.sub(r"\1", signature), returned
 
 
 def _leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
@@ -66,4 +78,5 @@ def _leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: An
 def setup(app: Any) -> None:
     app.connect("builder-inited", lambda app: reference.write(ROOT / "docs" / "api"))
     app.connect("autodoc-process-docstring", _mark_shapes, priority=100)  # before napoleon
+    app.connect("autodoc-process-signature", _shorten)
     app.connect("autodoc-skip-member", _leave_out)

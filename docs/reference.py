@@ -41,7 +41,7 @@ _SHAPE = re.compile(r"(?<![`\w.])((?:u?int\d*|b?float\d*|bool|integers|floats)\[
 #: A literal.
 _LITERAL = re.compile(r"(``.*?``)")
 #: A first sentence.
-_SENTENCE = re.compile(r"(?:``.*?``|[^.:]|[.:](?! |$))*[.:]?")
+_SENTENCE = re.compile(r"(?:``.*?``|[^.]|[.](?! |$))*[.]?")
 
 
 def public_names(module: types.ModuleType) -> list[str]:

@@ -18,7 +18,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 #: Pages with examples that are run.
-PAGES = [page for page in sorted(DOCS.rglob("*.md")) if re.search(r"^```(console|pycon)$", page.read_text(), re.MULTILINE)]
+PAGES = [
+    page for page in sorted(DOCS.rglob("*.md")) if re.search(r"^```(console|pycon)$", page.read_text(), re.MULTILINE)
+]
 
 #: Times and rates, which differ from run to run.
 _TIMES = re.compile(r"[\d,.]+ ?(?:s|/s|min|h)\b")
