@@ -53,9 +53,10 @@ def run_command(line: str, folder: Path) -> str:
     program = folder / "bin" / "jaxsudoku"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jaxsudoku "$@"\n')
     program.chmod(0o755)
-    paths = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    settings = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    settings |= {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0", "JAXSUDOKU_CACHE": str(folder / "cache")}  # as users have it
     ran = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=os.environ | paths, capture_output=True, text=True, check=False
+        ["bash", "-c", line], cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False
     )
     notes = "".join(note for note in ran.stderr.splitlines(keepends=True) if not _PROGRESS.match(note))
     return ran.stdout + notes
