@@ -7,8 +7,10 @@ from .cells import format_grids, grid_column, read_grid_column
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import ANSWER_COLUMNS, BOARD_COLUMN, PUZZLE_COLUMNS
 from .header import header_lines, mark_board, marked_board
+from .library import library_line
 from .line_file import open_lines
-from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
+from .positions import Positions, all_candidates, allowed_candidates
+from .read import PuzzleFile, open_puzzles, read_board, read_chunks, read_positions, read_puzzles
 from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (
     KINDS,
@@ -21,6 +23,7 @@ from .target import (
     kind_of,
     open_target,
 )
+from .text import parse, parse_position
 from .write import SolutionWriter, open_output
 
 __all__ = [
@@ -32,11 +35,14 @@ __all__ = [
     "Chunk",
     "Kind",
     "LineError",
+    "Positions",
     "PuzzleFile",
     "PuzzleFileError",
     "ResumeError",
     "SolutionWriter",
     "TableWriter",
+    "all_candidates",
+    "allowed_candidates",
     "check_folder",
     "check_output",
     "check_standard_input",
@@ -45,6 +51,7 @@ __all__ = [
     "grid_column",
     "header_lines",
     "kind_of",
+    "library_line",
     "mark_board",
     "marked_board",
     "open_lines",
@@ -52,8 +59,10 @@ __all__ = [
     "open_puzzles",
     "open_target",
     "parse",
+    "parse_position",
     "read_board",
     "read_chunks",
     "read_grid_column",
+    "read_positions",
     "read_puzzles",
 ]

@@ -263,6 +263,11 @@ def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
     return None
 
 
+def is_cell(text: bytes) -> bool:
+    """Whether a text is the digit of a cell or a blank."""
+    return text in _TOKENS
+
+
 def split_row(row: bytes, side: int) -> list[bytes] | None:
     """The cells of a drawn row without its frame; None if it has another number of cells or foreign characters."""
     if (fields := separated(row, side)) is not None:
