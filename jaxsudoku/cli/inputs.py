@@ -14,7 +14,17 @@ import numpy as np
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, PuzzleFile, check_standard_input, format_grids, open_puzzles, parse, read_puzzles
+from jaxsudoku.io import (
+    Chunk,
+    PuzzleFile,
+    check_standard_input,
+    format_grids,
+    is_library_line,
+    open_puzzles,
+    parse,
+    parse_position,
+    read_puzzles,
+)
 from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
@@ -115,6 +125,8 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
         return name, name, board
     elif name in shipped.names():
         return _Named(shipped.read(name), name), name, board
+    elif _is_position(name):
+        return _Named(name.encode(errors="surrogateescape"), INLINE), INLINE, board or _board_of_position(name)
     elif not _is_puzzle(name):
         hint = did_you_mean(name, shipped.names())
         if not hint and _SET_NAME.fullmatch(name):
@@ -127,6 +139,28 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
         raise UsageError(f"puzzles of {' and '.join(sorted({str(len(grid)) for grid in grids}))} cells given inline")
     board = board or Board.classic(round(len(grids[0]) ** 0.5))
     return _Named(format_grids(np.stack(grids), board), INLINE), INLINE, board
+
+
+def _is_position(text: str) -> bool:
+    """Whether a text that names no file lists candidates: a line of HoDoKu's library, or a pencil-mark grid."""
+    if is_library_line(text.encode(errors="surrogateescape")):
+        return True
+    if "\n" not in text.strip():
+        return False
+    try:
+        grid, candidates = parse_position(text)
+    except ValueError:  # not a pencil-mark grid
+        return False
+    return not candidates[:, grid == 0].all()
+
+
+def _board_of_position(text: str) -> Board | None:
+    """The classic board of a position; None where it is malformed, which reading it reports."""
+    try:
+        grid, _ = parse_position(text)
+    except ValueError:
+        return None
+    return Board.classic(round(len(grid) ** 0.5))
 
 
 def _parsed(text: str, board: Board | None) -> np.ndarray:

@@ -7,7 +7,7 @@ from .cells import format_grids, grid_column, read_grid_column
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import ANSWER_COLUMNS, BOARD_COLUMN, PUZZLE_COLUMNS
 from .header import header_lines, mark_board, marked_board
-from .library import library_line
+from .library import is_library_line, library_line
 from .line_file import open_lines
 from .positions import Positions, all_candidates, allowed_candidates
 from .read import PuzzleFile, open_puzzles, read_board, read_chunks, read_positions, read_puzzles
@@ -50,6 +50,7 @@ __all__ = [
     "format_grids",
     "grid_column",
     "header_lines",
+    "is_library_line",
     "kind_of",
     "library_line",
     "mark_board",

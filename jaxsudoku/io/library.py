@@ -32,7 +32,7 @@ class LibraryLines(Format):
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> LibraryLines | None:
-        return cls(start) if any(map(_LINE.match, start.lines)) else None
+        return cls(start) if any(map(is_library_line, start.lines)) else None
 
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
         side = check.board.side
@@ -56,9 +56,14 @@ class LibraryLines(Format):
             yield chunk.with_errors(self.start.name, causes)
 
 
+def is_library_line(line: bytes) -> bool:
+    """Whether a line has the form of a library; its values may be malformed."""
+    return _LINE.match(line) is not None
+
+
 def cells_of_line(line: bytes) -> int:
     """The number of cells in a line of a library; 0 of any other line."""
-    return len(line.split(b":")[3].strip().replace(b"+", b"")) if _LINE.match(line) else 0
+    return len(line.split(b":")[3].strip().replace(b"+", b"")) if is_library_line(line) else 0
 
 
 def decode_line(line: bytes, side: int) -> tuple[np.ndarray, np.ndarray]:
