@@ -80,9 +80,7 @@ def as_position(
         return array, board, None
     listed = np.asarray(candidates)
     if listed.shape != (board.side, board.cells) or listed.dtype != bool:
-        raise ValueError(
-            f"candidates {listed.dtype}{list(listed.shape)}; they must be bool{[board.side, board.cells]}, digit by digit"
-        )
+        raise ValueError(f"candidates {listed.dtype}{list(listed.shape)}; they must be bool{[board.side, board.cells]}")
     return array, board, None if listed[:, array == 0].all() else listed
 
 

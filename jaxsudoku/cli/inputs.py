@@ -15,6 +15,7 @@ import numpy as np
 from jaxsudoku import shipped
 from jaxsudoku.board import Board
 from jaxsudoku.io import (
+    KNOWN_SOLUTION_COLUMNS,
     Chunk,
     PuzzleFile,
     check_standard_input,
@@ -23,6 +24,7 @@ from jaxsudoku.io import (
     open_puzzles,
     parse,
     parse_position,
+    read_grid_column,
     read_puzzles,
 )
 from jaxsudoku.suggestions import did_you_mean
@@ -87,6 +89,16 @@ def read_all(name: str, board: Board) -> np.ndarray:
     """All puzzles of a file or of a set that ships with the package, uint8[N, cells]; errors as in ``read_puzzles``."""
     source, _, _ = _find([name], board)
     return read_puzzles(source, board)
+
+
+def known_solutions(chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
+    """The solutions uint8[n, cells] beside the puzzles of a chunk, zeros without, and what is wrong, by row."""
+    cells = chunk.grids.shape[1]
+    name = next((name for name in KNOWN_SOLUTION_COLUMNS if name in chunk.extras), None)
+    if name is None:
+        return np.zeros((len(chunk), cells), np.uint8), {}
+    solutions, faults = read_grid_column(chunk.extras[name], round(cells**0.5))
+    return solutions, {row: f"the solution is malformed: {cause}" for row, cause in faults.items()}
 
 
 def named(path: str) -> str:

@@ -13,7 +13,7 @@ from jaxsudoku.techniques.registry import TECHNIQUES, get
 from jaxsudoku.uniqueness import solve_and_count
 
 from .steps import Explanation, Step, explained, steps_of
-from .view import cell_name, digits_named
+from .view import cell_name
 
 
 def explain(
@@ -77,7 +77,10 @@ def prove(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None = None
     if counts[0] == 1:
         cells = np.arange(board.cells)
         lost = cells[(puzzle == 0) & ~candidates[solutions[0].astype(int) - 1, cells]].tolist()
-        return Proof(_lost(board, solutions[0], candidates, lost[0]) if lost else None, True)
+        if lost:
+            must = f"{cell_name(board, lost[0])} must be {solutions[0, lost[0]]}, which its candidates leave out"
+            return Proof(f"no solution within its candidates: {must}", True)
+        return Proof(None, True)
     _, counts = solve_and_count(puzzle[None], board, candidates[None])
     return Proof(("no solution within its candidates", None, "several solutions")[counts[0]], False)
 
@@ -88,13 +91,6 @@ def usable(techniques: Sequence[str] | None, proof: Proof) -> list[str] | None:
         return None if techniques is None else [get(name).name for name in techniques]
     chosen = TECHNIQUES if techniques is None else tuple(map(get, techniques))
     return [technique.name for technique in chosen if not technique.unique]
-
-
-def _lost(board: Board, solution: np.ndarray, candidates: np.ndarray, cell: int) -> str:
-    """The fault of a position whose only solution is not within its candidates."""
-    left = np.flatnonzero(candidates[:, cell]).tolist()
-    shown = f"lists {digits_named(left)}" if left else "lists nothing"
-    return f"no solution within its candidates: {cell_name(board, cell)} must be {solution[cell]}, but {shown}"
 
 
 def _proper(

@@ -5,7 +5,7 @@ Needs only numpy; Parquet needs the extra ``parquet``, and Zstandard the extra `
 
 from .cells import format_grids, grid_column, read_grid_column
 from .chunk import Chunk, LineError, PuzzleFileError
-from .columns import ANSWER_COLUMNS, BOARD_COLUMN, PUZZLE_COLUMNS
+from .columns import ANSWER_COLUMNS, BOARD_COLUMN, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
 from .header import header_lines, mark_board, marked_board
 from .library import is_library_line, library_line
 from .line_file import open_lines
@@ -30,6 +30,7 @@ __all__ = [
     "ANSWER_COLUMNS",
     "BOARD_COLUMN",
     "KINDS",
+    "KNOWN_SOLUTION_COLUMNS",
     "PUZZLE_COLUMNS",
     "TABLE_SAMPLE",
     "Chunk",

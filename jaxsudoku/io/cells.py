@@ -274,6 +274,12 @@ def split_row(row: bytes, side: int) -> list[bytes] | None:
         return fields
     numbers = row.split()
     if len(numbers) != side:
+        if (
+            side > 9
+            and len(set(map(len, numbers))) > 1
+            and any(number.isdigit() and len(number) == 2 for number in numbers)
+        ):
+            return None  # numbers, some of them missing
         joined = b"".join(numbers)
         numbers = [joined[cell : cell + 1] for cell in range(len(joined))]
     return numbers if len(numbers) == side and all(number in _TOKENS for number in numbers) else None

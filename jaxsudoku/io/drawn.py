@@ -11,7 +11,7 @@ import numpy as np
 from .cells import Malformed, check_values, decode_text, separated, split_row
 from .chunk import Chunk, LineError
 from .format import Beginning, Format
-from .frames import framed_cells, is_frame, plain, row_cells, without_frame
+from .frames import framed_cells, is_barred, is_frame, plain, row_cells, without_frame
 from .header import BoardCheck
 from .positions import all_candidates, check_listed, split_listed
 
@@ -80,7 +80,7 @@ def _is_row(line: bytes, side: int, blanks: _Blanks) -> bool:
 
 def _is_frame(line: bytes, side: int, blanks: _Blanks) -> bool:
     """Whether a plain line is part of the frame alone."""
-    if blanks.spaces and not line.replace(b"|", b"").strip() and framed_cells(line, side) is not None:
+    if blanks.spaces and is_barred(line) and framed_cells(line, side) is not None:
         return False
     return is_frame(line, side, blanks.dashes)
 
@@ -174,6 +174,9 @@ class _Drawing:
                 return _Row(line, check_values(cells, self._side))
         except Malformed as cause:
             raise Malformed(f"row {number} of the grid: {cause}") from None
+        words = row.split()
+        if len(words) != self._side and any(row.candidates is not None for row in self._rows):
+            raise Malformed(f"row {number} of the grid has {len(words)} cells, not {self._side}")
         parts = separated(row) or _parts(row, self._side)
         foreign = next((place for place, part in enumerate(parts, 1) if split_row(part, 1) is None), None)
         if foreign is not None:

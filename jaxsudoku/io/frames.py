@@ -51,8 +51,18 @@ def is_frame(line: bytes, side: int, dashes: bool = False) -> bool:
     marks = set(line)
     if dashes and not marks & set(b"+=") and split_row(without_frame(line), side):
         return False
-    dotted = b"-" in line and bool(marks & set(b"+="))
-    return b"--" in line or b"==" in line or dotted or not marks & set(b".*_-")
+    dotted = b"-" in line and marks & set(b"+=|") and not marks & set(b".*_")
+    return b"--" in line or b"==" in line or bool(dotted) or not marks & set(b".*_-")
+
+
+def is_barred(line: bytes) -> bool:
+    """Whether a plain line has bars and spaces alone, as a row of blanks or a part of the frame has."""
+    return b"|" in line and not line.replace(b"|", b"").strip()
+
+
+def may_be_row(line: bytes) -> bool:
+    """Whether a plain line may be a row of a drawing of any board."""
+    return is_barred(line) or not is_frame(line, 0)
 
 
 def row_cells(line: bytes, side: int) -> list[bytes] | None:
@@ -60,7 +70,10 @@ def row_cells(line: bytes, side: int) -> list[bytes] | None:
 
     Blanks may be spaces if there are bars at both ends, and between cells or boxes.
     """
-    return split_row(without_frame(line), side) or framed_cells(line, side)
+    cells = split_row(without_frame(line), side)
+    if cells is None or line.count(b"|") > side:  # bars between all cells show blanks
+        return framed_cells(line, side) or cells
+    return cells
 
 
 def framed_cells(line: bytes, side: int) -> list[bytes] | None:

@@ -20,7 +20,8 @@ from .format import Beginning, Format
 from .header import BoardCheck
 from .positions import all_candidates, allowed_candidates
 
-_LINE = re.compile(rb"\s*:[^:]*:[^:]*:[^:]*[\d.][^:]*:")
+#: Values of at least 8 characters tell a line from a drawn row with colons.
+_LINE = re.compile(rb"\s*:[^:\s]*:[^:\s]*:\s*[\d.+][^:\s]{7,}\s*:")
 _VALUE = re.compile(rb"\+?.", re.DOTALL)
 _DELETED = re.compile(rb"[1-9]{3}")
 

@@ -262,7 +262,7 @@ def _read_all(source: Source, board: Board | None, column: str | None, candidate
     with open_puzzles(source, board, column=column) as puzzles:
         side, cells = puzzles.board.side, puzzles.board.cells
         none = np.zeros((0, cells), np.uint8)
-        parts = [Chunk(none, none.any(axis=1), np.zeros(0, np.int64))]
+        parts = [Chunk(none, np.zeros(0, bool), np.zeros(0, np.int64))]
         listed = 0
         failure: PuzzleFileError | None = None
         try:

@@ -15,7 +15,7 @@ from jaxsudoku.board import Board
 from .cells import separated
 from .chunk import Chunk
 from .format import Beginning
-from .frames import is_frame, plain, row_widths
+from .frames import may_be_row, plain, row_widths
 from .json_lines import flat_cells
 from .library import cells_of_line
 from .positions import all_candidates
@@ -104,9 +104,7 @@ def _side_of(start: Beginning) -> int:
     if cells := max(map(cells_of_line, lines)):
         return _side_of_cells(cells)
     # A drawing has at least as many rows as a row has cells, separated or not; it may have titles, too.
-    rows = collections.Counter(
-        width for line in map(plain, lines) if b"|" in line or not is_frame(line, 0) for width in row_widths(line)
-    )
+    rows = collections.Counter(width for line in map(plain, lines) if may_be_row(line) for width in row_widths(line))
     drawn = [width for width, count in rows.items() if width <= count]
     if drawn:
         return max(drawn)  # of "12|34" the cells rather than the two parts
