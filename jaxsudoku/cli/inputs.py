@@ -18,6 +18,7 @@ from jaxsudoku.io import (
     KNOWN_SOLUTION_COLUMNS,
     Chunk,
     PuzzleFile,
+    board_of_text,
     check_standard_input,
     format_grids,
     is_library_line,
@@ -138,7 +139,7 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
     elif name in shipped.names():
         return _Named(shipped.read(name), name), name, board
     elif _is_position(name):
-        return _Named(name.encode(errors="surrogateescape"), INLINE), INLINE, board or _board_of_position(name)
+        return _Named(name.encode(errors="surrogateescape"), INLINE), INLINE, board or board_of_text(name)
     elif not _is_puzzle(name):
         hint = did_you_mean(name, shipped.names())
         if not hint and _SET_NAME.fullmatch(name):
@@ -164,15 +165,6 @@ def _is_position(text: str) -> bool:
     except ValueError:  # not a pencil-mark grid
         return False
     return not candidates[:, grid == 0].all()
-
-
-def _board_of_position(text: str) -> Board | None:
-    """The classic board of a position; None where it is malformed, which reading it reports."""
-    try:
-        grid, _ = parse_position(text)
-    except ValueError:
-        return None
-    return Board.classic(round(len(grid) ** 0.5))
 
 
 def _parsed(text: str, board: Board | None) -> np.ndarray:

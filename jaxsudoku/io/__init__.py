@@ -23,7 +23,7 @@ from .target import (
     kind_of,
     open_target,
 )
-from .text import parse, parse_position
+from .text import board_of_text, parse, parse_position
 from .write import SolutionWriter, open_output
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "TableWriter",
     "all_candidates",
     "allowed_candidates",
+    "board_of_text",
     "check_folder",
     "check_output",
     "check_standard_input",

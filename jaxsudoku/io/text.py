@@ -65,6 +65,17 @@ def parse_position(text: str, board: Board | None = None) -> tuple[np.ndarray, n
     return grid, chunk.candidates[0]
 
 
+def board_of_text(text: str) -> Board:
+    """The board that a text names, or else the classic one of its only puzzle's size, which may be malformed.
+
+    Raises:
+      ValueError: the text holds no puzzle, or no board has that size.
+    """
+    start = Beginning("<text>", text.encode(errors="surrogateescape"))
+    named = header_of(start).board
+    return _board_of(_side_of(start)) if named is None else Board.named(named)
+
+
 def _parsed(text: str, board: Board | None) -> Chunk:
     """The only puzzle of a text."""
     if not isinstance(text, str):
