@@ -165,8 +165,9 @@ class _Drawing:
 
     def _row(self, line: int, text: bytes) -> _Row:
         row, number = without_frame(text), len(self._rows) + 1
-        listed = split_listed(row, self._side)
         cells = row_cells(text, self._side)
+        single = cells is not None and max(map(len, cells)) == 1
+        listed = None if single else split_listed(row, self._side)
         try:
             if listed is not None:
                 return _Row(line, *check_listed(listed, self._side))

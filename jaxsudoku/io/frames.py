@@ -84,7 +84,7 @@ def framed_cells(line: bytes, side: int) -> list[bytes] | None:
     fields = text[1:-1].split(b"|")
     if len(fields) > side:  # double bars between boxes
         fields = _BARS.split(text)[1:-1]
-    if side % len(fields):
+    if not fields or side % len(fields):
         return None
     width = side // len(fields)
     if width > 1:

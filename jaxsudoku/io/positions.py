@@ -60,7 +60,7 @@ def split_listed(row: bytes, side: int) -> list[bytes] | None:
       A text a cell, without marks; None if no cell has several candidates, or the row has another form.
     """
     words = row.split()
-    if len(words) != side:
+    if len(words) != side or (side > 9 and b"," not in row):
         return None
     if side <= 9:
         words = [word.translate(None, _MARKS) if len(word) > 1 else word for word in words]
