@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.io import parse
+from jaxsudoku.io import parse, parse_position
+
+T = TypeVar("T")
 
 
 def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
@@ -29,12 +32,7 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     if isinstance(puzzles, bytes):
         puzzles = puzzles.decode(errors="replace")
     if isinstance(puzzles, str):
-        try:
-            array = parse(puzzles, board)
-        except ValueError as error:
-            shipped_set = f"'{puzzles}'" if puzzles in shipped.names() else "NAME"
-            hint = f"For a shipped set use jaxsudoku.load({shipped_set}), for a file jaxsudoku.read_puzzles"
-            raise ValueError(f"{error}. {hint}") from error
+        array = _of_text(parse, puzzles, board)
     else:
         try:
             mixed = isinstance(puzzles, list | tuple) and any(isinstance(part, str) for part in puzzles)
@@ -54,6 +52,46 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     if array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > board.side):
         raise ValueError(f"puzzles hold values outside 0..{board.side}")
     return array.astype(np.uint8, copy=False).reshape(*batch, board.cells), board
+
+
+def as_position(
+    puzzle: Any, board: Board | None, candidates: Any = None
+) -> tuple[np.ndarray, Board, np.ndarray | None]:
+    """One position in play.
+
+    Args:
+      puzzle: its filled cells, in any form that ``as_puzzles`` takes; a text may list candidates.
+      board: the board; None for the classic one of the puzzle's size.
+      candidates: bool[side, cells], the digits that open cells may hold; None for those that a text lists.
+
+    Returns:
+      uint8[cells]; the board; and the candidates, None if every open cell may hold all digits.
+
+    Raises:
+      ValueError: several puzzles, candidates of another shape or dtype, or as ``as_puzzles`` does.
+      TypeError: as ``as_puzzles`` does.
+    """
+    if isinstance(puzzle, str) and candidates is None:
+        puzzle, candidates = _of_text(parse_position, puzzle, board)
+    array, board = as_puzzles(puzzle, board)
+    if array.ndim != 1:
+        raise ValueError(f"puzzles of shape {array.shape}; one puzzle is explained at a time")
+    if candidates is None:
+        return array, board, None
+    listed = np.asarray(candidates)
+    if listed.shape != (board.side, board.cells) or listed.dtype != bool:
+        raise ValueError(f"candidates {listed.dtype}{list(listed.shape)}; they must be bool{[board.side, board.cells]}")
+    return array, board, None if listed[:, array == 0].all() else listed
+
+
+def _of_text(read: Callable[..., T], text: str, board: Board | None) -> T:
+    """What ``read`` makes of a text; an error names what else the text may be."""
+    try:
+        return read(text, board)
+    except ValueError as error:
+        shipped_set = f"'{text}'" if text in shipped.names() else "NAME"
+        hint = f"For a shipped set use jaxsudoku.load({shipped_set}), for a file jaxsudoku.read_puzzles"
+        raise ValueError(f"{error}. {hint}") from error
 
 
 def check_on_host(values: Any, name: str, instead: str) -> None:

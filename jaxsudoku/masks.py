@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.board import Board, board_of_cubes, board_of_grids
 from jaxsudoku.planes import fence, ones_and_twos, slices
 
 #: Digits of a limb.
@@ -63,6 +63,16 @@ def grids_to_masks(grids: AnyArray, board: Board | None = None) -> Array:
     board, _ = board_of_grids(np.shape(grids), board)
     by_cell = fence(jnp.asarray(grids).T)
     return digit_masks(by_cell, board.side).reshape(-1, board.side, board.side, by_cell.shape[-1])
+
+
+def cubes_to_masks(cubes: AnyArray, board: Board | None = None) -> Array:
+    """Candidates bool[B, side, cells] as masks."""
+    board = board_of_cubes(np.shape(cubes), board)
+    by_cell = fence(jnp.moveaxis(jnp.asarray(cubes), 0, -1))
+    digits = jnp.arange(1, board.side + 1)[:, None, None]
+    bits = jnp.where(by_cell, digit_masks(digits, board.side), 0)
+    masks = jnp.bitwise_or.reduce(bits, axis=1)
+    return masks.reshape(-1, board.side, board.side, masks.shape[-1])
 
 
 def masks_to_grids(masks: Array) -> Array:

@@ -227,3 +227,35 @@ def test_wide_boards(side):
     assert f" {side} " in "\n".join(lines)
     assert lines[0] == "┌" + "┬".join(["─" * (3 * box + 1)] * box) + "┐"
     assert all(line.count("│") in (0, box + 1) for line in lines)
+
+
+# ---------------------------------------------------------------------- candidates
+
+MARKS_4 = """\
+┌───────┬────────┐
+│ 1 2   │ 3 4    │
+│ 3 4   │ 1 2    │
+├───────┼────────┤
+│ 2 134 │ 4 .    │
+│ 1 3   │ 2 1234 │
+└───────┴────────┘"""
+
+
+def test_candidates_are_listed_in_open_cells():
+    candidates = np.zeros((4, 16), bool)
+    candidates[[0, 2, 3], 9] = True
+    candidates[0, [6, 12]] = True
+    candidates[:, 15] = True
+    grid = [*PUZZLE_4[:6], 0, 2, 2, 0, 4, 0, 0, 3, 2, 0]
+    assert draw(grid, candidates=candidates) == MARKS_4
+    assert draw(grid, givens=grid, candidates=candidates) == MARKS_4
+    coloured = draw(grid, givens=[0] * 15 + [0], candidates=candidates, color=True)
+    assert coloured == MARKS_4
+    coloured = draw(grid, givens=[1] + [0] * 15, candidates=candidates, color=True)
+    assert coloured == MARKS_4.replace("│ 1 2   │ 3 4    │", "│ \x1b[1m1\x1b[0m 2   │ 3 4    │")
+    wide = np.zeros((16, 256), bool)
+    wide[[0, 9, 15], 0] = True
+    assert draw(np.zeros(256, int), candidates=wide).splitlines()[1].startswith("│ 1,10,16 . . . │")
+    for wrong in (candidates[:3], candidates.astype(int)):
+        with pytest.raises(ValueError, match=r"candidates .*; they must be bool\[4, 16\]"):
+            draw(grid, candidates=wrong)

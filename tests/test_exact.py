@@ -445,6 +445,35 @@ def test_an_excluded_digit_asks_for_another_solution(board, settings):
             assert found.grids[row, cells[row]] != excluded[row].max()
 
 
+@pytest.mark.parametrize(
+    ("board", "settings"),
+    [pytest.param(FOUR, {}, id="4x4-plain"), pytest.param(SIX, {"restart": 8}, id="2x3-restarts")],
+)
+def test_any_number_of_digits_of_cells_is_excluded(board, settings):
+    puzzles = reference.unique(board, BATCH)
+    rng = np.random.default_rng(2)
+    puzzles *= rng.random(puzzles.shape) < 0.8  # some have several solutions now
+    excluded = rng.random((len(puzzles), board.side, board.cells)) < 0.04
+    found = jax.jit(
+        functools.partial(exact.search, board=board, limit=3, lanes=32, **settings), compiler_options=compiler_options()
+    )(puzzles, excluded=excluded)
+    counts = set()
+    for row, puzzle in enumerate(puzzles):
+        kept = ~excluded[row] | (puzzle > 0)
+
+        def allowed(grid, kept=kept):
+            return kept[np.array(grid) - 1, np.arange(board.cells)].all()
+
+        expected = sum(map(allowed, reference.solutions(board, puzzle, 2_000)))
+        counts.add(min(expected, 3))
+        assert found.counts[row] == min(expected, 3)
+        if expected:
+            assert reference.is_solution(board, np.asarray(found.grids[row]), puzzle) and allowed(found.grids[row])
+    assert counts >= {0, 1, 2}, "the puzzles test something"
+    with pytest.raises(ValueError, match=r"excluded bool\[\d+, 3\]; it must be uint8\[.*\] or bool\["):
+        exact.search(jnp.asarray(puzzles), board, None, excluded[:, 0, :3], lanes=32)
+
+
 @pytest.mark.slow
 def test_an_excluded_digit_does_not_touch_a_given():
     puzzle = reference.unique(FOUR, 1)

@@ -10,7 +10,7 @@ from reference import is_solution, peers
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.explanation import findings, steps_of
+from jaxsudoku.explanation import findings, prove, steps_of, usable
 from jaxsudoku.explanation.steps import _FUNCTIONS
 from jaxsudoku.explanation.view import View, bits
 from jaxsudoku.techniques import TECHNIQUES
@@ -197,6 +197,73 @@ def test_a_hint_is_the_first_step():
 def test_only_a_puzzle_with_one_solution_is_explained(function, puzzle, message):
     with pytest.raises(ValueError, match=message):
         function(puzzle)
+
+
+# ---------------------------------------------------------------------- positions with candidates
+
+#: A position of HoDoKu's library in which locked candidates remove 5 from r3c7, and the same with r3c7 not 5.
+POSITION = (
+    ":0100:5:984........+25...4...+1+9.+4..2..6.972+3...3+6.2...+2.+9.+3+5+61.+1+95+76+8+4+234+27+35189+6+63+8..97+5+1:"
+)
+LATER = f"{POSITION}537:::"
+
+
+def test_a_position_is_explained_from_its_candidates_on():
+    step, later = js.hint(f"{POSITION}:537:"), js.hint(LATER)
+    assert (step.technique, step.eliminate) == ("pointing", ((3, 7, 5),))
+    assert later != step and (3, 7, 5) not in later.eliminate
+    grid, candidates = js.io.parse_position(LATER)
+    explanation = js.explain(grid, candidates=candidates)
+    assert explanation.steps == js.explain(LATER).steps
+    assert explanation.solved and later == explanation.steps[0]
+    assert js.explain(grid).steps[0] == step
+    assert len(list(explanation.pictures())) == len(explanation.steps)
+    board = Board.classic()
+    removed = np.argwhere(~candidates & (grid == 0)).tolist()
+    gone = [(cell // 9 + 1, cell % 9 + 1, digit + 1) for digit, cell in removed]
+    assert gone == [(3, 7, 5)]
+    assert is_solution(board, explanation.grid, grid)
+    assert all(set(gone).isdisjoint(step.eliminate) for step in explanation.steps)
+
+
+def test_a_position_with_one_solution_only_within_its_candidates():
+    solution = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1])
+    puzzle = solution.copy()
+    puzzle[[0, 2, 4, 6]] = 0  # 1 and 3 may be swapped
+    with pytest.raises(ValueError, match="the puzzle has several solutions"):
+        js.explain(puzzle)
+    candidates = np.ones((4, 16), bool)
+    candidates[2, 0] = False  # r1c1 is not 3
+    explanation = js.explain(puzzle, candidates=candidates)
+    np.testing.assert_array_equal(explanation.grid, solution)
+    proof = prove(puzzle.astype(np.uint8), Board.classic(4), candidates)
+    assert proof == (None, False)
+    assert set(usable(None, proof)) == {*NUMBERS} - {"unique-rectangle"}
+    assert usable(["naked single", "unique rectangle"], proof) == ["naked-single"]
+    assert usable(["naked single", "unique rectangle"], prove(solution.astype(np.uint8), Board.classic(4))) == [
+        "naked-single",
+        "unique-rectangle",
+    ]
+    candidates[0, 0] = False
+    with pytest.raises(ValueError, match="the puzzle has no solution within its candidates; only"):
+        js.hint(puzzle, candidates=candidates)
+
+
+def test_what_is_wrong_with_a_position():
+    puzzle = js.parse("1.34.4122.4.43.1")
+    candidates = np.ones((4, 16), bool)
+    candidates[1, 1] = False
+    for function in (js.explain, js.hint):
+        with pytest.raises(ValueError, match="r1c2 must be 2, which its candidates leave out; only a puzzle with"):
+            function(puzzle, candidates=candidates)
+        with pytest.raises(ValueError, match=r"candidates bool\[4, 15\]; they must be bool\[4, 16\]"):
+            function(puzzle, candidates=candidates[:, 1:])
+        with pytest.raises(ValueError, match=r"candidates int64\[4, 16\]; they must be bool\[4, 16\]"):
+            function(puzzle, candidates=candidates.astype(np.int64))
+        with pytest.raises(ValueError, match=r"has no digit after it. For a shipped set use"):
+            function(":0000:x:1+.34.4122.4.43.1:::")
+    candidates[1, 1] = True
+    assert js.explain(puzzle, candidates=candidates).steps == js.explain(puzzle).steps
 
 
 def test_every_technique_is_explained():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import jaxsudoku.io
 from jaxsudoku.board import Board
+from jaxsudoku.drawing import draw
 from jaxsudoku.io import (
     Chunk,
     LineError,
@@ -52,6 +53,10 @@ def as_drawing(grid, framed=True):
     return "\n".join([*line, *rows, *line]) + "\n"
 
 
+def as_drawn(grid):
+    return draw(grid, Board(int(len(grid) ** 0.5), box=(1, int(len(grid) ** 0.5)))) + "\n"
+
+
 FORMATS = {
     "characters": lambda grids: "".join(as_characters(grid) + "\n" for grid in grids),
     "characters, ragged": lambda grids: "".join(as_characters(g) + " x" * (i % 3) + "\n" for i, g in enumerate(grids)),
@@ -61,6 +66,7 @@ FORMATS = {
     "csv, second column": lambda grids: "id,puzzle\n" + "".join(f"a,{as_characters(grid)}\n" for grid in grids),
     "csv, quoted": lambda grids: '"quizzes","x"\n' + "".join(f'"{as_characters(grid)}","a,\nb"\n' for grid in grids),
     "frames": lambda grids: "\n".join(as_drawing(grid) for grid in grids),
+    "drawings of draw": lambda grids: "\n".join(as_drawn(grid) for grid in grids),
     "bare drawings": lambda grids: "\n".join(as_drawing(grid, framed=False) for grid in grids),
     "titles": lambda grids: "".join(f"Grid {i:02}\n{as_drawing(grid)}" for i, grid in enumerate(grids)),
 }

@@ -12,7 +12,7 @@ from .report import QUOTED
 
 
 class BadLines:
-    """Reports bad lines: the first few as they come, the number of the others at the end.
+    """Reports bad lines: the first few as they come, the number of the others at the end; and candidates left out.
 
     Args:
       screen: where to report.
@@ -21,14 +21,18 @@ class BadLines:
 
     Attributes:
       count: the number of bad lines.
+      within: whether the command keeps to the candidates that the input lists.
     """
 
     def __init__(self, screen: Screen, source: str, board: Board) -> None:
         self.count = 0
+        self.within = False
+        self._listed = 0
         self._screen, self._source, self._board = screen, source, board
 
     def add(self, chunk: Chunk, clashes: np.ndarray) -> None:
         """Reports the malformed puzzles of a chunk, and those in the rows ``clashes``, whose givens clash."""
+        self._listed += int(chunk.listed.sum())
         quoted = max(0, QUOTED - self.count)
         self.count += len(chunk.errors) + len(clashes)
         errors = [
@@ -42,9 +46,12 @@ class BadLines:
             self._screen.say(str(error))
 
     def finish(self) -> None:
-        """Reports the number of lines beyond those that were quoted."""
+        """Reports the number of lines beyond those that were quoted, and of puzzles whose candidates are left out."""
         if self.count > QUOTED:
             self._screen.say(f"... and {self.count - QUOTED} more")
+        if self._listed and not self.within:
+            lists = "puzzle lists" if self._listed == 1 else "puzzles list"
+            self._screen.say(f"{self._source}: {self._listed:,} {lists} candidates, which this command leaves out")
 
 
 def clashing(board: Board, grids: np.ndarray) -> np.ndarray:

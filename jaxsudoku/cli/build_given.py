@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, LineError, PuzzleFile, PuzzleFileError, read_grid_column
+from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, LineError, PuzzleFile, PuzzleFileError
 from jaxsudoku.terminal.failure import as_usage, described
 from jaxsudoku.terminal.progress import Meter, Screen, bar
 from jaxsudoku.terminal.stop import Stop
@@ -19,15 +19,12 @@ from . import flags
 from .bad_lines import BadLines, clashing
 from .dataset_folder import check_new, excluded
 from .generate import add_grades, grade_tally
-from .inputs import named, opened
+from .inputs import known_solutions, named, opened
 from .invocation import Invocation, start_screen
 from .report import QUOTED, summarize
 
 #: The flag that chooses this way of building.
 FLAG = "--from"
-
-#: Columns of solutions, in the order of preference.
-_SOLUTIONS = ("solution", "solutions")
 
 
 def add_puzzles(parser: argparse.ArgumentParser) -> None:
@@ -155,8 +152,8 @@ def _read(board: Board, source: PuzzleFile, name: str, bad: BadLines) -> _Table:
     columns["solutions"].append(nothing)
     columns["lines"].append(np.zeros(0, np.int64))
     try:
-        for chunk in source.chunks(keep=_SOLUTIONS):
-            solutions, causes = _solutions(chunk, board)
+        for chunk in source.chunks(keep=KNOWN_SOLUTION_COLUMNS):
+            solutions, causes = known_solutions(chunk)
             chunk = chunk.with_errors(name, causes)
             clashes = chunk.good & clashing(board, chunk.grids)
             bad.add(chunk, np.flatnonzero(clashes))
@@ -167,15 +164,6 @@ def _read(board: Board, source: PuzzleFile, name: str, bad: BadLines) -> _Table:
     except (OSError, PuzzleFileError) as error:
         failure = described(error)
     return _Table(**{name: np.concatenate(parts) for name, parts in columns.items()}, failure=failure)
-
-
-def _solutions(chunk: Chunk, board: Board) -> tuple[np.ndarray, dict[int, str]]:
-    """The solutions uint8[n, cells] beside the puzzles of a chunk, zeros without, and what is wrong, by row."""
-    name = next((name for name in _SOLUTIONS if name in chunk.extras), None)
-    if name is None:
-        return np.zeros((len(chunk), board.cells), np.uint8), {}
-    solutions, faults = read_grid_column(chunk.extras[name], board.side)
-    return solutions, {row: f"the solution is malformed: {cause}" for row, cause in faults.items()}
 
 
 def _say_refused(screen: Screen, name: str, lines: np.ndarray, refused: dict[int, str]) -> None:

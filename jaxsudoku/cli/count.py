@@ -21,6 +21,7 @@ from .inputs import opened
 from .invocation import Invocation
 from .outputs import named_errors
 from .parser import Parser
+from .positions import CountedWithin
 from .run import Run
 from .solve import summary_details
 
@@ -66,7 +67,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 kernel = driver.count_kernel(args.limit, **dataclasses.asdict(config))
                 engine = Engine(kernel, args.board, args.seed, args.batch_size)
             chunks = mark_board(puzzles.chunks(engine.batch_size), args.board)
-            work.answer(chunks, engine, sink, functools.partial(_outcomes, args.board))
+            within = CountedWithin(args.board, args.limit)
+            work.answer(chunks, engine, sink, functools.partial(_outcomes, args.board), within=within)
     several = None
     if args.claimed and args.limit > 1:
         counts = work.tally.counts.items()

@@ -16,13 +16,13 @@ import numpy as np
 from jaxsudoku import pictures
 from jaxsudoku.board import Board
 from jaxsudoku.config import RULES
-from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, read_grid_column
+from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, Chunk, PuzzleFile, PuzzleFileError
 from jaxsudoku.solvers import DEFAULT_NETWORK
 from jaxsudoku.terminal.failure import as_usage, described
 
 from . import flags
 from .bad_lines import BadLines, clashing, describe_unsolved, unsolved
-from .inputs import named, opened
+from .inputs import known_solutions, named, opened
 from .invocation import Invocation, start_screen
 from .outputs import check_outputs, check_printed, put
 from .parser import Parser
@@ -53,8 +53,6 @@ by rules, number of clues, and rating; and how well the value predicts whether a
 _OVERRIDES = ("iterations", "dtype")
 #: Columns of difficulties: our own rating, and any other measure.
 _HARDNESS = ("rating", "difficulty")
-#: Names of the column of solutions; the second one is that of well-known sets.
-_SOLUTIONS = ("solution", "solutions")
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
@@ -215,7 +213,7 @@ def _read(args: argparse.Namespace, source: PuzzleFile, bad: BadLines) -> _Table
     malformed = wrong = 0
     failure = None
     try:
-        for chunk in _first(source.chunks(keep=_SOLUTIONS), args.limit):
+        for chunk in _first(source.chunks(keep=KNOWN_SOLUTION_COLUMNS), args.limit):
             clashes = chunk.good & clashing(board, chunk.grids)
             labels, causes = _labels(chunk)
             solutions = labels["solution"]
@@ -254,14 +252,8 @@ def _labels(chunk: Chunk) -> tuple[dict[str, np.ndarray], dict[int, str]]:
 
     Solutions uint8[n, cells] are zeros, and difficulties float64[n] NaN, where there is none.
     """
-    cells = chunk.grids.shape[1]
-    causes: dict[int, str] = {}
-    labels: dict[str, np.ndarray] = {"solution": np.zeros((len(chunk), cells), np.uint8)}
-    name = next((name for name in _SOLUTIONS if name in chunk.extras), None)
-    if name is not None:
-        side = round(cells**0.5)
-        labels["solution"], faults = read_grid_column(chunk.extras[name], side)
-        causes |= {row: f"the solution is malformed: {cause}" for row, cause in faults.items()}
+    solutions, causes = known_solutions(chunk)
+    labels: dict[str, np.ndarray] = {"solution": solutions}
     for name in _HARDNESS:
         if name in chunk.extras:
             labels[name] = np.full(len(chunk), np.nan)

@@ -8,9 +8,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from jaxsudoku.io import Chunk
+import numpy as np
+
+from jaxsudoku.board import Board
 from jaxsudoku.techniques.registry import names_up_to
 from jaxsudoku.terminal.progress import Screen
 
@@ -37,7 +39,8 @@ examples:
 output: a line a step: its number, the score of its technique, and the reason in a sentence; r4c7 is the cell in row 4,
 column 7. With --json a list of {{"technique", "score", "place": [[row, column, digit]], "eliminate": [[row, column,
 digit]], "text"}}, counted from 1. Every step is by the simplest technique that helps. Scores are on Sudoku Explainer's
-scale. A puzzle is explained if it has exactly one solution.
+scale. A puzzle is explained if it has exactly one solution. A pencil-mark grid or a line of HoDoKu's library is
+explained from its candidates on.
 
 {flags.INPUT_SECTION}"""
 
@@ -69,7 +72,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return 1
     from jaxsudoku.explanation import explained
 
-    found = explained(puzzle.grids[0], args.board, chosen(args))
+    found = explained(*puzzle)
     if args.svg is not None:
         _write_pictures(found, Path(args.svg))
         text = f"{found}\n"
@@ -89,13 +92,17 @@ def _write_pictures(found: Explanation, folder: Path) -> None:
         (folder / f"step-{number:0{width}}.svg").write_text(f"{picture}\n", encoding="utf-8")
 
 
-def chosen(args: argparse.Namespace) -> tuple[str, ...] | None:
-    """The names of the techniques to use; None for all."""
-    return None if args.up_to is None else names_up_to(args.up_to)
+class Explained(NamedTuple):
+    """The arguments of ``explained`` and ``steps_of``."""
+
+    puzzle: np.ndarray
+    board: Board
+    techniques: Sequence[str] | None
+    candidates: np.ndarray | None
 
 
-def proper_puzzle(args: argparse.Namespace) -> Chunk | None:
-    """The puzzle to explain, as a chunk of one; None, after a message, where it has not exactly one solution."""
+def proper_puzzle(args: argparse.Namespace) -> Explained | None:
+    """The puzzle to explain; None, after a message, where it has not exactly one solution within its candidates."""
     screen = Screen(bar=True)
     puzzle = one_puzzle(args)
     if puzzle.errors:
@@ -103,16 +110,16 @@ def proper_puzzle(args: argparse.Namespace) -> Chunk | None:
         return None
     screen.show("solving ...", now=True)
     check_cache(screen)
+    from jaxsudoku.explanation import prove, usable
     from jaxsudoku.grid import is_valid
-    from jaxsudoku.uniqueness import solve_and_count
 
-    _, counts = solve_and_count(puzzle.grids, args.board)
+    candidates = puzzle.candidates[0] if puzzle.candidates is not None and puzzle.listed[0] else None
+    proof = prove(puzzle.grids[0], args.board, candidates)
     screen.clear()
-    if counts[0] == 1:
-        return puzzle
-    if not is_valid(puzzle.grids[0], args.board):
-        reason = describe_clash(args.board, puzzle.grids[0])
-    else:
-        reason = "several solutions" if counts[0] else "no solution"
+    if proof.fault is None:
+        names = None if args.up_to is None else names_up_to(args.up_to)
+        return Explained(puzzle.grids[0], args.board, usable(names, proof), candidates)
+    clash = not is_valid(puzzle.grids[0], args.board)
+    reason = describe_clash(args.board, puzzle.grids[0]) if clash else proof.fault
     screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")
     return None

@@ -19,7 +19,8 @@ INPUT_HELP = "file of puzzles, - for the standard input, name of a shipped set, 
 INPUT_SECTION = """\
 input: a puzzle a line (0 or . for a blank cell; letters or spaced numbers on boards beyond 9x9); CSV (separated by
 commas, semicolons or tabs), JSON lines or Parquet with a column or key named puzzle, or by --column; or grids
-of several lines, drawn or as a spreadsheet exports them.
+of several lines, drawn in any frame, with pencil marks, or as a spreadsheet exports them; files of SadMan Sudoku; lines
+of HoDoKu's library.
 All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as
 9x9-hard, if there is no such file, is a set of puzzles that ships with the package; puzzles may be given inline.
 board: a file that names its board, by a line `# board: windoku` at its top or in a column named board, is read for it;

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from . import flags
-from .explain import add_explaining, chosen, proper_puzzle
+from .explain import add_explaining, proper_puzzle
 from .invocation import Invocation
 from .outputs import put
 from .parser import Parser
@@ -42,11 +42,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return 1
     from jaxsudoku.explanation import steps_of
 
-    step = next(steps_of(puzzle.grids[0], args.board, chosen(args)), None)
+    step = next(steps_of(*puzzle), None)
     if args.json:
         text = json.dumps(None if step is None else step.as_dict())
     elif step is None:
-        text = "No cell is open." if puzzle.grids[0].all() else "No technique helps."
+        text = "No cell is open." if puzzle.puzzle.all() else "No technique helps."
     else:
         text = step.text
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")

@@ -14,7 +14,20 @@ import numpy as np
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, PuzzleFile, check_standard_input, format_grids, open_puzzles, parse, read_puzzles
+from jaxsudoku.io import (
+    KNOWN_SOLUTION_COLUMNS,
+    Chunk,
+    PuzzleFile,
+    board_of_text,
+    check_standard_input,
+    format_grids,
+    is_library_line,
+    open_puzzles,
+    parse,
+    parse_position,
+    read_grid_column,
+    read_puzzles,
+)
 from jaxsudoku.suggestions import did_you_mean
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
@@ -79,6 +92,16 @@ def read_all(name: str, board: Board) -> np.ndarray:
     return read_puzzles(source, board)
 
 
+def known_solutions(chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
+    """The solutions uint8[n, cells] beside the puzzles of a chunk, zeros without, and what is wrong, by row."""
+    cells = chunk.grids.shape[1]
+    name = next((name for name in KNOWN_SOLUTION_COLUMNS if name in chunk.extras), None)
+    if name is None:
+        return np.zeros((len(chunk), cells), np.uint8), {}
+    solutions, faults = read_grid_column(chunk.extras[name], round(cells**0.5))
+    return solutions, {row: f"the solution is malformed: {cause}" for row, cause in faults.items()}
+
+
 def named(path: str) -> str:
     """The name of an input in messages."""
     return "<stdin>" if path == "-" else path
@@ -115,6 +138,8 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
         return name, name, board
     elif name in shipped.names():
         return _Named(shipped.read(name), name), name, board
+    elif _is_position(name):
+        return _Named(name.encode(errors="surrogateescape"), INLINE), INLINE, board or board_of_text(name)
     elif not _is_puzzle(name):
         hint = did_you_mean(name, shipped.names())
         if not hint and _SET_NAME.fullmatch(name):
@@ -127,6 +152,19 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
         raise UsageError(f"puzzles of {' and '.join(sorted({str(len(grid)) for grid in grids}))} cells given inline")
     board = board or Board.classic(round(len(grids[0]) ** 0.5))
     return _Named(format_grids(np.stack(grids), board), INLINE), INLINE, board
+
+
+def _is_position(text: str) -> bool:
+    """Whether a text that names no file lists candidates: a line of HoDoKu's library, or a pencil-mark grid."""
+    if is_library_line(text.encode(errors="surrogateescape")):
+        return True
+    if "\n" not in text.strip():
+        return False
+    try:
+        grid, candidates = parse_position(text)
+    except ValueError:  # not a pencil-mark grid
+        return False
+    return not candidates[:, grid == 0].all()
 
 
 def _parsed(text: str, board: Board | None) -> np.ndarray:

@@ -117,6 +117,7 @@ class Run:
         note: Callable[[], str] = str,
         check: Check | None = None,
         rowwise: bool = False,
+        within: Callable[[Chunk, Any], Any] | None = None,
     ) -> None:
         """Answers all puzzles that the sink lacks; where reading fails, those before that.
 
@@ -128,15 +129,19 @@ class Run:
           note: the end of the line of progress.
           check: checks answers after they are written.
           rowwise: whether a puzzle's answer is independent of its batch, so that no answered puzzle is computed again.
+          within: (chunk, answers) to answers that keep to the candidates that the chunk lists; None leaves these out,
+            which is reported.
 
         Raises:
           ResumeError: the sink holds no answers to this input.
         """
         batches = _Batches(chunks, worker, rowwise)
+        self._bad.within = within is not None
         self.tally.begin()
         try:
             with sink:
                 for part, answers in self._computed(batches.unanswered(sink), worker, check):
+                    answers = answers if within is None else within(part, answers)
                     with self._invocation.signals.held():
                         sink.write(part, answers)
                         counts, clashes = outcomes(part, answers)

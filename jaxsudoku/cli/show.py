@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxsudoku.config import RULES
 from jaxsudoku.drawing import draw
-from jaxsudoku.io import Chunk
+from jaxsudoku.io import Chunk, library_line
 from jaxsudoku.solution import Status
+from jaxsudoku.terminal.failure import as_usage
 from jaxsudoku.terminal.progress import Screen
 
 from . import flags
@@ -20,6 +22,7 @@ from .inputs import named, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import Parser
+from .positions import SolvedWithin, left_after
 
 SUMMARY = "draw one puzzle"
 
@@ -27,6 +30,7 @@ EPILOG = f"""\
 examples:
   jaxsudoku show puzzles.txt --index 3 --solve
   jaxsudoku show puzzles.txt --svg > puzzle.svg
+  jaxsudoku show puzzles.txt --candidates --rules locked
 
 {flags.INPUT_SECTION}
 Colours are left out if NO_COLOR is set.
@@ -37,7 +41,13 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``show``."""
     del argv
     flags.add_one_puzzle(parser)
-    parser.add_argument("--solve", action="store_true", help="draw its solution, with the givens marked")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--solve", action="store_true", help="draw its solution, with the givens marked")
+    forms.add_argument("--candidates", action="store_true", help="draw its candidates: a pencil-mark grid")
+    forms.add_argument("--library", action="store_true", help="print it as a line of HoDoKu's library, with candidates")
+    parser.add_argument(
+        "--rules", choices=RULES, default="none", help="the rules that remove candidates before (default: none)"
+    )
     parser.add_argument("--svg", action="store_true", help="draw it as an SVG image")
     parser.set_defaults(run=run)
 
@@ -45,6 +55,10 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Draws; the exit status."""
     del invocation
+    if (args.candidates or args.library) and args.svg:
+        args.parser.error("--svg draws no candidates")
+    if args.rules != "none" and not (args.candidates or args.library):
+        args.parser.error("--rules is of --candidates and --library")
     screen = Screen(bar=True)
     puzzle = one_puzzle(args)
     if puzzle.errors:
@@ -52,11 +66,15 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return 1
     givens = puzzle.grids[0]
     grid, code = _solve(args, puzzle, screen) if args.solve else (givens, 0)
-    if args.svg:
+    if args.library:
+        with as_usage():  # a board that is too large
+            text = library_line(givens, left_after(puzzle, args.board, args.rules), args.board)
+    elif args.svg:
         text = args.board.picture(grid, givens, title=f"Puzzle {args.index} of {named(args.input)}")
     else:
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        text = draw(grid, args.board, givens, color=color)
+        marks = left_after(puzzle, args.board, args.rules) if args.candidates else None
+        text = draw(grid, args.board, givens, candidates=marks, color=color)
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return code
 
@@ -67,7 +85,7 @@ def _solve(args: argparse.Namespace, puzzle: Chunk, screen: Screen) -> tuple[np.
 
     screen.show("solving ...", now=True)
     check_cache(screen)
-    solution = driver.solve(puzzle.grids, args.board)
+    solution = SolvedWithin(args.board, "exact")(puzzle, driver.solve(puzzle.grids, args.board))
     screen.clear()
     where = f"{named(args.input)}:{puzzle.lines[0]}"
     if solution.status[0] == Status.SOLVED:

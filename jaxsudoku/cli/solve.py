@@ -25,6 +25,7 @@ from .history import RECORDED, HistoryWriter
 from .inputs import opened
 from .invocation import Invocation
 from .parser import Parser, find_values
+from .positions import SolvedWithin
 from .report import Tally, say_replaced
 from .run import Run, interruptible, searchable
 
@@ -149,14 +150,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             if args.claimed and solver.name == "exact":
                 uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices, work.tally)
             chunks = mark_board(puzzles.chunks(engine.batch_size), args.board)
-            work.answer(chunks, engine, sink, totals.outcomes, note=totals.progress, check=uniqueness)
+            within = SolvedWithin(args.board, solver.name)
+            work.answer(chunks, engine, sink, totals.outcomes, note=totals.progress, check=uniqueness, within=within)
     details: dict[str, Any] = {"already_answered": sink.done}
     if solver.guided:
         details |= {"network": args.network or DEFAULT_NETWORK, "network_calls": totals.sums["network_calls"]}
     if "errors" in solver.stats:
         details["errors"] = totals.sums["errors"]
     several = None if uniqueness is None else uniqueness.several
-    return work.finish(**summary_details(args, solver.name, config, several, **details))
+    told = summary_details(args, solver.name, config, several, **details)
+    return work.finish(**{**told, "note": told["note"] + within.note})
 
 
 def _network(args: argparse.Namespace, solver: solvers.Solver) -> tuple[Any, ...]:
@@ -251,9 +254,9 @@ class Uniqueness:
         self._engine.compile(size)
 
     def add(self, chunk: Chunk, solution: Solution) -> None:
-        """Searches the solved puzzles of a chunk once more."""
+        """Searches the solved puzzles of a chunk once more, but those that list candidates."""
         start = time.perf_counter()
-        solved = np.asarray(solution.status) == Status.SOLVED
+        solved = (np.asarray(solution.status) == Status.SOLVED) & ~chunk.listed
         # the whole chunk, so that there is one size to compile for
         counts = interruptible(next, self._engine.stream([searchable(chunk.grids, solved)]))
         self.several += int((counts[solved] > 1).sum())

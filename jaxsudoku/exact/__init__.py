@@ -88,8 +88,8 @@ def search(
       board: the board; None for the classic one of the puzzles' size.
       seeds: uint32[N], a seed for each puzzle's random order of branching, 0 for the fixed order; None for the fixed
         order in all.
-      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all. Excluding a
-        digit of a known solution tests whether there is another solution.
+      excluded: digits that empty cells may not take: uint8[N, cells], one a cell, 0 for none; or bool[N, side, cells],
+        any number. None for none at all. Excluding a digit of a known solution tests whether there is another solution.
       limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
       budget: stop a puzzle after this many nodes, checked between steps; its status is UNSOLVED if nodes were left.
       restart: search with conflict weights, and start again after this many nodes, then after a fifth more each time;
@@ -225,7 +225,12 @@ def _check(board: Board, rules: str, puzzles: Array, seeds: Array | None, exclud
         raise ValueError(
             f"seeds {seeds.dtype}{list(seeds.shape)}; they must be uint32[{puzzles.shape[0]}], one a puzzle"
         )
-    if excluded is not None and (excluded.shape != puzzles.shape or excluded.dtype != jnp.uint8):
-        raise ValueError(f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)}")
+    if excluded is not None:
+        cubes = (puzzles.shape[0], board.side, board.cells)
+        if (excluded.shape, excluded.dtype) not in ((puzzles.shape, jnp.uint8), (cubes, jnp.bool)):
+            raise ValueError(
+                f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)} or "
+                f"bool{list(cubes)}"
+            )
     if rules not in SEARCH_RULES:
         raise ValueError(f"unknown rules {rules!r}: the exact search takes one of {', '.join(SEARCH_RULES)}")

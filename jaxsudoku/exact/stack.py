@@ -36,6 +36,7 @@ from jaxsudoku.indexing import take_columns, take_values
 from jaxsudoku.planes import (
     GROUP,
     cpu_fence,
+    cubes_to_planes,
     fence,
     grids_to_planes,
     group_axes,
@@ -152,7 +153,8 @@ def search(
       plan: the static arguments.
       puzzles: uint8[N, cells].
       seeds: uint32[N], a seed for each puzzle's random order, 0 for the fixed order; None for the fixed order in all.
-      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all.
+      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; or bool[N, side, cells], several;
+        None for none at all.
 
     Returns:
       grids uint8[N, cells], status int8[N], counts int32[N] and iterations int32[N], as ``exact.Search``; and
@@ -162,7 +164,7 @@ def search(
     size = puzzles.shape[0]
     padded, active = pad_grids(puzzles, board, plan.lanes)
     padding = len(padded) - size
-    padded_excluded = None if excluded is None else jnp.pad(excluded, ((0, padding), (0, 0)))
+    padded_excluded = None if excluded is None else jnp.pad(excluded, ((0, padding), *[(0, 0)] * (excluded.ndim - 1)))
     columns, invalid = _make_roots(plan, padded, seeds, padded_excluded, active)
     found = _Found(
         solutions=jnp.where(invalid, limit, 0).astype(jnp.int32),
@@ -215,8 +217,8 @@ def _make_roots(
         wrong = invalid_givens(givens, board).reshape(-1)
         candidates = givens.candidates
         if excluded is not None:
-            removed = grids_to_planes(lax.dynamic_slice_in_dim(excluded, start, lanes), board, plan.groups)
-            candidates = candidates & ~(removed.digits & givens.empty[None])
+            removed = _excluded_planes(plan, lax.dynamic_slice_in_dim(excluded, start, lanes))
+            candidates = candidates & ~(removed & givens.empty[None])
         literal = jnp.zeros((3 * board.side, *plan.groups), jnp.uint32)
         parts = [
             _make_nodes(board, fence(candidates), literal),
@@ -229,6 +231,14 @@ def _make_roots(
     words = plan.node_words + (1 if seeds is None else 2)
     empty = vary_as(puzzles, (jnp.zeros((words, size + plan.room), jnp.uint32), jnp.ones(size, bool)))
     return lax.fori_loop(0, -(-active // lanes), block, empty)
+
+
+def _excluded_planes(plan: Plan, excluded: Array) -> Array:
+    """Excluded digits, uint8[lanes, cells] or bool[lanes, side, cells], as planes."""
+    if excluded.ndim == 2:
+        return grids_to_planes(excluded, plan.board, plan.groups).digits
+    planes = cubes_to_planes(excluded, plan.board)
+    return planes.reshape(*planes.shape[:-1], *plan.groups)
 
 
 def _solution_grids(plan: Plan, found: _Found, active: Array) -> Array:

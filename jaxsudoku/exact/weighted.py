@@ -28,7 +28,14 @@ from jax import Array, lax
 
 from jaxsudoku.board import Board
 from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
-from jaxsudoku.masks import all_digits, cell_ones_and_twos, grids_to_masks, mask_dtype, masks_to_grids
+from jaxsudoku.masks import (
+    all_digits,
+    cell_ones_and_twos,
+    cubes_to_masks,
+    grids_to_masks,
+    mask_dtype,
+    masks_to_grids,
+)
 from jaxsudoku.planes import any_of, fence, pad_grids, slices
 from jaxsudoku.propagation import duplicated_givens, outcome, sweep
 from jaxsudoku.random import APART, mix
@@ -123,7 +130,7 @@ class _Found(NamedTuple):
 
 
 class _Input(NamedTuple):
-    """The puzzles, uint8[N, cells], with seeds uint32[N] or None and excluded digits uint8[N, cells] or None."""
+    """The puzzles, uint8[N, cells], with seeds uint32[N] or None and excluded digits as ``search`` takes them."""
 
     puzzles: Array
     seeds: Array | None
@@ -137,7 +144,8 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
       plan: the static arguments.
       puzzles: uint8[N, cells]; rows of 255 at the end are skipped.
       seeds: uint32[N], 0 for the fixed order, any other seed for random digits; None for the fixed order in all.
-      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; None for none at all.
+      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; or bool[N, side, cells], several;
+        None for none at all.
 
     Returns:
       grids uint8[N, cells], status int8[N], counts int32[N], iterations int32[N], as ``exact.Search``.
@@ -250,7 +258,9 @@ def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Arra
     empty = fence((grids == 0).T).reshape(1, board.side, board.side, -1)
     masks = jnp.where(empty, all_digits(board.side)[:, None, None, None], digits)
     if given.excluded is not None:
-        masks = masks & ~jnp.where(empty, grids_to_masks(given.excluded.at[puzzle].get(mode="clip"), board), 0)
+        removed = given.excluded.at[puzzle].get(mode="clip")
+        to_masks = grids_to_masks if removed.ndim == 2 else cubes_to_masks
+        masks = masks & ~jnp.where(empty, to_masks(removed, board), 0)
     masks = fence(masks)
     own = jnp.zeros(plan.lanes, jnp.uint32) if given.seeds is None else given.seeds.at[puzzle].get(mode="clip")
     seed = jnp.where(fork == 0, own, mix(own + fork.astype(jnp.uint32) * APART))

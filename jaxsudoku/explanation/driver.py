@@ -1,59 +1,105 @@
-"""``explain`` and ``hint``: explanations of a puzzle that is proved to have one solution."""
+"""``explain`` and ``hint``: explanations of a position that is proved to have one solution."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.inputs import as_puzzles
-from jaxsudoku.techniques.registry import get
+from jaxsudoku.inputs import as_position
+from jaxsudoku.techniques.registry import TECHNIQUES, get
 from jaxsudoku.uniqueness import solve_and_count
 
 from .steps import Explanation, Step, explained, steps_of
+from .view import cell_name
 
 
-def explain(puzzle: Any, board: Board | None = None, *, techniques: Sequence[str] | None = None) -> Explanation:
+def explain(
+    puzzle: Any, board: Board | None = None, *, candidates: Any = None, techniques: Sequence[str] | None = None
+) -> Explanation:
     """Explains how people solve a puzzle: the steps, always by the simplest technique that helps.
 
+    A position in play is explained from its candidates on: those of ``candidates``, or those that a text lists, a
+    pencil-mark grid or a line of HoDoKu's library.
+
     Args:
-      puzzle: one puzzle, in any form that ``solve`` takes.
+      puzzle: one puzzle, in any form that ``solve`` takes, or the text of a position.
       board: the board; None for the classic one of the puzzle's size.
-      techniques: names of the techniques to use; None for all of ``techniques.TECHNIQUES``.
+      candidates: bool[side, cells], the digits that open cells may hold if their houses allow them; None for all.
+      techniques: names of the techniques to use; None for all of ``techniques.TECHNIQUES``. Those that rely on one
+        solution are left out where it is only within its candidates that a position has one.
 
     Returns:
       the steps, and whether they solve the puzzle. Printed it is a line for each step.
 
     Raises:
-      ValueError: several puzzles, one without exactly one solution, or an unknown technique.
+      ValueError: several puzzles, one without exactly one solution within its candidates, candidates that don't fit the
+        board, or an unknown technique.
     """
-    array, board = _proper(puzzle, board)
-    return explained(array, board, _names(techniques))
+    return explained(*_proper(puzzle, board, candidates, techniques))
 
 
-def hint(puzzle: Any, board: Board | None = None, *, techniques: Sequence[str] | None = None) -> Step | None:
+def hint(
+    puzzle: Any, board: Board | None = None, *, candidates: Any = None, techniques: Sequence[str] | None = None
+) -> Step | None:
     """The next step of a puzzle: the first of ``explain``; None if it is complete or no technique helps.
 
     Args and errors are those of ``explain``.
     """
-    array, board = _proper(puzzle, board)
-    return next(steps_of(array, board, _names(techniques)), None)
+    return next(steps_of(*_proper(puzzle, board, candidates, techniques)), None)
 
 
-def _names(techniques: Sequence[str] | None) -> list[str] | None:
-    """The names of techniques as the registry has them."""
-    return None if techniques is None else [get(name).name for name in techniques]
+class Proof(NamedTuple):
+    """Whether a position has exactly one solution.
+
+    Attributes:
+      fault: why not, as in "several solutions"; None if it has.
+      unique: whether its filled cells alone have exactly one.
+    """
+
+    fault: str | None
+    unique: bool
 
 
-def _proper(puzzle: Any, board: Board | None) -> tuple[np.ndarray, Board]:
-    """A puzzle uint8[cells], and its board."""
-    array, board = as_puzzles(puzzle, board)
-    if array.ndim != 1:
-        raise ValueError(f"puzzles of shape {array.shape}; one puzzle is explained at a time")
-    _, counts = solve_and_count(array[None], board)
-    if counts[0] != 1:
-        several = "several solutions" if counts[0] else "no solution"
-        raise ValueError(f"the puzzle has {several}; only a puzzle with exactly one can be explained")
-    return array, board
+def prove(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None = None) -> Proof:
+    """Proves that a position has exactly one solution, or says why not.
+
+    Args:
+      puzzle: uint8[cells], the filled cells.
+      board: the board.
+      candidates: bool[side, cells], the digits that open cells may hold; None for all.
+    """
+    solutions, counts = solve_and_count(puzzle[None], board)
+    if candidates is None or not counts[0]:
+        return Proof(("no solution", None, "several solutions")[counts[0]], bool(counts[0] == 1))
+    if counts[0] == 1:
+        cells = np.arange(board.cells)
+        lost = cells[(puzzle == 0) & ~candidates[solutions[0].astype(int) - 1, cells]].tolist()
+        if lost:
+            must = f"{cell_name(board, lost[0])} must be {solutions[0, lost[0]]}, which its candidates leave out"
+            return Proof(f"no solution within its candidates: {must}", True)
+        return Proof(None, True)
+    _, counts = solve_and_count(puzzle[None], board, candidates[None])
+    return Proof(("no solution within its candidates", None, "several solutions")[counts[0]], False)
+
+
+def usable(techniques: Sequence[str] | None, proof: Proof) -> list[str] | None:
+    """The techniques, by the names of the registry, that are sound in a position; None for all."""
+    if proof.unique:
+        return None if techniques is None else [get(name).name for name in techniques]
+    chosen = TECHNIQUES if techniques is None else tuple(map(get, techniques))
+    return [technique.name for technique in chosen if not technique.unique]
+
+
+def _proper(
+    puzzle: Any, board: Board | None, candidates: Any, techniques: Sequence[str] | None
+) -> tuple[np.ndarray, Board, list[str] | None, np.ndarray | None]:
+    """The arguments of ``steps_of`` for a position with exactly one solution."""
+    names = None if techniques is None else [get(name).name for name in techniques]
+    array, board, listed = as_position(puzzle, board, candidates)
+    proof = prove(array, board, listed)
+    if proof.fault is not None:
+        raise ValueError(f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained")
+    return array, board, usable(names, proof), listed

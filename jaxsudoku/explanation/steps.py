@@ -97,11 +97,14 @@ class Explanation(NamedTuple):
       puzzle: uint8[cells], 0 = empty.
       board: the board.
       steps: the steps, in their order.
+      candidates: bool[side, cells], the digits that open cells may hold before the first step; None for all that their
+        houses allow.
     """
 
     puzzle: np.ndarray
     board: Board
     steps: tuple[Step, ...]
+    candidates: np.ndarray | None = None
 
     @property
     def grid(self) -> np.ndarray:
@@ -124,7 +127,7 @@ class Explanation(NamedTuple):
 
     def pictures(self) -> Iterator[str]:
         """An SVG image of every step: the position before it, the pattern, and what the step places and removes."""
-        view = View(self.board, self.puzzle)
+        view = View(self.board, self.puzzle, self.candidates)
         for step in self.steps:
             yield _picture(view, self.puzzle, step)
             for digit, cell in _candidates(self.board, step.place):
@@ -157,20 +160,32 @@ class Explanation(NamedTuple):
         return "\n".join(lines)
 
 
-def explained(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Explanation:
+def explained(
+    puzzle: np.ndarray,
+    board: Board,
+    techniques: Sequence[str] | None = None,
+    candidates: np.ndarray | None = None,
+) -> Explanation:
     """All steps of a puzzle; arguments as of ``steps_of``."""
-    return Explanation(puzzle, board, tuple(steps_of(puzzle, board, techniques)))
+    steps = tuple(steps_of(puzzle, board, techniques, candidates))
+    return Explanation(puzzle, board, steps, candidates)
 
 
-def steps_of(puzzle: np.ndarray, board: Board, techniques: Sequence[str] | None = None) -> Iterator[Step]:
+def steps_of(
+    puzzle: np.ndarray,
+    board: Board,
+    techniques: Sequence[str] | None = None,
+    candidates: np.ndarray | None = None,
+) -> Iterator[Step]:
     """The steps of a puzzle with one solution, one at a time.
 
     Args:
       puzzle: uint8[cells], 0 = empty.
       board: the board.
       techniques: names of the techniques to use; None for all.
+      candidates: bool[side, cells], the digits that open cells may hold; None for all that their houses allow.
     """
-    view = View(board, puzzle)
+    view = View(board, puzzle, candidates)
     names = [technique.name for technique in TECHNIQUES] if techniques is None else list(techniques)
     usable = [technique for technique in TECHNIQUES if technique.name in names and fits(technique, board)]
     while not view.solved:

@@ -20,6 +20,7 @@ class View:
     Args:
       board: the board.
       puzzle: uint8[cells], 0 = empty; its givens must not clash.
+      candidates: bool[side, cells], the digits that open cells may hold; None for all that their houses allow.
 
     Attributes:
       board: the board.
@@ -28,7 +29,7 @@ class View:
       places: for each digit the cells that may hold it, the filled ones included.
     """
 
-    def __init__(self, board: Board, puzzle: np.ndarray) -> None:
+    def __init__(self, board: Board, puzzle: np.ndarray, candidates: np.ndarray | None = None) -> None:
         self.board = board
         self.given = sum(1 << cell for cell in np.flatnonzero(puzzle).tolist())
         self.filled = self.given
@@ -36,6 +37,9 @@ class View:
         self.places = [open_cells] * board.side
         for cell in np.flatnonzero(puzzle).tolist():
             self._fill(int(puzzle[cell]) - 1, cell)
+        if candidates is not None:
+            for digit, cell in np.argwhere(~candidates & (puzzle == 0)).tolist():
+                self.remove(digit, cell)
 
     def copy(self) -> View:
         """A copy that may be changed."""

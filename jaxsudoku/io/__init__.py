@@ -5,10 +5,12 @@ Needs only numpy; Parquet needs the extra ``parquet``, and Zstandard the extra `
 
 from .cells import format_grids, grid_column, read_grid_column
 from .chunk import Chunk, LineError, PuzzleFileError
-from .columns import ANSWER_COLUMNS, BOARD_COLUMN, PUZZLE_COLUMNS
+from .columns import ANSWER_COLUMNS, BOARD_COLUMN, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
 from .header import header_lines, mark_board, marked_board
+from .library import is_library_line, library_line
 from .line_file import open_lines
-from .read import PuzzleFile, open_puzzles, parse, read_board, read_chunks, read_puzzles
+from .positions import Positions, all_candidates, allowed_candidates
+from .read import PuzzleFile, open_puzzles, read_board, read_chunks, read_positions, read_puzzles
 from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (
     KINDS,
@@ -21,22 +23,28 @@ from .target import (
     kind_of,
     open_target,
 )
+from .text import board_of_text, parse, parse_position
 from .write import SolutionWriter, open_output
 
 __all__ = [
     "ANSWER_COLUMNS",
     "BOARD_COLUMN",
     "KINDS",
+    "KNOWN_SOLUTION_COLUMNS",
     "PUZZLE_COLUMNS",
     "TABLE_SAMPLE",
     "Chunk",
     "Kind",
     "LineError",
+    "Positions",
     "PuzzleFile",
     "PuzzleFileError",
     "ResumeError",
     "SolutionWriter",
     "TableWriter",
+    "all_candidates",
+    "allowed_candidates",
+    "board_of_text",
     "check_folder",
     "check_output",
     "check_standard_input",
@@ -44,7 +52,9 @@ __all__ = [
     "format_grids",
     "grid_column",
     "header_lines",
+    "is_library_line",
     "kind_of",
+    "library_line",
     "mark_board",
     "marked_board",
     "open_lines",
@@ -52,8 +62,10 @@ __all__ = [
     "open_puzzles",
     "open_target",
     "parse",
+    "parse_position",
     "read_board",
     "read_chunks",
     "read_grid_column",
+    "read_positions",
     "read_puzzles",
 ]

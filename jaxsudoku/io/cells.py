@@ -263,12 +263,23 @@ def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
     return None
 
 
+def is_cell(text: bytes) -> bool:
+    """Whether a text is the digit of a cell or a blank."""
+    return text in _TOKENS
+
+
 def split_row(row: bytes, side: int) -> list[bytes] | None:
     """The cells of a drawn row without its frame; None if it has another number of cells or foreign characters."""
     if (fields := separated(row, side)) is not None:
         return fields
     numbers = row.split()
     if len(numbers) != side:
+        if (
+            side > 9
+            and len(set(map(len, numbers))) > 1
+            and any(number.isdigit() and len(number) == 2 for number in numbers)
+        ):
+            return None  # numbers, some of them missing
         joined = b"".join(numbers)
         numbers = [joined[cell : cell + 1] for cell in range(len(joined))]
     return numbers if len(numbers) == side and all(number in _TOKENS for number in numbers) else None

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .positions import all_candidates
+
 #: How many errors a message quotes before it only counts them.
 QUOTED_ERRORS = 5
 
@@ -65,6 +67,8 @@ class Chunk:
         Parquet columns of booleans, floats or integers (unsigned ones up to 32 bits), which keep their types, with None
         for null.
       start: index of the first puzzle in the input.
+      candidates: bool[n, side, cells], the digits that each cell may hold, where the input may list candidates; None
+        where it lists none.
     """
 
     grids: np.ndarray
@@ -73,6 +77,7 @@ class Chunk:
     errors: tuple[LineError, ...] = ()
     extras: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
     start: int = 0
+    candidates: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.grids)
@@ -92,7 +97,17 @@ class Chunk:
             self.errors[skipped : skipped + kept],
             {name: values[part] for name, values in self.extras.items()},
             self.start + first,
+            None if self.candidates is None else self.candidates[part],
         )
+
+    @property
+    def listed(self) -> np.ndarray:
+        """Whether an open cell of a puzzle may not hold every digit, bool[n]."""
+        if self.candidates is None:
+            return np.zeros(len(self), bool)
+        open_cells = (self.grids == 0) & self.good[:, None]
+        found: np.ndarray = (~self.candidates & open_cells[:, None]).any(axis=(1, 2))
+        return found
 
     def with_errors(self, source: str, causes: Mapping[int, str]) -> Chunk:
         """The chunk with further malformed rows.
@@ -122,7 +137,17 @@ class Chunk:
             tuple(error for chunk in chunks for error in chunk.errors),
             {name: [value for chunk in chunks for value in chunk.extras[name]] for name in chunks[0].extras},
             chunks[0].start,
+            _joined_candidates(chunks),
         )
+
+
+def _joined_candidates(chunks: Sequence[Chunk]) -> np.ndarray | None:
+    if all(chunk.candidates is None for chunk in chunks):
+        return None
+    side = round(chunks[0].grids.shape[1] ** 0.5)
+    return np.concatenate(
+        [all_candidates(chunk.grids, side) if chunk.candidates is None else chunk.candidates for chunk in chunks]
+    )
 
 
 def rechunk(chunks: Iterator[Chunk], size: int, skip: int) -> Iterator[Chunk]:

@@ -10,15 +10,17 @@ from jaxsudoku.suggestions import did_you_mean
 
 from .chunk import PuzzleFileError
 
-#: Names of the column that holds the puzzles, the preferred one first.
-PUZZLE_COLUMNS = ("puzzle", "quizzes")
+#: Names of the column that holds the puzzles, the preferred one first; the others are those of well-known sets.
+PUZZLE_COLUMNS = ("puzzle", "quizzes", "question")
+#: Names of a column of known solutions, in the same order.
+KNOWN_SOLUTION_COLUMNS = ("solution", "solutions", "answer")
 #: The column of a table that names the board of its puzzles.
 BOARD_COLUMN = "board"
 #: The columns of a table of answers, before ``STATS`` and the columns carried along from the input.
 SOLUTION_COLUMNS = ("puzzle", "solution", "status", "iterations")
 #: Columns of our own outputs: by default they are not carried along, as new answers replace them.
 ANSWER_COLUMNS = (*SOLUTION_COLUMNS[1:], *STATS)
-_KNOWN = frozenset((*PUZZLE_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
+_KNOWN = frozenset((*PUZZLE_COLUMNS, *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
 
 
 class Columns(NamedTuple):

@@ -1,20 +1,34 @@
-"""Grids drawn over several lines, with or without frames and titles, or as rows of separated cells."""
+"""Grids drawn over several lines, with or without frames and titles, as digits, separated cells, or pencil marks."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from .cells import Malformed, check_values, decode_text, separated, split_row
 from .chunk import Chunk, LineError
 from .format import Beginning, Format
+from .frames import framed_cells, is_barred, is_frame, plain, row_cells, without_frame
 from .header import BoardCheck
+from .positions import all_candidates, check_listed, split_listed
 
-_FRAME = bytes.maketrans(b"|!=+:'", b"      ")
-_FRAME_ONLY = re.compile(rb"[\s|!=+:'.*_-]*")
-_TITLE = re.compile(rb"\s*[A-Za-z]{2,}([\s:#\d]|$)")
+#: A line of words, also as in "W-Wing: 4/1".
+_TITLE = re.compile(rb"\s*(\d-)?([A-Za-z]+-)*[A-Za-z]{2,}([\s:#\d]|$)")
+
+
+class _Blanks(NamedTuple):
+    """What stands for blanks besides the usual characters.
+
+    Attributes:
+      dashes: a line of ``side`` dashes is a row of blanks rather than a frame.
+      spaces: so is a line of spaces between bars.
+    """
+
+    dashes: bool
+    spaces: bool
 
 
 class Drawn(Format):
@@ -22,35 +36,31 @@ class Drawn(Format):
 
     Args:
       start: the beginning of the input.
-      dashes: whether a line of ``side`` dashes is a row of blanks rather than a frame.
+      blanks: what stands for blanks.
     """
 
     name = "drawn grids"
 
-    def __init__(self, start: Beginning, dashes: bool) -> None:
+    def __init__(self, start: Beginning, blanks: _Blanks) -> None:
         super().__init__(start)
-        self._dashes = dashes
+        self._blanks = blanks
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> Drawn | None:
         if any(_is_puzzle(line, side) for line in start.lines):
             return None
-        dashes = _dashes_are_blanks(start.lines, side)
-        return cls(start, dashes) if any(_row(line, side, dashes) for line in start.lines) else None
+        lines = [plain(line) for line in start.lines]
+        blanks = _blanks_among(lines, side)
+        return cls(start, blanks) if any(_is_row(line, side, blanks) for line in lines) else None
 
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
-        drawing = _Drawing(check.board.side, self.start.name, self._dashes)
+        drawing = _Drawing(check.board.side, self.start.name, self._blanks)
         for first, block in check.cut_all(blocks):
             for line, text in enumerate(block.split(b"\n")[:-1], start=first):
                 drawing.add(line, text)
             yield drawing.take()
         drawing.end()
         yield drawing.take()
-
-
-def without_frame(line: bytes) -> bytes:
-    """The line without its frame; empty if it has nothing else."""
-    return b"" if _is_frame(line, 0, False) else line.translate(_FRAME)
 
 
 def _is_puzzle(line: bytes, side: int) -> bool:
@@ -61,50 +71,58 @@ def _is_puzzle(line: bytes, side: int) -> bool:
     return True
 
 
-def _row(line: bytes, side: int, dashes: bool = False) -> list[bytes] | None:
-    """The cells of a drawn row, None if the line is not a row."""
-    return None if _is_frame(line, side, dashes) else split_row(line.translate(_FRAME), side)
-
-
-def _dashes_are_blanks(lines: list[bytes], side: int) -> bool:
-    """Whether some row has dashes for blanks next to other cells: then a line of dashes is a row, not a frame."""
-    rows = (_row(line, side) for line in lines if b"-" in line)
-    return any(row is not None and b"-" in row and set(row) != {b"-"} for row in rows)
-
-
-def _is_frame(line: bytes, side: int, dashes: bool) -> bool:
-    if not _FRAME_ONLY.fullmatch(line) or separated(line, side) is not None:  # tabs alone may be a row of blanks
+def _is_row(line: bytes, side: int, blanks: _Blanks) -> bool:
+    """Whether a plain line is a row."""
+    if _is_frame(line, side, blanks):
         return False
-    if dashes and not set(line) & set(b"+=") and split_row(line.translate(_FRAME), side):
+    return row_cells(line, side) is not None or split_listed(without_frame(line), side) is not None
+
+
+def _is_frame(line: bytes, side: int, blanks: _Blanks) -> bool:
+    """Whether a plain line is part of the frame alone."""
+    if blanks.spaces and is_barred(line) and framed_cells(line, side) is not None:
         return False
-    return b"--" in line or b"==" in line or not set(line) & set(b".*_-")
+    return is_frame(line, side, blanks.dashes)
+
+
+def _blanks_among(lines: Sequence[bytes], side: int) -> _Blanks:
+    """What stands for blanks in plain lines.
+
+    Dashes do if some row has them next to other cells, and spaces if some row cannot be read otherwise.
+    """
+    rows = [line for line in lines if not is_frame(line, side)]
+    dashed = (split_row(without_frame(line), side) for line in rows if b"-" in line)
+    dashes = any(row is not None and b"-" in row and set(row) != {b"-"} for row in dashed)
+    spaced = (line for line in rows if split_row(without_frame(line), side) is None)
+    return _Blanks(dashes, any(framed_cells(line, side) is not None for line in spaced))
 
 
 class _Drawing:
     """The grid being read, and the finished ones that have not been taken."""
 
-    def __init__(self, side: int, name: str, dashes: bool) -> None:
-        self._side, self._name, self._dashes = side, name, dashes
-        self._rows: list[np.ndarray] = []
+    def __init__(self, side: int, name: str, blanks: _Blanks) -> None:
+        self._side, self._name, self._blanks = side, name, blanks
+        self._rows: list[_Row] = []
         self._start = 0
         self._fault: LineError | None = None
-        self._done: list[tuple[np.ndarray, int, LineError | None]] = []
+        self._done: list[tuple[_Row, int, LineError | None]] = []
 
     def add(self, line: int, text: bytes) -> None:
         """Reads the next line; a blank line or a title ends the grid."""
+        text = plain(text)
         if not text.strip() and separated(text, self._side) is None:
             self.end()
             return
-        if text.startswith(b"#") or _is_frame(text, self._side, self._dashes):
+        if text.startswith(b"#") or _is_frame(text, self._side, self._blanks):
             return
         try:
-            row = self._values(text)
+            row = self._row(line, text)
         except Malformed as cause:
             if _TITLE.match(text):
                 self.end()
                 return
             # A malformed line counts as a row, so that the grids after this one keep their places.
-            row = np.zeros(self._side, np.uint8)
+            row = _Row(line, np.zeros(self._side, np.uint8))
             self._fault = self._fault or LineError(self._name, line, str(cause))
         self._start = self._start if self._rows else line
         self._rows.append(row)
@@ -118,33 +136,80 @@ class _Drawing:
         if len(self._rows) < self._side and self._fault is None:
             cause = f"the grid ends after {len(self._rows)} of {self._side} rows"
             self._fault = LineError(self._name, self._start, cause)
-        whole = np.zeros(self._side**2, np.uint8) if self._fault else np.concatenate(self._rows)
+        self._fault = self._fault or self._unlisted()
+        whole = _Row(self._start, np.zeros(self._side**2, np.uint8)) if self._fault else _stacked(self._rows)
         self._done.append((whole, self._start, self._fault))
         self._rows, self._fault = [], None
 
     def take(self) -> Chunk:
         """The finished grids."""
-        grids = np.array([grid for grid, _, _ in self._done], np.uint8).reshape(-1, self._side**2)
+        grids = np.array([grid.values for grid, _, _ in self._done], np.uint8).reshape(-1, self._side**2)
         good = np.array([error is None for _, _, error in self._done], bool)
         lines = np.array([line for _, line, _ in self._done], np.int64)
         errors = tuple(error for _, _, error in self._done if error is not None)
+        candidates = None
+        if any(grid.candidates is not None for grid, _, _ in self._done):
+            candidates = np.stack([_candidates(grid, self._side) for grid, _, _ in self._done])
         self._done = []
-        return Chunk(grids, good, lines, errors)
+        return Chunk(grids, good, lines, errors, candidates=candidates)
 
-    def _values(self, text: bytes) -> np.ndarray:
-        row, number = text.translate(_FRAME), len(self._rows) + 1
-        cells = split_row(row, self._side)
-        if cells is not None:
-            try:
-                return check_values(cells, self._side)
-            except Malformed as cause:
-                raise Malformed(f"row {number} of the grid: {cause}") from None
+    def _unlisted(self) -> LineError | None:
+        """The error of a grid in which some cells list candidates and others are blank."""
+        if all(row.candidates is None for row in self._rows):
+            return None
+        for number, row in enumerate(self._rows, 1):
+            if row.candidates is None and not row.values.all():
+                cell = f"row {number}, column {int(np.argmin(row.values)) + 1}"
+                return LineError(self._name, row.line, f"{cell} lists no candidates, but other cells do")
+        return None
+
+    def _row(self, line: int, text: bytes) -> _Row:
+        row, number = without_frame(text), len(self._rows) + 1
+        cells = row_cells(text, self._side)
+        single = cells is not None and max(map(len, cells)) == 1
+        listed = None if single else split_listed(row, self._side)
+        try:
+            if listed is not None:
+                return _Row(line, *check_listed(listed, self._side))
+            if cells is not None:
+                return _Row(line, check_values(cells, self._side))
+        except Malformed as cause:
+            raise Malformed(f"row {number} of the grid: {cause}") from None
+        words = row.split()
+        if len(words) != self._side and any(row.candidates is not None for row in self._rows):
+            raise Malformed(f"row {number} of the grid has {len(words)} cells, not {self._side}")
         parts = separated(row) or _parts(row, self._side)
         foreign = next((place for place, part in enumerate(parts, 1) if split_row(part, 1) is None), None)
         if foreign is not None:
             shown = parts[foreign - 1].decode(errors="backslashreplace")
             raise Malformed(f"row {number} of the grid: {shown!r}, number {foreign} of the line, is not a cell")
         raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {self._side}")
+
+
+class _Row(NamedTuple):
+    """A row, or a whole grid, and its line.
+
+    Attributes:
+      line: its number, from 1.
+      values: uint8[m], digits, 0 = open.
+      candidates: bool[side, m]; None if none are listed.
+    """
+
+    line: int
+    values: np.ndarray
+    candidates: np.ndarray | None = None
+
+
+def _candidates(row: _Row, side: int) -> np.ndarray:
+    return all_candidates(row.values, side) if row.candidates is None else row.candidates
+
+
+def _stacked(rows: Sequence[_Row]) -> _Row:
+    """The grid of rows."""
+    values = np.concatenate([row.values for row in rows])
+    if all(row.candidates is None for row in rows):
+        return _Row(rows[0].line, values)
+    return _Row(rows[0].line, values, np.concatenate([_candidates(row, len(rows)) for row in rows], axis=1))
 
 
 def _parts(row: bytes, side: int) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -14,6 +15,9 @@ from .columns import choose_columns, plain_names
 from .format import Beginning, Format, Record
 from .header import BoardCheck
 
+#: The beginning of a drawn row with a given in brackets, or a line such as [Puzzle].
+_BRACKETS = re.compile(rb"\s*\[\s*(\d{1,2}\s*\]\s*[^\s,\]]|[A-Za-z ]+\]\s*$)")
+
 
 class JsonLines(Format):
     """A puzzle is a text as in any other file, or integers in a flat list or one list a row, 0 or null for a blank."""
@@ -23,7 +27,9 @@ class JsonLines(Format):
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> JsonLines | None:
-        return cls(start) if start.lines and start.lines[0].lstrip().startswith((b"{", b"[")) else None
+        if not start.lines or _BRACKETS.match(start.lines[0]):
+            return None
+        return cls(start) if start.lines[0].lstrip().startswith((b"{", b"[")) else None
 
     def names(self) -> list[str]:
         first = _parse(self.header())

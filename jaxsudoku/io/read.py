@@ -9,31 +9,32 @@ The data flow::
 from __future__ import annotations
 
 import contextlib
-import io
+import dataclasses
 import itertools
-import math
-import re
+import warnings
 from collections.abc import Collection, Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from jaxsudoku.board import Board
 
-from .cells import separated
-from .chunk import Chunk, LineError, PuzzleFileError, rechunk
+from .chunk import Chunk, PuzzleFileError, rechunk
 from .columns import BOARD_COLUMN
 from .csv_tables import CsvTable
-from .drawn import Drawn, without_frame
+from .drawn import Drawn
 from .format import Beginning, Format
 from .header import BoardCheck, Header, board_in_column, read_header, resolve_board
-from .json_lines import JsonLines, flat_cells
+from .json_lines import JsonLines
+from .library import LibraryLines
 from .lines import Lines
 from .parquet import Parquet
+from .positions import Positions, all_candidates
+from .sections import SadMan
 from .source import Source, line_blocks, open_pieces, open_source, unified_lines
 
 #: The formats that are read, in the order in which they are tried; the last one accepts any text.
-FORMATS: tuple[type[Format], ...] = (Parquet, JsonLines, CsvTable, Drawn, Lines)
+FORMATS: tuple[type[Format], ...] = (Parquet, SadMan, LibraryLines, JsonLines, CsvTable, Drawn, Lines)
 
 
 def detect_format(start: Beginning, side: int) -> Format:
@@ -81,7 +82,7 @@ class PuzzleFile:
                 self._blocks = line_blocks(unified_lines(itertools.chain([head], pieces)), name)
                 head = next(self._blocks, b"")
             self._start = Beginning(name, head, column, stream)
-            header = _header_of(self._start)
+            header = header_of(self._start)
         except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like any later one
             self._failure = failure
         self.unique, self.names_board = header.unique, header.board is not None
@@ -166,9 +167,11 @@ def read_chunks(
 
     - a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; anything after white space, ``,``, ``;`` or
       ``#`` is ignored) or of numbers;
-    - CSV, separated by commas, semicolons or tabs, with a header and a column ``puzzle`` (or ``quizzes``);
+    - CSV, separated by commas, semicolons or tabs, with a header and one of ``PUZZLE_COLUMNS``, such as ``puzzle``;
     - JSON lines, each an object with a key ``puzzle`` whose value is a text, a list of integers or a list of rows;
-    - drawn grids, also as rows of cells separated by commas, semicolons or tabs (an empty one is a blank);
+    - drawn grids in any frame, also as rows of cells separated by commas, semicolons or tabs (an empty one is a blank);
+    - pencil-mark grids, in which a cell lists its candidates, as 1259, and is filled if it has one;
+    - files of SadMan Sudoku, with a section ``[Puzzle]`` or without, and lines of HoDoKu's library;
     - Parquet with a column ``puzzle``.
 
     All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and may be
@@ -209,7 +212,8 @@ def read_puzzles(source: Source, board: Board | None = None, *, column: str | No
     """Reads all puzzles of an input, in any form that ``read_chunks`` accepts.
 
     The array does not contain the board: unless it is classic, pass it on, as in
-    ``js.solve(js.read_puzzles(path), board=js.io.read_board(path))``.
+    ``js.solve(js.read_puzzles(path), board=js.io.read_board(path))``. Nor does it contain candidates, which pencil-mark
+    grids and lines of HoDoKu's library list: ``read_positions`` reads these, and here they are left out with a warning.
 
     Args:
       source, board, column: as in ``read_chunks``.
@@ -223,51 +227,61 @@ def read_puzzles(source: Source, board: Board | None = None, *, column: str | No
       OSError: the input is missing or unreadable.
       TypeError: the source is neither a path nor a file open in binary mode.
     """
-    with open_puzzles(source, board, column=column) as puzzles:
-        grids = [np.zeros((0, puzzles.board.cells), np.uint8)]
-        errors: list[LineError] = []
-        try:
-            for chunk in puzzles.chunks():
-                grids.append(chunk.grids)
-                errors.extend(chunk.errors)
-        except PuzzleFileError as error:
-            raise PuzzleFileError(str(error), errors, np.concatenate(grids)) from error
-    if errors:
-        raise PuzzleFileError.of_lines(errors, np.concatenate(grids))
-    return np.concatenate(grids)
+    whole, listed = _read_all(source, board, column, candidates=False)
+    if listed:
+        warn_listed(listed, "io.read_positions reads them")
+    return whole.grids
 
 
-def parse(text: str, board: Board | None = None) -> np.ndarray:
-    """Reads one puzzle from a text in any form that ``read_chunks`` accepts, except Parquet.
+def read_positions(source: Source, board: Board | None = None, *, column: str | None = None) -> Positions:
+    """Reads all puzzles of an input as positions in play: the filled cells, and the candidates that it lists.
 
     Args:
-      text: the puzzle.
-      board: its board; None for the board that a comment in the text names, or else the classic board of its size.
+      source, board, column: as in ``read_chunks``.
 
     Returns:
-      uint8[cells], values 0 (blank) to side.
+      ``Positions``: grids uint8[N, cells] and candidates bool[N, side, cells], in which the open cells of puzzles that
+      list no candidates have all digits.
 
     Raises:
-      ValueError: the text is malformed, names another board, or holds no puzzle or several.
-      TypeError: it is not a string.
+      PuzzleFileError, OSError, TypeError: as ``read_puzzles`` does.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"parse reads the text of one puzzle, not a {type(text).__name__}")
-    data = text.encode(errors="surrogateescape")
-    start = Beginning("<text>", data)
-    if board is None and _header_of(start).board is None:
-        board = _board_of(_side_of(start))
-    chunks = list(read_chunks(io.BytesIO(data), board))
-    for error in itertools.chain.from_iterable(chunk.errors for chunk in chunks):
-        raise ValueError(error.cause)
-    count = sum(map(len, chunks))
-    if count != 1:
-        raise ValueError(f"{count} puzzles in the text; parse reads one, read_puzzles a file of many")
-    (grid,) = np.concatenate([chunk.grids for chunk in chunks])
-    return np.asarray(grid)
+    whole, _ = _read_all(source, board, column, candidates=True)
+    assert whole.candidates is not None
+    return Positions(whole.grids, whole.candidates)
 
 
-def _header_of(start: Beginning) -> Header:
+def warn_listed(count: int, advice: str) -> None:
+    """Warns that the candidates of a number of puzzles are left out; the caller's caller is named."""
+    have = "puzzle lists" if count == 1 else "puzzles list"
+    warnings.warn(f"{count:,} {have} candidates, which are left out; {advice}", UserWarning, stacklevel=3)
+
+
+def _read_all(source: Source, board: Board | None, column: str | None, candidates: bool) -> tuple[Chunk, int]:
+    """All puzzles as one chunk, with candidates or without, and the number of puzzles that list candidates."""
+    with open_puzzles(source, board, column=column) as puzzles:
+        side, cells = puzzles.board.side, puzzles.board.cells
+        none = np.zeros((0, cells), np.uint8)
+        parts = [Chunk(none, np.zeros(0, bool), np.zeros(0, np.int64))]
+        listed = 0
+        failure: PuzzleFileError | None = None
+        try:
+            for chunk in puzzles.chunks():
+                listed += int(chunk.listed.sum())
+                parts.append(dataclasses.replace(chunk, extras={}, candidates=chunk.candidates if candidates else None))
+        except PuzzleFileError as error:
+            failure = error
+    whole = Chunk.join(parts)
+    if failure is not None:
+        raise PuzzleFileError(str(failure), whole.errors, whole.grids) from failure
+    if whole.errors:
+        raise PuzzleFileError.of_lines(whole.errors, whole.grids)
+    if candidates and whole.candidates is None:
+        whole = dataclasses.replace(whole, candidates=all_candidates(whole.grids, side))
+    return whole, listed
+
+
+def header_of(start: Beginning) -> Header:
     """The comments at the top of a text, and the board that they or the first record of a table name."""
     header = read_header(start.head)
     if header.board is not None:
@@ -280,46 +294,3 @@ def _header_of(start: Beginning) -> Header:
     if record is None or (board := board_in_column(record.fields.get(BOARD_COLUMN))) is None:
         return header
     return Header(header.about, board, record.line)
-
-
-def _side_of(start: Beginning) -> int:
-    """The side of the board of the only puzzle in a text.
-
-    Raises:
-      ValueError: the number of cells is not a square, or the first record of a table is malformed.
-    """
-    if not start.lines:
-        raise ValueError("no puzzle in the text")
-    lines = start.lines
-    table = detect_table(start)
-    record = None if table is None else table.first_record()
-    if record is not None and "puzzle" in record.fields:
-        puzzle: Any = record.fields["puzzle"]
-        if isinstance(puzzle, list):
-            return _side_of_cells(len(flat_cells(puzzle)))
-        lines = [str(puzzle).encode(errors="replace")]
-    # A drawing has as many rows as its last row has cells, separated or not; it may have a title, too.
-    rows = [row for line in lines if (row := without_frame(line))]
-    widths = [{len(row.split()), len(b"".join(row.split())), len(separated(row) or ())} for row in rows]
-    drawn = [width for width in (widths[-1] if widths else ()) if 1 < width <= sum(width in row for row in widths)]
-    if drawn:
-        return max(drawn)  # of "12|34" the cells rather than the two parts
-    numbers = separated(lines[0]) or lines[0].replace(b",", b" ").split()
-    single = len(numbers) > 1 and all(len(number) <= 2 for number in numbers)
-    cells = len(numbers) if single else len(re.split(rb"[\s,;#]", lines[0].strip())[0])
-    return _side_of_cells(cells)
-
-
-def _side_of_cells(cells: int) -> int:
-    side = math.isqrt(cells)
-    if side * side != cells or not side:
-        raise ValueError(f"{cells} cells; a 9x9 board has 81, and {cells} is not a square number")
-    return side
-
-
-def _board_of(side: int) -> Board:
-    """The classic board of a side; if no boxes fit it, another board of that side, as regions do not matter here."""
-    try:
-        return Board.classic(side)
-    except ValueError:
-        return Board(side, box=(1, side))

@@ -46,6 +46,7 @@ class Technique:
       widest: the side of the largest boards on which it is used, 0 for all.
       worth: of one that refutes candidates, the function that says which are worth assuming, in the same form;
         None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
+      unique: whether it relies on it that the filled cells of a puzzle have one solution.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Technique:
     settings: tuple[tuple[str, Any], ...] = ()
     worth: str | None = None
     widest: int = 0
+    unique: bool = False
 
     @functools.cached_property
     def run(self) -> Callable[..., Any]:
@@ -105,7 +107,7 @@ TECHNIQUES: tuple[Technique, ...] = (
     Technique("hidden-triple", 4.0, Kind.REMOVES, "subsets:hidden_subsets", _of(3)),
     Technique("xy-wing", 4.2, Kind.REFUTES, "wings:xy_wing", worth="wings:seeing_two_pairs"),
     Technique("xyz-wing", 4.4, Kind.REFUTES, "wings:xyz_wing", worth="wings:seeing_two_pairs"),
-    Technique("unique-rectangle", 4.5, Kind.REMOVES, "rectangles:unique_rectangles"),
+    Technique("unique-rectangle", 4.5, Kind.REMOVES, "rectangles:unique_rectangles", unique=True),
     Technique("w-wing", 4.6, Kind.REFUTES, "wings:w_wing", worth="wings:seeing_pair_twice"),
     Technique("finned-x-wing", 4.7, Kind.REFUTES, "fins:finned_fish", _of(2)),
     Technique("finned-swordfish", 4.8, Kind.REFUTES, "fins:finned_fish", _of(3)),

@@ -1,0 +1,115 @@
+"""Frames of drawn grids, of whatever characters, and the cells of a row between them."""
+
+from __future__ import annotations
+
+import re
+import string
+
+from .cells import is_cell, separated, split_row
+
+_VERTICAL = "│┃║┆┇┊┋╎╏╵╷╹╻╽╿¦｜❘"
+_HORIZONTAL = "─━═┄┅┈┉╌╍╴╶╸╺╼╾—–―−"
+_BLANK = "·•∙⋅・□▢☐◻␣"
+_SPACE = "\u00a0\u2002\u2003\u2007\u2009\u202f\u3000"
+#: What stands for characters beyond ASCII; the rest of box drawing are corners.
+_PLAIN = {
+    **dict.fromkeys(range(0x2500, 0x2580), "+"),
+    **dict.fromkeys(map(ord, _VERTICAL), "|"),
+    **dict.fromkeys(map(ord, _HORIZONTAL), "-"),
+    **dict.fromkeys(map(ord, _BLANK), "."),
+    **dict.fromkeys(map(ord, _SPACE), " "),
+    **{0xFF10 + value: digit for value, digit in enumerate(string.digits)},
+}
+_FRAME = b"|!=+:'`/\\[](){}"
+_WITHOUT = bytes.maketrans(_FRAME, b" " * len(_FRAME))
+_FRAME_ONLY = re.compile(rb"[\s.*_\-" + re.escape(_FRAME) + rb"]*")
+_BARS = re.compile(rb"\|+")
+
+
+def plain(line: bytes) -> bytes:
+    """The line with ASCII for box drawing, blanks, spaces and digits of other kinds."""
+    if line.isascii():
+        return line
+    return line.decode(errors="surrogateescape").translate(_PLAIN).encode(errors="surrogateescape")
+
+
+def without_frame(line: bytes) -> bytes:
+    """A plain line with spaces for its frame."""
+    return line.translate(_WITHOUT)
+
+
+def is_frame(line: bytes, side: int, dashes: bool = False) -> bool:
+    """Whether a plain line is part of the frame alone.
+
+    Args:
+      line: the line.
+      side: of the board.
+      dashes: whether a line of ``side`` dashes is a row of blanks.
+    """
+    if not _FRAME_ONLY.fullmatch(line) or separated(line, side) is not None:  # tabs alone may be a row of blanks
+        return False
+    marks = set(line)
+    if dashes and not marks & set(b"+=") and split_row(without_frame(line), side):
+        return False
+    dotted = b"-" in line and marks & set(b"+=|") and not marks & set(b".*_")
+    return b"--" in line or b"==" in line or bool(dotted) or not marks & set(b".*_-")
+
+
+def is_barred(line: bytes) -> bool:
+    """Whether a plain line has bars and spaces alone, as a row of blanks or a part of the frame has."""
+    return b"|" in line and not line.replace(b"|", b"").strip()
+
+
+def may_be_row(line: bytes) -> bool:
+    """Whether a plain line may be a row of a drawing of any board."""
+    return is_barred(line) or not is_frame(line, 0)
+
+
+def row_cells(line: bytes, side: int) -> list[bytes] | None:
+    """The cells of a plain line, the row of a drawing; None if it has another form.
+
+    Blanks may be spaces if there are bars at both ends, and between cells or boxes.
+    """
+    cells = split_row(without_frame(line), side)
+    if cells is None or line.count(b"|") > side:  # bars between all cells show blanks
+        return framed_cells(line, side) or cells
+    return cells
+
+
+def framed_cells(line: bytes, side: int) -> list[bytes] | None:
+    """The cells of a row in which blanks are spaces between bars; None if it has another form."""
+    text = line.strip()
+    if len(text) < 2 or not text.startswith(b"|") or not text.endswith(b"|"):
+        return None
+    fields = text[1:-1].split(b"|")
+    if len(fields) > side:  # double bars between boxes
+        fields = _BARS.split(text)[1:-1]
+    if not fields or side % len(fields):
+        return None
+    width = side // len(fields)
+    if width > 1:
+        if {len(field) for field in fields} == {2 * width + 1}:  # a space before and after each cell
+            if any(field[::2].strip() for field in fields):
+                return None
+            fields = [field[1::2] for field in fields]
+        if {len(field) for field in fields} != {width}:
+            return None
+        joined = b"".join(fields)
+        fields = [joined[cell : cell + 1] for cell in range(side)]
+    cells = [without_frame(field).strip() or b"." for field in fields]
+    return cells if all(map(is_cell, cells)) and (side > 9 or max(map(len, cells)) == 1) else None
+
+
+def row_widths(line: bytes) -> set[int]:
+    """The numbers of cells that a plain line may have as the row of a drawing."""
+    row = without_frame(line)
+    widths = {len(row.split()), len(b"".join(row.split())), len(separated(row) or ())}
+    if line.count(b"|") > 1:
+        widths |= {side for side in (line.count(b"|") - 1, *_box_widths(line)) if framed_cells(line, side)}
+    return widths - {0, 1}
+
+
+def _box_widths(line: bytes) -> tuple[int, int]:
+    """The cells of a row without and with a space around each, if bars stand at both ends."""
+    inside = len(line.strip()) - line.count(b"|")
+    return inside, (inside - line.count(b"|") + 1) // 2
