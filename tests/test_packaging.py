@@ -120,7 +120,7 @@ def test_one_line_makes_urls_and_links(copied, tmp_path):
     (root / "pyproject.toml").write_text(text.replace(hook, hook + 'repository = "https://host.example/jaxsudoku"\n'))
     core = metadata(root)
     assert core.urls["Repository"] == "https://host.example/jaxsudoku"
-    assert "[docs/networks.md](https://host.example/jaxsudoku/blob/main/docs/networks.md)" in core.readme
+    assert "[networks](https://host.example/jaxsudoku/blob/main/docs/networks.md)" in core.readme
     assert not relative_links(core.readme)
 
 
