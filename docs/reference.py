@@ -113,10 +113,10 @@ def _pages() -> Iterator[tuple[str, str]]:
     for name, module in found.items():
         place, names = f"jaxsudoku.{name}", public_names(module)
         head = f"{_title(place)}\n.. automodule:: {place}\n   :no-index:\n\n"
-        yield place, head + _members(place, module, names)
+        yield place, head + _members(place, module, names, listed=False)
         for member in names:
             if page_of(place, member) == f"{place}.{member}":
-                yield f"{place}.{member}", _page(place, member, getattr(module, member))
+                yield f"{place}.{member}", ":orphan:\n\n" + _page(place, member, getattr(module, member))
     yield from _registry("solvers", "Solvers", "js.solve(puzzles, solver=NAME, SETTING=VALUE)", SOLVERS)
     yield from _registry("networks", "Networks", "js.make_network(NAME, key, SIZE=VALUE)", NETWORKS)
     yield from _registry("players", "Mastermind players", "js.mastermind.build(game, NAME, SETTING=VALUE)", PLAYERS)
@@ -136,16 +136,16 @@ def _summary(name: str, value: Any) -> str:
     return marked(_SENTENCE.match(" ".join(text.split()))[0])
 
 
-def _members(place: str, module: types.ModuleType, names: Iterable[str]) -> str:
-    """A table of public names of a module."""
-    return _contents({page_of(place, name): (name, _summary(name, getattr(module, name))) for name in names})
+def _members(place: str, module: types.ModuleType, names: Iterable[str], listed: bool = True) -> str:
+    """A table of public names of a module, and whether the list of pages has them."""
+    return _contents({page_of(place, name): (name, _summary(name, getattr(module, name))) for name in names}, listed)
 
 
-def _contents(pages: Mapping[str, tuple[str, str]]) -> str:
-    """A table of pages with their labels and summaries, which puts these pages below this one."""
+def _contents(pages: Mapping[str, tuple[str, str]], listed: bool = True) -> str:
+    """A table of pages with their labels and summaries; listed pages come below this one in the list of all pages."""
     rows = "".join(f"   * - :doc:`{label} <{page}>`\n     - {text}\n" for page, (label, text) in pages.items())
     tree = "".join(f"   {label} <{page}>\n" for page, (label, _) in pages.items())
-    return f".. list-table::\n   :widths: 30 70\n\n{rows}\n.. toctree::\n   :hidden:\n\n{tree}\n"
+    return f".. list-table::\n   :widths: 30 70\n\n{rows}\n" + (f".. toctree::\n   :hidden:\n\n{tree}\n" if listed else "")
 
 
 def _page(place: str, name: str, value: Any) -> str:
