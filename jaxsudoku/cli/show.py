@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     givens = puzzle.grids[0]
     grid, code = _solve(args, puzzle, screen) if args.solve else (givens, 0)
     if args.svg:
-        text = args.board.picture(grid, givens, title=f"Puzzle {args.index} of {named(args.input)}")
+        text = args.board.picture(grid, givens, title=f"Puzzle {args.index} of {named(args.input)}").svg
     else:
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         text = draw(grid, args.board, givens, color=color)
