@@ -179,10 +179,11 @@ def _by_technique(
     progress: Report | bool | None,
 ) -> TechniqueRatings:
     """The ratings of puzzles uint8[N, cells]. Those without exactly one solution are not given to the techniques."""
-    _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices)
-    proper = counts == 1
-    engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
     with reports(progress) as report:
+        report(0, len(puzzles))
+        _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices)
+        proper = counts == 1
+        engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
         hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
     scores = np.array([*(technique.score for technique in TECHNIQUES), 0], np.float32)[hardest]
     scores = np.where(solved, scores, np.where(proper, np.float32(np.inf), np.float32(np.nan)))
@@ -195,12 +196,13 @@ def weakest_rules(
     *,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
 ) -> np.ndarray:
     """The weakest of ``RULES`` that solves each puzzle without branching.
 
     Args:
       puzzles: one or several, in any form that ``solve`` takes.
-      board, batch_size, devices: as in ``solve``.
+      board, batch_size, devices, progress: as in ``solve``.
 
     Returns:
       int8[*b], an index into ``RULES``; ``len(RULES)`` where none does.
@@ -210,7 +212,8 @@ def weakest_rules(
     """
     array, board = as_puzzles(puzzles, board)
     engine = Engine(RulesKernel(), board, 0, batch_size, devices)
-    return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
+    with reports(progress) as report:
+        return engine.run(array.reshape(-1, board.cells), report).reshape(array.shape[:-1])
 
 
 def grade(ratings: Any) -> np.ndarray:

@@ -61,16 +61,6 @@ def test_minimal_puzzles(name):
 
 
 @pytest.mark.slow
-def test_puzzles_have_a_table():
-    made = minimal("4x4")
-    table = made.to_table()
-    assert table.column_names == ["puzzle", "solution", "clues", "rating"] and len(table) == 40
-    np.testing.assert_array_equal([js.parse(text) for text in table["puzzle"].to_pylist()], made.puzzles)
-    np.testing.assert_array_equal([js.parse(text) for text in table["solution"].to_pylist()], made.solutions)
-    np.testing.assert_array_equal(table["clues"], made.clues)
-    np.testing.assert_array_equal(table["rating"], made.rating)
-
-
 def test_a_puzzle_is_its_own_whatever_the_batch():
     made = minimal("4x4")
     for first, count in ((0, 40), (7, 9)):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.sharding import PartitionSpec
 
+import jaxsudoku as js
 from jaxsudoku.solution import Solution, Status
 
 pytestmark = pytest.mark.quick
@@ -180,6 +181,18 @@ def test_a_table_has_the_columns_of_the_command():
     assert len(SOLVED.take(0).to_table()) == 1
     with pytest.raises(ValueError, match="1 puzzles for 2 results"):
         SOLVED.to_table(PUZZLES[:1])
+
+
+def test_generated_puzzles_have_a_table():
+    clues, rating = np.array([10, 10], np.int32), np.array([0, 2.5], np.float32)
+    table = js.Puzzles(PUZZLES, np.stack([GRIDS[0]] * 2), clues, rating).to_table()
+    assert table.to_pylist()[1] == {
+        "puzzle": ".23.34.22.43.32.",
+        "solution": "1234341221434321",
+        "clues": 10,
+        "rating": 2.5,
+    }
+    assert [str(kind) for kind in table.schema.types] == ["string", "string", "int32", "float"]
 
 
 def test_it_is_a_tuple_and_a_pytree_as_before():
