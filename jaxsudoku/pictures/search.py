@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .shapes import Circle, Line, Picture, Text
+from .shapes import Circle, Line, Picture, Text, text_width
 
 #: Distances between leaves and between levels, the radius of a node, the margin, and the size of texts.
 _ACROSS, _DOWN, _RADIUS, _MARGIN, _SIZE = 22, 56, 8, 24, 12
@@ -70,7 +70,7 @@ def search_tree(
     if left_out:
         note = f"{left_out:,} further nodes are not drawn"
         shapes.append(Text(_MARGIN, height + _SIZE / 2, _SIZE, note, "text", False))
-        height, width = height + 2 * _SIZE, max(width, 2 * _MARGIN + 7 * len(note))
+        height, width = height + 2 * _SIZE, max(width, 2 * _MARGIN + text_width(note, _SIZE))
     return Picture(width, height, tuple(shapes), title or f"search tree of {len(depth)} nodes")
 
 

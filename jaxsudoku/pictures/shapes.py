@@ -241,14 +241,14 @@ def moved(shape: Shape, across: float, down: float) -> Shape:
 
 def text_width(text: str, size: float) -> float:
     """About the width of a text, for layouts."""
-    return 0.5 * size * len(text)
+    return 0.55 * size * len(text)
 
 
 def shortened(text: str, size: float, width: float) -> str:
     """A text cut with an ellipsis so that it is about as wide as ``width`` at most."""
     if text_width(text, size) <= width:
         return text
-    return f"{text[: max(int(width / (0.5 * size)) - 1, 0)].rstrip()}…"
+    return f"{text[: max(int(width / (0.55 * size)) - 1, 0)].rstrip()}…"
 
 
 def extent(shapes: Sequence[Shape]) -> Point:
