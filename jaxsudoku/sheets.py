@@ -23,6 +23,7 @@ def picture(
     *,
     candidates: ArrayLike | bool | None = None,
     solutions: Any = None,
+    clashes: bool = False,
     shades: ArrayLike | None = None,
     marks: Marks = NO_MARKS,
     columns: int | None = None,
@@ -40,6 +41,7 @@ def picture(
         bool[*b, side, cells]; or probabilities, floats in 0..1 of that shape: the likelier, the larger, 0 is left out.
       solutions: in the form of ``grids``: other digits are red. Of candidates the right one is green, and a wrong one
         that is the most probable one of its cell is red.
+      clashes: whether digits that a house has twice are red.
       shades: floats[*b, cells] or [*b, side, side] in 0..1: cells are shaded, such as by a network's policy; NaN for
         none.
       marks: for one grid: colours of cells and candidates, arrows; added to the above.
@@ -70,7 +72,10 @@ def picture(
         answer = None if solved is None else solved[row]
         own = Marks(
             shades={} if shaded is None else _known(shaded[row]),
-            wrong=() if answer is None else np.flatnonzero((grid > 0) & (grid != answer)).tolist(),
+            wrong=[
+                *([] if answer is None else np.flatnonzero((grid > 0) & (grid != answer)).tolist()),
+                *(_clashing(grid, board) if clashes else []),
+            ],
         )
         if likely is not None:
             own = _with_candidates(own, likely[row], grid, answer)
@@ -135,6 +140,15 @@ def _open(grid: np.ndarray, board: Board) -> np.ndarray:
         taken = grid[cells]
         found[np.ix_(taken[taken > 0] - 1, cells)] = False
     return found
+
+
+def _clashing(grid: np.ndarray, board: Board) -> list[int]:
+    """The cells whose digit another cell of a house has, too."""
+    found = set()
+    for house in board.houses:
+        digits = grid[list(house)].tolist()
+        found |= {cell for cell, digit in zip(house, digits, strict=True) if digit and digits.count(digit) > 1}
+    return sorted(found)
 
 
 def _known(shades: np.ndarray) -> dict[int, float]:

@@ -379,10 +379,19 @@ def test_wrong_digits_and_shades():
     shades = np.full(16, np.nan)
     shades[:3] = 0, 0.5, 1
     picture = js.picture(grid, givens=PUZZLE, solutions=SOLUTION, shades=shades)
-    assert texts(picture, "wrong") == ["3"]
+    assert texts(picture, "wrong-filled") == ["3"]
     assert [shape.opacity for shape in drawn(picture, "shade")] == [0.3, 0.6]
     marked = js.picture(grid, solutions=SOLUTION, marks=Marks(cells={1: "clash"}, wrong=[2]))
     assert len(drawn(marked, "clash")) == 1 and texts(marked, "wrong") == ["3", "3"]
+
+
+def test_clashes_are_red():
+    picture = js.picture("11..............", clashes=True)
+    assert texts(picture, "wrong") == ["1", "1"]
+    assert texts(js.picture("11..............", givens="1...............", clashes=True), "wrong-filled") == ["1"]
+    corners = "1..............1"
+    assert texts(js.picture(corners, clashes=True), "wrong") == []
+    assert texts(js.picture(corners, js.Board.diagonal(4), clashes=True), "wrong") == ["1", "1"]
 
 
 @pytest.mark.parametrize(
@@ -426,7 +435,7 @@ def test_a_search_tree_has_a_node_for_each_position():
     root = nodes[0]
     (left, *_, right) = sorted(node.x for node in nodes if node.y > root.y)
     assert left < root.x < right
-    assert [shape.opacity for shape in drawn(tree, "shade")] == pytest.approx([0, 0.2, 0.4, 0.8, 0.6])
+    assert [shape.opacity for shape in drawn(tree, "value")] == pytest.approx([0, 0.2, 0.4, 0.8, 0.6])
 
 
 def test_a_large_search_tree_is_cut():

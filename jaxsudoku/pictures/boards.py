@@ -181,7 +181,9 @@ class _Layout:
             if digit:
                 x, y = self.corner(cell)
                 given = not len(givens) or givens[cell] == digit
-                role = "wrong" if cell in wrong else "given" if given else "filled"
+                role = "given" if given else "filled"
+                if cell in wrong:
+                    role = "wrong" if given else "wrong-filled"
                 yield Text(x + self.width / 2, y + self.width / 2, size, str(digit), role)
 
     def spot(self, candidate: Candidate) -> tuple[float, float]:

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from .shapes import Circle, Line, Picture, Text, text_width
 
-#: Distances between leaves and between levels, the radius of a node, the margin, and the size of texts.
-_ACROSS, _DOWN, _RADIUS, _MARGIN, _SIZE = 22, 56, 8, 24, 12
+#: Distances between leaves and between levels, the radius of a node, the margin, and the width and size of labels.
+_ACROSS, _DOWN, _RADIUS, _MARGIN, _LABEL, _SIZE = 22, 56, 8, 24, 72, 12
 
 
 def search_tree(
@@ -47,8 +47,8 @@ def search_tree(
     depth, tree, joined, left_out = _spanned(below, most)
     place = _placed(tree)
     levels = max(depth.values())
-    width = 2 * _MARGIN + 60 + _ACROSS * max(place.values())
-    spots = {node: (60 + _MARGIN + _ACROSS * place[node], _MARGIN + _DOWN * depth[node]) for node in depth}
+    width = 2 * _MARGIN + _LABEL + _ACROSS * max(place.values())
+    spots = {node: (_LABEL + _MARGIN + _ACROSS * place[node], _MARGIN + _DOWN * depth[node]) for node in depth}
     shapes: list[Circle | Line | Text] = [
         Text(_MARGIN, _MARGIN + _DOWN * level, _SIZE, f"{level} move{'s' if level != 1 else ''}", "text", False)
         for level in range(levels + 1)
@@ -60,7 +60,7 @@ def search_tree(
     for node, (x, y) in spots.items():
         value = float(np.clip(np.nan_to_num(shade[node]), 0, 1))
         disc = Circle(x, y, _RADIUS, "paper")
-        shapes += [disc, disc._replace(role="shade", opacity=value), disc._replace(role="rim")]
+        shapes += [disc, disc._replace(role="value", opacity=value), disc._replace(role="rim")]
         if flags[0][node]:
             arm = 0.75 * _RADIUS
             shapes += [Line(((x - arm, y - arm * sign), (x + arm, y + arm * sign)), "strike") for sign in (1, -1)]
