@@ -59,7 +59,6 @@ ROLES = {
     "rim": Look("#6b727c", "#9aa3ad", 1),
     "ring": Look("#1b7a2f", "#7fd38b", 2.5),
     "text": Look("#20242a", "#e4e7ec"),
-    "title": Look("#20242a", "#e4e7ec", bold=True),
     "peg-text": Look("#ffffff", "#ffffff", bold=True),
     "peg-1": Look("#c62828", "#c62828"),
     "peg-2": Look("#1f5fbf", "#1f5fbf"),
