@@ -16,7 +16,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def draw(grid: ArrayLike, board: Board | None = None, givens: ArrayLike | None = None, *, color: bool = False) -> str:
-    """Draws a grid as text with a border around every region; ``picture`` draws images.
+    """Draws a grid with a border around every region.
 
     Digits over 9 are written as numbers, right-aligned; an empty cell is a dot. Extra houses are not drawn. With
     ``givens``, the given digits are distinguished from those filled in: in bold with ``color``, else in brackets, as in
