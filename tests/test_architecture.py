@@ -63,7 +63,7 @@ WITHOUT_JAX = (
     *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",
     *("techniques.registry", "techniques.locked_pairs"),
-    *("mastermind.config", "mastermind.players", "mastermind.rules"),
+    *("mastermind.config", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
 )
 
 

@@ -27,7 +27,7 @@ def search_tree(
 
     Args:
       children: integers[nodes, moves], the node that each move leads to, -1 for none.
-      values: numbers[nodes] in 0..1, such as the probability of a solution.
+      values: numbers[nodes] in 0..1, such as the probability of a solution; others are clipped, NaN is drawn as 0.
       refuted, solved: bool[nodes]; None for none.
       most: the most nodes to draw, those with the fewest moves first; a note says how many are left out.
       title: a description for readers who do not see the picture.
