@@ -49,7 +49,7 @@ ROLES = {
     "several-houses": Look("#cfd3da", "#4a505a"),
     "pattern": Look("#cfe2ff", "#22406b"),
     "placed": Look("#bfe8c3", "#1f5a2b"),
-    "clash": Look("#ffd6d2", "#5c2623"),
+    "clash": Look("#ffaea6", "#7a2a26"),
     "shade": Look("#f2a33a", "#b06f00"),
     "value": Look("#2f7fe0", "#4f9bff"),
     "arrow": Look("#c26a00", "#ffb74d", 1.5),
