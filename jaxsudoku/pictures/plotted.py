@@ -20,7 +20,8 @@ _UNITS, _POINTS = 96, 72
 
 def save(picture: Picture, path: str | os.PathLike[str], theme: str, dpi: float) -> None:
     """Writes a picture into a file of a format that matplotlib knows."""
-    figure = import_figure().Figure(figsize=(picture.width / _UNITS, picture.height / _UNITS))
+    size = picture.width / _UNITS, picture.height / _UNITS
+    figure = import_figure().Figure(figsize=size, facecolor=getattr(ROLES["paper"], theme))
     draw(picture, figure.add_axes((0, 0, 1, 1)), theme)
     # no date, so that equal pictures are equal files
     metadata = {"CreationDate": None} if os.fspath(path).lower().endswith(".pdf") else {}
