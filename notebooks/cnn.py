@@ -288,8 +288,8 @@ plt.show()
 # ## What was found
 #
 # - **One cell at a time beats all at once, because a network is nearly always right about its surest cell.** All
-#   three networks are right in the surest cell of nine boards in ten or more, `house_resnet` and `cube` in that of every
-#   board here. Of all empty cells they know half to four fifths, so a minimal board is hardly ever right at once;
+#   three networks are right in the surest cell of nine boards in ten or more, `house_resnet` and `cube` in that of
+#   every board here. Of all empty cells they know half to four fifths, so a minimal board is hardly ever right at once;
 #   boards with 31 to 36 clues often are. Every filled cell makes the next ones easier.
 # - **The cell CNN is for easy puzzles.** Of boards with 31 to 36 clues it solves more than four in five, of minimal
 #   ones few, and none of the extreme ones. The source's 0.99 is for puzzles that naked singles alone solve.
