@@ -30,7 +30,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "Solving": ("solve", "count_solutions", "SOLVERS", "Solution", "Status"),
     "Puzzles and boards": ("Board", "load", "read_puzzles", "parse", "generate", "Puzzles", "GenerationError"),
     "Explanations and ratings": ("explain", "hint", "Explanation", "Step", "rate", "TechniqueRatings", "weakest_rules"),
-    "Pictures": ("draw", "plot_history"),
+    "Pictures": ("draw", "picture", "Picture", "Marks", "plot_history"),
     "Networks": ("load_network", "make_network", "save_network", "evaluate"),
     "Rules and checks": ("propagate", "outcome", "is_valid", "is_solved", "conflicts"),
     "Compilation": ("compiler_options",),
@@ -145,7 +145,8 @@ def _contents(pages: Mapping[str, tuple[str, str]], listed: bool = True) -> str:
     """A table of pages with their labels and summaries; listed pages come below this one in the list of all pages."""
     rows = "".join(f"   * - :doc:`{label} <{page}>`\n     - {text}\n" for page, (label, text) in pages.items())
     tree = "".join(f"   {label} <{page}>\n" for page, (label, _) in pages.items())
-    return f".. list-table::\n   :widths: 30 70\n\n{rows}\n" + (f".. toctree::\n   :hidden:\n\n{tree}\n" if listed else "")
+    table = f".. list-table::\n   :widths: 30 70\n\n{rows}\n"
+    return f"{table}.. toctree::\n   :hidden:\n\n{tree}\n" if listed else table
 
 
 def _page(place: str, name: str, value: Any) -> str:

@@ -160,8 +160,16 @@ def test_show_a_line_of_a_library(capsys):
     assert run(capsys, "show", empty, "--library")[1] == f"{empty}\n"
     code, _, err = run(capsys, "show", "16x16", "--library")
     assert (code, "of a board up to 9x9" in err) == (2, True)
-    for wrong in (["--candidates", "--svg"], ["--rules", "naked"], ["--candidates", "--solve"]):
+    for wrong in (["--library", "--svg"], ["--rules", "naked"], ["--candidates", "--solve"]):
         assert run(capsys, "show", line, *wrong)[0] == 2
+
+
+def test_a_picture_of_candidates(capsys):
+    code, out, err = run(capsys, "show", "1.34.4122.4.43.1", "--candidates", "--rules", "naked", "--svg")
+    assert (code, err) == (0, "")
+    assert out.startswith("<svg") and "candidate middle" not in out
+    out = run(capsys, "show", "1.34.4122.4.43.1", "--candidates", "--svg")[1]
+    assert out.count('class="candidate middle"') == 5
 
 
 def test_positions_are_explained(capsys, marks):

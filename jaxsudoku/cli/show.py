@@ -12,6 +12,7 @@ import numpy as np
 from jaxsudoku.config import RULES
 from jaxsudoku.drawing import draw
 from jaxsudoku.io import Chunk, library_line
+from jaxsudoku.sheets import picture
 from jaxsudoku.solution import Status
 from jaxsudoku.terminal.failure import as_usage
 from jaxsudoku.terminal.progress import Screen
@@ -31,6 +32,7 @@ examples:
   jaxsudoku show puzzles.txt --index 3 --solve
   jaxsudoku show puzzles.txt --svg > puzzle.svg
   jaxsudoku show puzzles.txt --candidates --rules locked
+  jaxsudoku show puzzles.txt --candidates --svg > candidates.svg
 
 {flags.INPUT_SECTION}
 Colours are left out if NO_COLOR is set.
@@ -55,8 +57,8 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Draws; the exit status."""
     del invocation
-    if (args.candidates or args.library) and args.svg:
-        args.parser.error("--svg draws no candidates")
+    if args.library and args.svg:
+        args.parser.error("--svg does not go with --library")
     if args.rules != "none" and not (args.candidates or args.library):
         args.parser.error("--rules is of --candidates and --library")
     screen = Screen(bar=True)
@@ -66,14 +68,15 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return 1
     givens = puzzle.grids[0]
     grid, code = _solve(args, puzzle, screen) if args.solve else (givens, 0)
+    marks = left_after(puzzle, args.board, args.rules) if args.candidates else None
     if args.library:
         with as_usage():  # a board that is too large
             text = library_line(givens, left_after(puzzle, args.board, args.rules), args.board)
     elif args.svg:
-        text = args.board.picture(grid, givens, title=f"Puzzle {args.index} of {named(args.input)}")
+        title = f"Puzzle {args.index} of {named(args.input)}"
+        text = picture(grid, args.board, givens, candidates=marks, title=title).svg
     else:
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        marks = left_after(puzzle, args.board, args.rules) if args.candidates else None
         text = draw(grid, args.board, givens, candidates=marks, color=color)
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return code

@@ -7,14 +7,15 @@ same techniques for batches; each finds the same candidates in the same position
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxsudoku import svg
 from jaxsudoku.board import Board
+from jaxsudoku.pictures import Marks, Picture
 from jaxsudoku.techniques.registry import TECHNIQUES, Technique, fits
 
 from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
@@ -125,8 +126,15 @@ class Explanation(NamedTuple):
         """The first step of the highest score; None without steps."""
         return max(self.steps, key=lambda step: step.score, default=None)
 
-    def pictures(self) -> Iterator[str]:
-        """An SVG image of every step: the position before it, the pattern, and what the step places and removes."""
+    def picture(self, number: int) -> Picture:
+        """The picture of a step, numbered from 0, or from -1 for the last one; raises IndexError if there is none."""
+        steps = range(len(self.steps))
+        if not -len(steps) <= number < len(steps):
+            raise IndexError(f"step {number}; there are {len(steps)}, numbered from 0")
+        return next(itertools.islice(self.pictures(), steps[number], None))
+
+    def pictures(self) -> Iterator[Picture]:
+        """A picture of every step: the position before it, the pattern, and what the step places and removes."""
         view = View(self.board, self.puzzle, self.candidates)
         for step in self.steps:
             yield _picture(view, self.puzzle, step)
@@ -146,7 +154,7 @@ class Explanation(NamedTuple):
 
     def _repr_html_(self) -> str:
         items = [
-            f"<li><p>{escape(step.text)} ({step.score:.1f})</p>{picture}</li>"
+            f"<li><p>{escape(step.text)} ({step.score:.1f})</p>{picture.svg}</li>"
             for step, picture in zip(self.steps, self.pictures(), strict=True)
         ]
         end = "" if self.solved else "<p>The techniques go no further.</p>"
@@ -230,7 +238,7 @@ def _candidates(board: Board, places: Sequence[tuple[int, int, int]]) -> list[Ca
     return [(digit - 1, (row - 1) * board.side + column - 1) for row, column, digit in places]
 
 
-def _picture(view: View, puzzle: np.ndarray, step: Step) -> str:
+def _picture(view: View, puzzle: np.ndarray, step: Step) -> Picture:
     """The picture of a step in the position before it."""
     board = view.board
     placed, removed = _candidates(board, step.place), _candidates(board, step.eliminate)
@@ -239,7 +247,7 @@ def _picture(view: View, puzzle: np.ndarray, step: Step) -> str:
     arrows = [(one, other) for one, other in (_candidates(board, link) for link in step.links)]
     kept = [*placed, *(end for arrow in arrows for end in arrow)]
     marked = dict.fromkeys(kept, "kept") | dict.fromkeys(removed, "removed")
-    marks = svg.Marks(tuple(view.candidates()), cells, marked, arrows)
+    marks = Marks(tuple(view.candidates()), cells, marked, arrows)
     return board.picture(view.grid(), puzzle, marks, title=step.text)
 
 
