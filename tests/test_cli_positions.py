@@ -165,11 +165,11 @@ def test_show_a_line_of_a_library(capsys):
 
 
 def test_a_picture_of_candidates(capsys):
-    code, out, err = run(capsys, "show", "1.34.4122.4.43.1", "--candidates", "--rules", "naked", "--svg")
-    assert (code, err) == (0, "")
-    assert out.startswith("<svg") and "candidate middle" not in out
-    out = run(capsys, "show", "1.34.4122.4.43.1", "--candidates", "--svg")[1]
-    assert out.count('class="candidate middle"') == 5
+    puzzle, mark = "1.34.4.2...3....", 'class="candidate middle"'
+    code, out, err = run(capsys, "show", puzzle, "--candidates", "--svg")
+    assert (code, err, out[:4]) == (0, "", "<svg")
+    assert out.count(mark) == 20
+    assert run(capsys, "show", puzzle, "--candidates", "--rules", "singles", "--svg")[1].count(mark) == 14
 
 
 def test_positions_are_explained(capsys, marks):
