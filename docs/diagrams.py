@@ -1,10 +1,16 @@
-"""Draws the diagrams of the documentation: python docs/diagrams.py writes docs/images/*.svg."""
+"""Draws the pictures of the documentation: python docs/diagrams.py writes docs/images/*.svg.
+
+Diagrams are drawn here, boards and steps by the library.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
+
+import jaxsudoku as js
 
 FOLDER = Path(__file__).resolve().parent / "images"
 
@@ -183,7 +189,32 @@ def groups() -> str:
     return picture(730, 270, "A candidate and its groups: cell, row, column and box", *parts())
 
 
+def step(puzzle: int, technique: str) -> str:
+    """The first step by a technique in the explanation of a shipped puzzle."""
+    explanation = js.explain(js.load("9x9-hard")[puzzle])
+    number = [step.technique for step in explanation.steps].index(technique)
+    return f"{explanation.picture(number).svg}\n"
+
+
+def boards() -> str:
+    """A sheet of boards: a solution, candidates, a windoku, a jigsaw."""
+    puzzle = js.load("9x9-hard")[0]
+    pictures = [
+        js.picture(js.solve(puzzle).grids, givens=puzzle),
+        js.picture(puzzle, candidates=True),
+        js.picture(js.load("windoku-9x9")[0], js.Board.windoku()),
+        js.picture(js.load("jigsaw-9x9")[0], js.shipped.board("jigsaw-9x9")),
+    ]
+    titles = ("a solution", "candidates", "windoku", "jigsaw")
+    return f"{js.pictures.sheet(pictures, columns=2, titles=titles).svg}\n"
+
+
 DIAGRAMS: dict[str, Callable[[], str]] = {"planes": planes, "folding": folding, "stack": stack, "groups": groups}
+DIAGRAMS |= {
+    "x-wing": functools.partial(step, 15, "x-wing"),
+    "chain": functools.partial(step, 0, "aic"),
+    "boards": boards,
+}
 
 
 def main() -> None:
