@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku.networks import load_network, make_network, save_network
     from jaxsudoku.pictures import plot_history
     from jaxsudoku.propagation import outcome, propagate
-    from jaxsudoku.rating import TechniqueRatings, rate, weakest_rules
+    from jaxsudoku.rating import rate, weakest_rules
     from jaxsudoku.shipped import load
     from jaxsudoku.solution import Solution, Status
     from jaxsudoku.solvers import SOLVERS
@@ -53,7 +53,7 @@ _HOME = {
     "Solution": "solution",
     "Status": "solution",
     "Step": "explanation",
-    "TechniqueRatings": "rating",
+    "TechniqueRatings": "techniques.ratings",
     "compiler_options": "batches",
     "conflicts": "grid",
     "count_solutions": "solvers.driver",
