@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku.networks import load_network, make_network, save_network
     from jaxsudoku.pictures import Marks, Picture, plot_history
     from jaxsudoku.propagation import outcome, propagate
-    from jaxsudoku.rating import TechniqueRatings, rate, weakest_rules
+    from jaxsudoku.rating import rate, weakest_rules
     from jaxsudoku.sheets import picture
     from jaxsudoku.shipped import load
     from jaxsudoku.solution import Solution
@@ -58,7 +58,7 @@ _HOME = {
     "Solution": "solution",
     "Status": "status",
     "Step": "explanation",
-    "TechniqueRatings": "rating",
+    "TechniqueRatings": "techniques.ratings",
     "compiler_options": "batches",
     "conflicts": "grid",
     "count_solutions": "solvers.driver",

@@ -6,15 +6,14 @@ other. A puzzle that singles solve has a rating of 0. From 12x12 on the searches
 
 The random seeds of the searches come from the key and from the puzzle itself, so equal puzzles have equal ratings.
 
-The rating by technique is the hardest of ``techniques.TECHNIQUES`` that a person needs who always uses the simplest one
-that helps.
+``techniques.ratings`` computes the ratings by technique.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import jax
 import jax.numpy as jnp
@@ -27,16 +26,13 @@ from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.config import CPU_LANES, RATED_BY, RULES, exact_lanes, node_lanes, search_restart, whole_number
 from jaxsudoku.inputs import as_puzzles
-from jaxsudoku.io import grid_column
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.random import APART, mix
-from jaxsudoku.suggestions import did_you_mean
-from jaxsudoku.tables import flat_grids, to_table
-from jaxsudoku.techniques.climb import ClimbKernel
-from jaxsudoku.techniques.registry import TECHNIQUES, names_up_to
+from jaxsudoku.suggestions import known_name
+from jaxsudoku.techniques.ratings import TechniqueRatings, rate_by_technique
+from jaxsudoku.techniques.registry import names_up_to
 from jaxsudoku.terminal.progress import Report, reports
-from jaxsudoku.uniqueness import solve_and_count
 
 #: Default number of searches of a puzzle.
 SEARCHES = 8
@@ -54,52 +50,14 @@ _RULES = "singles"
 _ROUNDS = 5
 
 
-class TechniqueRatings(NamedTuple):
-    """Ratings of puzzles by technique.
-
-    Attributes:
-      technique: int8[*b], the number of the hardest technique needed in ``techniques.TECHNIQUES``; -1 where there is
-        none, as the puzzle is complete, has not exactly one solution, or is not solved by techniques.
-      score: float32[*b], its score; 0 for a complete grid, NaN for a puzzle without exactly one solution, infinity
-        where the techniques do not solve the puzzle.
-    """
-
-    technique: np.ndarray
-    score: np.ndarray
-
-    @property
-    def names(self) -> np.ndarray:
-        """The names of the techniques, object[*b]; "" for -1."""
-        names = np.array([*(technique.name for technique in TECHNIQUES), ""], object)
-        return np.asarray(names[self.technique])
-
-    def to_table(self, puzzles: Any, board: Board | None = None) -> Any:
-        """The ratings as a ``pyarrow.Table``, with the columns of ``jaxsudoku rate --by technique``.
-
-        The columns are ``puzzle``, a text, ``clues``, ``score`` and ``technique``, "" for none.
-
-        Args:
-          puzzles: the puzzles that were rated, in any form that ``jaxsudoku.picture`` takes.
-          board: the board; None for the classic one of the puzzles' size.
-
-        Raises:
-          ImportError: pyarrow is missing (extra ``parquet``).
-          ValueError: another number of puzzles than of ratings.
-        """
-        flat, board = flat_grids(puzzles, board, np.size(self.score), "puzzles")
-        texts, clues = grid_column(flat, board), np.count_nonzero(flat, axis=1).astype(np.int32)
-        names = self.names.reshape(-1).tolist()
-        return to_table({"puzzle": texts, "clues": clues, "score": np.reshape(self.score, -1), "technique": names})
-
-
 @overload
 def rate(
     puzzles: Any,
     board: Board | None = None,
     *,
     by: Literal["nodes"] = "nodes",
-    key: Array | int = 0,
-    searches: int = SEARCHES,
+    key: Array | int | None = None,
+    searches: int | None = None,
     up_to: str | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -113,8 +71,8 @@ def rate(
     board: Board | None = None,
     *,
     by: Literal["technique"],
-    key: Array | int = 0,
-    searches: int = SEARCHES,
+    key: Array | int | None = None,
+    searches: int | None = None,
     up_to: str | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -127,8 +85,8 @@ def rate(
     board: Board | None = None,
     *,
     by: Literal["nodes", "technique"] = "nodes",
-    key: Array | int = 0,
-    searches: int = SEARCHES,
+    key: Array | int | None = None,
+    searches: int | None = None,
     up_to: str | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -141,53 +99,37 @@ def rate(
       board: the board; None for the classic one of the puzzles' size.
       by: "nodes", the mean number of branch nodes of complete searches in random orders, after singles; or "technique",
         the hardest of ``techniques.TECHNIQUES`` where the simplest that helps is always used.
-      key: a JAX key or a seed, of ratings by nodes.
-      searches: searches of each puzzle, of ratings by nodes; the rating is their mean.
+      key: of ratings by nodes, a JAX key or a seed; None for 0.
+      searches: of ratings by nodes, searches of each puzzle, whose mean the rating is; None for ``SEARCHES``.
       up_to: of ratings by technique, the name of the hardest technique to try; None for all.
-      batch_size, devices, progress: as in ``solve``.
+      batch_size, devices: as in ``solve``.
+      progress: as in ``solve``; by technique it is called for the proofs that there is one solution first, then for the
+        puzzles.
 
     Returns:
       by nodes float32[*b]: NaN for a puzzle without exactly one solution, infinity if a search was cut off after
       ``BUDGET`` nodes; by technique ``TechniqueRatings``.
 
     Raises:
-      ValueError: puzzles that do not fit the board, fewer than one search, or an unknown technique.
+      ValueError: puzzles that do not fit the board, fewer than one search, an unknown technique, or an argument that is
+        of the other kind of ratings.
     """
-    if by not in RATED_BY:
-        raise ValueError(f"unknown rating {by!r}: choose one of {', '.join(RATED_BY)}{did_you_mean(by, RATED_BY)}")
-    searches = whole_number("searches", searches, 1)
+    by_technique = known_name("rating", by, RATED_BY) == "technique"
     array, board = as_puzzles(puzzles, board)
     flat = array.reshape(-1, board.cells)
-    if by == "technique":
+    if by_technique:
+        if key is not None or searches is not None:
+            raise ValueError(f"{'key' if searches is None else 'searches'} is of ratings by nodes")
         names = None if up_to is None else names_up_to(up_to)
-        found = _by_technique(flat, board, names, batch_size, devices, progress)
+        found = rate_by_technique(flat, board, names, batch_size=batch_size, devices=devices, progress=progress)
         return TechniqueRatings(*(values.reshape(array.shape[:-1]) for values in found))
     if up_to is not None:
         raise ValueError("up_to is of ratings by technique")
-    engine = Engine(RatingKernel(searches), board, key, batch_size, devices)
+    searches = SEARCHES if searches is None else whole_number("searches", searches, 1)
+    engine = Engine(RatingKernel(searches), board, 0 if key is None else key, batch_size, devices)
     with reports(progress) as report:
         ratings = engine.run(flat, report)
     return reported(ratings).reshape(array.shape[:-1])
-
-
-def _by_technique(
-    puzzles: np.ndarray,
-    board: Board,
-    names: tuple[str, ...] | None,
-    batch_size: int | None,
-    devices: Sequence[jax.Device] | None,
-    progress: Report | bool | None,
-) -> TechniqueRatings:
-    """The ratings of puzzles uint8[N, cells]. Those without exactly one solution are not given to the techniques."""
-    with reports(progress) as report:
-        report(0, len(puzzles))
-        _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices)
-        proper = counts == 1
-        engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
-        hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
-    scores = np.array([*(technique.score for technique in TECHNIQUES), 0], np.float32)[hardest]
-    scores = np.where(solved, scores, np.where(proper, np.float32(np.inf), np.float32(np.nan)))
-    return TechniqueRatings(np.where(solved, hardest, np.int8(-1)), scores)
 
 
 def weakest_rules(
@@ -235,9 +177,7 @@ def grade_range(name: str) -> tuple[float, float | None]:
       ValueError: an unknown grade.
     """
     grades = [word.replace(" ", "-") for word in GRADES]
-    wanted = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
-    if wanted not in grades:
-        raise ValueError(f"unknown grade {name!r}: choose one of {', '.join(grades)}{did_you_mean(wanted, grades)}")
+    wanted = known_name("grade", name, grades)
     edges = (0.0, 1 / SEARCHES, *_BOUNDS, None)
     low, after = edges[grades.index(wanted) : grades.index(wanted) + 2]
     assert low is not None

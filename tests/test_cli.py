@@ -340,7 +340,7 @@ def test_show_as_a_picture(capsys, puzzles):
 def test_show_without_a_solution(capsys, puzzles):
     name = puzzles(PROPER, NONE, CLASH, SHORT)
     code, out, err = run(capsys, "show", name, *FOUR, "--solve", "--index", "2")
-    assert (code, err) == (0, f"{name}:2: no solution\n")
+    assert (code, err) == (1, f"{name}:2: no solution\n")
     assert "1 2 │ 3 ." in out
     code, _, err = run(capsys, "show", name, *FOUR, "--solve", "--index", "3")
     assert (code, err) == (1, f"{name}:3: the givens clash: 1 twice in row 1\n")

@@ -253,6 +253,15 @@ def test_usage_errors(capsys, argv, cause):
     assert cause in err
 
 
+def test_puzzles_chosen_by_technique_have_its_columns(capsys):
+    code, out, err = run(capsys, "generate", "4", *SMALL, "--score", "1.1:1.2", "--quiet")
+    columns = table(out)
+    assert (code, err) == (0, "")
+    assert list(columns) == ["puzzle", "solution", "clues", "rating", "score", "technique"]
+    assert columns["score"] == ["1.2"] * 4
+    assert columns["technique"] == ["hidden-single-in-region"] * 4
+
+
 # ---------------------------------------------------------------------- rate
 
 
@@ -300,6 +309,31 @@ def test_ratings_by_technique(capsys, tmp_path):
     assert code in (0, 1)  # the same ratings, so the table goes on
     code, _, err = run(capsys, "rate", str(path), *SMALL, "--up-to", "x-wing")
     assert (code, "--up-to is of ratings --by technique" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--searches", "8"), ("--seed", "0")])
+def test_ratings_by_technique_take_no_flags_of_searches(capsys, flag, value):
+    code, _, err = run(capsys, "rate", PROPER, *SMALL, "--by", "technique", flag, value)
+    assert (code, f"{flag} is of ratings --by nodes" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["rated.csv", "rated.parquet"])
+def test_ratings_by_other_techniques_are_not_mixed(capsys, tmp_path, name):
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    puzzles, path = tmp_path / "puzzles.txt", tmp_path / name
+    rows = [PROPER] * 10 + ["..3.4....4.....1"]  # the last one needs a hidden single
+    argv = ("rate", str(puzzles), *SMALL, "--by", "technique", "--quiet", "--output", str(path))
+    for one, other in (("full-house", "naked-single"), ("naked-single", "full-house")):
+        puzzles.write_text("\n".join(rows))
+        assert run(capsys, *argv, "--up-to", one, "--force")[0] == 0
+        before = path.read_bytes()
+        puzzles.write_text("\n".join([*rows, PROPER]))
+        code, _, err = run(capsys, *argv, "--up-to", other, "--resume")
+        assert (code, "puzzle 11 is rated" in err, f"--up-to {other}" in err) == (2, True, True)
+        assert path.read_bytes() == before
+    assert run(capsys, *argv, "--up-to", "naked-single", "--resume")[0] == 0
+    assert run(capsys, *argv, "--up-to", "naked-single", "--resume")[0] == 0
 
 
 @pytest.mark.parametrize("name", ["rated.csv", "rated.csv.gz", "rated.parquet"])

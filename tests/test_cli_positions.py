@@ -148,7 +148,7 @@ def test_show_candidates(capsys, tmp_path, marks):
     assert (code, err) == (0, "")
     assert parse_position(out)[0].tolist() == [1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1]
     code, _, err = run(capsys, "show", marks, *FOUR, "--index", "3", "--solve")
-    assert (code, err) == (0, f"{marks}:13: no solution\n")
+    assert (code, err) == (1, f"{marks}:13: no solution\n")
 
 
 def test_show_a_line_of_a_library(capsys):

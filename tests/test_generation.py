@@ -119,11 +119,20 @@ def test_the_hardest_technique():
     assert all(1.5 <= js.explain(puzzle, SIX).hardest.score <= 2.3 for puzzle in scored.puzzles)
 
 
+def test_puzzles_beyond_all_techniques():
+    config = generation.GenerateConfig(score=(9.5, None))
+    assert config.technique_names == ()
+    generator = generation.Generator(1, Board.classic(25), config)
+    assert generator._climber.kernel.names is None, "all techniques are tried"
+    with pytest.raises(ValueError, match="almost-locked-sets is not used on a 25x25 board"):
+        generation.Generator(1, Board.classic(25), generation.GenerateConfig(technique="almost-locked-sets"))
+
+
 @pytest.mark.slow
 def test_scores_without_a_bound_hold_puzzles_beyond_the_techniques():
     generator = generation.Generator(1, FOUR, generation.GenerateConfig(score=(2.3, None)))
     puzzles = np.stack([js.load("4x4")[0], np.full(16, 255, np.uint8)])  # the second one is never solved
-    np.testing.assert_array_equal(generator._needs(generator._climber, puzzles)[1:], [True])
+    np.testing.assert_array_equal(generator._needs(puzzles)[1:], [True])
 
 
 @pytest.mark.slow
@@ -228,10 +237,13 @@ def test_no_puzzles_at_all():
         (1, {"clues": 5.5}, "clues must be a whole number"),
         (1, {"rating": 1.0}, "rating must be a range"),
         (1, {"technique": "xwing"}, "unknown technique 'xwing': .*did you mean 'x-wing'"),
-        (1, {"technique": "swordfish"}, "swordfish: no technique of a board of 4x4 with 2x2 boxes"),
-        (1, {"technique": "x-wing", "score": (4, 5)}, "no technique that is wanted has a score from 4 to 5"),
-        (1, {"score": (3.1, 3.15)}, "no technique that is wanted has a score from 3.1 to 3.15"),
+        (1, {"technique": "swordfish"}, "swordfish finds nothing on a 4x4 board"),
+        (1, {"score": (3.6, 3.8)}, "naked-triple, swordfish find nothing on a 4x4 board"),
+        (1, {"technique": "x-wing", "score": (4, 5)}, "x-wing has a score of 3.2, which is not from 4 to 5"),
+        (1, {"technique": "x-wing", "score": (9.5, None)}, "x-wing has a score of 3.2, which is not from 9.5"),
+        (1, {"score": (3.1, 3.15)}, "no technique has a score from 3.1 to 3.15"),
         (1, {"score": 3.0}, "score must be a range from low to high, not 3.0"),
+        (1, {"score": (5, 3)}, r"score must be a range from low to high, not \(5.0, 3.0\)"),
         (1, {"steps": 3}, "bound the clues above or the rating below"),
         (1, {"clues": 7, "pattern": "half-turn"}, "no 7 to 7 clues of a board of 4x4 .* make the pattern half-turn"),
         (1, {"devices": []}, "devices is empty"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import functools
 
+import jax
 import numpy as np
 import pytest
 import reference
@@ -12,6 +14,8 @@ import jaxsudoku as js
 from jaxsudoku import rating
 from jaxsudoku.board import Board
 from jaxsudoku.propagation import RULES
+from jaxsudoku.techniques import registry
+from jaxsudoku.techniques.climb import climb
 
 NINE = Board.classic()
 #: Singles solve the first; the second (Inkala's) is among the hardest.
@@ -113,6 +117,91 @@ def ranks(values: np.ndarray) -> np.ndarray:
     """Ranks, equal values sharing their mean."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+
+
+# ---------------------------------------------------------------------- by technique
+
+
+FOUR = reference.SMALL["4x4"]
+#: A puzzle with one solution, one without, one with several, and a complete grid.
+SMALL = np.stack([js.parse(text) for text in ("1.34.4122.4.43.1", "123...4.........", "." * 16, "1234341221434321")])
+by_technique = functools.partial(js.rate, board=FOUR, by="technique", up_to="naked-single")
+
+
+def test_names_have_the_shape_of_the_puzzles():
+    found = by_technique(SMALL.reshape(2, 2, 16))
+    assert found.names.dtype == object
+    assert found.names.tolist() == [["full-house", ""], ["", ""]]
+    np.testing.assert_array_equal(found.score, np.float32([[1, np.nan], [np.nan, 0]]))
+    alone = by_technique(SMALL[0])
+    assert (alone.names.dtype, alone.names.shape, alone.names.item()) == (object, (), "full-house")
+    none = by_technique(SMALL[:0])
+    assert (none.names.dtype, none.names.shape) == (object, (0,))
+
+
+def test_the_proof_reports_its_progress():
+    calls = []
+    by_technique(SMALL, progress=lambda done, count: calls.append((done, count)))
+    assert calls == [(0, 4), (4, 4), (0, 4), (4, 4)], "of the proofs, then of the puzzles"
+
+
+@pytest.mark.parametrize(
+    ("settings", "cause"),
+    [
+        ({"searches": 8}, "searches is of ratings by nodes"),
+        ({"key": 0}, "key is of ratings by nodes"),
+        ({"up_to": 3}, "technique must be a word, not 3"),
+        ({"up_to": "naked"}, "unknown technique 'naked': choose one of full-house, "),
+        ({"by": None}, "rating must be a word, not None"),
+        ({"by": "nodes"}, "up_to is of ratings by technique"),
+    ],
+)
+def test_settings_of_the_other_ratings_are_refused(settings, cause):
+    with pytest.raises(ValueError, match=cause):
+        by_technique(SMALL, **settings)
+
+
+def climbed(*names: str) -> list[int]:
+    """The numbers of the hardest techniques among some that the puzzles need."""
+    found = jax.jit(functools.partial(climb, board=FOUR, names=names, lanes=32))(SMALL[[0, 3]])
+    return found.hardest.tolist()
+
+
+def test_techniques_are_chosen_by_any_form_of_their_names():
+    assert climbed("Naked Single") == [registry.NUMBERS["naked-single"], -1]
+    assert climbed("naked-pair") == [-1, -1], "no cell can be filled"
+
+
+@pytest.mark.parametrize(
+    ("names", "cause"),
+    [
+        (("naked-single", "nakedpair"), "unknown technique 'nakedpair': .*did you mean 'naked-pair'"),
+        ("naked-single", "techniques must be a sequence of names, not 'naked-single'"),
+        (3, "techniques must be a sequence of names, not 3"),
+        ((3,), "technique must be a word, not 3"),
+    ],
+)
+def test_unknown_techniques_are_refused(names, cause):
+    with pytest.raises(ValueError, match=cause):
+        climb(SMALL, FOUR, names)
+
+
+def test_titles():
+    titles = {technique.name: technique.title for technique in registry.TECHNIQUES}
+    shared = {"hidden-single-in-region": "hidden single", "hidden-single-in-line": "hidden single"}
+    shared |= {"pointing": "locked candidates", "claiming": "locked candidates"}
+    special = {
+        "x-wing": "X-wing",
+        "xy-wing": "XY-wing",
+        "xyz-wing": "XYZ-wing",
+        "w-wing": "W-wing",
+        "finned-x-wing": "finned X-wing",
+        "x-chain": "X-chain",
+        "xy-chain": "XY-chain",
+        "aic": "alternating inference chain",
+        "als-chain": "ALS chain",
+    }
+    assert titles == {name: name.replace("-", " ") for name in registry.NUMBERS} | shared | special
 
 
 def test_ratings_have_a_table():

@@ -52,16 +52,25 @@ examples:
   jaxsudoku generate 10 --pattern half-turn --format text
   jaxsudoku generate 50 --board 25 --holes balanced --given 0.45 --output hard.csv
 
-output: the columns puzzle, solution, clues and rating; as text a puzzle a line. Boards that are not classic are named:
-in a column board, as text by a line `# board: windoku` at the top. Each puzzle has exactly one solution. With --holes
-it has at least one, which the column solution holds, and there is no rating. The same seed gives the same puzzles on
-every machine, and a longer run begins with those of a shorter one. So --resume goes on with an output of the same
-arguments, also to a larger COUNT; the first and the last puzzles there are made again to check that they are the same.
+output: the columns puzzle, solution, clues and rating, with --technique or --score also score and technique; as text a
+puzzle a line. Boards that are not classic are named: in a column board, as text by a line `# board: windoku` at the
+top. Each puzzle has exactly one solution. With --holes it has at least one, which the column solution holds, and there
+is no rating. The same seed gives the same puzzles on every machine, and a longer run begins with those of a shorter
+one. So --resume goes on with an output of the same arguments, also to a larger COUNT; the first and the last puzzles
+there are made again to check that they are the same.
 
 {MAKING_STATUSES}"""
 
 #: The columns of generated puzzles.
-_COLUMNS = {"puzzle": object, "solution": object, "clues": np.int32, "rating": np.float32, BOARD_COLUMN: object}
+_COLUMNS = {
+    "puzzle": object,
+    "solution": object,
+    "clues": np.int32,
+    "rating": np.float32,
+    "score": np.float32,
+    "technique": object,
+    BOARD_COLUMN: object,
+}
 #: What the summary calls instances with holes, in the place of a grade.
 _UNRATED = "unrated"
 
@@ -194,7 +203,7 @@ def _generate(
                 made, error = failure.found, str(failure)
             first += size
             with invocation.signals.held():
-                table.write(_rows(args, made))
+                table.write(_rows(args, generator, made))
                 if args.holes is None:
                     add_grades(tally, made)
                 else:
@@ -205,21 +214,30 @@ def _generate(
 
 
 def _columns(args: argparse.Namespace) -> dict[str, Any]:
-    """The columns of the output: the board only if it is not classic, no ratings of instances with holes."""
+    """The columns of the output.
+
+    The board is there only if it is not classic, ratings by technique only if puzzles are chosen by them. Instances
+    with holes have no ratings.
+    """
     absent = {BOARD_COLUMN} if marked_board(args.board) is None else set()
     if args.holes is not None:
         absent.add("rating")
+    if args.technique is None and args.score is None:
+        absent |= {"score", "technique"}
     return {name: kind for name, kind in _COLUMNS.items() if name not in absent}
 
 
-def _rows(args: argparse.Namespace, made: Puzzles) -> dict[str, Any]:
-    rows = {
+def _rows(args: argparse.Namespace, generator: Generator, made: Puzzles) -> dict[str, Any]:
+    rows: dict[str, Any] = {
         "puzzle": grid_column(made.puzzles, args.board),
         "solution": grid_column(made.solutions, args.board),
         "clues": made.clues,
         "rating": made.rating,
         BOARD_COLUMN: [marked_board(args.board)] * len(made.clues),
     }
+    if generator.config.by_technique:
+        found = generator.technique_ratings(made.puzzles)
+        rows |= {"score": found.score, "technique": found.names.tolist()}
     return {name: rows[name] for name in _columns(args)}
 
 

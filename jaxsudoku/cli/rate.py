@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,11 +56,14 @@ _BEYOND = "beyond"
 #: What solves a puzzle, by the index that ``weakest_rules`` gives.
 _SOLVED_BY = np.array([*RULES, "search"], object)
 
+#: Searches of each puzzle by default, as in ``rating``.
+_SEARCHES = 8
+
 #: Puzzles in a batch by default.
 _BATCH_SIZE = 8192
 
-#: Puzzles that are rated again before a table of ratings is resumed.
-_RATED_AGAIN = 8
+#: Puzzles that are rated again before a table of ratings is resumed: the first ones, and those with an infinite rating.
+_RATED_AGAIN, _INFINITE_AGAIN = 8, 32
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
@@ -73,10 +76,12 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
         default="nodes",
         help="branch nodes of searches, or the hardest technique (default: nodes)",
     )
-    flags.add_number(parser, "--searches", "of ratings by nodes, searches whose branch nodes are averaged", default=8)
+    text = f"of ratings by nodes, searches whose branch nodes are averaged (default: {_SEARCHES})"
+    flags.add_number(parser, "--searches", text)
     flags.add_up_to(parser)
     flags.add_output(parser)
     flags.add_running(parser)
+    parser.set_defaults(seed=None)  # that it is not given
     flags.add_format(parser, "by the output's suffix, csv on the standard output")
     flags.add_existing(parser)
     parser.set_defaults(run=run)
@@ -84,8 +89,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Rates; the exit status."""
-    if args.up_to is not None and args.by != "technique":
-        args.parser.error("--up-to is of ratings --by technique")
+    _check_flags(args)
     number, label = _RATED[args.by]
     columns = {"puzzle": object, "clues": np.int32, number: np.float32, label: object}
     with opened(args) as puzzles:
@@ -105,6 +109,18 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             sink = RatingWriter(table, args.output, rater, extras)
             work.answer(chunks, rater, sink, functools.partial(_outcomes, args.board), rowwise=True)
             return work.finish(**making_details(args, table.done))
+
+
+def _check_flags(args: argparse.Namespace) -> None:
+    """Ends the command if a flag is of the other kind of ratings; fills in the defaults of the others."""
+    if args.by == "technique":
+        for name in ("seed", "searches"):
+            if getattr(args, name) is not None:
+                args.parser.error(f"--{name} is of ratings --by nodes")
+    elif args.up_to is not None:
+        args.parser.error("--up-to is of ratings --by technique")
+    args.seed = 0 if args.seed is None else args.seed
+    args.searches = args.searches or _SEARCHES
 
 
 class Ratings(NamedTuple):
@@ -183,6 +199,9 @@ class RatingWriter:
     def __init__(self, table: TableWriter, name: str, rater: Rater, extras: list[str]) -> None:
         self.done = table.done
         self._table, self._name, self._rater, self._extras = table, name, rater, extras
+        # text has no ratings
+        kept = {row: fields[rater.number] for row, fields in table.kept.items() if rater.number in fields}
+        self._again = _rated_again(kept, rater.by)
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The puzzles that the table lacks.
@@ -195,8 +214,7 @@ class RatingWriter:
             count = chunk.start + len(chunk)
             if chunk.start < self.done:
                 self._table.check(chunk.start, grid_column(chunk.grids, self._rater.board, ~chunk.good))
-                if chunk.start == 0:
-                    self._check_ratings(chunk[: min(_RATED_AGAIN, self.done)])
+                self._check_ratings(chunk)
             if count > self.done:
                 yield chunk[max(0, self.done - chunk.start) :]
         if count < self.done:
@@ -205,13 +223,13 @@ class RatingWriter:
             )
 
     def _check_ratings(self, chunk: Chunk) -> None:
-        """Rates the first puzzles of an earlier run again, to see that the seed and the searches are the same."""
+        """Rates some puzzles of an earlier run again, to see that the settings are the same."""
         rater = self._rater
-        for row, rating in enumerate(rater.rate(searchable(chunk.grids, chunk.good)).rating.tolist()):
-            kept = self._table.kept[row]
-            if rater.number not in kept:  # text has no ratings
-                continue
-            earlier = float(kept[rater.number] or "nan")
+        rows = [row for row in self._again if 0 <= row - chunk.start < len(chunk)]
+        at = np.array(rows, int) - chunk.start
+        ratings = rater.rate(searchable(chunk.grids[at], chunk.good[at])).rating.tolist() if rows else []
+        for row, rating in zip(rows, ratings, strict=True):
+            earlier = float(self._table.kept[row][rater.number] or "nan")
             if not np.isclose(earlier, rating, rtol=1e-4, equal_nan=True):
                 raise ResumeError(
                     f"{self._name}: puzzle {row + 1} is rated {earlier:.6g}, and by {rater.settings} it is "
@@ -236,6 +254,25 @@ class RatingWriter:
 
     def __exit__(self, *error: Any) -> None:
         self._table.__exit__(*error)
+
+
+def _rated_again(kept: Mapping[int, str], by: str) -> list[int]:
+    """The rows of an earlier run that show by which settings it was rated.
+
+    The first ones. By technique also the one of the highest finite rating, which is infinite if only easier techniques
+    are tried, and some with an infinite rating, which is finite if harder ones are.
+
+    Args:
+      kept: ratings by row.
+      by: one of ``RATED_BY``.
+    """
+    ratings = {row: float(text or "nan") for row, text in sorted(kept.items())}
+    rows = set(list(ratings)[:_RATED_AGAIN])
+    if by == "technique":
+        finite = [row for row, rating in ratings.items() if np.isfinite(rating)]
+        infinite = [row for row, rating in ratings.items() if np.isinf(rating)]
+        rows |= {*sorted(finite, key=ratings.__getitem__)[-1:], *infinite[:_INFINITE_AGAIN]}
+    return sorted(rows)
 
 
 def _outcomes(board: Board, chunk: Chunk, ratings: Ratings) -> tuple[dict[str, int], np.ndarray]:

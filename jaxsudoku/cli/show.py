@@ -35,7 +35,8 @@ examples:
   jaxsudoku show puzzles.txt --candidates --svg > candidates.svg
 
 {flags.INPUT_SECTION}
-Colours are left out if NO_COLOR is set.
+Colours are left out if NO_COLOR is set. The exit status is 1 if the puzzle is malformed, and with --solve if it has no
+solution.
 """
 
 
@@ -97,4 +98,4 @@ def _solve(args: argparse.Namespace, puzzle: Chunk, screen: Screen) -> tuple[np.
         screen.say(f"{where}: {describe_clash(args.board, puzzle.grids[0])}")
         return puzzle.grids[0], 1
     screen.say(f"{where}: no solution")
-    return puzzle.grids[0], 0
+    return puzzle.grids[0], 1

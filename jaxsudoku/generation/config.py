@@ -11,7 +11,7 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.config import Config, Natural, Positive, real_number, whole_number
 from jaxsudoku.generation.patterns import Pattern, clue_counts
-from jaxsudoku.techniques.registry import TECHNIQUES, fits, get
+from jaxsudoku.techniques.registry import TECHNIQUES, chosen, fits, get
 
 #: How holes are placed.
 Holes = Literal["balanced", "random"]
@@ -74,8 +74,7 @@ class GenerateConfig(Config):
         if self.technique is not None:
             object.__setattr__(self, "technique", get(self.technique).name)
         self._check_holes()
-        if self.by_technique and not self.technique_names:
-            raise ValueError(f"no technique that is wanted has a score {_between(*self.score_range())}")
+        self._check_score()
         fewest, most = self.clue_range(1 << 30)
         if not 0 <= fewest <= most:
             raise ValueError(f"clues must be a number or a range from few to many, not {self.clues}")
@@ -88,6 +87,19 @@ class GenerateConfig(Config):
             raise ValueError(f"rating must be a float32, not from {low} on")
         if self.steps and self.rating_range()[0] <= 0 and most == 1 << 30:
             raise ValueError("steps lead to fewer clues or a higher rating: bound the clues above or the rating below")
+
+    def _check_score(self) -> None:
+        """Raises ValueError if no puzzle can have the hardest technique and its score."""
+        low, high = self.score_range()
+        if not low <= high:
+            raise ValueError(f"score must be a range from low to high, not {self.score}")
+        if self.technique_names or self.unsolved or not self.by_technique:
+            return
+        if self.technique is None:
+            raise ValueError(f"no technique has a score {_between(low, high)}")
+        raise ValueError(
+            f"{self.technique} has a score of {get(self.technique).score}, which is not {_between(low, high)}"
+        )
 
     def _check_holes(self) -> None:
         """Raises ValueError if ``holes`` and ``given`` do not fit each other or the other settings."""
@@ -126,6 +138,11 @@ class GenerateConfig(Config):
     def by_technique(self) -> bool:
         """Whether puzzles are chosen by the hardest technique."""
         return self.technique is not None or self.score is not None
+
+    @property
+    def unsolved(self) -> bool:
+        """Whether puzzles that techniques do not solve are wanted too: their score is infinite."""
+        return self.score is not None and self.technique is None and self.score_range()[1] == math.inf
 
     @property
     def technique_names(self) -> tuple[str, ...]:
@@ -231,10 +248,15 @@ def most_minimal_clues(board: Board) -> int:
 
 def check_techniques(board: Board, config: GenerateConfig) -> None:
     """Raises ValueError if none of the wanted techniques can find anything on the board."""
-    wanted = [get(name) for name in config.technique_names]
-    if config.by_technique and not any(fits(technique, board) for technique in wanted):
-        names = ", ".join(technique.name for technique in wanted)
-        raise ValueError(f"{names}: no technique of a board of {board}")
+    wanted = chosen(config.technique_names)
+    if not config.by_technique or config.unsolved or any(fits(technique, board) for technique in wanted):
+        return
+    names, single = ", ".join(config.technique_names), len(wanted) == 1
+    if any(0 < technique.widest < board.side for technique in wanted):
+        verb = "is not used" if single else "are not used"
+    else:
+        verb = "finds nothing" if single else "find nothing"
+    raise ValueError(f"{names} {verb} on a {board.side}x{board.side} board")
 
 
 def check_clues(board: Board, config: GenerateConfig) -> None:

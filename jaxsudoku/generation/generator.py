@@ -6,7 +6,6 @@ A puzzle depends on the key, its number and its attempts alone, independent of t
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 
 import jax
@@ -22,6 +21,7 @@ from jaxsudoku.generation.config import GenerateConfig, check_clues, check_techn
 from jaxsudoku.generation.holes import HoleKernel
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request
 from jaxsudoku.techniques.climb import ClimbKernel
+from jaxsudoku.techniques.ratings import TechniqueRatings, ratings_of
 from jaxsudoku.techniques.registry import NUMBERS, names_up_to
 from jaxsudoku.terminal.progress import Report, reports
 
@@ -125,8 +125,7 @@ class Generator:
         self._climber: Engine | None = None
         if config.by_technique:
             # harder techniques than the hardest wanted one need not be tried, but for those of an infinite score
-            limited = config.technique is not None or config.score_range()[1] < math.inf
-            names = names_up_to(config.technique_names[-1]) if limited else None
+            names = None if config.unsolved else names_up_to(config.technique_names[-1])
             self._climber = Engine(ClimbKernel(names), board, 0, _RATED * len(devices), devices)
         self._quick: Engine | None = None
         if config.holes is not None:
@@ -248,14 +247,26 @@ class Generator:
         if self.config.holes is None:
             good &= (made.rating >= low) & (made.rating <= high)
         if self._climber is not None:
-            good[good] = self._needs(self._climber, made.puzzles[good])
+            good[good] = self._needs(made.puzzles[good])
         return good
 
-    def _needs(self, climber: Engine, puzzles: np.ndarray) -> np.ndarray:
-        """Whether the hardest technique of proper puzzles uint8[n, cells] is a wanted one: bool[n]."""
-        rows = -len(puzzles) % climber.batch_size  # so that any number of puzzles runs one program
+    def _needs(self, puzzles: np.ndarray) -> np.ndarray:
+        """Whether the hardest technique of puzzles uint8[n, cells] is a wanted one: bool[n]."""
+        found = self.technique_ratings(puzzles)
+        wanted = np.isin(found.technique, [NUMBERS[name] for name in self.config.technique_names])
+        return np.where(np.isinf(found.score), self.config.unsolved, wanted)
+
+    def technique_ratings(self, puzzles: np.ndarray) -> TechniqueRatings:
+        """The ratings by technique of puzzles that this generator has made.
+
+        Args:
+          puzzles: uint8[n, cells], each with exactly one solution.
+
+        Raises:
+          ValueError: the settings have neither a technique nor a score.
+        """
+        if self._climber is None:
+            raise ValueError("the puzzles were not chosen by technique or score; use rate")
+        rows = -len(puzzles) % self._climber.batch_size  # so that any number of puzzles runs one program
         padded = np.pad(puzzles, ((0, rows), (0, 0)), constant_values=255)
-        hardest, solved = (part[: len(puzzles)] for part in climber.run(padded))
-        wanted = np.isin(hardest, [NUMBERS[name] for name in self.config.technique_names])
-        beyond = self.config.technique is None and self.config.score_range()[1] == math.inf
-        return np.where(solved, wanted, beyond)
+        return ratings_of(*(part[: len(puzzles)] for part in self._climber.run(padded)))

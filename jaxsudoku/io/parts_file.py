@@ -27,7 +27,7 @@ _MERGED = f"merged{_TEMPORARY}"
 #: The file that marks a directory of parts.
 MARK = "jaxsudoku-parts"
 #: Columns whose samples a resumed run compares with its own answers.
-_SAMPLED = ("puzzle", "solution", "rating")
+_SAMPLED = ("puzzle", "solution", "rating", "score")
 _OURS = re.compile(rf"\d{{15}}{re.escape(_SUFFIX)}({re.escape(_TEMPORARY)})?|{re.escape(_MERGED)}|{MARK}")
 
 
@@ -105,7 +105,7 @@ def open_parts(
 ) -> PartsFile:
     """Opens a Parquet output; other arguments and errors are those of ``open_lines``.
 
-    Samples have the columns ``puzzle``, ``solution`` and ``rating``, and an empty text in place of the others.
+    Samples have the columns ``puzzle``, ``solution``, ``rating`` and ``score``, and an empty text in place of others.
 
     Args:
       name: the path.

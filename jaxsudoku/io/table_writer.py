@@ -151,7 +151,8 @@ class TableWriter(RowWriter):
 
     Attributes:
       kept: at least the first and the last ``TABLE_SAMPLE`` kept rows, by number, each a dict of texts by column, to
-        be compared with the rows to write. Of Parquet it has only puzzles, solutions and ratings, of text only puzzles.
+        be compared with the rows to write. Of Parquet it has only puzzles, solutions, ratings and scores, of text only
+        puzzles.
     """
 
     _rows = "puzzles"

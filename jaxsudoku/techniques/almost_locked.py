@@ -10,11 +10,12 @@ from __future__ import annotations
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.planes import any_of, exactly_one, fence, slices
 from jaxsudoku.propagation import outcome
 
 from .locked import claiming, pointing
-from .position import Position, in_houses, lanes_with, seen, to_cells
+from .position import Position, take
+from .singles import clashing, singles
 from .subset_sizes import subset_sizes
 from .subsets import naked_subsets, short_of_digits
 
@@ -52,19 +53,17 @@ def _consequences(board: Board, candidates: Array, assumed: Array) -> tuple[Arra
     filled = exactly_one(slices(candidates, 0))
     cell = any_of(slices(assumed, 0))
     done = fence(filled | cell)
-    left = fence((candidates & ~cell[None] & ~seen(board, assumed)) | assumed)
+    left = take(board, candidates, assumed, cell)
     position = Position(left, done, done)
     left = fence(left & ~(pointing(board, position) | claiming(board, position)))
     # a filled cell with every digit is part of no subset
     subsets = [naked_subsets(board, Position(left | done[None], done, done), size) for size in subset_sizes(board)]
     left = fence(left & ~any_of(subsets))
     opened = Position(left | done[None], done, done)
-    only = to_cells(board, fence(exactly_one(in_houses(board, left))))
-    placed = fence(left & (only | exactly_one(slices(left, 0))[None]))
+    placed = singles(board, left)
     refuted = [
         outcome(left.reshape(*(board.side,) * 3, -1), board)[0],
-        lanes_with(ones_and_twos(slices(placed, 0))[1]),
-        lanes_with(ones_and_twos(in_houses(board, placed))[1]),
+        clashing(board, placed),
         *(short_of_digits(board, opened, size) for size in subset_sizes(board)),
     ]
     return placed & ~done[None], left, fence(any_of(refuted))

@@ -70,6 +70,8 @@ def fill(board: Board, techniques: Sequence[Technique], position: Position) -> t
             placed, rest = fence((placed | found, rest & ~now[-1]))
         return place(board, position, placed), used | jnp.stack(now), (~rest).any()
 
+    if not techniques:
+        return position, jnp.zeros((0, position.filled.shape[-1]), jnp.uint32)
     used = jnp.zeros((len(techniques), position.filled.shape[-1]), jnp.uint32)
     start = (position, vary_as(position.filled, used), vary_as(position.filled, jnp.bool_(True)))
     position, used, _ = lax.while_loop(lambda state: state[-1], one_round, start)

@@ -27,7 +27,7 @@ from jaxsudoku.propagation import invalid_givens
 
 from .apply import fill, search
 from .position import eliminate, lanes_with, pack, start, unpack
-from .registry import NUMBERS, TECHNIQUES, Kind, Technique, fits
+from .registry import NUMBERS, Kind, Technique, chosen, fits
 
 #: Positions in a block of a technique of each kind. One that assumes candidates has a lane for each of them.
 _AT_ONCE = {Kind.REMOVES: 512, Kind.REFUTES: 64, Kind.LINKS: 32}
@@ -69,16 +69,19 @@ def climb(
     """Solves puzzles by techniques as far as they go; pure, all but the puzzles static.
 
     Args:
-      puzzles: uint8[N, cells], 0 = empty; invalid ones are not solved.
+      puzzles: uint8[N, cells], 0 = empty, each with exactly one solution. Where givens clash the puzzle is not solved.
+        The results of other puzzles mean nothing: unique rectangles may "solve" one with several solutions.
       board: the board; None for the classic one of the puzzles' size.
-      names: the techniques, by their names; None for all that fit the board.
+      names: the techniques, by their names; None for all. Those that do not fit the board are left out.
       lanes: puzzles in a block, and candidates that are refuted at a time; a multiple of 32.
+
+    Raises:
+      ValueError: an unknown technique.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
-    chosen = [technique for technique in TECHNIQUES if fits(technique, board)]
-    chosen = [technique for technique in chosen if names is None or technique.name in names]
-    filling = [technique for technique in chosen if technique.kind is Kind.PLACES]
-    removing = [technique for technique in chosen if technique.kind is not Kind.PLACES]
+    usable = [technique for technique in chosen(names) if fits(technique, board)]
+    filling = [technique for technique in usable if technique.kind is Kind.PLACES]
+    removing = [technique for technique in usable if technique.kind is not Kind.PLACES]
     stages = 1 + len(removing)
     padded, _ = pad_grids(jnp.asarray(puzzles), board, GROUP)
     givens = grids_to_planes(padded, board)

@@ -1,4 +1,4 @@
-"""Finned fish: a fish but for further places, the fins, all of which the removed candidate sees."""
+"""Finned fish: a fish but for further places, the fins. A candidate that sees all fins is removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jax import Array, lax
 from jaxsudoku.board import Board
 from jaxsudoku.planes import any_of, at_least, fence, ones_and_twos, slices
 
-from .position import seen
+from .position import places_of_digit, seen
 
 
 def finned_fish(board: Board, candidates: Array, assumed: Array, size: int) -> Array:
@@ -22,12 +22,10 @@ def finned_fish(board: Board, candidates: Array, assumed: Array, size: int) -> A
       assumed: uint32[side, cells, W], one candidate of each lane.
       size: the number of rows.
     """
-    digit = fence(any_of(slices(assumed, 1)))
-    places = [plane & chosen for plane, chosen in zip(slices(candidates, 0), slices(digit, 0), strict=True)]
-    cell = fence(any_of(slices(assumed, 0)))
-    left = fence(any_of(places) & ~seen(board, cell[None])[0])
+    places, cell = places_of_digit(candidates, assumed)
+    left = fence(places & ~seen(board, cell[None])[0])
     shape = (board.side, board.side, -1)
-    matrix, original, own = (plane.reshape(shape) for plane in (left, any_of(places), cell))
+    matrix, original, own = (plane.reshape(shape) for plane in (left, places, cell))
     in_rows = _too_few(matrix, original, own, size)
     return in_rows | _too_few(matrix.swapaxes(0, 1), original.swapaxes(0, 1), own.swapaxes(0, 1), size)
 

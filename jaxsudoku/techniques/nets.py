@@ -6,11 +6,12 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.planes import any_of, fence, ones_and_twos, slices
 from jaxsudoku.propagation import outcome, propagate
 from jaxsudoku.sharding import vary_as
 
-from .position import in_houses, lanes_with, seen, to_cells
+from .position import in_houses, lanes_with, places_of_digit, seen, take, to_cells
+from .singles import clashing, singles
 
 
 def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
@@ -21,8 +22,7 @@ def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
       candidates: uint32[side, cells, W].
       assumed: uint32[side, cells, W], one candidate of each lane.
     """
-    digit = fence(any_of(slices(assumed, 1)))
-    places = [plane & chosen for plane, chosen in zip(slices(candidates, 0), slices(digit, 0), strict=True)]
+    places, cell = places_of_digit(candidates, assumed)
 
     def one_round(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         left, placed, refuted, _ = state
@@ -33,8 +33,7 @@ def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
         changed = ((remaining ^ left) | (only ^ placed)) & ~refuted
         return remaining, only, refuted, (changed != 0).any()
 
-    cell = fence(any_of(slices(assumed, 0)))
-    state = (fence(any_of(places)), cell, jnp.zeros_like(cell[0]), *vary_as(assumed, (jnp.bool_(True),)))
+    state = (places, cell, jnp.zeros_like(cell[0]), *vary_as(assumed, (jnp.bool_(True),)))
     return lax.while_loop(lambda state: state[-1], one_round, state)[2]
 
 
@@ -47,12 +46,8 @@ def forcing_chain(board: Board, candidates: Array, assumed: Array, rules: str) -
       assumed: uint32[side, cells, W], one candidate of each lane.
       rules: one of ``RULES``.
     """
-    cell = any_of(slices(assumed, 0))
-    left = fence((candidates & ~cell[None] & ~seen(board, assumed)) | assumed)
+    left = take(board, candidates, assumed, any_of(slices(assumed, 0)))
     planes = propagate(left.reshape(*(board.side,) * 3, -1), board, rules)
     settled = fence(planes.reshape(left.shape))
     # rules keep two digits that must take one cell, and two cells that must take one digit: neither loses its place
-    only = to_cells(board, fence(exactly_one(in_houses(board, settled))))
-    placed = fence(settled & (only | exactly_one(slices(settled, 0))[None]))
-    twice = lanes_with(ones_and_twos(slices(placed, 0))[1]) | lanes_with(ones_and_twos(in_houses(board, placed))[1])
-    return outcome(planes, board)[0] | twice
+    return outcome(planes, board)[0] | clashing(board, singles(board, settled))

@@ -46,8 +46,19 @@ def start(board: Board, givens: Givens) -> Position:
 def place(board: Board, position: Position, placed: Array) -> Position:
     """Fills cells with candidates uint32[side, cells, W], at most one a cell, and removes them from their houses."""
     cells = cpu_fence(any_of(slices(placed, 0)))
-    left = position.candidates & ~seen(board, placed) & ~cells[None] | placed
-    return Position(fence(left), position.filled | cells, position.given)
+    return Position(take(board, position.candidates, placed, cells), position.filled | cells, position.given)
+
+
+def take(board: Board, candidates: Array, taken: Array, cells: Array) -> Array:
+    """The candidates that are left when cells take one each, which their houses lose: uint32[side, cells, W].
+
+    Args:
+      board: the board.
+      candidates: uint32[side, cells, W].
+      taken: uint32[side, cells, W], those that are taken.
+      cells: uint32[cells, W], their cells.
+    """
+    return fence(candidates & ~seen(board, taken) & ~cells[None] | taken)
 
 
 def eliminate(position: Position, removed: Array) -> Position:
@@ -121,3 +132,15 @@ def _places(board: Board, houses: tuple[int, ...] | None) -> np.ndarray:
     return ragged(
         [[place for place, number in enumerate(numbers) if cell in board.houses[number]] for cell in range(board.cells)]
     )
+
+
+def places_of_digit(candidates: Array, assumed: Array) -> tuple[Array, Array]:
+    """The places for the assumed digit of each lane, and the assumed cell: uint32[cells, W] each.
+
+    Args:
+      candidates: uint32[side, cells, W].
+      assumed: uint32[side, cells, W], one candidate of each lane.
+    """
+    digit = fence(any_of(slices(assumed, 1)))
+    places = [plane & chosen for plane, chosen in zip(slices(candidates, 0), slices(digit, 0), strict=True)]
+    return fence(any_of(places)), fence(any_of(slices(assumed, 0)))

@@ -12,11 +12,11 @@ import dataclasses
 import enum
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from jaxsudoku.board import Board
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.suggestions import known_name
 
 
 class Kind(enum.Enum):
@@ -39,6 +39,7 @@ class Technique:
 
     Attributes:
       name: what users call it.
+      title: the name in words, with which sentences end. Two forms of one pattern share it.
       score: its difficulty, on Sudoku Explainer's scale.
       kind: what its function returns.
       function: where the function is, "module:function" below ``jaxsudoku.techniques``.
@@ -50,6 +51,7 @@ class Technique:
     """
 
     name: str
+    title: str
     score: float
     kind: Kind
     function: str
@@ -68,17 +70,6 @@ class Technique:
         """The function of ``worth``."""
         return None if self.worth is None else _imported(self.worth)
 
-    @property
-    def title(self) -> str:
-        """The name in words, as in "hidden single"."""
-        return (
-            self.name.replace("-", " ")
-            .replace("x wing", "X-wing")
-            .replace("y wing", "Y-wing")
-            .replace("aic", "AIC")
-            .replace("als ", "ALS ")
-        )
-
 
 def _imported(name: str) -> Callable[..., Any]:
     """What "module:function" below ``jaxsudoku.techniques`` names."""
@@ -93,36 +84,45 @@ def _of(size: int) -> tuple[tuple[str, Any], ...]:
 
 #: Every technique, simplest first.
 TECHNIQUES: tuple[Technique, ...] = (
-    Technique("full-house", 1.0, Kind.PLACES, "singles:full_houses"),
-    Technique("hidden-single-in-region", 1.2, Kind.PLACES, "singles:hidden_singles_in_regions"),
-    Technique("hidden-single-in-line", 1.5, Kind.PLACES, "singles:hidden_singles_in_lines"),
-    Technique("naked-single", 2.3, Kind.PLACES, "singles:naked_singles"),
-    Technique("pointing", 2.6, Kind.REMOVES, "locked:pointing"),
-    Technique("claiming", 2.8, Kind.REMOVES, "locked:claiming"),
-    Technique("naked-pair", 3.0, Kind.REMOVES, "subsets:naked_subsets", _of(2)),
-    Technique("x-wing", 3.2, Kind.REMOVES, "subsets:fish", _of(2)),
-    Technique("hidden-pair", 3.4, Kind.REMOVES, "subsets:hidden_subsets", _of(2)),
-    Technique("naked-triple", 3.6, Kind.REMOVES, "subsets:naked_subsets", _of(3)),
-    Technique("swordfish", 3.8, Kind.REMOVES, "subsets:fish", _of(3)),
-    Technique("hidden-triple", 4.0, Kind.REMOVES, "subsets:hidden_subsets", _of(3)),
-    Technique("xy-wing", 4.2, Kind.REFUTES, "wings:xy_wing", worth="wings:seeing_two_pairs"),
-    Technique("xyz-wing", 4.4, Kind.REFUTES, "wings:xyz_wing", worth="wings:seeing_two_pairs"),
-    Technique("unique-rectangle", 4.5, Kind.REMOVES, "rectangles:unique_rectangles", unique=True),
-    Technique("w-wing", 4.6, Kind.REFUTES, "wings:w_wing", worth="wings:seeing_pair_twice"),
-    Technique("finned-x-wing", 4.7, Kind.REFUTES, "fins:finned_fish", _of(2)),
-    Technique("finned-swordfish", 4.8, Kind.REFUTES, "fins:finned_fish", _of(3)),
-    Technique("naked-quad", 5.0, Kind.REMOVES, "subsets:naked_subsets", _of(4)),
-    Technique("jellyfish", 5.2, Kind.REMOVES, "subsets:fish", _of(4)),
-    Technique("hidden-quad", 5.4, Kind.REMOVES, "subsets:hidden_subsets", _of(4)),
-    Technique("simple-colouring", 6.5, Kind.REFUTES, "chains:chain", (("links", "colours"),)),
-    Technique("x-chain", 6.6, Kind.REFUTES, "chains:chain", (("links", "digit"),)),
-    Technique("xy-chain", 6.8, Kind.REFUTES, "chains:chain", (("links", "pairs"),)),
-    Technique("aic", 7.0, Kind.REFUTES, "chains:chain", (("links", "all"),)),
-    Technique("almost-locked-sets", 7.2, Kind.REFUTES, "almost_locked:almost_locked_sets", widest=16),
-    Technique("als-chain", 7.4, Kind.LINKS, "almost_locked:links", widest=16),
-    Technique("nishio", 7.5, Kind.REFUTES, "nets:nishio"),
-    Technique("forcing-chain", 8.5, Kind.REFUTES, "nets:forcing_chain", (("rules", "singles"),)),
-    Technique("forcing-chain-with-locked-candidates", 9.0, Kind.REFUTES, "nets:forcing_chain", (("rules", "locked"),)),
+    Technique("full-house", "full house", 1.0, Kind.PLACES, "singles:full_houses"),
+    Technique("hidden-single-in-region", "hidden single", 1.2, Kind.PLACES, "singles:hidden_singles_in_regions"),
+    Technique("hidden-single-in-line", "hidden single", 1.5, Kind.PLACES, "singles:hidden_singles_in_lines"),
+    Technique("naked-single", "naked single", 2.3, Kind.PLACES, "singles:naked_singles"),
+    Technique("pointing", "locked candidates", 2.6, Kind.REMOVES, "locked:pointing"),
+    Technique("claiming", "locked candidates", 2.8, Kind.REMOVES, "locked:claiming"),
+    Technique("naked-pair", "naked pair", 3.0, Kind.REMOVES, "subsets:naked_subsets", _of(2)),
+    Technique("x-wing", "X-wing", 3.2, Kind.REMOVES, "subsets:fish", _of(2)),
+    Technique("hidden-pair", "hidden pair", 3.4, Kind.REMOVES, "subsets:hidden_subsets", _of(2)),
+    Technique("naked-triple", "naked triple", 3.6, Kind.REMOVES, "subsets:naked_subsets", _of(3)),
+    Technique("swordfish", "swordfish", 3.8, Kind.REMOVES, "subsets:fish", _of(3)),
+    Technique("hidden-triple", "hidden triple", 4.0, Kind.REMOVES, "subsets:hidden_subsets", _of(3)),
+    Technique("xy-wing", "XY-wing", 4.2, Kind.REFUTES, "wings:xy_wing", worth="wings:seeing_two_pairs"),
+    Technique("xyz-wing", "XYZ-wing", 4.4, Kind.REFUTES, "wings:xyz_wing", worth="wings:seeing_two_pairs"),
+    Technique("unique-rectangle", "unique rectangle", 4.5, Kind.REMOVES, "rectangles:unique_rectangles", unique=True),
+    Technique("w-wing", "W-wing", 4.6, Kind.REFUTES, "wings:w_wing", worth="wings:seeing_pair_twice"),
+    Technique("finned-x-wing", "finned X-wing", 4.7, Kind.REFUTES, "fins:finned_fish", _of(2)),
+    Technique("finned-swordfish", "finned swordfish", 4.8, Kind.REFUTES, "fins:finned_fish", _of(3)),
+    Technique("naked-quad", "naked quad", 5.0, Kind.REMOVES, "subsets:naked_subsets", _of(4)),
+    Technique("jellyfish", "jellyfish", 5.2, Kind.REMOVES, "subsets:fish", _of(4)),
+    Technique("hidden-quad", "hidden quad", 5.4, Kind.REMOVES, "subsets:hidden_subsets", _of(4)),
+    Technique("simple-colouring", "simple colouring", 6.5, Kind.REFUTES, "chains:chain", (("links", "colours"),)),
+    Technique("x-chain", "X-chain", 6.6, Kind.REFUTES, "chains:chain", (("links", "digit"),)),
+    Technique("xy-chain", "XY-chain", 6.8, Kind.REFUTES, "chains:chain", (("links", "pairs"),)),
+    Technique("aic", "alternating inference chain", 7.0, Kind.REFUTES, "chains:chain", (("links", "all"),)),
+    Technique(
+        "almost-locked-sets", "almost locked sets", 7.2, Kind.REFUTES, "almost_locked:almost_locked_sets", widest=16
+    ),
+    Technique("als-chain", "ALS chain", 7.4, Kind.LINKS, "almost_locked:links", widest=16),
+    Technique("nishio", "nishio", 7.5, Kind.REFUTES, "nets:nishio"),
+    Technique("forcing-chain", "forcing chain", 8.5, Kind.REFUTES, "nets:forcing_chain", (("rules", "singles"),)),
+    Technique(
+        "forcing-chain-with-locked-candidates",
+        "forcing chain with locked candidates",
+        9.0,
+        Kind.REFUTES,
+        "nets:forcing_chain",
+        (("rules", "locked"),),
+    ),
 )
 
 #: The number of each technique in ``TECHNIQUES``, by its name.
@@ -133,13 +133,23 @@ def get(name: str) -> Technique:
     """The technique of a name, in any case, with spaces, dashes or underscores.
 
     Raises:
-      ValueError: there is none; the message lists them.
+      ValueError: there is none, and the message lists them; or the name is no text.
     """
-    wanted = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
-    if wanted not in NUMBERS:
-        hint = did_you_mean(wanted, NUMBERS)
-        raise ValueError(f"unknown technique {name!r}: choose one of {', '.join(NUMBERS)}{hint}")
-    return TECHNIQUES[NUMBERS[wanted]]
+    return TECHNIQUES[NUMBERS[known_name("technique", name, NUMBERS)]]
+
+
+def chosen(names: Iterable[str] | None) -> tuple[Technique, ...]:
+    """The techniques of some names, the simplest first; all for None.
+
+    Raises:
+      ValueError: an unknown name, or anything but several names.
+    """
+    if names is None:
+        return TECHNIQUES
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ValueError(f"techniques must be a sequence of names, not {names!r}")
+    wanted = {get(name) for name in names}
+    return tuple(technique for technique in TECHNIQUES if technique in wanted)
 
 
 def names_up_to(name: str) -> tuple[str, ...]:

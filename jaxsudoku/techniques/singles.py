@@ -1,4 +1,4 @@
-"""Singles: cells and digits with one place left. They fill cells."""
+"""Singles: cells with one digit left, and digits with one place left in a house. They fill cells."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.planes import exactly_one, fence, slices
+from jaxsudoku.planes import exactly_one, fence, ones_and_twos, slices
 
 from .locked_pairs import regions
-from .position import Position, in_houses, to_cells
+from .position import Position, in_houses, lanes_with, to_cells
 
 
 def full_houses(board: Board, position: Position) -> Array:
@@ -32,6 +32,17 @@ def naked_singles(board: Board, position: Position) -> Array:
     """Open cells with one candidate: uint32[side, cells, W], the candidates to place."""
     del board
     return _open(position) & exactly_one(slices(position.candidates, 0))[None]
+
+
+def singles(board: Board, candidates: Array) -> Array:
+    """Candidates that are the only ones of their cells, or for their digits in a house: uint32[side, cells, W]."""
+    only = to_cells(board, fence(exactly_one(in_houses(board, candidates))))
+    return fence(candidates & (only | exactly_one(slices(candidates, 0))[None]))
+
+
+def clashing(board: Board, placed: Array) -> Array:
+    """The lanes in which two of the placed candidates are in one cell, or one digit is twice in a house: uint32[W]."""
+    return lanes_with(ones_and_twos(slices(placed, 0))[1]) | lanes_with(ones_and_twos(in_houses(board, placed))[1])
 
 
 def _hidden_singles(board: Board, position: Position, houses: tuple[int, ...]) -> Array:

@@ -1,8 +1,8 @@
 """Subsets and fish: as many rows of a matrix as columns in which they have candidates.
 
-A *matrix* is [n rows, n columns] of candidates, of which the solution takes one in every row and column: the cells and
-digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the board for one
-digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
+A *matrix* is [n rows, n columns] of candidates; the solution has one of them in every row and in every column. It is
+the cells and digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the board
+for one digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
 """
 
 from __future__ import annotations
@@ -21,19 +21,28 @@ from .position import Position, in_houses, lanes_with
 
 
 def naked_subsets(board: Board, position: Position, size: int) -> Array:
-    """Cells of a house with as many digits as there are cells: uint32[side, cells, W], the candidates to remove."""
+    """Cells of a house with as many digits as there are cells.
+
+    Args:
+      board: the board.
+      position: the positions.
+      size: the number of cells.
+
+    Returns:
+      uint32[side, cells, W], the candidates to remove.
+    """
     members = jnp.stack(in_houses(board, position.candidates))  # member, digit, house
     return position.candidates & _from_houses(board, _excess(members, size).swapaxes(0, 1))
 
 
 def hidden_subsets(board: Board, position: Position, size: int) -> Array:
-    """Digits of a house with places in as many cells."""
+    """Digits of a house, ``size`` of them, with places in as many cells; as ``naked_subsets``."""
     members = jnp.stack(in_houses(board, position.candidates), axis=1)  # digit, member, house
     return position.candidates & _from_houses(board, _excess(members, size))
 
 
 def fish(board: Board, position: Position, size: int) -> Array:
-    """Rows whose places for a digit lie in as many columns, and columns whose places lie in as many rows."""
+    """Rows, ``size`` of them, with places for a digit in as many columns, and the reverse; as ``naked_subsets``."""
     planes = position.candidates.reshape(board.side, board.side, board.side, -1)
     by_row = planes.transpose(1, 2, 0, 3)  # row, column, digit
     by_column = planes.transpose(2, 1, 0, 3)

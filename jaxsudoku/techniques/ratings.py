@@ -1,0 +1,103 @@
+"""Ratings by technique: the hardest technique that a puzzle needs where the simplest one that helps is always used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxsudoku.batches import Engine
+from jaxsudoku.board import Board
+from jaxsudoku.io import grid_column
+from jaxsudoku.tables import flat_grids, to_table
+from jaxsudoku.terminal.progress import Report, reports
+from jaxsudoku.uniqueness import solve_and_count
+
+from .climb import ClimbKernel
+from .registry import TECHNIQUES
+
+
+class TechniqueRatings(NamedTuple):
+    """Ratings of puzzles by technique.
+
+    Attributes:
+      technique: int8[*b], the number of the hardest technique needed in ``techniques.TECHNIQUES``; -1 where there is
+        none, as the puzzle is complete, has not exactly one solution, or is not solved by techniques.
+      score: float32[*b], its score; 0 for a complete grid, NaN for a puzzle without exactly one solution, infinity
+        where the techniques do not solve the puzzle.
+    """
+
+    technique: np.ndarray
+    score: np.ndarray
+
+    @property
+    def names(self) -> np.ndarray:
+        """The names of the techniques, object[*b]; "" for -1."""
+        known = np.array([*(technique.name for technique in TECHNIQUES), ""], object)
+        names = np.empty(np.shape(self.technique), object)
+        names[...] = known[self.technique]  # a str where the shape is ()
+        return names
+
+    def to_table(self, puzzles: Any, board: Board | None = None) -> Any:
+        """The ratings as a ``pyarrow.Table``, with the columns of ``jaxsudoku rate --by technique``.
+
+        The columns are ``puzzle``, a text, ``clues``, ``score`` and ``technique``, "" for none.
+
+        Args:
+          puzzles: the puzzles that were rated, in any form that ``jaxsudoku.picture`` takes.
+          board: the board; None for the classic one of the puzzles' size.
+
+        Raises:
+          ImportError: pyarrow is missing (extra ``parquet``).
+          ValueError: another number of puzzles than of ratings.
+        """
+        flat, board = flat_grids(puzzles, board, np.size(self.score), "puzzles")
+        texts, clues = grid_column(flat, board), np.count_nonzero(flat, axis=1).astype(np.int32)
+        names = self.names.reshape(-1).tolist()
+        return to_table({"puzzle": texts, "clues": clues, "score": np.reshape(self.score, -1), "technique": names})
+
+
+def ratings_of(hardest: np.ndarray, solved: np.ndarray) -> TechniqueRatings:
+    """The ratings of puzzles with exactly one solution.
+
+    Args:
+      hardest: int8[N], the number of the hardest technique used, -1 for none.
+      solved: bool[N], whether techniques solve the puzzle.
+    """
+    scores = np.array([*(technique.score for technique in TECHNIQUES), 0], np.float32)
+    return TechniqueRatings(
+        np.where(solved, hardest, np.int8(-1)), np.where(solved, scores[hardest], np.float32(np.inf))
+    )
+
+
+def rate_by_technique(
+    puzzles: np.ndarray,
+    board: Board,
+    names: tuple[str, ...] | None = None,
+    *,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+) -> TechniqueRatings:
+    """Rates puzzles by technique, after a proof for each that it has exactly one solution.
+
+    Args:
+      puzzles: uint8[N, cells], 0 = empty.
+      board: the board.
+      names: the techniques to try, by their names; None for all.
+      batch_size, devices: as in ``solve``.
+      progress: as in ``solve``; reports the proofs first, then the puzzles.
+
+    Raises:
+      ValueError: an unknown technique.
+    """
+    engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
+    with reports(progress, "proofs") as report:
+        _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices, report=report)
+    proper = counts == 1
+    with reports(progress) as report:
+        # those without exactly one solution are replaced by invalid ones, which take no work
+        found = ratings_of(*engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report))
+    return found._replace(score=np.where(proper, found.score, np.float32(np.nan)))
