@@ -10,8 +10,7 @@ from reference import is_solution, peers
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.explanation import findings, prove, steps_of, usable
-from jaxsudoku.explanation.steps import _FUNCTIONS
+from jaxsudoku.explanation import FUNCTIONS, findings, prove, steps_of, usable
 from jaxsudoku.explanation.view import View, bits
 from jaxsudoku.techniques import TECHNIQUES
 from jaxsudoku.techniques.registry import NUMBERS, fits
@@ -266,13 +265,51 @@ def test_what_is_wrong_with_a_position():
     assert js.explain(puzzle, candidates=candidates).steps == js.explain(puzzle).steps
 
 
+def test_an_explanation_is_a_sequence_of_its_steps_and_keeps_its_puzzle():
+    puzzle = js.load("4x4")[0]
+    candidates = np.ones((4, 16), bool)
+    explanation = js.explain(puzzle, candidates=candidates)
+    assert len(explanation) == len(explanation.steps) > 5
+    assert list(explanation) == [*explanation.steps]
+    assert (explanation[0], explanation[-2:]) == (explanation.steps[0], explanation.steps[-2:])
+    assert explanation != js.explain(puzzle)
+    wanted, given = explanation.grid, puzzle.copy()
+    puzzle[:], candidates[:] = 0, False
+    np.testing.assert_array_equal(explanation.grid, wanted)
+    np.testing.assert_array_equal(explanation.puzzle, given)
+
+
 def test_every_technique_is_explained():
-    assert set(_FUNCTIONS) == set(NUMBERS)
+    assert set(FUNCTIONS) == set(NUMBERS)
 
 
-def test_an_unknown_technique_lists_those_there_are():
+def test_techniques_are_chosen_by_their_names():
+    puzzle = js.load("9x9-hard")[3]
     with pytest.raises(ValueError, match=r"unknown technique 'naked-pear': choose one of full-house, .*did you mean"):
-        js.explain(js.load("9x9-hard")[3], techniques=["naked-pear"])
+        js.explain(puzzle, techniques=["naked-pear"])
+    with pytest.raises(ValueError, match=r"unknown technique 'naked-pear'"):
+        steps_of(puzzle, Board.classic(), ["naked-pear"])
+    with pytest.raises(ValueError, match=r"unknown technique 'naked-pear'"):
+        js.hint(puzzle, up_to="naked-pear")
+    with pytest.raises(ValueError, match=r"techniques must be a list of names, not the text 'x-wing'"):
+        js.explain(puzzle, techniques="x-wing")
+    few = js.explain(puzzle, techniques=["Naked Single", "naked pair", "full_house"], up_to="naked single")
+    assert {step.technique for step in few} == {"full-house", "naked-single"}
+    few = js.explain(puzzle, up_to="Naked Single")
+    assert few[:] == js.explain(puzzle)[: len(few)]
+    assert js.hint(puzzle, up_to="full house") is None
+
+
+def test_finned_fish_have_fins():
+    names = [name for name in NUMBERS if name not in ("x-wing", "swordfish")]
+    fish = [
+        step
+        for puzzle in js.load("9x9-hard")[:40]
+        for step in steps_of(puzzle, Board.classic(), names[: names.index("naked-quad")])
+        if step.technique.startswith("finned")
+    ]
+    assert len(fish) > 5
+    assert all("but for" in step.text for step in fish)
 
 
 def test_boards_without_boxes_leave_out_what_needs_them():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.techniques.registry import names_up_to
 from jaxsudoku.terminal.progress import Screen
 
 from . import flags
@@ -97,7 +96,7 @@ class Explained(NamedTuple):
 
     puzzle: np.ndarray
     board: Board
-    techniques: Sequence[str] | None
+    techniques: Sequence[str]
     candidates: np.ndarray | None
 
 
@@ -117,8 +116,7 @@ def proper_puzzle(args: argparse.Namespace) -> Explained | None:
     proof = prove(puzzle.grids[0], args.board, candidates)
     screen.clear()
     if proof.fault is None:
-        names = None if args.up_to is None else names_up_to(args.up_to)
-        return Explained(puzzle.grids[0], args.board, usable(names, proof), candidates)
+        return Explained(puzzle.grids[0], args.board, usable(None, proof, args.up_to), candidates)
     clash = not is_valid(puzzle.grids[0], args.board)
     reason = describe_clash(args.board, puzzle.grids[0]) if clash else proof.fault
     screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")

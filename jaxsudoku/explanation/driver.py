@@ -9,15 +9,20 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.inputs import as_position
-from jaxsudoku.techniques.registry import TECHNIQUES, get
 from jaxsudoku.uniqueness import solve_and_count
 
-from .steps import Explanation, Step, explained, steps_of
+from .search import chosen, explained, steps_of
+from .steps import Explanation, Step
 from .view import cell_name
 
 
 def explain(
-    puzzle: Any, board: Board | None = None, *, candidates: Any = None, techniques: Sequence[str] | None = None
+    puzzle: Any,
+    board: Board | None = None,
+    *,
+    candidates: Any = None,
+    techniques: Sequence[str] | None = None,
+    up_to: str | None = None,
 ) -> Explanation:
     """Explains how people solve a puzzle: the steps, always by the simplest technique that helps.
 
@@ -30,6 +35,7 @@ def explain(
       candidates: bool[side, cells], the digits that open cells may hold if their houses allow them; None for all.
       techniques: names of the techniques to use; None for all of ``techniques.TECHNIQUES``. Those that rely on one
         solution are left out where it is only within its candidates that a position has one.
+      up_to: the name of the hardest technique to use; None for no limit.
 
     Returns:
       the steps, and whether they solve the puzzle. Printed it is a line for each step.
@@ -38,17 +44,22 @@ def explain(
       ValueError: several puzzles, one without exactly one solution within its candidates, candidates that don't fit the
         board, or an unknown technique.
     """
-    return explained(*_proper(puzzle, board, candidates, techniques))
+    return explained(*_proper(puzzle, board, candidates, techniques, up_to))
 
 
 def hint(
-    puzzle: Any, board: Board | None = None, *, candidates: Any = None, techniques: Sequence[str] | None = None
+    puzzle: Any,
+    board: Board | None = None,
+    *,
+    candidates: Any = None,
+    techniques: Sequence[str] | None = None,
+    up_to: str | None = None,
 ) -> Step | None:
     """The next step of a puzzle: the first of ``explain``; None if it is complete or no technique helps.
 
     Args and errors are those of ``explain``.
     """
-    return next(steps_of(*_proper(puzzle, board, candidates, techniques)), None)
+    return next(steps_of(*_proper(puzzle, board, candidates, techniques, up_to)), None)
 
 
 class Proof(NamedTuple):
@@ -85,19 +96,25 @@ def prove(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None = None
     return Proof(("no solution within its candidates", None, "several solutions")[counts[0]], False)
 
 
-def usable(techniques: Sequence[str] | None, proof: Proof) -> list[str] | None:
-    """The techniques, by the names of the registry, that are sound in a position; None for all."""
-    if proof.unique:
-        return None if techniques is None else [get(name).name for name in techniques]
-    chosen = TECHNIQUES if techniques is None else tuple(map(get, techniques))
-    return [technique.name for technique in chosen if not technique.unique]
+def usable(techniques: Sequence[str] | None, proof: Proof, up_to: str | None = None) -> list[str]:
+    """The names of the techniques that are sound in a position, the simplest first.
+
+    Args:
+      techniques: the names to choose from; None for all.
+      proof: that the position has one solution.
+      up_to: the name of the hardest technique to use; None for no limit.
+
+    Raises:
+      ValueError: an unknown technique.
+    """
+    return [technique.name for technique in chosen(techniques, up_to) if proof.unique or not technique.unique]
 
 
 def _proper(
-    puzzle: Any, board: Board | None, candidates: Any, techniques: Sequence[str] | None
-) -> tuple[np.ndarray, Board, list[str] | None, np.ndarray | None]:
+    puzzle: Any, board: Board | None, candidates: Any, techniques: Sequence[str] | None, up_to: str | None
+) -> tuple[np.ndarray, Board, list[str], np.ndarray | None]:
     """The arguments of ``steps_of`` for a position with exactly one solution."""
-    names = None if techniques is None else [get(name).name for name in techniques]
+    names = [technique.name for technique in chosen(techniques, up_to)]
     array, board, listed = as_position(puzzle, board, candidates)
     proof = prove(array, board, listed)
     if proof.fault is not None:

@@ -76,6 +76,8 @@ def finned_fish(view: View, size: int) -> Iterator[Finding]:
                 if len(covering) < size:
                     covering = [cover for cover in covers if houses[cover] & (left | 1 << cell)]
                     fins = inside & ~_union(houses, covering)
+                    if not fins:  # a fish
+                        continue
                     text = f"{_fish_text(view, digit, chosen, covering)}, but for {cells_named(view.board, bits(fins))}"
                     yield removing([(digit, cell)], bits(inside), f"{text}: finned {_FISH[size]}.")
 
