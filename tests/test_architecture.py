@@ -56,6 +56,8 @@ WITHOUT_JAX = (
         "shipped",
         "solution",
         "suggestions",
+        "inputs",
+        "explanation",
     ),
     *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",

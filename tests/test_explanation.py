@@ -6,18 +6,19 @@ import json
 
 import numpy as np
 import pytest
-from reference import is_solution, peers
+from reference import NINE, SMALL, is_solution, peers, solutions
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.explanation import FUNCTIONS, findings, prove, steps_of, usable
-from jaxsudoku.explanation.view import View, bits
+from jaxsudoku.explanation import FUNCTIONS, findings, proof, prove, steps_of, usable
+from jaxsudoku.explanation.layout import bits
+from jaxsudoku.explanation.view import View
 from jaxsudoku.techniques import TECHNIQUES
 from jaxsudoku.techniques.registry import NUMBERS, fits
 
 LATIN = Board.classic(4, box=(1, 4))
 
-SWAP = "If r1c1, r1c4, r2c1 and r2c4 held only 1 and 2, these could be swapped, and there were two solutions"
+SWAP = "If r1c1, r1c4, r2c1 and r2c4 held only 1 and 2, these could be swapped, and there would be two solutions"
 
 
 def replay(puzzle: np.ndarray, board: Board, steps) -> np.ndarray:
@@ -125,13 +126,13 @@ def view_of(board: Board, left: dict[int, str]) -> View:
         (
             "unique-rectangle",
             {0: "12", 3: "12", 9: "12"},
-            f"{SWAP}. Three of them do: unique rectangle.",
+            f"{SWAP}. Three of them can hold only these, so r2c4 is neither: unique rectangle.",
             {(0, 12), (1, 12)},
         ),
         (
             "w-wing",
             {0: "12", 40: "12", **{cell: "3456789" for cell in range(2, 81, 9) if cell not in (2, 38)}},
-            "In column 3 1 is in r1c3 or r5c3, so not both of r1c1 and r5c5 are 1, and one is 2: W-wing.",
+            "1 in column 3 is in r1c3 or r5c3, so r1c1 and r5c5 are not both 1, and one of them is 2: W-wing.",
             {(1, 4), (1, 36)},
         ),
     ],
@@ -179,9 +180,10 @@ def test_few_techniques_go_as_far_as_they_can():
 def test_a_hint_is_the_first_step():
     puzzle = js.load("9x9-hard")[3]
     assert js.hint(puzzle) == js.explain(puzzle).steps[0]
-    assert js.hint(js.solve(puzzle).grids) is None
-    assert js.explain(js.solve(puzzle).grids).steps == ()
-    assert js.explain(js.solve(puzzle).grids).hardest is None
+    solved = js.explain(puzzle).grid
+    assert js.hint(solved) is None
+    assert js.explain(solved).steps == ()
+    assert js.explain(solved).hardest is None
 
 
 @pytest.mark.parametrize("function", [js.explain, js.hint])
@@ -196,6 +198,65 @@ def test_a_hint_is_the_first_step():
 def test_only_a_puzzle_with_one_solution_is_explained(function, puzzle, message):
     with pytest.raises(ValueError, match=message):
         function(puzzle)
+
+
+# ---------------------------------------------------------------------- proofs
+
+
+@pytest.mark.parametrize("name", [*SMALL, *NINE])
+def test_solutions_are_counted_up_to_two(name):
+    board, rng = (SMALL | NINE)[name], np.random.default_rng(5)
+    (solved,) = solutions(board, [0] * board.cells, 1, np.random.default_rng(3))
+    seen = set()
+    for share in (0.1, 0.35, 0.45, 0.55, 0.65, 0.8) * 4 if board.side < 9 else (0.35, 0.4, 0.45, 0.5, 0.6, 0.7) * 2:
+        puzzle = np.where(rng.random(board.cells) < share, solved, 0).astype(np.uint8)
+        if rng.random() < 0.4:  # mostly no solution
+            puzzle[rng.integers(board.cells)] = rng.integers(1, board.side + 1)
+        found = proof.count(puzzle, board, None, 10_000)
+        wanted = solutions(board, puzzle, 2)
+        assert found.number == len(wanted)
+        assert not wanted or is_solution(board, found.first, puzzle)
+        candidates = rng.random((board.side, board.cells)) < 0.9
+        candidates[np.array(solved) - 1, np.arange(board.cells)] |= rng.random(board.cells) < 0.9
+        known = solutions(board, puzzle, 30)
+        within = [grid for grid in known if allowed(candidates, puzzle, grid)]
+        if len(known) < 30:
+            assert proof.count(puzzle, board, candidates, 10_000).number == min(len(within), 2)
+        seen |= {(found.number, min(len(within), 2))}
+    assert {count for count, _ in seen} == {0, 1, 2}
+    assert len(seen) > 3
+
+
+def allowed(candidates: np.ndarray, puzzle: np.ndarray, grid) -> bool:
+    """Whether the open cells of a grid hold candidates."""
+    return all(
+        digit or candidates[value - 1, cell] for cell, (digit, value) in enumerate(zip(puzzle, grid, strict=True))
+    )
+
+
+def test_hard_puzzles_are_proved_as_by_the_compiled_search():
+    puzzles = js.load("9x9-extreme")[:20].copy()
+    for number, puzzle in enumerate(puzzles[10:]):
+        puzzle[np.flatnonzero(puzzle)[number]] = 0
+    counts = js.count_solutions(puzzles, limit=2)
+    assert [proof.count(puzzle, Board.classic(), None, 10_000).number for puzzle in puzzles] == counts.tolist()
+    assert set(counts.tolist()) == {1, 2}
+
+
+def test_a_proof_that_takes_long_is_left_to_the_compiled_search(monkeypatch):
+    puzzle, several = js.parse("1.34.4122.4.43.1"), js.parse("1" + "." * 15)
+    assert proof.count(several, Board.classic(4), None, 2) is None
+    assert proof.count(puzzle, Board.classic(4), None, 0) is None
+    within = np.ones((4, 16), bool)
+    within[1:, 1], within[0, 7] = False, False
+    monkeypatch.setattr(proof, "_MOST_WORK", 0)
+    calls = []
+    for grid, candidates in ((puzzle, None), (several, None), (several, within), (puzzle, within), (11 * puzzle, None)):
+        slow = prove(grid, Board.classic(4), candidates, lambda: calls.append(1))
+        with monkeypatch.context() as patch:
+            patch.setattr(proof, "_MOST_WORK", 1 << 20)
+            assert prove(grid, Board.classic(4), candidates) == slow
+    assert len(calls) == 5
 
 
 # ---------------------------------------------------------------------- positions with candidates

@@ -16,7 +16,7 @@ from jaxsudoku.board import Board
 from jaxsudoku.terminal.progress import Screen
 
 from . import flags
-from .bad_lines import describe_clash
+from .bad_lines import clashing, describe_clash
 from .inputs import named, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
@@ -108,16 +108,14 @@ def proper_puzzle(args: argparse.Namespace) -> Explained | None:
         screen.say(str(puzzle.errors[0]))
         return None
     screen.show("solving ...", now=True)
-    check_cache(screen)
     from jaxsudoku.explanation import prove, usable
-    from jaxsudoku.grid import is_valid
 
     candidates = puzzle.candidates[0] if puzzle.candidates is not None and puzzle.listed[0] else None
-    proof = prove(puzzle.grids[0], args.board, candidates)
+    proof = prove(puzzle.grids[0], args.board, candidates, lambda: check_cache(screen))
     screen.clear()
     if proof.fault is None:
         return Explained(puzzle.grids[0], args.board, usable(None, proof, args.up_to), candidates)
-    clash = not is_valid(puzzle.grids[0], args.board)
+    (clash,) = clashing(args.board, puzzle.grids[:1])
     reason = describe_clash(args.board, puzzle.grids[0]) if clash else proof.fault
     screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")
     return None

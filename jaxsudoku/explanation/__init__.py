@@ -1,6 +1,7 @@
 """Explanations of puzzles: steps by techniques, the simplest first, each with its reason."""
 
-from .driver import explain, hint, prove, usable
+from .driver import explain, hint, usable
+from .proof import prove
 from .search import FUNCTIONS, explained, findings, next_step, steps_of
 from .steps import Explanation, Step
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.inputs import as_position
-from jaxsudoku.uniqueness import solve_and_count
 
+from .proof import Proof, prove
 from .search import chosen, explained, steps_of
 from .steps import Explanation, Step
-from .view import cell_name
 
 
 def explain(
@@ -60,40 +59,6 @@ def hint(
     Args and errors are those of ``explain``.
     """
     return next(steps_of(*_proper(puzzle, board, candidates, techniques, up_to)), None)
-
-
-class Proof(NamedTuple):
-    """Whether a position has exactly one solution.
-
-    Attributes:
-      fault: why not, as in "several solutions"; None if it has.
-      unique: whether its filled cells alone have exactly one.
-    """
-
-    fault: str | None
-    unique: bool
-
-
-def prove(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None = None) -> Proof:
-    """Proves that a position has exactly one solution, or says why not.
-
-    Args:
-      puzzle: uint8[cells], the filled cells.
-      board: the board.
-      candidates: bool[side, cells], the digits that open cells may hold; None for all.
-    """
-    solutions, counts = solve_and_count(puzzle[None], board)
-    if candidates is None or not counts[0]:
-        return Proof(("no solution", None, "several solutions")[counts[0]], bool(counts[0] == 1))
-    if counts[0] == 1:
-        cells = np.arange(board.cells)
-        lost = cells[(puzzle == 0) & ~candidates[solutions[0].astype(int) - 1, cells]].tolist()
-        if lost:
-            must = f"{cell_name(board, lost[0])} must be {solutions[0, lost[0]]}, which its candidates leave out"
-            return Proof(f"no solution within its candidates: {must}", True)
-        return Proof(None, True)
-    _, counts = solve_and_count(puzzle[None], board, candidates[None])
-    return Proof(("no solution within its candidates", None, "several solutions")[counts[0]], False)
 
 
 def usable(techniques: Sequence[str] | None, proof: Proof, up_to: str | None = None) -> list[str]:

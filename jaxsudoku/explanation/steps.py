@@ -14,7 +14,8 @@ from jaxsudoku.board import Board
 from jaxsudoku.techniques.registry import Technique
 
 from .finding import Candidate, Finding
-from .view import View, cells_named, digits_named
+from .view import View
+from .words import cells_named, digits_named
 
 _PAGE_STYLE = ":root{color-scheme:light dark}body{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
 
