@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,11 +11,14 @@ from reference import NINE, SMALL, is_solution, peers, solutions
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.explanation import FUNCTIONS, findings, proof, prove, steps_of, usable
+from jaxsudoku.explanation import FUNCTIONS, findings, next_step, proof, prove, steps_of, usable
 from jaxsudoku.explanation.layout import bits
 from jaxsudoku.explanation.view import View
 from jaxsudoku.techniques import TECHNIQUES
 from jaxsudoku.techniques.registry import NUMBERS, fits
+
+#: A puzzle of the magictour set that needs forcing chains.
+FORCING = "300500100070000080008004006600400900030060050007001004800100300000020060002009000"
 
 LATIN = Board.classic(4, box=(1, 4))
 
@@ -150,6 +154,90 @@ def test_chains_are_told_link_by_link():
     assert any(text.endswith("XY-chain.") and ", so " in text for text in found.values())
     for ((digit, cell),), text in found.items():
         assert text.startswith(f"If r{cell // 9 + 1}c{cell % 9 + 1} is {digit + 1}: ")
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Views before hard steps, each with its step."""
+    found = []
+    for puzzle in (*js.load("9x9-extreme")[:6], js.parse(FORCING)):
+        view = View(Board.classic(), puzzle)
+        while not view.solved:
+            before, step = view.copy(), next_step(view, TECHNIQUES)
+            if step.score >= 6:
+                found.append((before, step))
+    assert {step.technique for _, step in found} >= {"aic", "almost-locked-sets", "als-chain", "forcing-chain"}
+    return found
+
+
+def test_short_chains_come_first(hard):
+    clauses = {}
+    for view, step in hard:
+        for name in ("xy-chain", "aic", "als-chain", "forcing-chain"):
+            if step.technique == name:
+                lengths = [len(finding.links) or finding.text.count(";") for finding in findings(view, name)]
+                assert lengths[0] == min(lengths)
+                clauses.setdefault(name, []).append(lengths[0])
+    assert max(clauses["aic"]) > min(clauses["aic"]) > 2
+
+
+def test_the_links_of_a_chain_hold(hard):
+    """Each link is weak, two candidates that exclude each other, or strong, of which one is true."""
+    board = Board.classic()
+    houses = [set(house) for house in board.houses]
+    kinds = set()
+    for view, step in hard:
+        if step.technique in ("xy-chain", "aic", "simple-colouring", "x-chain"):
+            for ends in step.links:
+                one, other = [(digit - 1, row * 9 + column - 10) for row, column, digit in ends]
+                both = {one[1], other[1]}
+                weak = one[1] == other[1] or (one[0] == other[0] and any(both <= house for house in houses))
+                places = {cell for cell in range(81) if view.places[one[0]] >> cell & 1}
+                strong = (one[1] == other[1] and set(view.digits(one[1])) == {one[0], other[0]}) or (
+                    one[0] == other[0] and any(places & house == both for house in houses)
+                )
+                assert weak
+                kinds.add(strong)
+    assert kinds == {True, False}
+
+
+def test_each_clause_of_a_forcing_chain_follows_from_those_before(hard):
+    board, told = Board.classic(), 0
+    for view, step in hard:
+        if step.technique != "forcing-chain":
+            continue
+        start, *clauses, end = re.split(r"[;:] ", step.text.rpartition(": forcing chain.")[0])
+        trial = view.copy()
+        cell, digit = cell_and_digit(start)
+        trial.fill(digit, cell)
+        for clause in clauses:
+            cell, digit = cell_and_digit(clause)
+            house = named_house(board, clause)
+            places = {place for place in range(81) if trial.places[digit] >> place & 1}
+            assert trial.digits(cell) == [digit] if house is None else places & house == {cell}, step.text
+            trial.fill(digit, cell)
+            told += 1
+        house = named_house(board, end)
+        if house is None:
+            assert trial.digits(cell_and_digit(f"{end} 1")[0]) == []
+        else:
+            digit = int(end[-1]) - 1
+            assert not any(trial.places[digit] >> place & 1 for place in house)
+    assert told > 10
+
+
+def cell_and_digit(clause: str) -> tuple[int, int]:
+    """The cell of a clause and the digit at its end, from 0."""
+    row, column = re.search(r"r(\d)c(\d)", clause).groups()
+    return 9 * int(row) + int(column) - 10, int(clause[-1]) - 1
+
+
+def named_house(board: Board, clause: str) -> set[int] | None:
+    """The house that a clause names."""
+    found = re.search(r"(row|column|box) (\d)", clause)
+    if found is None:
+        return None
+    return set(board.houses[9 * ("row", "column", "box").index(found[1]) + int(found[2]) - 1])
 
 
 def test_an_explanation_prints_a_line_a_step():

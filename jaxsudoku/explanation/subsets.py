@@ -17,7 +17,15 @@ _FISH = {2: "X-wing", 3: "swordfish", 4: "jellyfish"}
 
 
 def naked_subsets(view: View, size: int) -> Iterator[Finding]:
-    """Cells of a house with as many digits as there are cells."""
+    """Cells of a house with as many digits as there are cells.
+
+    Args:
+      view: the position.
+      size: the number of cells.
+
+    Returns:
+      the patterns that remove a candidate, one at a time.
+    """
     houses, left = view.layout.houses, view.left
     for house in houses:
         few = [cell for cell in bits(house & ~view.filled) if left[cell].bit_count() <= size]
@@ -34,7 +42,15 @@ def naked_subsets(view: View, size: int) -> Iterator[Finding]:
 
 
 def hidden_subsets(view: View, size: int) -> Iterator[Finding]:
-    """Digits of a house with places in as many cells."""
+    """Digits of a house with places in as many cells.
+
+    Args:
+      view: the position.
+      size: the number of digits.
+
+    Returns:
+      the patterns that remove a candidate, one at a time.
+    """
     for number, house in enumerate(view.layout.houses):
         places = [view.open(digit) & house for digit in range(view.board.side)]
         rare = [digit for digit, cells in enumerate(places) if 0 < cells.bit_count() <= size]
@@ -50,7 +66,15 @@ def hidden_subsets(view: View, size: int) -> Iterator[Finding]:
 
 
 def fish(view: View, size: int) -> Iterator[Finding]:
-    """Rows whose places for a digit lie in as many columns, and columns whose places lie in as many rows."""
+    """Rows whose places for a digit lie in as many columns, and columns whose places lie in as many rows.
+
+    Args:
+      view: the position.
+      size: the number of rows or columns.
+
+    Returns:
+      the patterns that remove a candidate, one at a time.
+    """
     side, houses = view.board.side, view.layout.houses
     for digit, (bases, covers) in itertools.product(range(side), _lines(side)):
         places = view.open(digit)
@@ -66,7 +90,15 @@ def fish(view: View, size: int) -> Iterator[Finding]:
 
 
 def finned_fish(view: View, size: int) -> Iterator[Finding]:
-    """A fish but for further places, the fins, all of which a removed candidate sees."""
+    """A fish with further places, the fins. The candidates that it removes see all of them.
+
+    Args:
+      view: the position.
+      size: the number of rows or columns.
+
+    Returns:
+      the patterns that remove a candidate, one at a time.
+    """
     side, layout = view.board.side, view.layout
     for digit in range(side):
         places = view.open(digit)

@@ -1,4 +1,4 @@
-"""Finned fish: a fish but for further places, the fins, which the removed candidate sees."""
+"""Finned fish: a fish with further places, the fins. The candidates that it removes see all of them."""
 
 from __future__ import annotations
 
