@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku.solvers import SOLVERS
     from jaxsudoku.solvers.driver import count_solutions, solve
     from jaxsudoku.status import Status
+    from jaxsudoku.techniques.ratings import TechniqueRatings
 
 _HOME = {
     "Board": "board",

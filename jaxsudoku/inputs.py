@@ -1,11 +1,11 @@
-"""Converts what users pass as puzzles, arrays or texts, to uint8 arrays, and checks it on the host."""
+"""Converts what users pass as puzzles, arrays or texts, to uint8 arrays, and checks it on the host. No JAX."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import jax
 import numpy as np
 
 from jaxsudoku import shipped
@@ -102,7 +102,8 @@ def check_on_host(values: Any, name: str, instead: str) -> None:
       name: the name of the values, in the plural.
       instead: advice for the message.
     """
-    if isinstance(values, jax.core.Tracer):
+    jax = sys.modules.get("jax")  # where it is not loaded nothing is traced
+    if jax is not None and isinstance(values, jax.core.Tracer):
         raise TypeError(
             f"{name} are traced, but this function runs on the host: it can't be jitted, vmapped or exported. "
             f"{instead}; see docs/jax.md"

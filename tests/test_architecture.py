@@ -60,6 +60,8 @@ WITHOUT_JAX = (
         "status",
         "suggestions",
         "tables",
+        "inputs",
+        "explanation",
     ),
     *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",

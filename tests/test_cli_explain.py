@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 import reference
@@ -73,6 +75,16 @@ def test_a_hint_is_the_reason_of_the_first_step(capsys, puzzles):
     assert run(capsys, "hint", puzzles, *FOUR)[1] == "r1c2 is the last open cell of row 1, so it is 2: full house.\n"
     code, out, _ = run(capsys, "hint", puzzles, *FOUR, "--json")
     assert (code, json.loads(out)) == (0, js.hint(PROPER).as_dict() | {"place": [[1, 2, 2]], "eliminate": []})
+
+
+@pytest.mark.parametrize("command", ["explain", "hint"])
+def test_no_jax_is_loaded(command):
+    arguments = [command, "".join(map(str, js.load("9x9-hard")[3]))]
+    program = f"import sys\nfrom jaxsudoku.cli import main\ncode = main({arguments})\nassert 'jax' not in sys.modules"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\nsys.exit(code)"], capture_output=True, text=True, check=True
+    )
+    assert "hidden single." in done.stdout
 
 
 def test_nothing_is_left_to_hint_at(capsys, puzzles):

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
-from reference import is_solution, peers
+from reference import NINE, SMALL, is_solution, peers, solutions
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.explanation import findings, prove, steps_of, usable
-from jaxsudoku.explanation.steps import _FUNCTIONS
-from jaxsudoku.explanation.view import View, bits
+from jaxsudoku.explanation import FUNCTIONS, findings, next_step, proof, prove, steps_of, usable
+from jaxsudoku.explanation.layout import bits
+from jaxsudoku.explanation.view import View
 from jaxsudoku.techniques import TECHNIQUES
 from jaxsudoku.techniques.registry import NUMBERS, fits
 
+#: A puzzle of the magictour set that needs forcing chains.
+FORCING = "300500100070000080008004006600400900030060050007001004800100300000020060002009000"
+
 LATIN = Board.classic(4, box=(1, 4))
 
-SWAP = "If r1c1, r1c4, r2c1 and r2c4 held only 1 and 2, these could be swapped, and there were two solutions"
+SWAP = "If r1c1, r1c4, r2c1 and r2c4 held only 1 and 2, these could be swapped, and there would be two solutions"
 
 
 def replay(puzzle: np.ndarray, board: Board, steps) -> np.ndarray:
@@ -126,13 +130,13 @@ def view_of(board: Board, left: dict[int, str]) -> View:
         (
             "unique-rectangle",
             {0: "12", 3: "12", 9: "12"},
-            f"{SWAP}. Three of them do: unique rectangle.",
+            f"{SWAP}. Three of them can hold only these, so r2c4 is neither: unique rectangle.",
             {(0, 12), (1, 12)},
         ),
         (
             "w-wing",
             {0: "12", 40: "12", **{cell: "3456789" for cell in range(2, 81, 9) if cell not in (2, 38)}},
-            "In column 3 1 is in r1c3 or r5c3, so not both of r1c1 and r5c5 are 1, and one is 2: W-wing.",
+            "1 in column 3 is in r1c3 or r5c3, so r1c1 and r5c5 are not both 1, and one of them is 2: W-wing.",
             {(1, 4), (1, 36)},
         ),
     ],
@@ -150,6 +154,90 @@ def test_chains_are_told_link_by_link():
     assert any(text.endswith("XY-chain.") and ", so " in text for text in found.values())
     for ((digit, cell),), text in found.items():
         assert text.startswith(f"If r{cell // 9 + 1}c{cell % 9 + 1} is {digit + 1}: ")
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Views before hard steps, each with its step."""
+    found = []
+    for puzzle in (*js.load("9x9-extreme")[:6], js.parse(FORCING)):
+        view = View(Board.classic(), puzzle)
+        while not view.solved:
+            before, step = view.copy(), next_step(view, TECHNIQUES)
+            if step.score >= 6:
+                found.append((before, step))
+    assert {step.technique for _, step in found} >= {"aic", "almost-locked-sets", "als-chain", "forcing-chain"}
+    return found
+
+
+def test_short_chains_come_first(hard):
+    clauses = {}
+    for view, step in hard:
+        for name in ("xy-chain", "aic", "als-chain", "forcing-chain"):
+            if step.technique == name:
+                lengths = [len(finding.links) or finding.text.count(";") for finding in findings(view, name)]
+                assert lengths[0] == min(lengths)
+                clauses.setdefault(name, []).append(lengths[0])
+    assert max(clauses["aic"]) > min(clauses["aic"]) > 2
+
+
+def test_the_links_of_a_chain_hold(hard):
+    """Each link is weak, two candidates that exclude each other, or strong, of which one is true."""
+    board = Board.classic()
+    houses = [set(house) for house in board.houses]
+    kinds = set()
+    for view, step in hard:
+        if step.technique in ("xy-chain", "aic", "simple-colouring", "x-chain"):
+            for ends in step.links:
+                one, other = [(digit - 1, row * 9 + column - 10) for row, column, digit in ends]
+                both = {one[1], other[1]}
+                weak = one[1] == other[1] or (one[0] == other[0] and any(both <= house for house in houses))
+                places = {cell for cell in range(81) if view.places[one[0]] >> cell & 1}
+                strong = (one[1] == other[1] and set(view.digits(one[1])) == {one[0], other[0]}) or (
+                    one[0] == other[0] and any(places & house == both for house in houses)
+                )
+                assert weak
+                kinds.add(strong)
+    assert kinds == {True, False}
+
+
+def test_each_clause_of_a_forcing_chain_follows_from_those_before(hard):
+    board, told = Board.classic(), 0
+    for view, step in hard:
+        if step.technique != "forcing-chain":
+            continue
+        start, *clauses, end = re.split(r"[;:] ", step.text.rpartition(": forcing chain.")[0])
+        trial = view.copy()
+        cell, digit = cell_and_digit(start)
+        trial.fill(digit, cell)
+        for clause in clauses:
+            cell, digit = cell_and_digit(clause)
+            house = named_house(board, clause)
+            places = {place for place in range(81) if trial.places[digit] >> place & 1}
+            assert trial.digits(cell) == [digit] if house is None else places & house == {cell}, step.text
+            trial.fill(digit, cell)
+            told += 1
+        house = named_house(board, end)
+        if house is None:
+            assert trial.digits(cell_and_digit(f"{end} 1")[0]) == []
+        else:
+            digit = int(end[-1]) - 1
+            assert not any(trial.places[digit] >> place & 1 for place in house)
+    assert told > 10
+
+
+def cell_and_digit(clause: str) -> tuple[int, int]:
+    """The cell of a clause and the digit at its end, from 0."""
+    row, column = re.search(r"r(\d)c(\d)", clause).groups()
+    return 9 * int(row) + int(column) - 10, int(clause[-1]) - 1
+
+
+def named_house(board: Board, clause: str) -> set[int] | None:
+    """The house that a clause names."""
+    found = re.search(r"(row|column|box) (\d)", clause)
+    if found is None:
+        return None
+    return set(board.houses[9 * ("row", "column", "box").index(found[1]) + int(found[2]) - 1])
 
 
 def test_an_explanation_prints_a_line_a_step():
@@ -180,9 +268,10 @@ def test_few_techniques_go_as_far_as_they_can():
 def test_a_hint_is_the_first_step():
     puzzle = js.load("9x9-hard")[3]
     assert js.hint(puzzle) == js.explain(puzzle).steps[0]
-    assert js.hint(js.solve(puzzle).grids) is None
-    assert js.explain(js.solve(puzzle).grids).steps == ()
-    assert js.explain(js.solve(puzzle).grids).hardest is None
+    solved = js.explain(puzzle).grid
+    assert js.hint(solved) is None
+    assert js.explain(solved).steps == ()
+    assert js.explain(solved).hardest is None
 
 
 @pytest.mark.parametrize("function", [js.explain, js.hint])
@@ -197,6 +286,65 @@ def test_a_hint_is_the_first_step():
 def test_only_a_puzzle_with_one_solution_is_explained(function, puzzle, message):
     with pytest.raises(ValueError, match=message):
         function(puzzle)
+
+
+# ---------------------------------------------------------------------- proofs
+
+
+@pytest.mark.parametrize("name", [*SMALL, *NINE])
+def test_solutions_are_counted_up_to_two(name):
+    board, rng = (SMALL | NINE)[name], np.random.default_rng(5)
+    (solved,) = solutions(board, [0] * board.cells, 1, np.random.default_rng(3))
+    seen = set()
+    for share in (0.1, 0.35, 0.45, 0.55, 0.65, 0.8) * 4 if board.side < 9 else (0.35, 0.4, 0.45, 0.5, 0.6, 0.7) * 2:
+        puzzle = np.where(rng.random(board.cells) < share, solved, 0).astype(np.uint8)
+        if rng.random() < 0.4:  # mostly no solution
+            puzzle[rng.integers(board.cells)] = rng.integers(1, board.side + 1)
+        found = proof.count(puzzle, board, None, 10_000)
+        wanted = solutions(board, puzzle, 2)
+        assert found.number == len(wanted)
+        assert not wanted or is_solution(board, found.first, puzzle)
+        candidates = rng.random((board.side, board.cells)) < 0.9
+        candidates[np.array(solved) - 1, np.arange(board.cells)] |= rng.random(board.cells) < 0.9
+        known = solutions(board, puzzle, 30)
+        within = [grid for grid in known if allowed(candidates, puzzle, grid)]
+        if len(known) < 30:
+            assert proof.count(puzzle, board, candidates, 10_000).number == min(len(within), 2)
+        seen |= {(found.number, min(len(within), 2))}
+    assert {count for count, _ in seen} == {0, 1, 2}
+    assert len(seen) > 3
+
+
+def allowed(candidates: np.ndarray, puzzle: np.ndarray, grid) -> bool:
+    """Whether the open cells of a grid hold candidates."""
+    return all(
+        digit or candidates[value - 1, cell] for cell, (digit, value) in enumerate(zip(puzzle, grid, strict=True))
+    )
+
+
+def test_hard_puzzles_are_proved_as_by_the_compiled_search():
+    puzzles = js.load("9x9-extreme")[:20].copy()
+    for number, puzzle in enumerate(puzzles[10:]):
+        puzzle[np.flatnonzero(puzzle)[number]] = 0
+    counts = js.count_solutions(puzzles, limit=2)
+    assert [proof.count(puzzle, Board.classic(), None, 10_000).number for puzzle in puzzles] == counts.tolist()
+    assert set(counts.tolist()) == {1, 2}
+
+
+def test_a_proof_that_takes_long_is_left_to_the_compiled_search(monkeypatch):
+    puzzle, several = js.parse("1.34.4122.4.43.1"), js.parse("1" + "." * 15)
+    assert proof.count(several, Board.classic(4), None, 2) is None
+    assert proof.count(puzzle, Board.classic(4), None, 0) is None
+    within = np.ones((4, 16), bool)
+    within[1:, 1], within[0, 7] = False, False
+    monkeypatch.setattr(proof, "_MOST_WORK", 0)
+    calls = []
+    for grid, candidates in ((puzzle, None), (several, None), (several, within), (puzzle, within), (11 * puzzle, None)):
+        slow = prove(grid, Board.classic(4), candidates, lambda: calls.append(1))
+        with monkeypatch.context() as patch:
+            patch.setattr(proof, "_MOST_WORK", 1 << 20)
+            assert prove(grid, Board.classic(4), candidates) == slow
+    assert len(calls) == 5
 
 
 # ---------------------------------------------------------------------- positions with candidates
@@ -266,13 +414,51 @@ def test_what_is_wrong_with_a_position():
     assert js.explain(puzzle, candidates=candidates).steps == js.explain(puzzle).steps
 
 
+def test_an_explanation_is_a_sequence_of_its_steps_and_keeps_its_puzzle():
+    puzzle = js.load("4x4")[0]
+    candidates = np.ones((4, 16), bool)
+    explanation = js.explain(puzzle, candidates=candidates)
+    assert len(explanation) == len(explanation.steps) > 5
+    assert list(explanation) == [*explanation.steps]
+    assert (explanation[0], explanation[-2:]) == (explanation.steps[0], explanation.steps[-2:])
+    assert explanation != js.explain(puzzle)
+    wanted, given = explanation.grid, puzzle.copy()
+    puzzle[:], candidates[:] = 0, False
+    np.testing.assert_array_equal(explanation.grid, wanted)
+    np.testing.assert_array_equal(explanation.puzzle, given)
+
+
 def test_every_technique_is_explained():
-    assert set(_FUNCTIONS) == set(NUMBERS)
+    assert set(FUNCTIONS) == set(NUMBERS)
 
 
-def test_an_unknown_technique_lists_those_there_are():
+def test_techniques_are_chosen_by_their_names():
+    puzzle = js.load("9x9-hard")[3]
     with pytest.raises(ValueError, match=r"unknown technique 'naked-pear': choose one of full-house, .*did you mean"):
-        js.explain(js.load("9x9-hard")[3], techniques=["naked-pear"])
+        js.explain(puzzle, techniques=["naked-pear"])
+    with pytest.raises(ValueError, match=r"unknown technique 'naked-pear'"):
+        steps_of(puzzle, Board.classic(), ["naked-pear"])
+    with pytest.raises(ValueError, match=r"unknown technique 'naked-pear'"):
+        js.hint(puzzle, up_to="naked-pear")
+    with pytest.raises(ValueError, match=r"techniques must be a list of names, not the text 'x-wing'"):
+        js.explain(puzzle, techniques="x-wing")
+    few = js.explain(puzzle, techniques=["Naked Single", "naked pair", "full_house"], up_to="naked single")
+    assert {step.technique for step in few} == {"full-house", "naked-single"}
+    few = js.explain(puzzle, up_to="Naked Single")
+    assert few[:] == js.explain(puzzle)[: len(few)]
+    assert js.hint(puzzle, up_to="full house") is None
+
+
+def test_finned_fish_have_fins():
+    names = [name for name in NUMBERS if name not in ("x-wing", "swordfish")]
+    fish = [
+        step
+        for puzzle in js.load("9x9-hard")[:40]
+        for step in steps_of(puzzle, Board.classic(), names[: names.index("naked-quad")])
+        if step.technique.startswith("finned")
+    ]
+    assert len(fish) > 5
+    assert all("but for" in step.text for step in fish)
 
 
 def test_boards_without_boxes_leave_out_what_needs_them():

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.techniques.registry import names_up_to
 from jaxsudoku.terminal.progress import Screen
 
 from . import flags
-from .bad_lines import describe_clash
+from .bad_lines import clashing, describe_clash
 from .inputs import named, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
@@ -97,7 +96,7 @@ class Explained(NamedTuple):
 
     puzzle: np.ndarray
     board: Board
-    techniques: Sequence[str] | None
+    techniques: Sequence[str]
     candidates: np.ndarray | None
 
 
@@ -109,17 +108,14 @@ def proper_puzzle(args: argparse.Namespace) -> Explained | None:
         screen.say(str(puzzle.errors[0]))
         return None
     screen.show("solving ...", now=True)
-    check_cache(screen)
     from jaxsudoku.explanation import prove, usable
-    from jaxsudoku.grid import is_valid
 
     candidates = puzzle.candidates[0] if puzzle.candidates is not None and puzzle.listed[0] else None
-    proof = prove(puzzle.grids[0], args.board, candidates)
+    proof = prove(puzzle.grids[0], args.board, candidates, lambda: check_cache(screen))
     screen.clear()
     if proof.fault is None:
-        names = None if args.up_to is None else names_up_to(args.up_to)
-        return Explained(puzzle.grids[0], args.board, usable(names, proof), candidates)
-    clash = not is_valid(puzzle.grids[0], args.board)
+        return Explained(puzzle.grids[0], args.board, usable(None, proof, args.up_to), candidates)
+    (clash,) = clashing(args.board, puzzle.grids[:1])
     reason = describe_clash(args.board, puzzle.grids[0]) if clash else proof.fault
     screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")
     return None

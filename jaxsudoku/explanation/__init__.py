@@ -1,9 +1,12 @@
 """Explanations of puzzles: steps by techniques, the simplest first, each with its reason."""
 
-from .driver import explain, hint, prove, usable
-from .steps import Explanation, Step, explained, findings, next_step, steps_of
+from .driver import explain, hint, usable
+from .proof import prove
+from .search import FUNCTIONS, explained, findings, next_step, steps_of
+from .steps import Explanation, Step
 
 __all__ = [
+    "FUNCTIONS",
     "Explanation",
     "Step",
     "explain",

@@ -2,152 +2,140 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-from .finding import Candidate, Finding, removing
-from .view import View, bits, cell_name, house_name, houses_of, masks, peers
+from jaxsudoku.board import Board
+
+from .finding import Finding, removing
+from .implications import Contradiction, Implications, told_apart
+from .layout import bits, layout
+from .view import View
+from .words import cell_name, cells_named, digits_named, is_digit
 
 _NAMES = {"colours": "simple colouring", "digit": "X-chain", "pairs": "XY-chain", "all": "alternating inference chain"}
 
 
-class _Node(NamedTuple):
-    """A candidate that is true or false."""
-
-    digit: int
-    cell: int
-    true: bool
-
-
 def chains(view: View, links: str) -> Iterator[Finding]:
-    """Candidates that imply, link by link, a contradiction; ``links`` as of ``jaxsudoku.techniques.chains``."""
-    follow = _Links(view, links)
-    for digit, cell in view.candidates():
-        found = follow.contradiction((digit, cell))
-        if found is not None:
-            paths, end = found
-            reason = "; ".join(_path_text(view, path) for path in paths)
-            text = f"If {_said(view, _Node(digit, cell, True))}: {reason}. {end}: {_NAMES[links]}."
-            cells = dict.fromkeys(node.cell for path in paths for node in path)
-            followed = {
-                ((one.digit, one.cell), (other.digit, other.cell))
-                for path in paths
-                for one, other in itertools.pairwise(path)
-            }
-            yield removing([(digit, cell)], cells, text)._replace(links=tuple(sorted(followed)))
+    """Candidates that imply, link by link, a contradiction, the shortest chains first.
+
+    ``links`` is as of ``jaxsudoku.techniques.chains``.
+    """
+    found, cells = _links(view.board, view.filled, tuple(view.places)), view.board.cells
+    candidates = (digit * cells + cell for digit, cell in view.candidates())
+    for contradiction in found.implications(links).contradictions(candidates):
+        yield _finding(view, found, links, contradiction)
 
 
 class _Links:
-    """The links of a position.
+    """The links of a position, between candidates as numbered in ``implications``.
 
-    Args:
-      view: the position.
-      links: which links there are.
+    Attributes:
+      cells: the cells of the board.
+      weak_in_houses: for each candidate those of its digit that its houses exclude if it is true.
+      weak_in_cells: the others of its cell.
+      strong_in_houses: those of its digit that must be true if it is false, the other one of two in a house.
+      strong_in_cells: the other one of its cell, if there are two.
     """
 
-    def __init__(self, view: View, links: str) -> None:
-        self.view, self.links = view, links
-        self.cells = links in ("pairs", "all")
-        self.houses = links != "pairs"
-        self.digits = [view.digits(cell) for cell in range(view.board.cells)]
-        self.open = [view.open(digit) for digit in range(view.board.side)]
-        self.pairs_of_cells = {cell: self.digits[cell] for cell in view.open_cells() if len(self.digits[cell]) == 2}
-        self.pairs_of_houses = {
-            (digit, number): places & house
-            for digit, places in enumerate(self.open)
-            for number, house in enumerate(masks(view.board))
-            if (places & house).bit_count() == 2
-        }
+    def __init__(self, board: Board, filled: int, places: tuple[int, ...]) -> None:
+        self.cells = cells = board.cells
+        own = layout(board)
+        self.weak_in_houses: dict[int, int] = {}
+        self.weak_in_cells: dict[int, int] = {}
+        self.strong_in_houses: dict[int, int] = {}
+        self.strong_in_cells: dict[int, int] = {}
+        of_cells = [0] * cells
+        for digit, all_places in enumerate(places):
+            opened, shift = all_places & ~filled, digit * cells
+            for cell in bits(opened):
+                number = shift + cell
+                of_cells[cell] |= 1 << number
+                self.weak_in_houses[number] = (opened & own.sees[cell]) << shift
+                strong = 0
+                for house in own.houses_of[cell]:
+                    others = opened & own.houses[house] & ~(1 << cell)
+                    if others and not others & (others - 1):
+                        strong |= others
+                self.strong_in_houses[number] = strong << shift
+        for number in self.weak_in_houses:
+            others = of_cells[number % cells] & ~(1 << number)
+            self.weak_in_cells[number] = others
+            self.strong_in_cells[number] = 0 if others & (others - 1) else others
 
-    def _falsified(self, node: _Node, first: bool) -> Iterator[Candidate]:
-        """What a true candidate makes false."""
-        board, (digit, cell, _) = self.view.board, node
-        if self.links == "colours" and not first:
-            for number in houses_of(board)[cell]:
-                pair = self.pairs_of_houses.get((digit, number), 0)
-                yield from ((digit, other) for other in bits(pair & ~(1 << cell)))
-            return
-        yield from ((digit, other) for other in bits(self.open[digit] & peers(board)[cell]))
-        if self.cells:
-            yield from ((other, cell) for other in self.digits[cell] if other != digit)
+    def weak(self, links: str, first: bool) -> dict[int, int]:
+        """For each candidate those that it makes false."""
+        if links == "colours" and not first:
+            return self.strong_in_houses
+        return self.weak_in_houses if links in ("colours", "digit") else self._weak_everywhere
 
-    def _verified(self, node: _Node) -> Iterator[Candidate]:
-        """What a false candidate makes true."""
-        digit, cell, _ = node
-        if self.houses:
-            for number in houses_of(self.view.board)[cell]:
-                pair = self.pairs_of_houses.get((digit, number), 0)
-                yield from ((digit, other) for other in bits(pair & ~(1 << cell)))
-        if self.cells and cell in self.pairs_of_cells:
-            yield from ((other, cell) for other in self.pairs_of_cells[cell] if other != digit)
+    def strong(self, links: str) -> dict[int, int]:
+        """For each candidate those that it makes true if it is false."""
+        if links == "pairs":
+            return self.strong_in_cells
+        return self._strong_everywhere if links == "all" else self.strong_in_houses
 
-    def contradiction(self, assumed: Candidate) -> tuple[list[list[_Node]], str] | None:
-        """The shortest paths from a candidate to a contradiction, and what that is; None if there is none."""
-        start = _Node(*assumed, True)
-        parent: dict[_Node, _Node | None] = {start: None}
-        true = [0] * self.view.board.side  # the places of the digits that are true so far
-        true[start.digit] = 1 << start.cell
-        queue = deque([start])
-        while queue:
-            node = queue.popleft()
-            reached = self._falsified(node, node is start) if node.true else self._verified(node)
-            for digit, cell in reached:
-                new = _Node(digit, cell, not node.true)
-                opposite = _Node(digit, cell, node.true)
-                if opposite in parent:
-                    paths = [[*_path(parent, node), new], _path(parent, opposite)]
-                    return [path for path in paths if len(path) > 1], self._end_of(new)
-                if new not in parent:
-                    parent[new] = node
-                    queue.append(new)
-                    clash = self._clash(new, parent, true)
-                    if new.true:
-                        true[digit] |= 1 << cell
-                    if clash is not None:
-                        paths = [path for path in (_path(parent, new), _path(parent, clash[0])) if len(path) > 1]
-                        return paths, clash[1]
-        return None
+    @functools.cached_property
+    def _weak_everywhere(self) -> dict[int, int]:
+        return {number: mask | self.weak_in_cells[number] for number, mask in self.weak_in_houses.items()}
 
-    def _end_of(self, node: _Node) -> str:
-        return f"But {cell_name(self.view.board, node.cell)} cannot be {node.digit + 1} and something else at once"
+    @functools.cached_property
+    def _strong_everywhere(self) -> dict[int, int]:
+        return {number: mask | self.strong_in_cells[number] for number, mask in self.strong_in_houses.items()}
 
-    def _clash(self, node: _Node, parent: dict[_Node, _Node | None], reached: list[int]) -> tuple[_Node, str] | None:
-        """A node that contradicts one just reached, and in which way: two true in a house, or two false of a pair."""
-        board, (digit, cell, true) = self.view.board, node
-        if true:
-            for other in bits(reached[digit] & peers(board)[cell]):
-                return _Node(digit, other, True), f"But they cannot both be {digit + 1}"
-            if self.cells:
-                for another in self.digits[cell]:
-                    if another != digit and reached[another] >> cell & 1:
-                        return _Node(another, cell, True), f"But {cell_name(board, cell)} cannot be both"
-            return None
-        if self.houses:
-            for number in houses_of(board)[cell]:
-                for other in bits(self.pairs_of_houses.get((digit, number), 0) & ~(1 << cell)):
-                    if (twin := _Node(digit, other, False)) in parent:
-                        return twin, f"But then {house_name(board, number)} has no place for {digit + 1}"
-        if self.cells and cell in self.pairs_of_cells:
-            (another,) = set(self.pairs_of_cells[cell]) - {digit}
-            if (twin := _Node(another, cell, False)) in parent:
-                return twin, f"But then {cell_name(board, cell)} can take no digit"
-        return None
+    def implications(self, links: str) -> Implications:
+        """What candidates make true, over one that they make false, and what they exclude."""
+        first = self._implied(links, True)
+        implied = self._implied(links, False) if links == "colours" else first
+        return Implications(implied, self.weak(links, True), first)
+
+    def _implied(self, links: str, first: bool) -> dict[int, int]:
+        strong = self.strong(links)
+        found = {}
+        for number, false in self.weak(links, first).items():
+            true = 0
+            for other in bits(false):
+                true |= strong[other]
+            found[number] = true
+        return found
 
 
-def _path(parent: dict[_Node, _Node | None], node: _Node | None) -> list[_Node]:
-    """The nodes from the assumed candidate to a node."""
-    path = []
-    while node is not None:
-        path.append(node)
-        node = parent[node]
-    return path[::-1]
+@functools.lru_cache(maxsize=2)
+def _links(board: Board, filled: int, places: tuple[int, ...]) -> _Links:
+    """The links of a position; kept for the next techniques that look at it."""
+    return _Links(board, filled, places)
 
 
-def _said(view: View, node: _Node) -> str:
-    return f"{cell_name(view.board, node.cell)} {'is' if node.true else 'is not'} {node.digit + 1}"
+def _finding(view: View, found: _Links, links: str, contradiction: Contradiction) -> Finding:
+    board, strong = view.board, found.strong(links)
+    shown = []  # the two paths, of true and false candidates by turns
+    for true in (contradiction.true, contradiction.source):
+        path = true[:1]
+        for one, other in itertools.pairwise(true):
+            weak = found.weak(links, one == true[0])[one]
+            path += [next(number for number in bits(weak) if strong[number] >> other & 1), other]
+        shown.append(path)
 
+    def said(path: Sequence[int], place: int) -> str:
+        digit, cell = divmod(path[place], board.cells)
+        return is_digit(board, digit, cell, place % 2 == 0)
 
-def _path_text(view: View, path: list[_Node]) -> str:
-    return ", so ".join(_said(view, node) for node in path[1:])
+    def told(path: Sequence[int], start: int) -> str:
+        return ", so ".join(said(path, place) for place in range(start, len(path)))
+
+    (digit, cell), (other, place) = (divmod(path[-1], board.cells) for path in shown)
+    if cell == place:
+        end = f"{cell_name(board, cell)} cannot be both {digits_named(sorted((digit, other)))}"
+    else:
+        end = f"{cells_named(board, sorted((cell, place)))} cannot both be {digit + 1}"
+    assumed = divmod(shown[0][0], board.cells)
+    reason = f"{told_apart(shown, said, told)}. But {end}"
+    links_shown = {
+        (divmod(one, board.cells), divmod(another, board.cells))
+        for path in shown
+        for one, another in itertools.pairwise(path)
+    }
+    cells = dict.fromkeys(number % board.cells for path in shown for number in path)
+    text = f"If {is_digit(board, *assumed)}: {reason}: {_NAMES[links]}."
+    return removing([assumed], cells, text)._replace(links=tuple(sorted(links_shown)))

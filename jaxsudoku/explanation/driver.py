@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.inputs import as_position
-from jaxsudoku.techniques.registry import TECHNIQUES, get
-from jaxsudoku.uniqueness import solve_and_count
 
-from .steps import Explanation, Step, explained, steps_of
-from .view import cell_name
+from .proof import Proof, prove
+from .search import chosen, explained, steps_of
+from .steps import Explanation, Step
 
 
 def explain(
-    puzzle: Any, board: Board | None = None, *, candidates: Any = None, techniques: Sequence[str] | None = None
+    puzzle: Any,
+    board: Board | None = None,
+    *,
+    candidates: Any = None,
+    techniques: Sequence[str] | None = None,
+    up_to: str | None = None,
 ) -> Explanation:
     """Explains how people solve a puzzle: the steps, always by the simplest technique that helps.
 
@@ -30,6 +34,7 @@ def explain(
       candidates: bool[side, cells], the digits that open cells may hold if their houses allow them; None for all.
       techniques: names of the techniques to use; None for all of ``techniques.TECHNIQUES``. Those that rely on one
         solution are left out where it is only within its candidates that a position has one.
+      up_to: the name of the hardest technique to use; None for no limit.
 
     Returns:
       the steps, and whether they solve the puzzle. Printed it is a line for each step.
@@ -38,66 +43,43 @@ def explain(
       ValueError: several puzzles, one without exactly one solution within its candidates, candidates that don't fit the
         board, or an unknown technique.
     """
-    return explained(*_proper(puzzle, board, candidates, techniques))
+    return explained(*_proper(puzzle, board, candidates, techniques, up_to))
 
 
 def hint(
-    puzzle: Any, board: Board | None = None, *, candidates: Any = None, techniques: Sequence[str] | None = None
+    puzzle: Any,
+    board: Board | None = None,
+    *,
+    candidates: Any = None,
+    techniques: Sequence[str] | None = None,
+    up_to: str | None = None,
 ) -> Step | None:
     """The next step of a puzzle: the first of ``explain``; None if it is complete or no technique helps.
 
     Args and errors are those of ``explain``.
     """
-    return next(steps_of(*_proper(puzzle, board, candidates, techniques)), None)
+    return next(steps_of(*_proper(puzzle, board, candidates, techniques, up_to)), None)
 
 
-class Proof(NamedTuple):
-    """Whether a position has exactly one solution.
-
-    Attributes:
-      fault: why not, as in "several solutions"; None if it has.
-      unique: whether its filled cells alone have exactly one.
-    """
-
-    fault: str | None
-    unique: bool
-
-
-def prove(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None = None) -> Proof:
-    """Proves that a position has exactly one solution, or says why not.
+def usable(techniques: Sequence[str] | None, proof: Proof, up_to: str | None = None) -> list[str]:
+    """The names of the techniques that are sound in a position, the simplest first.
 
     Args:
-      puzzle: uint8[cells], the filled cells.
-      board: the board.
-      candidates: bool[side, cells], the digits that open cells may hold; None for all.
+      techniques: the names to choose from; None for all.
+      proof: that the position has one solution.
+      up_to: the name of the hardest technique to use; None for no limit.
+
+    Raises:
+      ValueError: an unknown technique.
     """
-    solutions, counts = solve_and_count(puzzle[None], board)
-    if candidates is None or not counts[0]:
-        return Proof(("no solution", None, "several solutions")[counts[0]], bool(counts[0] == 1))
-    if counts[0] == 1:
-        cells = np.arange(board.cells)
-        lost = cells[(puzzle == 0) & ~candidates[solutions[0].astype(int) - 1, cells]].tolist()
-        if lost:
-            must = f"{cell_name(board, lost[0])} must be {solutions[0, lost[0]]}, which its candidates leave out"
-            return Proof(f"no solution within its candidates: {must}", True)
-        return Proof(None, True)
-    _, counts = solve_and_count(puzzle[None], board, candidates[None])
-    return Proof(("no solution within its candidates", None, "several solutions")[counts[0]], False)
-
-
-def usable(techniques: Sequence[str] | None, proof: Proof) -> list[str] | None:
-    """The techniques, by the names of the registry, that are sound in a position; None for all."""
-    if proof.unique:
-        return None if techniques is None else [get(name).name for name in techniques]
-    chosen = TECHNIQUES if techniques is None else tuple(map(get, techniques))
-    return [technique.name for technique in chosen if not technique.unique]
+    return [technique.name for technique in chosen(techniques, up_to) if proof.unique or not technique.unique]
 
 
 def _proper(
-    puzzle: Any, board: Board | None, candidates: Any, techniques: Sequence[str] | None
-) -> tuple[np.ndarray, Board, list[str] | None, np.ndarray | None]:
+    puzzle: Any, board: Board | None, candidates: Any, techniques: Sequence[str] | None, up_to: str | None
+) -> tuple[np.ndarray, Board, list[str], np.ndarray | None]:
     """The arguments of ``steps_of`` for a position with exactly one solution."""
-    names = None if techniques is None else [get(name).name for name in techniques]
+    names = [technique.name for technique in chosen(techniques, up_to)]
     array, board, listed = as_position(puzzle, board, candidates)
     proof = prove(array, board, listed)
     if proof.fault is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .view import View, bits
+from .layout import bits
+from .view import View
 
 #: A candidate: digit and cell, both from 0.
 Candidate = tuple[int, int]

@@ -2,94 +2,147 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
-from jaxsudoku.techniques.locked_pairs import locked_pairs
-
-from .finding import Finding, removing
-from .view import View, bits, cell_name, house_name, masks, peers
+from .finding import Candidate, Finding, removing
+from .layout import Locked, bits
+from .singles import Placed, place, settle
+from .view import View
+from .words import cell_name, cells_named, house_name, is_digit
 
 
 def nishio(view: View) -> Iterator[Finding]:
     """Hidden singles of the assumed digit alone leave a house without a place for it."""
+    layout = view.layout
     for digit, cell in view.candidates():
-        places, chosen = view.places[digit] & ~peers(view.board)[cell], [cell]
-        done = 1 << cell
+        places, chosen = view.places[digit] & ~layout.sees[cell], [cell]
         end = None
         while end is None:
-            new = 0
-            for number, house in enumerate(masks(view.board)):
-                here = places & house
-                if not here:
-                    end = number
-                    break
-                if here.bit_count() == 1 and not here & done:
-                    new = here
-                    break
+            few = layout.few_places(places)
+            end = next((number for number, here in few if not here), None)
+            new = next((here for _, here in few if here and here.bit_length() - 1 not in chosen), 0)
             if end is not None or not new:
                 break
-            (place,) = bits(new)
-            chosen.append(place)
-            done |= new
-            places &= ~peers(view.board)[place]
+            chosen.append(new.bit_length() - 1)
+            places &= ~layout.sees[chosen[-1]]
         if end is not None:
             text = (
-                f"If {cell_name(view.board, cell)} is {digit + 1}, hidden singles of {digit + 1} leave "
+                f"If {is_digit(view.board, digit, cell)}, hidden singles of {digit + 1} leave "
                 f"{house_name(view.board, end)} without a place for it: nishio."
             )
             yield removing([(digit, cell)], chosen, text)
 
 
 def forcing_chains(view: View, rules: str) -> Iterator[Finding]:
-    """The rules lead to a contradiction; ``rules`` is "singles" or "locked"."""
-    words = "singles" if rules == "singles" else "singles and locked candidates"
-    for digit, cell in view.candidates():
-        trial = view.copy()
-        trial.fill(digit, cell)
-        placed: list[int] = [cell]
-        end = _contradiction(trial, placed, rules == "locked")
-        if end is not None:
-            steps = f"after {len(placed) - 1} further cells" if len(placed) > 1 else "at once"
-            text = f"If {cell_name(view.board, cell)} is {digit + 1}, {words} lead {steps} to a contradiction: {end}"
-            yield removing([(digit, cell)], placed, f"{text} (forcing chain).")
+    """The rules lead to a contradiction, those that need the fewest steps first; ``rules`` is "singles" or "locked"."""
+    trials = [_Trial(view, assumed, rules == "locked") for assumed in view.candidates()]
+    for trial in sorted((trial for trial in trials if trial.end is not None), key=lambda trial: len(trial.needed)):
+        yield trial.finding()
 
 
-def _contradiction(view: View, placed: list[int], locked: bool) -> str | None:
-    """What goes wrong when the rules are applied to the end, None if nothing does; adds the cells that are filled."""
-    board = view.board
-    while True:
-        taken = 0
-        for cell in view.open_cells():
-            digits = view.digits(cell)
-            if not digits:
-                return f"{cell_name(board, cell)} can take no digit"
-            if len(digits) == 1:
-                view.fill(digits[0], cell)
-                placed.append(cell)
-                taken += 1
-        for number, house in enumerate(masks(board)):
-            for digit in range(board.side):
-                places = view.places[digit] & house
-                if not places:
-                    return f"{house_name(board, number)} has no place for {digit + 1}"
-                if places.bit_count() == 1 and places & ~view.filled:
-                    (cell,) = bits(places)
-                    view.fill(digit, cell)
-                    placed.append(cell)
-                    taken += 1
-        if not taken and not (locked and _remove_locked(view)):
-            return None
+class _Trial:
+    """What the rules make of a position if a candidate is true.
+
+    Args:
+      view: the position.
+      assumed: the candidate.
+      locked: whether locked candidates are among the rules.
+
+    Attributes:
+      end: the contradiction if there is one.
+    """
+
+    def __init__(self, view: View, assumed: Candidate, locked: bool) -> None:
+        self.view, self.assumed = view, assumed
+        self._log: list[Placed | tuple[int, Locked]] = [Placed(*assumed, None)]
+        layout, places = view.layout, [*view.places]
+        place(layout, places, *assumed)
+        done = view.filled | 1 << assumed[1]
+        while True:
+            filled: list[Placed] = []
+            done, self.end = settle(layout, places, done, filled)
+            self._log += filled
+            if self.end is not None or not locked:
+                return
+            found = [(digit, pattern) for digit, cells in enumerate(places) for pattern in layout.locked(cells)]
+            if not found:
+                return
+            self._log += found
+            for digit, pattern in found:
+                places[digit] &= ~pattern.lost
+
+    @functools.cached_property
+    def needed(self) -> list[Placed | tuple[int, Locked]]:
+        """The steps that the contradiction needs, in their order."""
+        assert self.end is not None
+        cell, digit, house = self.end
+        removed = self._removed()
+        needed: set[int] = set()
+        waiting = self._of_house(digit, house) if cell is None else self._of_cell(cell)
+        while waiting:
+            number = removed.get(waiting.pop())
+            if number is not None and number not in needed:
+                needed.add(number)
+                waiting += self._premises(number)
+        return [self._log[number] for number in sorted(needed - {0})]
+
+    def finding(self) -> Finding:
+        """The finding of the contradiction."""
+        assert self.end is not None
+        board, (cell, digit, house) = self.view.board, self.end
+        if cell is None:
+            text = f"{house_name(board, house)} has no place for {digit + 1}"
+        else:
+            text = f"{cell_name(board, cell)} can take no digit"
+        told = "; ".join([*map(self._told, self.needed), f"so {text}" if self.needed else text])
+        cells = [self.assumed[1], *(place for step in self.needed for place in _cells(step))]
+        shown = dict.fromkeys(cells if cell is None else [*cells, cell])
+        return removing([self.assumed], shown, f"If {is_digit(board, *self.assumed)}: {told}: forcing chain.")
+
+    def _removed(self) -> dict[Candidate, int]:
+        """The candidates that are removed, each with the number of the step that removes it."""
+        removed: dict[Candidate, int] = {}
+        for number, step in enumerate(self._log):
+            if isinstance(step, Placed):
+                lost = [(digit, step.cell) for digit in self.view.digits(step.cell) if digit != step.digit]
+                cells = self.view.layout.sees[step.cell]
+                digit = step.digit
+            else:
+                lost, (digit, pattern) = [], step
+                cells = pattern.lost
+            for candidate in [*lost, *((digit, cell) for cell in bits(self.view.places[digit] & cells))]:
+                removed.setdefault(candidate, number)
+        return removed
+
+    def _premises(self, number: int) -> list[Candidate]:
+        """The candidates that must be removed for a step."""
+        step = self._log[number]
+        if not number:
+            return []
+        if not isinstance(step, Placed):
+            digit, pattern = step
+            return [part for part in self._of_house(digit, pattern.confined) if not pattern.inside >> part[1] & 1]
+        own = (step.digit, step.cell)
+        others = self._of_cell(step.cell) if step.house is None else self._of_house(step.digit, step.house)
+        return [candidate for candidate in others if candidate != own]
+
+    def _of_cell(self, cell: int) -> list[Candidate]:
+        return [(digit, cell) for digit in self.view.digits(cell)]
+
+    def _of_house(self, digit: int, house: int) -> list[Candidate]:
+        return [(digit, cell) for cell in bits(self.view.places[digit] & self.view.layout.houses[house])]
+
+    def _told(self, step: Placed | tuple[int, Locked]) -> str:
+        board = self.view.board
+        if not isinstance(step, Placed):
+            digit, pattern = step
+            names = cells_named(board, bits(pattern.inside), "or")
+            return f"{digit + 1} in {house_name(board, pattern.confined)} is in {names}"
+        if step.house is None:
+            return f"{cell_name(board, step.cell)} can only be {step.digit + 1}"
+        return f"in {house_name(board, step.house)} only {cell_name(board, step.cell)} can be {step.digit + 1}"
 
 
-def _remove_locked(view: View) -> bool:
-    """One round of locked candidates; whether any candidate was removed."""
-    houses, removed = masks(view.board), False
-    for from_lines in (False, True):
-        for one, other in locked_pairs(view.board, from_lines):
-            for digit in range(view.board.side):
-                places = view.places[digit] & houses[one]
-                gone = view.places[digit] & houses[other] & ~houses[one]
-                if places and not places & ~houses[other] and gone:
-                    view.places[digit] &= ~gone
-                    removed = True
-    return removed
+def _cells(step: Placed | tuple[int, Locked]) -> list[int]:
+    return [step.cell] if isinstance(step, Placed) else list(bits(step[1].inside))

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 
+from jaxsudoku.board import Board
+
 from .finding import Candidate, Finding, open_places, removing
-from .view import View, cells_named, digits_named, house_name, masks
+from .layout import bits, layout
+from .view import View
+from .words import cell_name, cells_named, digits_named, house_name
 
 
 def unique_rectangles(view: View) -> Iterator[Finding]:
     """Rectangles of the types 1, 2 and 4."""
-    board, houses = view.board, masks(view.board)
-    side = board.side
-    regions = houses[2 * side :]
-    for (top, bottom), (left, right) in itertools.product(itertools.combinations(range(side), 2), repeat=2):
-        corners = [top * side + left, top * side + right, bottom * side + left, bottom * side + right]
-        if any(view.given >> cell & 1 for cell in corners):
-            continue
-        a, b, c, d = corners
-        if any((house >> a & 1) + (house >> d & 1) != (house >> b & 1) + (house >> c & 1) for house in regions):
+    left = view.left
+    for (a, b, c, d), corners in _rectangles(view.board):
+        if corners & view.given:
             continue
         for floor, roof in (((a, b), (c, d)), ((c, d), (a, b)), ((a, c), (b, d)), ((b, d), (a, c))):
-            digits = {digit for cell in floor for digit in view.digits(cell)}
-            if len(digits) == 2:
-                yield from _of_roof(view, floor, roof, digits)
+            digits = left[floor[0]] | left[floor[1]]
+            if digits.bit_count() == 2:
+                yield from _of_roof(view, floor, roof, set(bits(digits)))
+
+
+@functools.lru_cache(maxsize=8)
+def _rectangles(board: Board) -> tuple[tuple[tuple[int, int, int, int], int], ...]:
+    """The corners of the rectangles whose digits could be swapped, row by row, and as a set of cells."""
+    side, regions = board.side, layout(board).houses[2 * board.side :]
+    found = []
+    for (top, bottom), (left, right) in itertools.product(itertools.combinations(range(side), 2), repeat=2):
+        a, b, c, d = corners = (top * side + left, top * side + right, bottom * side + left, bottom * side + right)
+        if all((house >> a & 1) + (house >> d & 1) == (house >> b & 1) + (house >> c & 1) for house in regions):
+            found.append((corners, sum(1 << cell for cell in corners)))
+    return tuple(found)
 
 
 def _of_roof(view: View, floor: tuple[int, int], roof: tuple[int, int], digits: set[int]) -> Iterator[Finding]:
     """What the rectangle of a floor with two digits shows."""
     board, cells = view.board, (*floor, *roof)
     pair = digits_named(sorted(digits))
-    swap = (
-        f"If {cells_named(board, sorted(cells))} held only {pair}, these could be swapped, and there were two solutions"
-    )
+    names = cells_named(board, sorted(cells))
+    swap = f"If {names} held only {pair}, these could be swapped, and there would be two solutions"
 
     def shown(removed: list[Candidate], reason: str) -> Iterator[Finding]:
         if removed:
@@ -42,11 +52,13 @@ def _of_roof(view: View, floor: tuple[int, int], roof: tuple[int, int], digits: 
     own = [set(view.digits(cell)) for cell in roof]
     for cell, other in ((0, 1), (1, 0)):
         if own[cell] <= digits:
-            yield from shown(open_places(view, digits, 1 << roof[other]), "Three of them do")
+            fourth = cell_name(board, roof[other])
+            removed = open_places(view, digits, 1 << roof[other])
+            yield from shown(removed, f"Three of them can hold only these, so {fourth} is neither")
     extra = (own[0] | own[1]) - digits
     both = 1 << roof[0] | 1 << roof[1]
     # further houses are left out
-    shared = [(number, house) for number, house in enumerate(masks(board)[: 3 * board.side]) if not both & ~house]
+    shared = [(number, house) for number, house in enumerate(view.layout.houses[: 3 * board.side]) if not both & ~house]
     if len(extra) == 1:
         others = 0
         for _, house in shared:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxsudoku.techniques.locked_pairs import locked_pairs, regions
+from jaxsudoku.techniques.locked_pairs import regions
 
 from .finding import Finding, open_places, placing, removing
-from .view import View, bits, cell_name, house_name, masks
+from .layout import bits
+from .view import View
+from .words import cell_name, house_name
 
 
 def full_houses(view: View) -> Iterator[Finding]:
     """The last open cell of a house."""
-    for number, house in enumerate(masks(view.board)):
+    for number, house in enumerate(view.layout.houses):
         cells = house & ~view.filled
         if cells.bit_count() == 1:
             (cell,) = bits(cells)
@@ -25,10 +27,10 @@ def full_houses(view: View) -> Iterator[Finding]:
 def hidden_singles(view: View, lines: bool) -> Iterator[Finding]:
     """Digits with one place in a row or column, or else in a box, region or further house."""
     for number in range(2 * view.board.side) if lines else regions(view.board):
-        house = masks(view.board)[number]
+        house = view.layout.houses[number]
         for digit in range(view.board.side):
             places = view.places[digit] & house
-            if places.bit_count() == 1 and places & ~view.filled:
+            if not places & (places - 1) and places & ~view.filled:
                 (cell,) = bits(places)
                 where = house_name(view.board, number)
                 text = f"In {where} only {cell_name(view.board, cell)} can take {digit + 1}: hidden single."
@@ -38,21 +40,22 @@ def hidden_singles(view: View, lines: bool) -> Iterator[Finding]:
 def naked_singles(view: View) -> Iterator[Finding]:
     """Open cells with one candidate."""
     for cell in view.open_cells():
-        digits = view.digits(cell)
-        if len(digits) == 1:
-            text = f"{cell_name(view.board, cell)} can take no digit but {digits[0] + 1}: naked single."
-            yield placing(digits[0], cell, [cell], text)
+        if view.left[cell].bit_count() == 1:
+            (digit,) = view.digits(cell)
+            yield placing(digit, cell, [cell], f"{cell_name(view.board, cell)} can only be {digit + 1}: naked single.")
 
 
 def locked(view: View, from_lines: bool) -> Iterator[Finding]:
     """The places for a digit in one house all lie in another one."""
-    houses = masks(view.board)
-    for one, other in locked_pairs(view.board, from_lines):
-        for digit in range(view.board.side):
-            places = view.places[digit] & houses[one]
-            if places and not places & ~houses[other]:
-                removed = open_places(view, [digit], houses[other] & ~houses[one])
-                if removed:
-                    confined, affected = house_name(view.board, one), house_name(view.board, other)
-                    text = f"In {confined} all places for {digit + 1} are in {affected}: locked candidates."
-                    yield removing(removed, bits(places), text)
+    found = [
+        (found.pair, digit, found)
+        for digit, places in enumerate(view.places)
+        for found in view.layout.locked(places)
+        if found.lines == from_lines
+    ]
+    for _, digit, pattern in sorted(found):
+        removed = open_places(view, [digit], pattern.lost)
+        if removed:
+            confined, affected = (house_name(view.board, house) for house in (pattern.confined, pattern.affected))
+            text = f"In {confined} all places for {digit + 1} are in {affected}: locked candidates."
+            yield removing(removed, bits(pattern.inside), text)

@@ -1,60 +1,22 @@
-"""Explains puzzles: the steps by which techniques solve them, the simplest first, each with its reason.
-
-Plain Python on one puzzle at a time, apart from the proof that there is one solution. ``jaxsudoku.techniques`` has the
-same techniques for batches; each finds the same candidates in the same position.
-"""
+"""The steps that solve a puzzle, each with its reason, as lines, pictures, or a page."""
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.pictures import Marks, Picture
-from jaxsudoku.techniques.registry import TECHNIQUES, Technique, fits
+from jaxsudoku.techniques.registry import Technique
 
-from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
 from .finding import Candidate, Finding
-from .view import View, cells_named, digits_named
-
-_FUNCTIONS: Mapping[str, Callable[[View], Iterator[Finding]]] = {
-    "full-house": simple.full_houses,
-    "hidden-single-in-region": functools.partial(simple.hidden_singles, lines=False),
-    "hidden-single-in-line": functools.partial(simple.hidden_singles, lines=True),
-    "naked-single": simple.naked_singles,
-    "pointing": functools.partial(simple.locked, from_lines=False),
-    "claiming": functools.partial(simple.locked, from_lines=True),
-    "naked-pair": functools.partial(subsets.naked_subsets, size=2),
-    "x-wing": functools.partial(subsets.fish, size=2),
-    "hidden-pair": functools.partial(subsets.hidden_subsets, size=2),
-    "naked-triple": functools.partial(subsets.naked_subsets, size=3),
-    "swordfish": functools.partial(subsets.fish, size=3),
-    "hidden-triple": functools.partial(subsets.hidden_subsets, size=3),
-    "xy-wing": wings.xy_wing,
-    "xyz-wing": wings.xyz_wing,
-    "unique-rectangle": rectangles.unique_rectangles,
-    "w-wing": wings.w_wing,
-    "finned-x-wing": functools.partial(subsets.finned_fish, size=2),
-    "finned-swordfish": functools.partial(subsets.finned_fish, size=3),
-    "naked-quad": functools.partial(subsets.naked_subsets, size=4),
-    "jellyfish": functools.partial(subsets.fish, size=4),
-    "hidden-quad": functools.partial(subsets.hidden_subsets, size=4),
-    "simple-colouring": functools.partial(chains.chains, links="colours"),
-    "x-chain": functools.partial(chains.chains, links="digit"),
-    "xy-chain": functools.partial(chains.chains, links="pairs"),
-    "aic": functools.partial(chains.chains, links="all"),
-    "almost-locked-sets": almost_locked.almost_locked_sets,
-    "als-chain": almost_locked.als_chains,
-    "nishio": nets.nishio,
-    "forcing-chain": functools.partial(nets.forcing_chains, rules="singles"),
-    "forcing-chain-with-locked-candidates": functools.partial(nets.forcing_chains, rules="locked"),
-}
-
+from .view import View
+from .words import cells_named, digits_named
 
 _PAGE_STYLE = ":root{color-scheme:light dark}body{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
 
@@ -91,8 +53,9 @@ class Step(NamedTuple):
         }
 
 
-class Explanation(NamedTuple):
-    """The steps of a puzzle. A notebook shows it as a page with a picture of every step.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Explanation:
+    """The steps of a puzzle, a sequence. A notebook shows it as a page with a picture of every step.
 
     Attributes:
       puzzle: uint8[cells], 0 = empty.
@@ -106,6 +69,21 @@ class Explanation(NamedTuple):
     board: Board
     steps: tuple[Step, ...]
     candidates: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @overload
+    def __getitem__(self, number: int) -> Step: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> tuple[Step, ...]: ...
+
+    def __getitem__(self, number: int | slice) -> Step | tuple[Step, ...]:
+        return self.steps[number]
 
     @property
     def grid(self) -> np.ndarray:
@@ -168,59 +146,9 @@ class Explanation(NamedTuple):
         return "\n".join(lines)
 
 
-def explained(
-    puzzle: np.ndarray,
-    board: Board,
-    techniques: Sequence[str] | None = None,
-    candidates: np.ndarray | None = None,
-) -> Explanation:
-    """All steps of a puzzle; arguments as of ``steps_of``."""
-    steps = tuple(steps_of(puzzle, board, techniques, candidates))
-    return Explanation(puzzle, board, steps, candidates)
+def step_of(board: Board, technique: Technique, finding: Finding) -> Step:
+    """What a finding of a technique shows, as a step."""
 
-
-def steps_of(
-    puzzle: np.ndarray,
-    board: Board,
-    techniques: Sequence[str] | None = None,
-    candidates: np.ndarray | None = None,
-) -> Iterator[Step]:
-    """The steps of a puzzle with one solution, one at a time.
-
-    Args:
-      puzzle: uint8[cells], 0 = empty.
-      board: the board.
-      techniques: names of the techniques to use; None for all.
-      candidates: bool[side, cells], the digits that open cells may hold; None for all that their houses allow.
-    """
-    view = View(board, puzzle, candidates)
-    names = [technique.name for technique in TECHNIQUES] if techniques is None else list(techniques)
-    usable = [technique for technique in TECHNIQUES if technique.name in names and fits(technique, board)]
-    while not view.solved:
-        step = next_step(view, usable)
-        if step is None:
-            return
-        yield step
-
-
-def next_step(view: View, techniques: Sequence[Technique]) -> Step | None:
-    """The first pattern of the simplest technique that finds any, applied to the view; None if none does."""
-    for technique in techniques:
-        for finding in findings(view, technique.name):
-            for digit, cell in finding.place:
-                view.fill(digit, cell)
-            for digit, cell in finding.remove:
-                view.remove(digit, cell)
-            return _step(view.board, technique, finding)
-    return None
-
-
-def findings(view: View, name: str) -> Iterator[Finding]:
-    """All patterns of a technique in a position. Each places or removes something."""
-    return _FUNCTIONS[name](view)
-
-
-def _step(board: Board, technique: Technique, finding: Finding) -> Step:
     def described(candidates: Sequence[Candidate]) -> tuple[tuple[int, int, int], ...]:
         return tuple((cell // board.side + 1, cell % board.side + 1, digit + 1) for digit, cell in candidates)
 

@@ -1,4 +1,4 @@
-"""A puzzle being solved by hand: filled cells and candidates, in plain Python, and the words for cells and houses.
+"""A puzzle being solved by hand: filled cells and candidates, in plain Python.
 
 A set of cells is the bits of an integer, so that patterns are a few AND and OR of integers. Digits are numbered from 0
 inside, and written from 1.
@@ -6,12 +6,13 @@ inside, and written from 1.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from jaxsudoku.board import Board
+
+from .layout import bits, layout
 
 
 class View:
@@ -24,19 +25,21 @@ class View:
 
     Attributes:
       board: the board.
+      layout: its houses as sets of cells.
       given: the cells that the puzzle gives.
       filled: the cells that are filled.
       places: for each digit the cells that may hold it, the filled ones included.
+      left: for each cell its candidates, as bits.
     """
 
     def __init__(self, board: Board, puzzle: np.ndarray, candidates: np.ndarray | None = None) -> None:
-        self.board = board
-        self.given = sum(1 << cell for cell in np.flatnonzero(puzzle).tolist())
-        self.filled = self.given
-        open_cells = (1 << board.cells) - 1 & ~self.filled
-        self.places = [open_cells] * board.side
+        self.board, self.layout = board, layout(board)
+        self.given = self.filled = 0
+        self.places = [(1 << board.cells) - 1] * board.side
+        self.left = [(1 << board.side) - 1] * board.cells
         for cell in np.flatnonzero(puzzle).tolist():
-            self._fill(int(puzzle[cell]) - 1, cell)
+            self.fill(int(puzzle[cell]) - 1, cell)
+        self.given = self.filled
         if candidates is not None:
             for digit, cell in np.argwhere(~candidates & (puzzle == 0)).tolist():
                 self.remove(digit, cell)
@@ -44,26 +47,29 @@ class View:
     def copy(self) -> View:
         """A copy that may be changed."""
         other = View.__new__(View)
-        other.board, other.given, other.filled, other.places = self.board, self.given, self.filled, [*self.places]
+        other.board, other.layout, other.given, other.filled = self.board, self.layout, self.given, self.filled
+        other.places, other.left = [*self.places], [*self.left]
         return other
-
-    def _fill(self, digit: int, cell: int) -> None:
-        for other in range(self.board.side):
-            self.places[other] &= ~(1 << cell)
-        self.places[digit] = self.places[digit] & ~peers(self.board)[cell] | 1 << cell
 
     def fill(self, digit: int, cell: int) -> None:
         """Fills a cell, and removes the digit from its houses."""
-        self._fill(digit, cell)
+        for other in bits(self.left[cell] & ~(1 << digit)):
+            self.places[other] &= ~(1 << cell)
+        lost = self.places[digit] & self.layout.sees[cell]
+        for peer in bits(lost):
+            self.left[peer] &= ~(1 << digit)
+        self.places[digit] = self.places[digit] & ~lost | 1 << cell
+        self.left[cell] = 1 << digit
         self.filled |= 1 << cell
 
     def remove(self, digit: int, cell: int) -> None:
         """Removes a candidate."""
         self.places[digit] &= ~(1 << cell)
+        self.left[cell] &= ~(1 << digit)
 
     def digits(self, cell: int) -> list[int]:
         """The candidates of a cell."""
-        return [digit for digit, places in enumerate(self.places) if places >> cell & 1]
+        return list(bits(self.left[cell]))
 
     def open(self, digit: int) -> int:
         """The open cells that may hold a digit."""
@@ -75,18 +81,14 @@ class View:
             for cell in bits(self.open(digit)):
                 yield digit, cell
 
-    @functools.cached_property
-    def _all_cells(self) -> int:
-        return (1 << self.board.cells) - 1
-
     def open_cells(self) -> list[int]:
         """The cells that are not filled."""
-        return list(bits(self._all_cells & ~self.filled))
+        return list(bits(self.layout.every & ~self.filled))
 
     @property
     def solved(self) -> bool:
         """Whether all cells are filled."""
-        return self.filled == self._all_cells
+        return self.filled == self.layout.every
 
     def grid(self) -> np.ndarray:
         """The filled cells, uint8[cells]."""
@@ -101,75 +103,3 @@ class View:
         for digit, places in enumerate(self.places):
             cube[digit, list(bits(places))] = True
         return cube
-
-
-def bits(mask: int) -> Iterator[int]:
-    """The numbers of the bits that are set, lowest first."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
-
-
-@functools.lru_cache(maxsize=32)
-def masks(board: Board) -> tuple[int, ...]:
-    """The houses of a board as sets of cells, in the order of ``board.houses``."""
-    return tuple(sum(1 << cell for cell in house) for house in board.houses)
-
-
-@functools.lru_cache(maxsize=32)
-def peers(board: Board) -> tuple[int, ...]:
-    """For each cell the others that share a house with it."""
-    found = [0] * board.cells
-    for mask, house in zip(masks(board), board.houses, strict=True):
-        for cell in house:
-            found[cell] |= mask
-    return tuple(mask & ~(1 << cell) for cell, mask in enumerate(found))
-
-
-@functools.lru_cache(maxsize=32)
-def houses_of(board: Board) -> tuple[tuple[int, ...], ...]:
-    """For each cell the numbers of its houses."""
-    return tuple(
-        tuple(number for number, house in enumerate(board.houses) if cell in house) for cell in range(board.cells)
-    )
-
-
-# ---------------------------------------------------------------------- words
-
-
-def cell_name(board: Board, cell: int) -> str:
-    """A cell by row and column from 1, as in "r4c7"."""
-    row, column = divmod(cell, board.side)
-    return f"r{row + 1}c{column + 1}"
-
-
-def house_name(board: Board, number: int) -> str:
-    """A house in words, as in "row 4"."""
-    kind, place = divmod(number, board.side)
-    if kind > 2:
-        return f"extra house {number - 3 * board.side + 1}"
-    return f"{('row', 'column', 'box' if board.box else 'region')[kind]} {place + 1}"
-
-
-def listed(words: Iterable[str], last: str = "and") -> str:
-    """Words as a list, as in "a, b and c"."""
-    *rest, end = words
-    return f"{', '.join(rest)} {last} {end}" if rest else end
-
-
-def cells_named(board: Board, cells: Iterable[int], last: str = "and") -> str:
-    """Cells as a list in words."""
-    return listed((cell_name(board, cell) for cell in cells), last)
-
-
-def digits_named(digits: Iterable[int], last: str = "and") -> str:
-    """Digits, numbered from 0, as a list in words."""
-    return listed((str(digit + 1) for digit in digits), last)
-
-
-def plural(names: Sequence[str]) -> str:
-    """Houses of one kind as a list, as in "rows 2 and 7"."""
-    kind = names[0].rpartition(" ")[0]
-    suffix = "es" if kind == "box" else "s"
-    return f"{kind}{suffix if len(names) > 1 else ''} {listed(name.rpartition(' ')[2] for name in names)}"

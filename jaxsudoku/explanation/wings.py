@@ -6,12 +6,14 @@ import itertools
 from collections.abc import Iterator
 
 from .finding import Finding, open_places, removing
-from .view import View, bits, cell_name, cells_named, digits_named, house_name, masks, peers
+from .layout import bits
+from .view import View
+from .words import cell_name, cells_named, digits_named, house_name
 
 
 def xy_wing(view: View) -> Iterator[Finding]:
     """A pivot with the digits a and b, and wings with a, c and b, c that see it: one of the wings is c."""
-    sees, twos = peers(view.board), _with_digits(view, 2)
+    sees, twos = view.layout.sees, _with_digits(view, 2)
     for pivot, pair in twos.items():
         for (one, first), (other, second) in _wings(view, twos, pivot):
             common = (first & second) - pair
@@ -21,7 +23,7 @@ def xy_wing(view: View) -> Iterator[Finding]:
 
 def xyz_wing(view: View) -> Iterator[Finding]:
     """A pivot with the digits a, b and c, and wings with a, c and b, c that see it: one of the three is c."""
-    sees, twos = peers(view.board), _with_digits(view, 2)
+    sees, twos = view.layout.sees, _with_digits(view, 2)
     for pivot, triple in _with_digits(view, 3).items():
         for (one, first), (other, second) in _wings(view, twos, pivot):
             if first < triple and second < triple and first != second:
@@ -34,10 +36,10 @@ def w_wing(view: View) -> Iterator[Finding]:
 
     On boards with irregular houses one cell may see both places.
     """
-    sees, twos = peers(view.board), _with_digits(view, 2)
+    sees, twos = view.layout.sees, _with_digits(view, 2)
     links = [
         (digit, number, *bits(places))
-        for number, house in enumerate(masks(view.board))
+        for number, house in enumerate(view.layout.houses)
         for digit in range(view.board.side)
         if (places := view.open(digit) & house).bit_count() == 2
     ]
@@ -58,22 +60,21 @@ def w_wing(view: View) -> Iterator[Finding]:
                         reason = f"{cell_name(view.board, one)}, which sees both, is not {digit + 1} but {last + 1}"
                     else:
                         names = cells_named(view.board, [one, other])
-                        reason = f"not both of {names} are {digit + 1}, and one is {last + 1}"
-                    text = f"In {where} {digit + 1} is in {ends}, so {reason}: W-wing."
+                        reason = f"{names} are not both {digit + 1}, and one of them is {last + 1}"
+                    text = f"{digit + 1} in {where} is in {ends}, so {reason}: W-wing."
                     yield removing(removed, dict.fromkeys((one, other, here, there)), text)
 
 
 def _with_digits(view: View, count: int) -> dict[int, set[int]]:
     """The open cells with so many candidates, and these."""
-    found = {cell: set(view.digits(cell)) for cell in view.open_cells()}
-    return {cell: digits for cell, digits in found.items() if len(digits) == count}
+    return {cell: set(view.digits(cell)) for cell in view.open_cells() if view.left[cell].bit_count() == count}
 
 
 def _wings(
     view: View, twos: dict[int, set[int]], pivot: int
 ) -> Iterator[tuple[tuple[int, set[int]], tuple[int, set[int]]]]:
     """Pairs of cells with two candidates that see the pivot."""
-    near = [(cell, digits) for cell, digits in twos.items() if peers(view.board)[pivot] >> cell & 1]
+    near = [(cell, digits) for cell, digits in twos.items() if view.layout.sees[pivot] >> cell & 1]
     return itertools.combinations(near, 2)
 
 

@@ -1,4 +1,4 @@
-"""Finned fish: a fish but for further places, the fins. A candidate that sees all fins is removed."""
+"""Finned fish: a fish with further places, the fins. The candidates that it removes see all of them."""
 
 from __future__ import annotations
 
@@ -33,16 +33,22 @@ def finned_fish(board: Board, candidates: Array, assumed: Array, size: int) -> A
 def _too_few(matrix: Array, places: Array, own: Array, size: int) -> Array:
     """Where ``size`` rows of uint32[n, n, W] have places left in fewer columns.
 
-    The row of the assumption, and rows in which the digit is filled in, do not count.
+    The row of the assumption, and rows in which the digit is filled in, do not count. One of the places that the
+    assumption removes is a fin, outside these columns and that of the assumption; else it is a fish.
     """
     chosen = jnp.asarray(list(itertools.combinations(range(matrix.shape[0]), size)), jnp.int32)
+    column = fence(any_of(slices(own, 0)))
     other = fence(ones_and_twos(slices(places, 1))[1] & ~any_of(slices(own, 1)))
 
     def add(index: Array, refuted: Array) -> Array:
         rows = [chosen[index][place] for place in range(size)]
-        union = any_of([lax.dynamic_index_in_dim(matrix, row, keepdims=False) for row in rows])
+        union, before = (
+            any_of([lax.dynamic_index_in_dim(planes, row, keepdims=False) for row in rows])
+            for planes in (matrix, places)
+        )
+        fins = any_of(slices(before & ~union & ~column, 0))
         others = [lax.dynamic_index_in_dim(other, row, keepdims=False) for row in rows]
-        fewer = ~at_least(slices(union, 0), size)[size - 1]
+        fewer = fins & ~at_least(slices(union, 0), size)[size - 1]
         for row in others:
             fewer = fewer & row
         return refuted | fewer

@@ -1,8 +1,8 @@
 """Subsets and fish: as many rows of a matrix as columns in which they have candidates.
 
-A *matrix* is [n rows, n columns] of candidates; the solution has one of them in every row and in every column. It is
-the cells and digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the board
-for one digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
+A *matrix* is [n rows, n columns] of candidates. The solution takes one in every row and column: the cells and
+digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the board for one
+digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Wings: cells with two candidates through which an assumed candidate leads to a contradiction.
 
-If the assumed candidate removes one of a cell's two candidates, the cell, a wing, takes the other one. If the wings
-together leave a pivot cell without a candidate (XY-wing, XYZ-wing), or a house without a place for a digit (W-wing),
-the assumed candidate is refuted.
+If the assumed candidate removes one of a cell's two candidates, the cell takes the other one. If the wings together
+leave a pivot cell without a candidate (XY-wing, XYZ-wing), or a house without a place for a digit (W-wing), the assumed
+candidate is refuted.
 """
 
 from __future__ import annotations
