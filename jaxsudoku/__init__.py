@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import io as io
     from jaxsudoku import mastermind as mastermind
     from jaxsudoku import networks as networks
+    from jaxsudoku import pictures as pictures
     from jaxsudoku import planes as planes
     from jaxsudoku import rating as rating
     from jaxsudoku import shipped as shipped
@@ -36,22 +37,26 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.networks import load_network, make_network, save_network
-    from jaxsudoku.pictures import plot_history
+    from jaxsudoku.pictures import Marks, Picture, plot_history
     from jaxsudoku.propagation import outcome, propagate
     from jaxsudoku.rating import TechniqueRatings, rate, weakest_rules
+    from jaxsudoku.sheets import picture
     from jaxsudoku.shipped import load
-    from jaxsudoku.solution import Solution, Status
+    from jaxsudoku.solution import Solution
     from jaxsudoku.solvers import SOLVERS
     from jaxsudoku.solvers.driver import count_solutions, solve
+    from jaxsudoku.status import Status
 
 _HOME = {
     "Board": "board",
     "Explanation": "explanation",
     "GenerationError": "generation",
+    "Marks": "pictures",
+    "Picture": "pictures",
     "Puzzles": "generation",
     "SOLVERS": "solvers",
     "Solution": "solution",
-    "Status": "solution",
+    "Status": "status",
     "Step": "explanation",
     "TechniqueRatings": "rating",
     "compiler_options": "batches",
@@ -69,6 +74,7 @@ _HOME = {
     "make_network": "networks",
     "outcome": "propagation",
     "parse": "io",
+    "picture": "sheets",
     "plot_history": "pictures",
     "propagate": "propagation",
     "rate": "rating",
@@ -90,6 +96,7 @@ _MODULES = (
     "io",
     "mastermind",
     "networks",
+    "pictures",
     "planes",
     "rating",
     "shipped",
@@ -103,6 +110,8 @@ __all__ = [
     "Board",
     "Explanation",
     "GenerationError",
+    "Marks",
+    "Picture",
     "Puzzles",
     "Solution",
     "Status",
@@ -124,6 +133,7 @@ __all__ = [
     "make_network",
     "outcome",
     "parse",
+    "picture",
     "plot_history",
     "propagate",
     "rate",

@@ -20,7 +20,8 @@ from typing import cast
 
 import numpy as np
 
-from jaxsudoku import svg
+from jaxsudoku.pictures.boards import NO_MARKS, Marks, picture
+from jaxsudoku.pictures.shapes import Picture
 from jaxsudoku.suggestions import did_you_mean
 
 #: Widest board: 6x6 boxes. Larger ones are not tested.
@@ -221,19 +222,22 @@ class Board:
         self,
         grid: Sequence[int] | np.ndarray = (),
         givens: Sequence[int] | np.ndarray = (),
-        marks: svg.Marks = svg.NO_MARKS,
+        marks: Marks = NO_MARKS,
         title: str = "",
-    ) -> str:
-        """The board, or a grid on it, as an SVG image; a notebook shows a board so.
+    ) -> Picture:
+        """The board, or a grid on it, as a picture; a notebook shows a board so.
+
+        ``jaxsudoku.picture`` takes arrays, and many grids at once.
 
         Args:
           grid: integers[cells], 0 = empty; empty for the board alone.
           givens: the puzzle, whose digits are told from those filled in; empty for no difference.
-          marks: candidates, colours and arrows on top.
-          title: a description for readers who do not see the picture.
+          marks: candidates, colours, shades and arrows on top.
+          title: a description for readers who do not see the picture; by default that of the board.
 
         Raises:
-          ValueError: the grid or the givens have another number of cells, or a value outside 0..side.
+          ValueError: the grid or the givens have another number of cells, or a value outside 0..side; marks that do not
+            fit the board.
         """
         for name, values in (("grid", grid), ("givens", givens)):
             if len(values) not in (0, self.cells):
@@ -241,10 +245,10 @@ class Board:
             if len(values) and not 0 <= min(values) <= max(values) <= self.side:
                 raise ValueError(f"{name} holds values outside 0..{self.side}")
         digits, given = [*map(int, grid)], [*map(int, givens)]
-        return svg.picture(self.side, self.region_labels, self.extra, digits, given, marks, title)
+        return picture(self.side, self.region_labels, self.extra, digits, given, marks, title or str(self))
 
     def _repr_svg_(self) -> str:
-        return self.picture(title=str(self))
+        return self.picture().svg
 
     def __str__(self) -> str:
         shape = f"{self.box[0]}x{self.box[1]} boxes" if self.box else "irregular regions"
@@ -285,8 +289,8 @@ def board_of_grids(shape: Sequence[int], board: Board | None = None) -> tuple[Bo
             f"[..., {board.side}, {board.side}]"
         )
     side = math.isqrt(last)
-    flat = _classic_or_none(side) if side * side == last else None
-    whole = _classic_or_none(last) if square else None
+    flat = classic_or_none(side) if side * side == last else None
+    whole = classic_or_none(last) if square else None
     if flat is not None and whole is not None:
         raise ValueError(
             f"grids of shape {shape} are ambiguous: name the board, or reshape to {(*shape[:-2], last**2)} for grids "
@@ -353,7 +357,7 @@ def board_of_words(words: int, board: Board | None = None, cells_per_word: int =
             raise ValueError(f"{words} words; a board of {board} has {wanted(board)}")
         return board
     for side in range(2, MAX_SIDE + 1):
-        classic = _classic_or_none(side)
+        classic = classic_or_none(side)
         if classic is not None and wanted(classic) == words:
             return classic
     raise ValueError(f"{words} words, which no classic board has: name the board")
@@ -370,7 +374,8 @@ def check_board(board: Board) -> Board:
     return board
 
 
-def _classic_or_none(side: int) -> Board | None:
+def classic_or_none(side: int) -> Board | None:
+    """The classic board of a side; None if there is none, as 7 cells make no boxes."""
     return Board.classic(side) if side <= MAX_SIDE and _has_boxes(side) else None
 
 

@@ -27,10 +27,12 @@ from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.config import CPU_LANES, RATED_BY, RULES, exact_lanes, node_lanes, search_restart, whole_number
 from jaxsudoku.inputs import as_puzzles
+from jaxsudoku.io import grid_column
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.random import APART, mix
 from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.tables import flat_grids, to_table
 from jaxsudoku.techniques.climb import ClimbKernel
 from jaxsudoku.techniques.registry import TECHNIQUES, names_up_to
 from jaxsudoku.terminal.progress import Report, reports
@@ -70,6 +72,24 @@ class TechniqueRatings(NamedTuple):
         """The names of the techniques, object[*b]; "" for -1."""
         names = np.array([*(technique.name for technique in TECHNIQUES), ""], object)
         return np.asarray(names[self.technique])
+
+    def to_table(self, puzzles: Any, board: Board | None = None) -> Any:
+        """The ratings as a ``pyarrow.Table``, with the columns of ``jaxsudoku rate --by technique``.
+
+        The columns are ``puzzle``, a text, ``clues``, ``score`` and ``technique``, "" for none.
+
+        Args:
+          puzzles: the puzzles that were rated, in any form that ``jaxsudoku.picture`` takes.
+          board: the board; None for the classic one of the puzzles' size.
+
+        Raises:
+          ImportError: pyarrow is missing (extra ``parquet``).
+          ValueError: another number of puzzles than of ratings.
+        """
+        flat, board = flat_grids(puzzles, board, np.size(self.score), "puzzles")
+        texts, clues = grid_column(flat, board), np.count_nonzero(flat, axis=1).astype(np.int32)
+        names = self.names.reshape(-1).tolist()
+        return to_table({"puzzle": texts, "clues": clues, "score": np.reshape(self.score, -1), "technique": names})
 
 
 @overload
@@ -159,10 +179,11 @@ def _by_technique(
     progress: Report | bool | None,
 ) -> TechniqueRatings:
     """The ratings of puzzles uint8[N, cells]. Those without exactly one solution are not given to the techniques."""
-    _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices)
-    proper = counts == 1
-    engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
     with reports(progress) as report:
+        report(0, len(puzzles))
+        _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices)
+        proper = counts == 1
+        engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
         hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
     scores = np.array([*(technique.score for technique in TECHNIQUES), 0], np.float32)[hardest]
     scores = np.where(solved, scores, np.where(proper, np.float32(np.inf), np.float32(np.nan)))
@@ -175,12 +196,13 @@ def weakest_rules(
     *,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
 ) -> np.ndarray:
     """The weakest of ``RULES`` that solves each puzzle without branching.
 
     Args:
       puzzles: one or several, in any form that ``solve`` takes.
-      board, batch_size, devices: as in ``solve``.
+      board, batch_size, devices, progress: as in ``solve``.
 
     Returns:
       int8[*b], an index into ``RULES``; ``len(RULES)`` where none does.
@@ -190,7 +212,8 @@ def weakest_rules(
     """
     array, board = as_puzzles(puzzles, board)
     engine = Engine(RulesKernel(), board, 0, batch_size, devices)
-    return engine.run(array.reshape(-1, board.cells)).reshape(array.shape[:-1])
+    with reports(progress) as report:
+        return engine.run(array.reshape(-1, board.cells), report).reshape(array.shape[:-1])
 
 
 def grade(ratings: Any) -> np.ndarray:

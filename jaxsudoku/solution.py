@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import enum
 import itertools
 import math
+from html import escape
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
 from jaxsudoku.arrays import AnyArray
+from jaxsudoku.board import Board, classic_or_none
+from jaxsudoku.pictures import Picture, sheet
+from jaxsudoku.pictures.boards import picture as draw_board
+from jaxsudoku.sheets import picture
+from jaxsudoku.status import STATS as STATS  # a solution is read with them
+from jaxsudoku.status import Status as Status
+from jaxsudoku.tables import grid_texts, to_table
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard one takes a default from Python 3.13 on
@@ -21,23 +28,17 @@ else:
     ArrayT = TypeVar("ArrayT")
 
 
-#: The numbers of ``Solution.stats`` that are written into files, in the order of their columns.
-STATS = ("network_calls", "errors")
-
-
-class Status(enum.IntEnum):
-    """The result of a solver for one puzzle."""
-
-    UNSOLVED = 0  #: neither solved nor refuted within the budget
-    SOLVED = 1  #: the grid is complete, keeps the givens and breaks no rule
-    UNSATISFIABLE = 2  #: proved to have no solution
-    INVALID = 3  #: the givens clash, or a value lies outside 0..side
+#: The most grids that a notebook shows of a solution.
+_SHOWN = 4
 
 
 class Solution(NamedTuple, Generic[ArrayT]):
     """The results for a batch of puzzles; a pytree.
 
     Type checkers take it as ``Solution[np.ndarray]`` on the host and ``Solution[jax.Array]`` inside JAX.
+
+    It is a tuple of its fields, so ``solution[0]`` is ``grids``; ``take`` has the results of some puzzles. A notebook
+    shows the summary and the first solved grids.
 
     It prints as a summary: the number of puzzles with each status, and means and maxima of the counts. Arrays that are
     traced, or not yet computed, are printed as dtype and shape, so printing never waits for a device.
@@ -61,6 +62,63 @@ class Solution(NamedTuple, Generic[ArrayT]):
     iterations: ArrayT
     stats: dict[str, ArrayT]
 
+    def take(self, index: Any) -> Solution[ArrayT]:
+        """The results of some puzzles: ``index`` is a number, a slice, numbers or a mask of the first batch axis."""
+
+        def of(values: Any) -> Any:
+            return values[index]
+
+        stats = {name: of(values) for name, values in self.stats.items()}
+        return Solution(of(self.grids), of(self.status), of(self.iterations), stats)
+
+    def picture(self, puzzles: Any = None, board: Board | None = None, **options: Any) -> Picture:
+        """The grids as a picture, as of ``jaxsudoku.picture``; zeros, where there is no solution, are empty cells.
+
+        Args:
+          puzzles: the puzzles, whose digits are told from those filled in.
+          board: the board; None for the classic one of the grids' size.
+          **options: further arguments of ``jaxsudoku.picture``.
+
+        Raises:
+          ValueError: more grids than a picture holds: ``take`` some.
+        """
+        return picture(np.asarray(self.grids), board, puzzles, **options)
+
+    def to_table(self, puzzles: Any = None, board: Board | None = None) -> Any:
+        """The results as a ``pyarrow.Table``; ``.to_pandas()`` makes a data frame of it.
+
+        The columns are those of ``jaxsudoku solve``: ``puzzle`` if the puzzles are given and ``solution``, texts;
+        ``status`` in lower case; ``iterations``; and ``network_calls`` and ``errors`` of solvers that
+        report them. ``solution`` is null where there is none.
+
+        Args:
+          puzzles: the puzzles, in any form that ``jaxsudoku.picture`` takes.
+          board: the board; None for the classic one of the grids' size.
+
+        Raises:
+          ImportError: pyarrow is missing (extra ``parquet``).
+          ValueError: puzzles of another number, or grids that do not fit the board.
+        """
+        status = np.asarray(self.status).reshape(-1)
+        texts = grid_texts(np.asarray(self.grids), board, status.size, "grids")
+        columns: dict[str, Any] = {}
+        if puzzles is not None:
+            columns["puzzle"] = grid_texts(puzzles, board, status.size, "puzzles")
+        solved = (status == Status.SOLVED).tolist()
+        columns["solution"] = [text if known else None for text, known in zip(texts, solved, strict=True)]
+        columns["status"] = [Status(value).name.lower() for value in status.tolist()]
+        columns["iterations"] = np.asarray(self.iterations).reshape(-1)
+        columns |= {name: np.asarray(self.stats[name]).reshape(-1) for name in STATS if name in self.stats}
+        return to_table(columns)
+
+    def _repr_html_(self) -> str:
+        summary = f"<p>{escape(repr(self))}</p>"
+        status, grids = _on_host(self.status), _on_host(self.grids)
+        if status is None or grids is None or grids.shape[: status.ndim] != status.shape or not grids.size:
+            return summary
+        solved = grids.reshape(status.size, -1)[status.reshape(-1) == Status.SOLVED][:_SHOWN]
+        return f"{summary}{_unknown_board(solved).svg}" if len(solved) else summary
+
     def __repr__(self) -> str:
         fields = {"grids": self.grids, "status": self.status, "iterations": self.iterations}
         if isinstance(self.stats, dict):  # a pytree of the same structure may hold anything
@@ -73,6 +131,19 @@ class Solution(NamedTuple, Generic[ArrayT]):
         statuses = _status_summary(self.grids, known.pop("status"))
         parts = (statuses, *itertools.starmap(_count_summary, known.items()))
         return f"Solution({'; '.join(filter(None, parts))})"
+
+
+def _unknown_board(grids: np.ndarray) -> Picture:
+    """Solved grids [n, cells] of a board that is not known, which has boxes only if all of the grids keep them."""
+    side = math.isqrt(grids.shape[1])
+    board = classic_or_none(side)
+    regions: tuple[int, ...] = (0,) * grids.shape[1]
+    if board and all(
+        (np.sort(grids[:, list(box)], axis=1) == np.arange(1, side + 1)).all() for box in board.region_houses
+    ):
+        regions = board.region_labels
+    drawn = [draw_board(side, regions, grid=grid) for grid in grids.tolist()]
+    return sheet(drawn, columns=_SHOWN, title=f"the first {len(drawn)} solved grids")
 
 
 def _on_host(value: Any) -> np.ndarray | None:

@@ -33,9 +33,8 @@
 # `benchmarks/study.py` has the exact settings of the study, and [docs/search.md](../docs/search.md) the options.
 
 # %%
-import itertools
 import os
-from math import isqrt, sqrt
+from math import sqrt
 
 import jax
 import jax.numpy as jnp
@@ -83,32 +82,12 @@ for iterations in (2, 4) if SMALL else (8, 64):
 
 
 # %%
-def draw_board(axis, givens, candidates, policy, solution):
-    side, box = board.side, isqrt(board.side)
-    for line in range(side + 1):
-        width = 2 if line % box == 0 else 0.5
-        axis.plot([0, side], [line, line], "k", linewidth=width)
-        axis.plot([line, line], [0, side], "k", linewidth=width)
-    for cell in range(board.cells):
-        row, column = divmod(cell, side)
-        digits = np.flatnonzero(candidates[:, cell])
-        if len(digits) == 1:
-            color = "k" if givens[cell] else "tab:blue"
-            axis.text(column + 0.5, row + 0.5, digits[0] + 1, ha="center", va="center", fontsize=15, color=color)
-            continue
-        for digit in digits:
-            best = digit == policy[:, cell].argmax()
-            color = "tab:green" if digit + 1 == solution[cell] else "tab:red" if best else "0.4"
-            x, y = column + (digit % box + 0.5) / box, row + (digit // box + 0.5) / box
-            size = 5 + 7 * policy[digit, cell]
-            axis.text(x, y, digit + 1, ha="center", va="center", fontsize=size, color=color)
-    axis.set(xlim=(0, side), ylim=(side, 0), aspect="equal")
-    axis.axis("off")
-
-
+known = np.asarray(candidates)[0]
+grid = np.where(known.sum(axis=0) == 1, known.argmax(axis=0) + 1, 0)
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.3), layout="constrained")
 for axis, (iterations, policy) in zip(axes, probabilities.items(), strict=True):
-    draw_board(axis, puzzles[0], np.asarray(candidates)[0], policy[0], solutions[0])
+    likely = np.where(known, policy[0], 0)
+    js.picture(grid, board, puzzles[0], candidates=likely, solutions=solutions[0]).plot(axis)
     axis.set_title(f"{iterations} iterations of the network")
 figure.supxlabel("black: givens; blue: by the rule; green: solution; red: preferred, but wrong", fontsize=10)
 plt.show()
@@ -120,7 +99,8 @@ plt.show()
 # search takes the one that the network is least sure of, because a wrong digit is refuted soonest there. A move to a
 # position that the rules refute is not tried again. A position without moves left is refuted as well; this proof is
 # propagated to the root. One search is made for every puzzle. Of those that find the solution, the tree with most
-# refuted nodes is drawn. Refuted nodes are crossed out.
+# refuted nodes is drawn. The bluer a node, the higher the probability of a solution, by the network. Refuted nodes are
+# crossed out, the solution has a green ring.
 
 # %%
 config = AlphaSudokuConfig(simulations=8 if SMALL else 63, rules=rules)
@@ -151,36 +131,13 @@ print(f"nodes in a tree: {sizes.min()} to {sizes.max()}, {dead.sum() / sizes.sum
 
 
 # %%
-def draw_tree(axis, tree, lane):
-    """The nodes, each above the middle of those below it."""
-    children, state = tree.children_index[lane], tree.embeddings.state
-    refuted, solved = state.refuted[lane], state.solved[lane]
-    places, leaves = {}, itertools.count()
-
-    def place(node, depth):
-        below = [child for child in children[node] if child >= 0]
-        xs = [place(child, depth + 1) for child in below]
-        places[node] = (np.mean(xs) if xs else next(leaves), depth)
-        for child, x in zip(below, xs, strict=True):
-            color = "tab:red" if refuted[child] else "0.5"
-            axis.plot([places[node][0], x], [depth, depth + 1], color, linewidth=1, zorder=0)
-        return places[node][0]
-
-    place(0, 0)
-    nodes = np.array(list(places))
-    x, y = np.array(list(places.values())).T
-    shown = axis.scatter(x, y, c=tree.raw_values[lane][nodes], vmin=0, vmax=1, cmap="viridis", s=70)
-    axis.scatter(*np.c_[x, y][refuted[nodes]].T, marker="x", color="tab:red", s=60, label="refuted")
-    axis.scatter(*np.c_[x, y][solved[nodes]].T, marker="*", color="tab:blue", s=280, label="solution")
-    axis.set(xticks=[], ylabel="moves from the root")
-    axis.invert_yaxis()
-    axis.legend(loc="lower left")
-    return shown
-
-
 chosen = int(np.argmax(np.where(answered, dead, -1)))
+state = tree.embeddings.state
+picture = js.pictures.search_tree(
+    tree.children_index[chosen], tree.raw_values[chosen], state.refuted[chosen], state.solved[chosen]
+)
 figure, axis = plt.subplots(figsize=(10, 5), layout="constrained")
-figure.colorbar(draw_tree(axis, tree, chosen), label="probability of a solution, by the network")
+picture.plot(axis)
 axis.set_title(f"puzzle {chosen}: {sizes[chosen]} nodes, {dead[chosen]} of them refuted")
 plt.show()
 
@@ -271,16 +228,16 @@ plt.show()
 # ## What was found
 #
 # - After 8 iterations of the network its most probable digit is right in about 62% of the open cells, after 64 in about
-#   88%. It gives a solution a probability of about 0.98, rightly: every puzzle has one.
-# - With naked singles and 1,000 iterations the solvers differ. The network alone and MCTS with rollouts solve a little
-#   more than half of the puzzles, backtracking about 80%, AlphaSudoku nearly 90% with the study's 20 simulations, and
-#   all but one with 256.
-# - The network alone needs about 20 calls, but it cannot take back a wrong cell, and more iterations would not help.
+#   92%. It gives a solution a probability of about 0.99, rightly: every puzzle has one.
+# - With naked singles and 1,000 iterations the solvers differ. MCTS with rollouts solves a little more than half of the
+#   puzzles, the network alone three quarters, backtracking about 80%, AlphaSudoku more than 90% with the study's 20
+#   simulations, and all of them with 256.
+# - The network alone needs about 10 calls, but it cannot take back a wrong cell, and more iterations would not help.
 #   A search that fails has spent its iterations, so more of them would help.
-# - AlphaSudoku with 256 simulations needs about 80 grids in the median, backtracking about 360. But most of its grids
+# - AlphaSudoku with 256 simulations needs about 70 grids in the median, backtracking about 360. But most of its grids
 #   cost a call of the network, so this saves grids and not time ([docs/search.md](../docs/search.md)).
 # - The number of simulations matters, but more is not always better: the iterations are fewest with 256, and more with
-#   32 than with 4. The solved shares differ by three of 32 puzzles, which is little. With few simulations the search
+#   32 than with 4. The solved shares differ by two of 32 puzzles, which is little. With few simulations the search
 #   backs out of a wrong move early, with many it is best-first over the whole tree; 32 are neither.
 # - The study's order is not repeated: there backtracking solves more than AlphaSudoku. Its puzzles are easier, it
 #   applies no rule, its searches do not keep proofs, and its limit is 10,000 iterations.

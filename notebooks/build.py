@@ -155,7 +155,9 @@ def _few_colours(picture: str) -> str:
 
     image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
     stored = io.BytesIO()
-    image.quantize(_COLOURS, dither=Image.Dither.NONE).save(stored, "png", optimize=True)
+    # the octree keeps colours of few pixels, such as those of red digits
+    palette = image.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    palette.save(stored, "png", optimize=True)
     return base64.b64encode(stored.getvalue()).decode() + "\n"
 
 

@@ -36,7 +36,6 @@ import os
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
 
 import jaxsudoku as js
 
@@ -72,7 +71,7 @@ for name, network in networks.items():
 # The networks see digits alone: a filled cell has its digit, an empty cell has all nine. On the left every empty cell
 # shows its likeliest digit, the darker the more probable. On the right the surest cell is filled, the network is called
 # again with this digit, and so on, until the grid is full or a digit occurs twice in a house; the darker a cell, the
-# later it was filled. Wrong digits are red, and the first wrong one has a red frame. The board is the first
+# later it was filled. Wrong digits are red, and so is the cell of the first wrong one. The board is the first
 # easy one that `house_resnet` solves one cell at a time, and `cell_cnn` does not.
 
 
@@ -90,27 +89,6 @@ def fill_surest_first(network, puzzle):
         digit, cell = np.unravel_index(probabilities.argmax(), probabilities.shape)
         grid[cell], step[cell] = digit + 1, step.max() + 1
     return grid, step
-
-
-light = LinearSegmentedColormap.from_list("light", ["white", "deepskyblue"])
-
-
-def draw(axis, puzzle, solution, grid, shade, most):
-    """A board whose filled cells are shaded from 0 to ``most``; returns the image, for a colour bar."""
-    side = 9
-    shades = np.where((puzzle == 0) & (grid > 0), shade, np.nan).reshape(side, side)
-    image = axis.imshow(shades, cmap=light, vmin=0, vmax=most)
-    for cell, digit in enumerate(grid):
-        row, column = divmod(cell, side)
-        if digit:
-            color = "red" if digit != solution[cell] else "black"
-            weight = "bold" if puzzle[cell] else "normal"
-            axis.text(column, row, digit, ha="center", va="center", fontsize=11, color=color, weight=weight)
-    for line in range(side + 1):
-        axis.axhline(line - 0.5, color="k", lw=1.5 if line % 3 == 0 else 0.3)
-        axis.axvline(line - 0.5, color="k", lw=1.5 if line % 3 == 0 else 0.3)
-    axis.set(xticks=[], yticks=[])
-    return image
 
 
 # %%
@@ -137,22 +115,22 @@ figure, axes = plt.subplots(len(pair), 2, figsize=(7, 6.4), squeeze=False, layou
 for (left, right), name in zip(axes, pair, strict=True):
     probabilities = predict(networks[name], puzzle[None])[0]
     digits = np.where(puzzle > 0, puzzle, probabilities.argmax(axis=0) + 1)
-    at_once = draw(left, puzzle, solution, digits, probabilities.max(axis=0), 1)
+    shades = np.where(puzzle > 0, np.nan, probabilities.max(axis=0))
+    js.picture(digits, givens=puzzle, solutions=solution, shades=shades).plot(left)
     left.set_title(f"{name}, all at once: {(digits != solution).sum()} wrong", fontsize=10)
     grid, step = fill_surest_first(networks[name], puzzle)
-    in_steps = draw(right, puzzle, solution, grid, step, (puzzle == 0).sum())
+    shades = np.where(step > 0, step / (puzzle == 0).sum(), np.nan)
+    marks = js.Marks()
     wrong = np.flatnonzero((grid > 0) & (grid != solution))
     if len(wrong):
         first = wrong[step[wrong].argmin()]
-        row, column = divmod(int(first), 9)
-        right.add_patch(plt.Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec="red", lw=2.5))
+        marks = js.Marks(cells={int(first): "clash"})
         text = f"first wrong at step {step[first]}, ends at step {step.max()}"
     else:
         text = f"right in all {step.max()} steps"
+    js.picture(grid, givens=puzzle, solutions=solution, shades=shades, marks=marks).plot(right)
     right.set_title(f"{name}, one at a time:\n{text}", fontsize=10)
     print(f"{name:13} one at a time: {text}")
-figure.colorbar(at_once, ax=axes[:, 0], location="bottom", label="probability of the digit", shrink=0.8)
-figure.colorbar(in_steps, ax=axes[:, 1], location="bottom", label="step at which the cell was filled", shrink=0.8)
 plt.show()
 print(f"a puzzle of {set_of[shown]} with {(puzzle > 0).sum()} givens; bold digits are given")
 
@@ -310,15 +288,15 @@ plt.show()
 # ## What was found
 #
 # - **One cell at a time beats all at once, because a network is nearly always right about its surest cell.** All
-#   three networks are right in the surest cell of nine boards in ten or more, and `house_resnet` in that of every
-#   board here. Of all empty cells they know half to four fifths, so a minimal board is hardly ever right at once;
+#   three networks are right in the surest cell of nine boards in ten or more, `house_resnet` and `cube` in that of
+#   every board here. Of all empty cells they know half to four fifths, so a minimal board is hardly ever right at once;
 #   boards with 31 to 36 clues often are. Every filled cell makes the next ones easier.
 # - **The cell CNN is for easy puzzles.** Of boards with 31 to 36 clues it solves more than four in five, of minimal
 #   ones few, and none of the extreme ones. The source's 0.99 is for puzzles that naked singles alone solve.
 # - **Kernels as large as houses are what a convolutional network needs.** `house_resnet` has a third of the cell
 #   CNN's parameters and solves all of the easy minimal puzzles, more than four in five of the hard ones and about two
 #   in three of the extreme ones. It was told no rule.
-# - **Naked singles save calls, and add little.** With this rule `house_resnet` is called 12 to 22 times on a minimal
-#   board instead of about 57.
-# - **`cube` solves more boards still.** It has a twentieth of the parameters, but costs more for each call, and may
+# - **Naked singles save calls.** With this rule `house_resnet` is called 1 to 12 times on a minimal board instead of 14
+#   to 34, and solves more of the hard ones.
+# - **`cube` solves more boards still.** It has a tenth of the parameters, but costs more for each call, and may
 #   be called several times on a position.

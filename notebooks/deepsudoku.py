@@ -68,9 +68,8 @@ print(f"{len(puzzles)} puzzles of {names[-1]}, {clues.min()} to {clues.max()} cl
 # ## The first cells
 #
 # The network sees the givens only. In every empty cell it gives each digit a probability, of which the digits that
-# clash with a given are left out. Below each empty cell shows its likeliest digit. The darker the blue, the higher its
-# probability, and the small number in the corner is the order: 1 is the cell that the network would fill first. A
-# digit that is not that of the solution is red.
+# clash with a given are left out. Below each empty cell shows its likeliest digit. The darker the shade, the higher its
+# probability; the network would fill the darkest cell first. A digit that is not that of the solution is red.
 
 
 # %%
@@ -83,33 +82,14 @@ def guess(params, puzzles):
     return likely.argmax(axis=1) + 1, likely.max(axis=1)
 
 
-def draw_guess(axis, puzzle, solution, digits, likely):
-    side = board.side
-    empty = puzzle == 0
-    axis.imshow(np.where(empty, likely, np.nan).reshape(side, side), cmap="Blues", vmin=0, vmax=1.4)
-    rank = np.empty(board.cells, int)
-    rank[np.argsort(np.where(empty, -likely, np.inf), kind="stable")] = np.arange(1, board.cells + 1)
-    for cell in range(board.cells):
-        row, column = divmod(cell, side)
-        color = "k" if not empty[cell] else "tab:red" if digits[cell] != solution[cell] else "navy"
-        weight = "normal" if empty[cell] else "bold"
-        shown = digits[cell] if empty[cell] else puzzle[cell]
-        axis.text(column, row + 0.08, shown, ha="center", va="center", fontsize=11, color=color, weight=weight)
-        if empty[cell] and rank[cell] <= 10:
-            axis.text(column - 0.44, row - 0.22, rank[cell], fontsize=6)
-    rows, columns = board.box
-    for line in range(side + 1):
-        axis.axhline(line - 0.5, color="k", lw=1.5 if line % rows == 0 else 0.3)
-        axis.axvline(line - 0.5, color="k", lw=1.5 if line % columns == 0 else 0.3)
-    axis.set(xticks=[], yticks=[])
-
-
 figure, axes = plt.subplots(1, len(names), figsize=(7.5, 4), squeeze=False)
 for axis, name in zip(axes[0], names, strict=True):
     shown = sample(name)
     solutions = js.solve(shown).grids
     digits, likely = map(np.asarray, guess(network.params, shown))
-    draw_guess(axis, shown[0], solutions[0], digits[0], likely[0])
+    grid = np.where(shown[0] > 0, shown[0], digits[0])
+    shades = np.where(shown[0] > 0, np.nan, likely[0])
+    js.picture(grid, board, shown[0], solutions=solutions[0], shades=shades).plot(axis)
     axis.set_title(f"{name}: bold black is given", fontsize=10)
     empty, right = shown == 0, digits == solutions
     first = np.where(empty, likely, -1).argmax(axis=1)
@@ -127,9 +107,9 @@ plt.show()
 # evaluates the new position with the network. If the position is in the graph already, the move leads to that node,
 # and nothing is evaluated. Here the rules are naked and hidden singles after every move.
 #
-# Drawn are the first nodes of a search, by the fewest moves that lead to them. Squares are transpositions: nodes with
-# several parents. The colour is the value of the network, its probability that the position has a solution. A cross is
-# a position that is proven to have none, a star is a solution.
+# Drawn are the nodes of a search that the fewest moves lead to. Orange edges lead to transpositions: nodes with several
+# parents. The bluer a node, the higher the value of the network, its probability that the position has a solution.
+# Positions that are proven to have none are crossed out, a solution has a green ring.
 
 
 # %%
@@ -163,45 +143,14 @@ for name, transpositions in {"graph": True, "tree": False}.items():
 
 # %%
 most = 9 if SMALL else 32
-
-
-def draw_graph(axis, found, lane):
-    """The first nodes of a graph, one level for each number of moves."""
-    size = min(found.size[lane], most)
-    child = found.child[lane][:size]
-    edges = [(node, below) for node in range(size) for below in child[node][child[node] >= 0] if below < size]
-    depth = np.full(size, size)
-    depth[0] = 0
-    for _ in range(size):
-        for node, below in edges:
-            depth[below] = min(depth[below], depth[node] + 1)
-    x = np.zeros(size)
-    for level in range(1, depth.max() + 1):
-        nodes = np.flatnonzero(depth == level)
-        middle = [np.mean([x[node] for node, below in edges if below == one and depth[node] < level]) for one in nodes]
-        x[nodes[np.argsort(middle, kind="stable")]] = np.arange(len(nodes)) - (len(nodes) - 1) / 2
-    parents = np.bincount([below for _, below in edges], minlength=size)
-    for node, below in edges:
-        color = "tab:orange" if parents[below] > 1 else "0.7"
-        axis.plot([x[node], x[below]], [depth[node], depth[below]], color=color, lw=1, zorder=0)
-    merged = parents > 1
-    refuted, solved = found.state.refuted[lane][:size], found.state.solved[lane][:size]
-    value = found.raw_value[lane][:size]
-    for kind, marker in ((~merged, "o"), (merged, "s")):
-        label = "several parents" if marker == "s" else "one parent"
-        shown = axis.scatter(x[kind], depth[kind], c=value[kind], vmin=0, vmax=1, marker=marker, s=70, label=label)
-    axis.scatter(x[refuted], depth[refuted], marker="x", color="tab:red", s=60, label="refuted")
-    axis.scatter(x[solved], depth[solved], marker="*", color="tab:orange", s=200, label="solution")
-    axis.set(xticks=[], yticks=range(depth.max() + 1), ylabel="moves from the root")
-    axis.invert_yaxis()
-    axis.legend(fontsize=8, loc="lower right")
-    return shown
-
-
-lane = int(np.argmax(np.minimum(grown["graph"].size, most) * (grown["graph"].hits > 0)))
+found = grown["graph"]
+lane = int(np.argmax(np.minimum(found.size, most) * (found.hits > 0)))
+picture = js.pictures.search_tree(
+    found.child[lane], found.raw_value[lane], found.state.refuted[lane], found.state.solved[lane], most=most
+)
 figure, axis = plt.subplots(figsize=(7.5, 4.2))
-figure.colorbar(draw_graph(axis, grown["graph"], lane), label="value of the network")
-axis.set_title(f"puzzle {lane}: the first {most} nodes; orange edges lead to transpositions", fontsize=10)
+picture.plot(axis)
+axis.set_title(f"puzzle {lane}: the {most} nodes nearest to the root; orange edges lead to transpositions", fontsize=10)
 plt.show()
 
 # %% [markdown]
@@ -351,12 +300,12 @@ plt.show()
 # %% [markdown]
 # ## What was found
 #
-# - **Most moves are right.** On these puzzles, the hardest that ship, about 98% of the moves before the first error
-#   are right if every cell is a move, and 92 to 93% if singles fill the easy cells. The source's 96.2% are on 17-clue
+# - **Most moves are right.** On these puzzles, the hardest that ship, about 99% of the moves before the first error
+#   are right if every cell is a move, and 97 to 99% if singles fill the easy cells. The source's 96.2% are on 17-clue
 #   puzzles, which are easier, so the figures do not compare directly.
-# - **A high share of right moves is not a high share of boards.** 98% of right moves solve less than two boards in
-#   five, as a board has some fifty moves. After singles fewer moves are left, and more boards are solved.
+# - **A high share of right moves is not a high share of boards.** 99% of right moves solve little more than
+#   half of the boards, as a board has some fifty moves. After singles fewer moves are left, and more boards are solved.
 # - **Simulations help where moves are hard.** After singles, 32 simulations solve more boards than one; with every
 #   cell as a move, four simulations change nothing.
-# - **Merging saves a part of the nodes.** About two of five nodes of a tree repeat an earlier position. The complete
-#   solver needs about 196 network calls with merging and 350 without, in the mean, and loses no puzzle.
+# - **Merging saves a part of the nodes.** Nearly half of the nodes of a tree repeat an earlier position. The complete
+#   solver needs about 54 network calls with merging and 90 without, in the mean, and loses no puzzle.

@@ -68,21 +68,6 @@ def live(hive, epochs):
     return jax.lax.fori_loop(0, epochs, lambda _, hive: method.step(hive), hive)
 
 
-def draw_grid(axis, grid, puzzle):
-    side, (height, width) = board.side, board.box
-    square = np.asarray(grid).reshape(side, side)
-    for line in range(side + 1):
-        axis.plot([0, side], [line, line], "k", linewidth=2 if line % height == 0 else 0.5)
-        axis.plot([line, line], [0, side], "k", linewidth=2 if line % width == 0 else 0.5)
-    for (row, column), digit in np.ndenumerate(square):
-        repeated = (square[row] == digit).sum() > 1 or (square[:, column] == digit).sum() > 1
-        weight = "bold" if puzzle[row * side + column] else "normal"
-        colour = "tab:red" if repeated else "black"
-        axis.text(column + 0.5, row + 0.55, digit, ha="center", va="center", size=14, weight=weight, color=colour)
-    axis.set(xlim=(0, side), ylim=(side, 0), aspect="equal")
-    axis.axis("off")
-
-
 hive = method.init(Start(jnp.asarray(puzzles[:1]), None, jnp.ones(1, jnp.uint32), None))
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
 for age in ages:
@@ -91,7 +76,7 @@ for age in ages:
     left.bar(errors, workers, width=0.9, alpha=0.7, label=f"epoch {age:,}")
 left.set(xlabel="error: digits missing", ylabel="workers", title="the workers of a hive")
 left.legend()
-draw_grid(right, hive.best[0], puzzles[0])
+js.picture(hive.best[0], board, puzzles[0], clashes=True).plot(right)
 right.set_title(f"best grid after {age:,} epochs: {int(hive.least[0])} missing")
 plt.show()
 

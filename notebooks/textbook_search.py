@@ -227,28 +227,13 @@ def rises(grid, puzzle):
             yield missing(neighbour) - missing(grid)
 
 
-def draw_grid(axis, grid, puzzle):
-    side, (height, width) = board.side, board.box
-    square = grid.reshape(side, side)
-    for line in range(side + 1):
-        axis.plot([0, side], [line, line], "k", linewidth=2 if line % height == 0 else 0.5)
-        axis.plot([line, line], [0, side], "k", linewidth=2 if line % width == 0 else 0.5)
-    for (row, column), digit in np.ndenumerate(square):
-        repeated = (square[row] == digit).sum() > 1 or (square[:, column] == digit).sum() > 1
-        weight = "bold" if puzzle[row * side + column] else "normal"
-        colour = "tab:red" if repeated else "black"
-        axis.text(column + 0.5, row + 0.55, digit, ha="center", va="center", size=14, weight=weight, color=colour)
-    axis.set(xlim=(0, side), ylim=(side, 0), aspect="equal")
-    axis.axis("off")
-
-
 errors = climbed["swaps"].stats["errors"]
 stuck = np.argmin(np.where(errors > 0, errors, errors.max() + 1))
 grid, puzzle = climbed["swaps"].grids[stuck], puzzles[stuck]
 changes, counts = np.unique(list(rises(grid, puzzle)), return_counts=True)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
-draw_grid(left, grid, puzzle)
+js.picture(grid, board, puzzle, clashes=True).plot(left)
 left.set_title(f"a local optimum with {errors[stuck]} conflicts")
 right.bar(changes, counts, color=np.where(changes > 0, "tab:blue", "tab:orange"))
 right.set(xlabel="conflicts that a swap adds", ylabel="neighbours", title=f"{counts.sum()} neighbours")

@@ -20,12 +20,13 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The modules at the top of the package, lowest level first. Each, with all that a sub-package holds, imports from
 #: lower levels alone, and from itself. "" is the package's own ``__init__``.
 LEVELS = (
-    ("suggestions", "_version", "svg"),
-    ("arrays", "board", "files", "locks", "pictures", "terminal"),
-    ("config", "solution", "random", "cache", "sharding"),
+    ("suggestions", "_version", "pictures"),
+    ("arrays", "board", "files", "locks", "terminal"),
+    ("config", "status", "random", "cache", "sharding"),
     ("io", "drawing", "grid", "planes"),
-    ("shipped",),
-    ("batches", "indexing", "inputs", "masks"),
+    ("shipped", "sheets"),
+    ("tables",),
+    ("solution", "batches", "indexing", "inputs", "masks"),
     ("propagation",),
     ("branching", "fused"),
     ("exact",),
@@ -46,23 +47,25 @@ WITHOUT_JAX = (
     *(
         "arrays",
         "board",
-        "svg",
         "config",
         "files",
         "locks",
         "io",
         "drawing",
         "pictures",
+        "sheets",
         "shipped",
         "solution",
+        "status",
         "suggestions",
         "inputs",
         "explanation",
+        "tables",
     ),
     *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",
     *("techniques.registry", "techniques.locked_pairs"),
-    *("mastermind.config", "mastermind.players", "mastermind.rules"),
+    *("mastermind.config", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
 )
 
 

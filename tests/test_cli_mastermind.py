@@ -75,6 +75,7 @@ def test_a_strategy_is_kept_and_shown(capsys, tmp_path):
     assert out.splitlines()[0] == "2 pegs, 3 colours"
     assert out.rstrip().endswith(mm.draw_tree(tree, 3))
     assert json.loads(run(capsys, "show", path, "--json")[1])["mean"] == 21 / 9
+    assert run(capsys, "show", path, "--guesses", "3", "--svg") == (0, f"{tree.picture(3, 1000)}\n", "")
     assert run(capsys, "evaluate", *GAME, "--save", path) == (
         2,
         "",

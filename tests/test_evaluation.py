@@ -421,6 +421,16 @@ def test_report_as_json_and_as_text(report):
     assert len({len(line) for line in text.splitlines()[3:10]}) == 1
 
 
+def test_a_table_has_a_row_for_each_group(report):
+    rows = report.to_table().to_pylist()
+    groups = sum(len(scores) for level in report.levels.values() for scores in level.splits.values())
+    assert len(rows) == groups + len(report.levels)
+    for row in rows:
+        level = report.levels[row["rules"]]
+        score = level.total if row["split"] == "all" else level.splits[row["split"]][row["group"]]
+        assert {name: row[name] for name in dataclasses.asdict(score)} == dataclasses.asdict(score)
+
+
 def test_a_plot_is_a_picture(report, tmp_path):
     pytest.importorskip("matplotlib")
     import matplotlib.figure

@@ -11,6 +11,7 @@ import pytest
 import reference
 
 import jaxsudoku as js
+from jaxsudoku import mastermind as mm
 from jaxsudoku.evaluation import EvaluateConfig
 from jaxsudoku.terminal import progress
 from jaxsudoku.terminal.progress import Meter, Screen, bar, reports, share_read
@@ -86,7 +87,40 @@ def test_true_is_a_bar(monkeypatch):
     assert terminal.getvalue().endswith("\r")
 
 
-@pytest.mark.parametrize("what", ["solve", "count", "rate", pytest.param("generate", marks=pytest.mark.slow)])
+def test_a_notebook_shows_a_live_line(monkeypatch):
+    """Its stream is no terminal, yet goes back to the start of a line."""
+    stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with reports(True) as report:
+        report(0, 2)
+        assert stream.getvalue() == f"\r[{'.' * 20}]   0% 0 of 2 puzzles"
+        report(2, 2)
+    assert "\n" not in stream.getvalue()
+    assert stream.getvalue().endswith(" \r")
+
+
+def test_nothing_is_shown_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    for silent in (None, False):
+        with reports(silent) as report:
+            report(0, 2)
+    mm.build(mm.Game(2, 3), "minimax")
+    assert terminal.getvalue() == ""
+
+
+def test_mastermind_reports(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    tree = mm.build(mm.Game(2, 3), "minimax", progress=True)
+    assert "\rguess 1: 1 positions of 9 codes" in terminal.getvalue()
+    assert terminal.getvalue().endswith(" \r")
+    told = []
+    assert mm.evaluate(mm.Game(2, 3), "minimax", progress=told.append).mean == tree.mean
+    assert told[0] == "guess 1: 1 positions of 9 codes"
+
+
+@pytest.mark.parametrize(
+    "what", ["solve", "count", "rate", "technique", "rules", pytest.param("generate", marks=pytest.mark.slow)]
+)
 def test_the_library_reports(what):
     puzzles = reference.unique(FOUR, 10)
     calls = []
@@ -101,6 +135,10 @@ def test_the_library_reports(what):
         js.count_solutions(puzzles, lanes=32, **options)
     elif what == "rate":
         js.rate(puzzles, **options)
+    elif what == "technique":
+        js.rate(puzzles, by="technique", up_to="full-house", **options)
+    elif what == "rules":
+        js.weakest_rules(puzzles, **options)
     else:
         js.generate(1, 10, FOUR, batch_size=64, progress=told)
     assert calls[0] == (0, 10)

@@ -113,3 +113,13 @@ def ranks(values: np.ndarray) -> np.ndarray:
     """Ranks, equal values sharing their mean."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+
+
+def test_ratings_have_a_table():
+    puzzles = [js.parse("1.34.4122.4.43.1"), js.parse("1234341221434321"), js.parse("." * 16)]
+    table = js.rate(puzzles, by="technique").to_table(puzzles).to_pylist()
+    assert [row["puzzle"] for row in table] == ["1.34.4122.4.43.1", "1234341221434321", "." * 16]
+    assert [(row["clues"], row["technique"]) for row in table] == [(11, "full-house"), (16, ""), (0, "")]
+    assert table[0]["score"] == 1 and np.isnan(table[2]["score"])
+    with pytest.raises(ValueError, match="2 puzzles for 3 results"):
+        js.rate(puzzles, by="technique").to_table(puzzles[:2])

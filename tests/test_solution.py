@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.sharding import PartitionSpec
 
+import jaxsudoku as js
 from jaxsudoku.solution import Solution, Status
 
 pytestmark = pytest.mark.quick
@@ -105,6 +106,93 @@ def test_arrays_that_were_given_away_are_shown_by_shape():
 
 def test_an_unknown_status_is_told():
     assert "3 SOLVED, 1 status 9" in repr(solution()._replace(status=np.array([1, 9, 1, 1], np.int8)))
+
+
+# ---------------------------------------------------------------------- some of its puzzles, pictures, tables
+
+GRIDS = np.array([[1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1], [0] * 16], np.uint8)
+SOLVED = Solution(GRIDS, np.array([1, 2], np.int8), np.array([3, 7], np.int32), {"errors": np.array([0, -1], np.int32)})
+PUZZLES = np.where(np.arange(16) % 3, GRIDS[0], 0) * np.ones((2, 1), np.uint8)
+
+
+@pytest.mark.parametrize("array", [np.asarray, jnp.asarray])
+def test_the_results_of_some_puzzles(array):
+    found = jax.tree.map(array, SOLVED)
+    one = found.take(0)
+    assert type(one) is Solution and one.grids.shape == (16,) and int(one.stats["errors"]) == 0
+    assert found.take(slice(1, 2)).iterations.tolist() == [7]
+    assert found.take(found.status == Status.SOLVED).iterations.tolist() == [3]
+    assert found.take(np.array([1, 0])).status.tolist() == [2, 1]
+    with pytest.raises(IndexError):
+        SOLVED.take(2)
+
+
+def test_a_solution_has_a_picture():
+    one = SOLVED.take(0).picture(PUZZLES[0])
+    assert sum(shape.role == "filled" for shape in one.shapes) == (PUZZLES[0] == 0).sum()
+    assert SOLVED.picture(PUZZLES, titles=["solved", "none"]).svg.count("<title>") == 1
+    with pytest.raises(ValueError, match="givens of shape"):
+        SOLVED.picture(PUZZLES[0])
+
+
+def test_a_notebook_shows_the_summary_and_the_first_grids():
+    shown = SOLVED._repr_html_()
+    assert shown.startswith("<p>Solution(2 puzzles of 16 cells: 1 SOLVED, 1 UNSATISFIABLE;")
+    assert shown.count("<text") == 16
+    assert "<svg" not in SOLVED.take(1)._repr_html_()
+    assert SOLVED.take(0)._repr_html_().count("<text") == 16
+    assert jax.tree.map(lambda part: np.stack([part] * 9), SOLVED)._repr_html_().count("<text") == 4 * 16
+    shapes = jax.eval_shape(lambda found: found, SOLVED)
+    assert (
+        shapes._repr_html_()
+        == "<p>Solution(grids=uint8[2,16], status=int8[2], iterations=int32[2], errors=int32[2])</p>"
+    )
+
+
+def test_boxes_are_drawn_only_if_the_grids_keep_them():
+    """A solution does not know its board; of a jigsaw it shows no boxes."""
+    rows = np.array([[1, 2, 3, 4], [2, 3, 4, 1], [3, 4, 1, 2], [4, 1, 2, 3]], np.uint8).reshape(1, 16)
+    jigsaw = SOLVED.take(slice(1))._replace(grids=rows)
+    borders = [found._repr_html_().count('class="border"') for found in (SOLVED.take(0), jigsaw)]
+    assert borders == [3, 1]
+
+
+def test_a_table_has_the_columns_of_the_command():
+    table = SOLVED.to_table(PUZZLES)
+    assert table.column_names == ["puzzle", "solution", "status", "iterations", "errors"]
+    assert table.to_pylist() == [
+        {
+            "puzzle": ".23.34.22.43.32.",
+            "solution": "1234341221434321",
+            "status": "solved",
+            "iterations": 3,
+            "errors": 0,
+        },
+        {
+            "puzzle": ".23.34.22.43.32.",
+            "solution": None,
+            "status": "unsatisfiable",
+            "iterations": 7,
+            "errors": -1,
+        },
+    ]
+    assert SOLVED.to_table([".23.34.22.43.32."] * 2) == table
+    assert jax.tree.map(jnp.asarray, SOLVED).to_table().column_names == table.column_names[1:]
+    assert len(SOLVED.take(0).to_table()) == 1
+    with pytest.raises(ValueError, match="1 puzzles for 2 results"):
+        SOLVED.to_table(PUZZLES[:1])
+
+
+def test_generated_puzzles_have_a_table():
+    clues, rating = np.array([10, 10], np.int32), np.array([0, 2.5], np.float32)
+    table = js.Puzzles(PUZZLES, np.stack([GRIDS[0]] * 2), clues, rating).to_table()
+    assert table.to_pylist()[1] == {
+        "puzzle": ".23.34.22.43.32.",
+        "solution": "1234341221434321",
+        "clues": 10,
+        "rating": 2.5,
+    }
+    assert [str(kind) for kind in table.schema.types] == ["string", "string", "int32", "float"]
 
 
 def test_it_is_a_tuple_and_a_pytree_as_before():

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         with as_usage():  # a board that is too large
             text = library_line(givens, left_after(puzzle, args.board, args.rules), args.board)
     elif args.svg:
-        text = args.board.picture(grid, givens, title=f"Puzzle {args.index} of {named(args.input)}")
+        text = args.board.picture(grid, givens, title=f"Puzzle {args.index} of {named(args.input)}").svg
     else:
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         marks = left_after(puzzle, args.board, args.rules) if args.candidates else None

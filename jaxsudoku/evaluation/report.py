@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxsudoku.files import parse_json
+from jaxsudoku.tables import to_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +122,23 @@ class Report:
     def to_json(self) -> str:
         """The report as a JSON object, the fields under their names."""
         return json.dumps(dataclasses.asdict(self), indent=2, allow_nan=False)
+
+    def to_table(self) -> Any:
+        """The scores as a ``pyarrow.Table``: after each of the rules a row for all puzzles and one for each group.
+
+        The columns are ``rules``; ``split``, "all" for all puzzles; ``group``; and the fields of ``Score``, null for
+        what was not measured.
+
+        Raises:
+          ImportError: pyarrow is missing (extra ``parquet``).
+        """
+        rows = [
+            {"rules": rules, "split": split, "group": group, **dataclasses.asdict(score)}
+            for rules, level in self.levels.items()
+            for split, scores in {"all": {"all": level.total}, **level.splits}.items()
+            for group, score in scores.items()
+        ]
+        return to_table({name: [row[name] for row in rows] for name in rows[0]})
 
     @classmethod
     def from_json(cls, text: str) -> Report:

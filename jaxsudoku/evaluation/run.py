@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -25,7 +24,7 @@ from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
 from jaxsudoku.solvers import driver, exact
 from jaxsudoku.suggestions import did_you_mean
-from jaxsudoku.terminal.progress import Screen, bar, called
+from jaxsudoku.terminal.progress import Screen, bar, shown
 
 from .calibration import calibrate, make_positions
 from .forward import predict
@@ -144,7 +143,7 @@ def evaluate(
         if (np.isinf(values) | (values < (0 if name == "rating" else -np.inf))).any():
             raise ValueError(f"{name} holds infinite or negative values; NaN stands for an unknown one")
 
-    with _reports(progress) as report:
+    with shown(progress, lambda screen: functools.partial(show, screen)) as report:
         report("solving", 0, len(grids))
         truth = find_solutions(board, grids, given)
         if not truth.kept.any():
@@ -225,21 +224,6 @@ def _generator(key: jax.Array | int) -> np.random.Generator:
 
 
 # ---------------------------------------------------------------------- progress
-
-
-@contextlib.contextmanager
-def _reports(progress: Progress | bool | None) -> Iterator[Progress]:
-    """The report for an argument ``progress``: the caller's own, a bar if it is True, else none."""
-    if progress is True:
-        screen = Screen(bar=True)
-        try:
-            yield functools.partial(show, screen)
-        finally:
-            screen.clear()
-    elif progress:
-        yield called(progress)
-    else:
-        yield lambda stage, done, count: None
 
 
 def show(screen: Screen, stage: str, done: int, count: int) -> None:

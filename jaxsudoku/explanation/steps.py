@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from jaxsudoku import svg
 from jaxsudoku.board import Board
+from jaxsudoku.pictures import Candidate, Marks, Picture
 from jaxsudoku.techniques.registry import Technique
 
-from .finding import Candidate, Finding
+from .finding import Finding
 from .view import View
 from .words import cells_named, digits_named
 
@@ -31,6 +32,7 @@ class Step(NamedTuple):
       cells: the (row, column) of the pattern.
       text: the reason and the conclusion, in plain English.
       links: of a chain, its links, each from one (row, column, digit) to the next.
+      false: the candidates of these links that are false if the first is true; the others are true.
     """
 
     technique: str
@@ -40,9 +42,10 @@ class Step(NamedTuple):
     cells: tuple[tuple[int, int], ...]
     text: str
     links: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
+    false: tuple[tuple[int, int, int], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The step as values that JSON has, without ``cells`` and ``links``."""
+        """The step as values that JSON has, without ``cells``, ``links`` and ``false``."""
         return {
             "technique": self.technique,
             "score": self.score,
@@ -103,8 +106,15 @@ class Explanation:
         """The first step of the highest score; None without steps."""
         return max(self.steps, key=lambda step: step.score, default=None)
 
-    def pictures(self) -> Iterator[str]:
-        """An SVG image of every step: the position before it, the pattern, and what the step places and removes."""
+    def picture(self, number: int) -> Picture:
+        """The picture of a step, numbered from 0, or from -1 for the last one; raises IndexError if there is none."""
+        steps = range(len(self.steps))
+        if not -len(steps) <= number < len(steps):
+            raise IndexError(f"step {number}; there are {len(steps)}, numbered from 0")
+        return next(itertools.islice(self.pictures(), steps[number], None))
+
+    def pictures(self) -> Iterator[Picture]:
+        """A picture of every step: the position before it, the pattern, and what the step places and removes."""
         view = View(self.board, self.puzzle, self.candidates)
         for step in self.steps:
             yield _picture(view, self.puzzle, step)
@@ -124,7 +134,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         items = [
-            f"<li><p>{escape(step.text)} ({step.score:.1f})</p>{picture}</li>"
+            f"<li><p>{escape(step.text)} ({step.score:.1f})</p>{picture.svg}</li>"
             for step, picture in zip(self.steps, self.pictures(), strict=True)
         ]
         end = "" if self.solved else "<p>The techniques go no further.</p>"
@@ -150,7 +160,7 @@ def step_of(board: Board, technique: Technique, finding: Finding) -> Step:
     cells = tuple((cell // board.side + 1, cell % board.side + 1) for cell in finding.cells)
     links = tuple((one, other) for one, other in (described(link) for link in finding.links))
     placed, removed = described(finding.place), described(finding.remove)
-    return Step(technique.name, technique.score, placed, removed, cells, text, links)
+    return Step(technique.name, technique.score, placed, removed, cells, text, links, described(finding.false))
 
 
 def _candidates(board: Board, places: Sequence[tuple[int, int, int]]) -> list[Candidate]:
@@ -158,16 +168,16 @@ def _candidates(board: Board, places: Sequence[tuple[int, int, int]]) -> list[Ca
     return [(digit - 1, (row - 1) * board.side + column - 1) for row, column, digit in places]
 
 
-def _picture(view: View, puzzle: np.ndarray, step: Step) -> str:
+def _picture(view: View, puzzle: np.ndarray, step: Step) -> Picture:
     """The picture of a step in the position before it."""
     board = view.board
     placed, removed = _candidates(board, step.place), _candidates(board, step.eliminate)
     cells = {(row - 1) * board.side + column - 1: "pattern" for row, column in step.cells}
     cells |= {cell: "placed" for _, cell in placed}
     arrows = [(one, other) for one, other in (_candidates(board, link) for link in step.links)]
-    kept = [*placed, *(end for arrow in arrows for end in arrow)]
-    marked = dict.fromkeys(kept, "kept") | dict.fromkeys(removed, "removed")
-    marks = svg.Marks(tuple(view.candidates()), cells, marked, arrows)
+    marked = dict.fromkeys(placed, "kept") | dict.fromkeys((end for arrow in arrows for end in arrow), "true")
+    marked |= dict.fromkeys(_candidates(board, step.false), "false") | dict.fromkeys(removed, "removed")
+    marks = Marks(tuple(view.candidates()), cells, marked, arrows)
     return board.picture(view.grid(), puzzle, marks, title=step.text)
 
 

@@ -11,6 +11,7 @@ from jax import Array
 
 from jaxsudoku.batches import Limits, fewest_items
 from jaxsudoku.board import Board
+from jaxsudoku.tables import grid_texts, to_table
 
 #: The number of an item that pads a batch.
 PADDING = 0xFFFFFFFF
@@ -49,6 +50,25 @@ class Puzzles(NamedTuple):
     solutions: np.ndarray
     clues: np.ndarray
     rating: np.ndarray
+
+    def to_table(self, board: Board | None = None) -> Any:
+        """The puzzles as a ``pyarrow.Table``, with the columns of ``jaxsudoku generate``; a pandas data frame of it is
+        ``.to_pandas()``.
+
+        The columns are ``puzzle`` and ``solution``, texts, ``clues`` and ``rating``.
+
+        Args:
+          board: the board; None for the classic one of the puzzles' size.
+
+        Raises:
+          ImportError: pyarrow is missing (extra ``parquet``).
+          ValueError: there is no classic board of that size.
+        """
+        texts = {
+            "puzzle": grid_texts(self.puzzles, board, len(self.clues), "puzzles"),
+            "solution": grid_texts(self.solutions, board, len(self.clues), "solutions"),
+        }
+        return to_table({**texts, "clues": self.clues, "rating": self.rating})
 
 
 class RequestItems:

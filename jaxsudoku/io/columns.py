@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from jaxsudoku.solution import STATS
+from jaxsudoku.status import STATS
 from jaxsudoku.suggestions import did_you_mean
 
 from .chunk import PuzzleFileError

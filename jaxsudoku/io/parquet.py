@@ -26,7 +26,7 @@ def import_pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'jaxsudoku[parquet]'") from error
+        raise ImportError("Parquet files and tables need pyarrow: pip install 'jaxsudoku[parquet]'") from error
     return pyarrow, pyarrow.parquet
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.solution import STATS, Solution, Status
+from jaxsudoku.status import STATS, Status
 
 from .cells import NO_GRID, Malformed, decode_text, format_lines, grid_column
 from .chunk import Chunk
@@ -27,6 +27,19 @@ from .target import Kind, ResumeError
 
 _WORDS = {int(status): status.name.lower() for status in Status}
 _MALFORMED = "malformed"
+
+
+class Answers(Protocol):
+    """What is written of a ``Solution``, on the host."""
+
+    @property
+    def grids(self) -> np.ndarray: ...
+    @property
+    def status(self) -> np.ndarray: ...
+    @property
+    def iterations(self) -> np.ndarray: ...
+    @property
+    def stats(self) -> dict[str, np.ndarray]: ...
 
 
 class SolutionWriter(RowWriter):
@@ -77,7 +90,7 @@ class SolutionWriter(RowWriter):
                 f"{self._name}: has {self.done} answers, the input only {count} puzzles; the output is left as it is"
             )
 
-    def write(self, chunk: Chunk, solution: Solution[np.ndarray]) -> None:
+    def write(self, chunk: Chunk, solution: Answers) -> None:
         """Appends the answers to a chunk; they are in the file when this returns.
 
         Args:
@@ -124,7 +137,7 @@ class SolutionWriter(RowWriter):
                 )
 
 
-def _answer_columns(chunk: Chunk, solution: Solution[np.ndarray], board: Board, unsolved: np.ndarray) -> dict[str, Any]:
+def _answer_columns(chunk: Chunk, solution: Answers, board: Board, unsolved: np.ndarray) -> dict[str, Any]:
     """The answers to a chunk as columns: ``SOLUTION_COLUMNS``, the ``STATS`` there are, and the extras."""
     good = chunk.good
     numbers = {"iterations": solution.iterations, **{k: solution.stats[k] for k in STATS if k in solution.stats}}

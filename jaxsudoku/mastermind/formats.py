@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxsudoku.files import JsonError, read_json, write_file
 
+from .pegs import walk
 from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
 from .trees import Tree, TreeError
 
@@ -109,17 +110,15 @@ def draw_tree(tree: Tree, guesses: int = 2) -> str:
     Raises:
       TreeError: some code is not found.
     """
-    lines = []
-    stack = [(0, "", "")]  # nodes to draw, the next one last: (node, start of its line, start of the lines below)
-    while stack:
-        node, start, below = stack.pop()
+    lines, trunks = [], list[str]()
+    for node, depth in walk(tree, guesses):
+        del trunks[max(depth - 1, 0) :]
+        start = "".join(trunks)
+        if depth:
+            (siblings,) = np.nonzero(tree.children[tree.parents[node]] >= 0)
+            last = tree.feedbacks[node] == siblings[-1]
+            start += f"{'└─ ' if last else '├─ '}{feedback_text(tree.game, int(tree.feedbacks[node]))}: "
+            trunks.append("   " if last else "│  ")
         codes = f"  ({tree.codes[node]:,} codes, {tree.remaining[node]:.3f})" if tree.codes[node] > 1 else ""
         lines.append(f"{start}{code_text(tree.game, int(tree.guesses[node]))}{codes}")
-        if tree.depths[node] + 1 >= guesses:
-            continue
-        (feedbacks,) = np.nonzero(tree.children[node] >= 0)
-        for number in feedbacks[::-1].tolist():
-            branch, trunk = ("└─ ", "   ") if number == feedbacks[-1] else ("├─ ", "│  ")
-            line = f"{below}{branch}{feedback_text(tree.game, number)}: "
-            stack.append((int(tree.children[node, number]), line, below + trunk))
     return "\n".join(lines)

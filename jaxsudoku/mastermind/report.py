@@ -17,7 +17,7 @@ from jax import Array
 from jaxsudoku import cache
 from jaxsudoku.config import whole_number
 from jaxsudoku.pictures import PANEL, check_suffix, import_figure
-from jaxsudoku.terminal.progress import called
+from jaxsudoku.terminal.progress import shown
 
 from . import players
 from .players import Progress
@@ -110,7 +110,7 @@ def build(
     game: Game,
     player: str = "entropy",
     key: Array | int = 0,
-    progress: Progress = lambda text: None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Tree:
     """The whole strategy of a player.
@@ -119,14 +119,15 @@ def build(
       game: the game.
       player: a name in ``PLAYERS``.
       key: a JAX key or a seed, for players that are random.
-      progress: called with a text now and then.
+      progress: called with a text now and then; True shows the texts as a line on standard error.
       **options: fields of the player's config.
 
     Raises:
       ValueError: no such player, option or value; as GameError, a game whose feedback table takes too much memory.
     """
     config = players.make_config(player, **options)
-    return _grown(game, player, config, key, 1, called(progress))[0]
+    with shown(progress, lambda screen: screen.show) as report:
+        return _grown(game, player, config, key, 1, report)[0]
 
 
 def evaluate(
@@ -134,7 +135,7 @@ def evaluate(
     player: str = "entropy",
     key: Array | int = 0,
     trees: int = 1,
-    progress: Progress = lambda text: None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Report:
     """Plays all secrets of a game against a player.
@@ -144,15 +145,16 @@ def evaluate(
     Args:
       trees: the number of strategies to grow and to play, for players that are random.
     """
-    return evaluate_trees(game, player, players.make_config(player, **options), key, trees, progress)[0]
+    config = players.make_config(player, **options)
+    trees = whole_number("trees", trees, 1)
+    with shown(progress, lambda screen: screen.show) as report:
+        return evaluate_trees(game, player, config, key, trees, report)[0]
 
 
 def evaluate_trees(
     game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Progress
 ) -> tuple[Report, list[Tree]]:
-    """As ``evaluate``, with the settings in a config; the result has the strategies too."""
-    trees = whole_number("trees", trees, 1)
-    called(progress)
+    """As ``evaluate``, with the settings in a config and a callback; the result has the strategies too."""
     clock = time.perf_counter()
     grown = _grown(game, player, config, key, trees, progress)
     report = Report.of(grown, player, config)

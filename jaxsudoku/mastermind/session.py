@@ -7,8 +7,10 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import cache
+from jaxsudoku.pictures import Picture
 from jaxsudoku.random import as_key
 
+from .pegs import game_picture
 from .players import Policy
 from .positions import Positions
 from .rules import CodeError, Game, code_text, feedback_text
@@ -78,6 +80,14 @@ class CodeBreaker:
             raise InconsistentError(self._contradiction([*self.answers, (guess, feedback)]))
         self.possible = possible
         self.answers.append((guess, feedback))
+
+    def picture(self) -> Picture:
+        """The game so far as a picture, which a notebook shows: the guesses, their feedback, and the codes left."""
+        left = [len(self._consistent(self.answers[:made])) for made in range(len(self.answers) + 1)]
+        return game_picture(self.game, self.answers, left)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     def undo(self) -> None:
         """Takes back the last guess and its feedback; raises IndexError if there is none."""

@@ -12,9 +12,12 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import cache
+from jaxsudoku.config import whole_number
+from jaxsudoku.pictures import Picture
 from jaxsudoku.random import as_key
 
 from . import feedbacks
+from .pegs import tree_picture
 from .players import Policy, Progress
 from .positions import Partition, Positions
 from .rules import Game, code_text, feedback_text
@@ -60,6 +63,27 @@ class Tree:
         for node, parent in enumerate(self.parents[1:].tolist(), 1):
             depths[node] = depths[parent] + 1
         return depths
+
+    def picture(self, guesses: int = 2, most: int = 60) -> Picture:
+        """The first guesses of the strategy as a picture, which a notebook shows.
+
+        A row has the feedback to the guess before (full: pegs that are right; rings: right colours elsewhere), the
+        guess, the number of codes that reach it, and the mean number of guesses that they take from this one on.
+
+        Args:
+          guesses: guesses of a game that are drawn.
+          most: the most rows; a note says how many guesses are left out.
+
+        Raises:
+          TreeError: some code is not found.
+          ValueError: ``guesses`` or ``most`` is below 1.
+        """
+        whole_number("guesses", guesses, 1)
+        whole_number("most", most, 1)
+        return tree_picture(self, guesses, most)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
     @functools.cached_property
     def _games(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Progress on the standard error: a live line on a terminal, a line now and then elsewhere."""
+"""Progress on the standard error: a live line on a terminal and in a notebook, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -24,19 +24,24 @@ _FIRST_LINE, _LAST_LINE = 30.0, 600.0
 _WIDTH = 20
 
 
+def is_live(stream: Any) -> bool:
+    """Whether a carriage return in a stream goes back to the start of a line: on a terminal, and in a notebook."""
+    return bool(stream.isatty()) or type(stream).__module__.startswith("ipykernel.")
+
+
 class Screen:
     """Messages, and a line of progress below them.
 
-    A terminal shows the progress in one line that is overwritten, with the time since it last changed, so that
-    something moves while a program compiles or a long batch runs. Elsewhere it is printed after 30 seconds, then after
-    twice as long, and so on. A thread updates the line while there is one.
+    A terminal or a notebook shows the progress in one line that is overwritten, with the time since it last changed, so
+    that something moves while a program compiles or a long batch runs. Elsewhere it is printed after 30 seconds, then
+    after twice as long, and so on. A thread updates the line while there is one.
 
     Args:
       bar: whether to show progress; messages are always shown.
     """
 
     def __init__(self, bar: bool) -> None:
-        self._bar, self._terminal = bar, sys.stderr.isatty()
+        self._bar, self._terminal = bar, is_live(sys.stderr)
         self._lock = threading.RLock()
         self._width = 0
         self._text = ""
@@ -138,12 +143,29 @@ def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[R
     Raises:
       ValueError: it is none of these.
     """
+
+    def begun(screen: Screen) -> Report:
+        meter = Meter(what)
+        return lambda done, count: screen.show(meter.line(done, count), now=done in (0, count))
+
+    with shown(progress, begun) as report:
+        yield report
+
+
+@contextlib.contextmanager
+def shown(progress: Any, begin: Callable[[Screen], Callable[..., object]]) -> Iterator[Callable[..., Any]]:
+    """As ``reports``, for callbacks with any arguments.
+
+    Args:
+      progress: the argument.
+      begin: makes the callback that shows the progress on a screen.
+    """
     if progress is None or progress is False:
-        yield lambda done, count: None
+        yield lambda *_: None
     elif progress is True:
-        screen, meter = Screen(bar=True), Meter(what)
+        screen = Screen(bar=True)
         try:
-            yield lambda done, count: screen.show(meter.line(done, count), now=done in (0, count))
+            yield begin(screen)
         finally:
             screen.clear()
     else:

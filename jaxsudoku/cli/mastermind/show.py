@@ -19,9 +19,13 @@ EPILOG = """\
 examples:
   jaxsudoku mastermind show tree.json
   jaxsudoku mastermind show tree.json --guesses 3
+  jaxsudoku mastermind show tree.json --svg > tree.svg
 
 The strategy is replayed against every code, without any search.
 """
+
+#: The most guesses in an image.
+_MOST = 1000
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
@@ -29,7 +33,9 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     del argv
     parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
     flags.add_number(parser, "--guesses", "guesses of a game that are drawn", default=2)
-    parser.add_argument("--json", action="store_true", help="a JSON object instead of the table and the drawing")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="a JSON object instead of the table and the drawing")
+    forms.add_argument("--svg", action="store_true", help="an SVG image instead, of at most 1,000 guesses")
     parser.set_defaults(run=run)
 
 
@@ -41,6 +47,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
 
     tree = load_strategy(args.tree)
     report = mastermind.Report.of([tree], tree.player or "?")
-    text = report.to_json() if args.json else f"{tree.game}\n{report}\n\n{mastermind.draw_tree(tree, args.guesses)}"
+    if args.json:
+        text = report.to_json()
+    elif args.svg:
+        text = tree.picture(args.guesses, _MOST).svg
+    else:
+        text = f"{tree.game}\n{report}\n\n{mastermind.draw_tree(tree, args.guesses)}"
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return 0

@@ -1,0 +1,30 @@
+"""Pictures: shapes that are rendered as SVG or by matplotlib, boards and search trees as shapes, and plots. No JAX.
+
+A picture is a list of shapes, each with a role such as "given"; ``svg`` and ``plotted`` both render that list.
+matplotlib, the extra ``plot``, is imported when first used, and needs no display.
+"""
+
+from .boards import CANDIDATE_MARKS, CELL_MARKS, NO_MARKS, Candidate, Marks
+from .figures import PANEL, check_suffix, formats, import_figure, suffix
+from .history import Course, plot_history
+from .search import search_tree
+from .shapes import Picture
+from .sheet import sheet
+
+__all__ = [
+    "CANDIDATE_MARKS",
+    "CELL_MARKS",
+    "NO_MARKS",
+    "PANEL",
+    "Candidate",
+    "Course",
+    "Marks",
+    "Picture",
+    "check_suffix",
+    "formats",
+    "import_figure",
+    "plot_history",
+    "search_tree",
+    "sheet",
+    "suffix",
+]

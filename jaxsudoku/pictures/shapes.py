@@ -1,0 +1,273 @@
+"""A picture as a list of shapes with roles, in units of which an inch has 96; y runs downwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Point = tuple[float, float]
+
+
+class Look(NamedTuple):
+    """How shapes of a role look.
+
+    Attributes:
+      light, dark: the colour in a light and in a dark theme.
+      width: the width of lines; 0 for shapes and texts, which are filled.
+      bold: whether texts are bold.
+    """
+
+    light: str
+    dark: str
+    width: float = 0
+    bold: bool = False
+
+
+#: Every role. The first is that of the background.
+ROLES = {
+    "paper": Look("#ffffff", "#1b1d21"),
+    "line": Look("#9aa0a8", "#6b727c", 1),
+    "border": Look("#20242a", "#e4e7ec", 3),
+    "given": Look("#111418", "#f4f6f8", bold=True),
+    "filled": Look("#1f5fbf", "#7db4ff"),
+    "wrong": Look("#c62828", "#ff8a80", bold=True),
+    "wrong-filled": Look("#c62828", "#ff8a80"),
+    "right": Look("#1b7a2f", "#7fd38b", bold=True),
+    "candidate": Look("#6b727c", "#9aa3ad"),
+    "kept": Look("#1f5fbf", "#7db4ff", bold=True),
+    "removed": Look("#c62828", "#ff8a80", bold=True),
+    "true": Look("#1b7a2f", "#7fd38b", bold=True),
+    "false": Look("#a85500", "#ffb74d", bold=True),
+    "strike": Look("#c62828", "#ff8a80", 1.3),
+    "house-1": Look("#e9e1f7", "#352d47"),
+    "house-2": Look("#d9eff0", "#1f3c3f"),
+    "house-3": Look("#f8ead2", "#43371f"),
+    "house-4": Look("#f8e0e6", "#46292f"),
+    "several-houses": Look("#cfd3da", "#4a505a"),
+    "pattern": Look("#cfe2ff", "#22406b"),
+    "placed": Look("#bfe8c3", "#1f5a2b"),
+    "clash": Look("#ffaea6", "#7a2a26"),
+    "shade": Look("#f2a33a", "#b06f00"),
+    "value": Look("#2f7fe0", "#4f9bff"),
+    "arrow": Look("#c26a00", "#ffb74d", 1.5),
+    "edge": Look("#9aa0a8", "#6b727c", 1),
+    "edge-removed": Look("#c62828", "#ff8a80", 1),
+    "edge-joined": Look("#c26a00", "#ffb74d", 1),
+    "rim": Look("#6b727c", "#9aa3ad", 1),
+    "ring": Look("#1b7a2f", "#7fd38b", 2.5),
+    "text": Look("#20242a", "#e4e7ec"),
+    "peg-text": Look("#ffffff", "#ffffff", bold=True),
+    "peg-1": Look("#c62828", "#c62828"),
+    "peg-2": Look("#1f5fbf", "#1f5fbf"),
+    "peg-3": Look("#1b7a2f", "#1b7a2f"),
+    "peg-4": Look("#8a5a00", "#8a5a00"),
+    "peg-5": Look("#6a3fb5", "#6a3fb5"),
+    "peg-6": Look("#00727d", "#00727d"),
+    "peg-7": Look("#b0317a", "#b0317a"),
+    "peg-8": Look("#4a505a", "#4a505a"),
+    "exact": Look("#111418", "#f4f6f8"),
+}
+
+
+class Rectangle(NamedTuple):
+    """A filled rectangle; ``opacity`` lets what lies below shine through."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    role: str
+    opacity: float = 1.0
+
+
+class Circle(NamedTuple):
+    """A filled circle, or with a role that has a width the line around one."""
+
+    x: float
+    y: float
+    radius: float
+    role: str
+    opacity: float = 1.0
+
+
+class Line(NamedTuple):
+    """A line through points."""
+
+    points: tuple[Point, ...]
+    role: str
+
+
+class Arrow(NamedTuple):
+    """An arrow along a quadratic curve from its start to its end, bent towards ``middle``."""
+
+    start: Point
+    middle: Point
+    end: Point
+    role: str
+
+    def head(self) -> tuple[Point, Point, Point]:
+        """The three points of the arrow's head."""
+        across, down = self.end[0] - self.middle[0], self.end[1] - self.middle[1]
+        length = max((across**2 + down**2) ** 0.5, 1e-9)
+        across, down = across / length, down / length
+        x, y = self.end
+        return (
+            (x - 5 * across - 3 * down, y - 5 * down + 3 * across),
+            self.end,
+            (
+                x - 5 * across + 3 * down,
+                y - 5 * down - 3 * across,
+            ),
+        )
+
+
+class Text(NamedTuple):
+    """A text whose capital letters are centred on y, of ``size`` units; it begins at x, or is centred there."""
+
+    x: float
+    y: float
+    size: float
+    text: str
+    role: str
+    centred: bool = True
+
+    @property
+    def baseline(self) -> float:
+        """The y of its baseline."""
+        return self.y + 0.36 * self.size
+
+
+if TYPE_CHECKING:
+    Shape: TypeAlias = Rectangle | Circle | Line | Arrow | Text
+
+#: Suffixes of the files that a picture is saved as.
+SUFFIXES = (".svg", ".png", ".pdf")
+THEMES = ("light", "dark")
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A picture: shapes on a background. Notebooks show it; its ``str`` is the text of an SVG image.
+
+    Attributes:
+      width, height: in units of which an inch has 96.
+      shapes: the shapes, the lowest first.
+      title: a description for readers who do not see the picture.
+    """
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...] = dataclasses.field(repr=False)
+    title: str = ""
+
+    @property
+    def svg(self) -> str:
+        """The text of an SVG image in the reader's theme, without an XML declaration, to be put into a page."""
+        return self.to_svg()
+
+    def to_svg(self, theme: str | None = None) -> str:
+        """The text of an SVG image: in a "light" or a "dark" theme, or None for the reader's.
+
+        Raises:
+          ValueError: an unknown theme.
+        """
+        from . import svg
+
+        return svg.text(self, None if theme is None else _known(theme))
+
+    def save(self, path: str | os.PathLike[str], theme: str | None = None, dpi: float = 192) -> None:
+        """Writes the picture into a file, which is replaced if it exists.
+
+        Args:
+          path: the file; its suffix, .svg, .png or .pdf, selects the format. PNG and PDF need matplotlib.
+          theme: "light" or "dark"; None for the reader's theme in an SVG image, for a light one in the others.
+          dpi: pixels per inch of a PNG image. A 9x9 board is 4.6 inches wide.
+
+        Raises:
+          ImportError: matplotlib is missing; the message names the extra to install.
+          ValueError: an unknown suffix or theme.
+          OSError: the file cannot be written.
+        """
+        suffix = os.path.splitext(path)[1].lower()
+        if suffix not in SUFFIXES:
+            raise ValueError(f"{os.fspath(path)}: a picture is saved as {', '.join(SUFFIXES)}, not as {suffix!r}")
+        if suffix == ".svg":
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"{self.to_svg(theme)}\n")
+            return
+        from . import plotted
+
+        plotted.save(self, path, _known(theme or "light"), dpi)
+
+    def plot(self, axes: Any, theme: str = "light") -> None:
+        """Draws the picture into axes of matplotlib, which it fills.
+
+        Raises:
+          ImportError: matplotlib is missing.
+          ValueError: an unknown theme.
+        """
+        from . import plotted
+
+        plotted.draw(self, axes, _known(theme))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        return self.svg
+
+
+def _known(theme: str) -> str:
+    """The theme; raises ValueError if there is none of that name."""
+    if theme not in THEMES:
+        raise ValueError(f"unknown theme {theme!r}: choose {' or '.join(THEMES)}")
+    return theme
+
+
+def moved(shape: Shape, across: float, down: float) -> Shape:
+    """A shape at another place."""
+
+    def point(at: Point) -> Point:
+        return at[0] + across, at[1] + down
+
+    if isinstance(shape, Line):
+        return shape._replace(points=tuple(map(point, shape.points)))
+    if isinstance(shape, Arrow):
+        return shape._replace(start=point(shape.start), middle=point(shape.middle), end=point(shape.end))
+    return shape._replace(x=shape.x + across, y=shape.y + down)
+
+
+def text_width(text: str, size: float) -> float:
+    """About the width of a text, for layouts."""
+    return 0.55 * size * len(text)
+
+
+def shortened(text: str, size: float, width: float) -> str:
+    """A text cut with an ellipsis so that it is about as wide as ``width`` at most."""
+    if text_width(text, size) <= width:
+        return text
+    return f"{text[: max(int(width / (0.55 * size)) - 1, 0)].rstrip()}…"
+
+
+def extent(shapes: Sequence[Shape]) -> Point:
+    """The right and the lower end of shapes that begin at 0, texts measured roughly."""
+    right = down = 0.0
+    for shape in shapes:
+        if isinstance(shape, Rectangle):
+            ends = [(shape.x + shape.width, shape.y + shape.height)]
+        elif isinstance(shape, Circle):
+            ends = [(shape.x + shape.radius, shape.y + shape.radius)]
+        elif isinstance(shape, Line):
+            ends = list(shape.points)
+        elif isinstance(shape, Arrow):
+            ends = [shape.start, shape.middle, shape.end]
+        else:
+            width = text_width(shape.text, shape.size)
+            ends = [(shape.x + (width / 2 if shape.centred else width), shape.y + shape.size / 2)]
+        right, down = max(right, *(x for x, _ in ends)), max(down, *(y for _, y in ends))
+    return right, down

@@ -1,0 +1,52 @@
+"""Many pictures as one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .shapes import Picture, Text, moved, shortened
+
+if TYPE_CHECKING:
+    from .shapes import Shape
+
+#: The space between pictures, and the size of titles.
+_GAP, _SIZE = 18, 18
+
+
+def sheet(
+    pictures: Sequence[Picture], columns: int | None = None, titles: Sequence[str] = (), title: str = ""
+) -> Picture:
+    """Pictures in rows, as one picture.
+
+    Args:
+      pictures: the pictures.
+      columns: how many there are in a row; None for about as many rows as columns.
+      titles: a title above each; empty for none. Long ones are cut.
+      title: a description for readers who do not see the picture; by default the titles.
+
+    Raises:
+      ValueError: no pictures, fewer than one column, or another number of titles.
+    """
+    if not pictures:
+        raise ValueError("no pictures for a sheet")
+    if columns is not None and columns < 1:
+        raise ValueError(f"columns must be at least 1, not {columns}")
+    if len(titles) not in (0, len(pictures)):
+        raise ValueError(f"{len(titles)} titles for {len(pictures)} pictures")
+    columns = min(columns or math.ceil(math.sqrt(len(pictures))), len(pictures))
+    head = 2 * _SIZE if titles else 0
+    width = max(picture.width for picture in pictures)
+    height = max(picture.height for picture in pictures) + head
+    shapes: list[Shape] = []
+    for number, picture in enumerate(pictures):
+        row, column = divmod(number, columns)
+        x, y = _GAP + column * (width + _GAP), _GAP + row * (height + _GAP)
+        if titles:
+            text = shortened(titles[number], _SIZE, picture.width)
+            shapes.append(Text(x + picture.width / 2, y + _SIZE, _SIZE, text, "text"))
+        shapes.extend(moved(shape, x, y + head) for shape in picture.shapes)
+    rows = -(-len(pictures) // columns)
+    whole = width * columns + _GAP * (columns + 1), height * rows + _GAP * (rows + 1)
+    return Picture(*whole, tuple(shapes), title or ", ".join(titles) or f"{len(pictures)} pictures")

@@ -1,0 +1,88 @@
+"""Renders pictures as SVG text. Colours follow the reader's light or dark theme, unless one is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from .shapes import ROLES, Arrow, Circle, Line, Picture, Point, Rectangle, Text
+
+if TYPE_CHECKING:
+    from .shapes import Shape
+
+
+def text(picture: Picture, theme: str | None) -> str:
+    """The text of an SVG image; ``theme`` is "light", "dark", or None for the reader's."""
+    kind = "jaxsudoku" if theme is None else f"jaxsudoku-{theme}"
+    width, height = _number(picture.width), _number(picture.height)
+    used = ["paper", *dict.fromkeys(shape.role for shape in picture.shapes)]
+    return "".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"',
+            f' height="{height}" class="{kind}" role="img">',
+            f"<title>{escape(picture.title)}</title>" if picture.title else "",
+            f"<style>{_style(kind, used, theme)}</style>",
+            f'<rect class="paper" width="{width}" height="{height}"/>',
+            *map(_element, picture.shapes),
+            "</svg>",
+        ]
+    )
+
+
+def _style(kind: str, roles: list[str], theme: str | None) -> str:
+    """The style sheet of a picture. In a page it applies to all pictures of this kind, and to nothing else."""
+
+    def colours(theme: str) -> str:
+        return "".join(
+            f".{kind} .{role}{{{'stroke' if ROLES[role].width else 'fill'}:{getattr(ROLES[role], theme)}}}"
+            for role in sorted(roles)
+        )
+
+    fixed = f".{kind}{{max-width:100%;height:auto}}.{kind} text{{font-family:sans-serif}}.{kind} .middle"
+    fixed += f"{{text-anchor:middle}}.{kind} path{{fill:none}}"
+    for role in sorted(roles):
+        if ROLES[role].width:
+            fixed += f".{kind} .{role}{{fill:none;stroke-width:{_number(ROLES[role].width)}}}"
+        elif ROLES[role].bold:
+            fixed += f".{kind} .{role}{{font-weight:bold}}"
+    fixed += f".{kind} .border{{stroke-linecap:square}}"
+    if theme is not None:
+        return fixed + colours(theme)
+    return f"{fixed}{colours('light')}@media(prefers-color-scheme:dark){{{colours('dark')}}}"
+
+
+def _element(shape: Shape) -> str:
+    """A shape as an element."""
+    if isinstance(shape, Rectangle):
+        size = f'width="{_number(shape.width)}" height="{_number(shape.height)}"'
+        place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
+        return f'<rect class="{shape.role}" {place} {size}{_opacity(shape.opacity)}/>'
+    if isinstance(shape, Circle):
+        place = f'cx="{_number(shape.x)}" cy="{_number(shape.y)}" r="{_number(shape.radius)}"'
+        return f'<circle class="{shape.role}" {place}{_opacity(shape.opacity)}/>'
+    if isinstance(shape, Text):
+        kind = f"{shape.role} middle" if shape.centred else shape.role
+        place = f'x="{_number(shape.x)}" y="{_number(shape.baseline)}" font-size="{_number(shape.size)}"'
+        return f'<text class="{kind}" {place}>{escape(shape.text)}</text>'
+    if isinstance(shape, Line):
+        return f'<path class="{shape.role}" d="{_polyline(shape.points)}"/>'
+    assert isinstance(shape, Arrow)
+    curve = f"M{_point(shape.start)}Q{_point(shape.middle)} {_point(shape.end)}"
+    return f'<path class="{shape.role}" d="{curve}{_polyline(shape.head())}"/>'
+
+
+def _polyline(points: tuple[Point, ...]) -> str:
+    return f"M{'L'.join(map(_point, points))}"
+
+
+def _point(point: Point) -> str:
+    return f"{_number(point[0])} {_number(point[1])}"
+
+
+def _number(value: float) -> str:
+    """A number with at most two decimals."""
+    return f"{round(value, 2):g}" if abs(value) < 1000 else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _opacity(opacity: float) -> str:
+    return "" if opacity == 1 else f' opacity="{opacity:.3g}"'
