@@ -21,7 +21,7 @@ from typing import cast
 import numpy as np
 
 from jaxsudoku.pictures.boards import NO_MARKS, Marks, picture
-from jaxsudoku.pictures.shapes import Picture
+from jaxsudoku.pictures.picture import Picture
 from jaxsudoku.suggestions import did_you_mean
 
 #: Widest board: 6x6 boxes. Larger ones are not tested.

@@ -120,7 +120,9 @@ def test_texts_lie_in_their_cells(folder):
 
 def test_candidates_do_not_overlap(folder):
     for picture in boards(measured("light", folder)):
-        small = [shape for shape in picture["shapes"] if shape["role"] in ("candidate", "kept", "removed")]
+        small = [
+            shape for shape in picture["shapes"] if shape["role"] in ("candidate", "kept", "removed", "true", "false")
+        ]
         boxes = np.array([shape["box"] for shape in small]).reshape(-1, 4)
         height = boxes[:, 3] - boxes[:, 1]
         boxes[:, 1] += 0.2 * height  # the space above and below a digit in its line

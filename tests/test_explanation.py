@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from reference import NINE, SMALL, is_solution, peers, solutions
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.explanation import FUNCTIONS, findings, next_step, proof, prove, steps_of, usable
+from jaxsudoku.explanation import FUNCTIONS, Explanation, Step, findings, next_step, proof, prove, steps_of, usable
 from jaxsudoku.explanation.layout import bits
 from jaxsudoku.explanation.view import View
+from jaxsudoku.pictures.shapes import Text
 from jaxsudoku.techniques import TECHNIQUES
 from jaxsudoku.techniques.registry import NUMBERS, fits
 
@@ -188,6 +190,12 @@ def test_the_links_of_a_chain_hold(hard):
     kinds = set()
     for view, step in hard:
         if step.technique in ("xy-chain", "aic", "simple-colouring", "x-chain"):
+            shown = [candidate for link in step.links for candidate in link]
+            assert set(step.false) < set(shown)
+            assert all((one in step.false) != (other in step.false) for one, other in step.links)
+            marks = Counter(shape.role for shape in picture_of(view, step).shapes if isinstance(shape, Text))
+            assert marks["false"] == len(step.false)
+            assert marks["true"] == len(set(shown) - set(step.false) - set(step.eliminate))
             for ends in step.links:
                 one, other = [(digit - 1, row * 9 + column - 10) for row, column, digit in ends]
                 both = {one[1], other[1]}
@@ -199,6 +207,11 @@ def test_the_links_of_a_chain_hold(hard):
                 assert weak
                 kinds.add(strong)
     assert kinds == {True, False}
+
+
+def picture_of(view: View, step: Step) -> js.Picture:
+    """The picture of a step in a position."""
+    return next(Explanation(view.grid(), view.board, (step,), view.cube()).pictures())
 
 
 def test_each_clause_of_a_forcing_chain_follows_from_those_before(hard):

@@ -191,6 +191,8 @@ READ = (
     "candidate",
     "kept",
     "removed",
+    "true",
+    "false",
     "strike",
     "arrow",
     "text",

@@ -138,4 +138,5 @@ def _finding(view: View, found: _Links, links: str, contradiction: Contradiction
     }
     cells = dict.fromkeys(number % board.cells for path in shown for number in path)
     text = f"If {is_digit(board, *assumed)}: {reason}: {_NAMES[links]}."
-    return removing([assumed], cells, text)._replace(links=tuple(sorted(links_shown)))
+    false = {divmod(number, board.cells) for path in shown for number in path[1::2]}
+    return removing([assumed], cells, text)._replace(links=tuple(sorted(links_shown)), false=tuple(sorted(false)))

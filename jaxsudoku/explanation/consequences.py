@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from jaxsudoku.board import Board
+from jaxsudoku.pictures import Candidate
 
-from .finding import Candidate
 from .layout import LockedSet, bits, layout
 from .view import View
 from .words import cell_name, cells_named, digits_named, house_name

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from jaxsudoku.pictures import Candidate
+
 from .layout import bits
 from .view import View
-
-#: A candidate: digit and cell, both from 0.
-Candidate = tuple[int, int]
 
 
 class Finding(NamedTuple):
@@ -21,6 +20,7 @@ class Finding(NamedTuple):
       cells: the cells of the pattern.
       text: the reason, a sentence without the conclusion of ``remove``.
       links: the links of a chain, each from a candidate to the one that follows from it.
+      false: the candidates of these links that are false; the others are true.
     """
 
     place: tuple[Candidate, ...]
@@ -28,6 +28,7 @@ class Finding(NamedTuple):
     cells: tuple[int, ...]
     text: str
     links: tuple[tuple[Candidate, Candidate], ...] = ()
+    false: tuple[Candidate, ...] = ()
 
 
 def placing(digit: int, cell: int, cells: Iterable[int], text: str) -> Finding:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from .finding import Candidate, Finding, removing
+from jaxsudoku.pictures import Candidate
+
+from .finding import Finding, removing
 from .layout import Locked, bits
 from .singles import Placed, place, settle
 from .view import View

@@ -7,8 +7,9 @@ import itertools
 from collections.abc import Iterator
 
 from jaxsudoku.board import Board
+from jaxsudoku.pictures import Candidate
 
-from .finding import Candidate, Finding, open_places, removing
+from .finding import Finding, open_places, removing
 from .layout import bits, layout
 from .view import View
 from .words import cell_name, cells_named, digits_named, house_name

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.pictures import Marks, Picture
+from jaxsudoku.pictures import Candidate, Marks, Picture
 from jaxsudoku.techniques.registry import Technique
 
-from .finding import Candidate, Finding
+from .finding import Finding
 from .view import View
 from .words import cells_named, digits_named
 
@@ -32,6 +32,7 @@ class Step(NamedTuple):
       cells: the (row, column) of the pattern.
       text: the reason and the conclusion, in plain English.
       links: of a chain, its links, each from one (row, column, digit) to the next.
+      false: the candidates of these links that are false if the first is true; the others are true.
     """
 
     technique: str
@@ -41,9 +42,10 @@ class Step(NamedTuple):
     cells: tuple[tuple[int, int], ...]
     text: str
     links: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
+    false: tuple[tuple[int, int, int], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The step as values that JSON has, without ``cells`` and ``links``."""
+        """The step as values that JSON has, without ``cells``, ``links`` and ``false``."""
         return {
             "technique": self.technique,
             "score": self.score,
@@ -158,7 +160,7 @@ def step_of(board: Board, technique: Technique, finding: Finding) -> Step:
     cells = tuple((cell // board.side + 1, cell % board.side + 1) for cell in finding.cells)
     links = tuple((one, other) for one, other in (described(link) for link in finding.links))
     placed, removed = described(finding.place), described(finding.remove)
-    return Step(technique.name, technique.score, placed, removed, cells, text, links)
+    return Step(technique.name, technique.score, placed, removed, cells, text, links, described(finding.false))
 
 
 def _candidates(board: Board, places: Sequence[tuple[int, int, int]]) -> list[Candidate]:
@@ -173,8 +175,8 @@ def _picture(view: View, puzzle: np.ndarray, step: Step) -> Picture:
     cells = {(row - 1) * board.side + column - 1: "pattern" for row, column in step.cells}
     cells |= {cell: "placed" for _, cell in placed}
     arrows = [(one, other) for one, other in (_candidates(board, link) for link in step.links)]
-    kept = [*placed, *(end for arrow in arrows for end in arrow)]
-    marked = dict.fromkeys(kept, "kept") | dict.fromkeys(removed, "removed")
+    marked = dict.fromkeys(placed, "kept") | dict.fromkeys((end for arrow in arrows for end in arrow), "true")
+    marked |= dict.fromkeys(_candidates(board, step.false), "false") | dict.fromkeys(removed, "removed")
     marks = Marks(tuple(view.candidates()), cells, marked, arrows)
     return board.picture(view.grid(), puzzle, marks, title=step.text)
 

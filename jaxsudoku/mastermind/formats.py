@@ -11,7 +11,6 @@ import numpy as np
 
 from jaxsudoku.files import JsonError, read_json, write_file
 
-from .pegs import walk
 from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
 from .trees import Tree, TreeError
 
@@ -111,7 +110,7 @@ def draw_tree(tree: Tree, guesses: int = 2) -> str:
       TreeError: some code is not found.
     """
     lines, trunks = [], list[str]()
-    for node, depth in walk(tree, guesses):
+    for node, depth in tree.walk(guesses):
         del trunks[max(depth - 1, 0) :]
         start = "".join(trunks)
         if depth:

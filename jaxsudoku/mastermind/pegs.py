@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jaxsudoku.pictures import Picture
 from jaxsudoku.pictures.shapes import ROLES, Circle, Line, Text, extent
@@ -13,54 +13,62 @@ from .rules import Game
 if TYPE_CHECKING:
     from jaxsudoku.pictures.shapes import Shape
 
-    from .trees import Tree
-
 #: Roles of the colours of pegs, which begin again after the last; every peg has the number of its colour, too.
 _COLOURS = tuple(role for role in ROLES if role.startswith("peg-") and role != "peg-text")
 #: The margin, the height of a row, the distance between pegs, between feedback pegs and between levels, size of texts.
 _MARGIN, _ROW, _PEG, _SMALL, _LEVEL, _SIZE = 14, 28, 24, 11, 34, 13
 
 
-def tree_picture(tree: Tree, guesses: int, most: int) -> Picture:
-    """The first guesses of a strategy, one a row; as ``Tree.picture``."""
-    game = tree.game
+class Row(NamedTuple):
+    """A guess of a strategy, as a row of its picture.
+
+    Attributes:
+      depth: the number of guesses before it.
+      feedback: the number of the feedback to the guess before it; -1 for the first guess.
+      guess: the number of the code.
+      codes: how many codes reach it.
+      remaining: the mean number of guesses that they take from this one on.
+    """
+
+    depth: int
+    feedback: int
+    guess: int
+    codes: int
+    remaining: float
+
+
+def tree_picture(game: Game, rows: Sequence[Row], left_out: int, title: str) -> Picture:
+    """Guesses of a strategy, one a row, each below the guess before it.
+
+    Args:
+      game: the game.
+      rows: the guesses, each after the guess before it.
+      left_out: how many guesses are left out, which a note says.
+      title: a description for readers who do not see the picture.
+    """
     shapes: list[Shape] = []
-    parents: list[float] = []  # where the row of the last node of each depth is
-    rows = 0
-    nodes = list(walk(tree, guesses))
-    for node, depth in nodes[:most]:
-        y = _MARGIN + _ROW * (rows + 0.5)
-        x = float(_MARGIN + _LEVEL * depth)
-        del parents[depth:]
+    parents: list[float] = []  # where the row of the last guess of each depth is
+    for number, row in enumerate(rows):
+        y = _MARGIN + _ROW * (number + 0.5)
+        x = float(_MARGIN + _LEVEL * row.depth)
+        del parents[row.depth :]
         parents.append(y)
-        if depth:
+        if row.depth:
             stem = x - _LEVEL + _PEG / 2
             shapes.append(Line(((stem, parents[-2] + _PEG / 2), (stem, y), (x - 4, y)), "edge"))
-            shapes += feedback_shapes(game, int(tree.feedbacks[node]), x, y)
+            shapes += feedback_shapes(game, row.feedback, x, y)
             x += _SMALL * game.pegs + 8
-        shapes += code_shapes(game, game.codes[int(tree.guesses[node])].tolist(), x, y)
+        shapes += code_shapes(game, game.codes[row.guess].tolist(), x, y)
         x += _PEG * game.pegs + 6
-        if tree.codes[node] > 1:
-            text = f"{tree.codes[node]:,} codes, {tree.remaining[node]:.3f} guesses in the mean"
+        if row.codes > 1:
+            text = f"{row.codes:,} codes, {row.remaining:.3f} guesses in the mean"
             shapes.append(Text(x, y, _SIZE, text, "text", centred=False))
-        rows += 1
-    if len(nodes) > most:
-        text = f"{len(nodes) - most:,} further guesses of these levels are not drawn"
-        shapes.append(Text(_MARGIN, _MARGIN + _ROW * (rows + 0.5), _SIZE, text, "text", centred=False))
+    if left_out:
+        text = f"{left_out:,} further guesses of these levels are not drawn"
+        shapes.append(Text(_MARGIN, _MARGIN + _ROW * (len(rows) + 0.5), _SIZE, text, "text", centred=False))
     # lines lie below pegs
     shapes.sort(key=lambda shape: not isinstance(shape, Line))
-    return _framed(shapes, f"the strategy {tree.player or 'of a tree'} for {game}, its first {guesses} guesses")
-
-
-def walk(tree: Tree, guesses: int) -> Iterator[tuple[int, int]]:
-    """The nodes of the first guesses, each with its depth: before those below it, in the order of their feedbacks."""
-    stack = [0]
-    while stack:
-        node = stack.pop()
-        depth = int(tree.depths[node])
-        yield node, depth
-        if depth + 1 < guesses:
-            stack += [child for child in tree.children[node, ::-1].tolist() if child >= 0]
+    return _framed(shapes, title)
 
 
 def game_picture(game: Game, answers: Sequence[tuple[int, int]], left: Sequence[int]) -> Picture:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from jaxsudoku.pictures import Picture
 from jaxsudoku.random import as_key
 
 from . import feedbacks
-from .pegs import tree_picture
+from .pegs import Row, tree_picture
 from .players import Policy, Progress
 from .positions import Partition, Positions
 from .rules import Game, code_text, feedback_text
@@ -80,7 +80,29 @@ class Tree:
         """
         whole_number("guesses", guesses, 1)
         whole_number("most", most, 1)
-        return tree_picture(self, guesses, most)
+        nodes = list(self.walk(guesses))
+        rows = [
+            Row(
+                depth,
+                int(self.feedbacks[node]),
+                int(self.guesses[node]),
+                int(self.codes[node]),
+                float(self.remaining[node]),
+            )
+            for node, depth in nodes[:most]
+        ]
+        title = f"the strategy {self.player or 'of a tree'} for {self.game}, its first {guesses} guesses"
+        return tree_picture(self.game, rows, max(len(nodes) - most, 0), title)
+
+    def walk(self, guesses: int) -> Iterator[tuple[int, int]]:
+        """The nodes of the first guesses with their depths, each before those below it, in the order of feedbacks."""
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            depth = int(self.depths[node])
+            yield node, depth
+            if depth + 1 < guesses:
+                stack += [child for child in self.children[node, ::-1].tolist() if child >= 0]
 
     def _repr_svg_(self) -> str:
         return self.picture().svg

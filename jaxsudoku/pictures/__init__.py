@@ -7,8 +7,8 @@ matplotlib, the extra ``plot``, is imported when first used, and needs no displa
 from .boards import CANDIDATE_MARKS, CELL_MARKS, NO_MARKS, Candidate, Marks
 from .figures import PANEL, check_suffix, formats, import_figure, suffix
 from .history import Course, plot_history
+from .picture import Picture
 from .search import search_tree
-from .shapes import Picture
 from .sheet import sheet
 
 __all__ = [

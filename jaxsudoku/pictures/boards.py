@@ -10,7 +10,8 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .shapes import Arrow, Line, Picture, Rectangle, Text
+from .picture import Picture
+from .shapes import Arrow, Line, Rectangle, Text
 
 if TYPE_CHECKING:
     pass
@@ -24,7 +25,7 @@ _MARGIN, _CELL, _PLACE = 6, 48, 18
 #: What a cell can be marked as: its colour.
 CELL_MARKS = ("pattern", "placed", "clash")
 #: What a candidate can be marked as: its colour.
-CANDIDATE_MARKS = ("kept", "removed", "right", "wrong")
+CANDIDATE_MARKS = ("kept", "removed", "right", "wrong", "true", "false")
 
 #: Roles of the shades of further houses, so that houses that touch differ.
 _HOUSES = ("house-1", "house-2", "house-3", "house-4")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .figures import import_figure
-from .shapes import ROLES, Arrow, Circle, Line, Picture, Rectangle, Text
+from .shapes import ROLES, Arrow, Circle, Drawing, Line, Rectangle, Text
 
 if TYPE_CHECKING:
     from .shapes import Shape
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _UNITS, _POINTS = 96, 72
 
 
-def save(picture: Picture, path: str | os.PathLike[str], theme: str, dpi: float) -> None:
+def save(picture: Drawing, path: str | os.PathLike[str], theme: str, dpi: float) -> None:
     """Writes a picture into a file of a format that matplotlib knows."""
     size = picture.width / _UNITS, picture.height / _UNITS
     figure = import_figure().Figure(figsize=size, facecolor=getattr(ROLES["paper"], theme))
@@ -28,7 +28,7 @@ def save(picture: Picture, path: str | os.PathLike[str], theme: str, dpi: float)
     figure.savefig(path, dpi=dpi, metadata={"Title": picture.title or None, **metadata})
 
 
-def draw(picture: Picture, axes: Any, theme: str) -> None:
+def draw(picture: Drawing, axes: Any, theme: str) -> None:
     """Draws a picture into axes, which are given its scale."""
     import_figure()
     from matplotlib.collections import PathCollection

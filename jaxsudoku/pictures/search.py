@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .shapes import Circle, Line, Picture, Text, text_width
+from .picture import Picture
+from .shapes import Circle, Line, Text, text_width
 
 #: Distances between leaves and between levels, the radius of a node, the margin, and the width and size of labels.
 _ACROSS, _DOWN, _RADIUS, _MARGIN, _LABEL, _SIZE = 22, 56, 8, 24, 72, 12

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .shapes import Picture, Text, moved, shortened
+from .picture import Picture
+from .shapes import Text, moved, shortened
 
 if TYPE_CHECKING:
     from .shapes import Shape

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from .shapes import ROLES, Arrow, Circle, Line, Picture, Point, Rectangle, Text
+from .shapes import ROLES, Arrow, Circle, Drawing, Line, Point, Rectangle, Text
 
 if TYPE_CHECKING:
     from .shapes import Shape
 
 
-def text(picture: Picture, theme: str | None) -> str:
+def text(picture: Drawing, theme: str | None) -> str:
     """The text of an SVG image; ``theme`` is "light", "dark", or None for the reader's."""
     kind = "jaxsudoku" if theme is None else f"jaxsudoku-{theme}"
     width, height = _number(picture.width), _number(picture.height)
