@@ -16,6 +16,8 @@ from jaxsudoku.board import Board
 from jaxsudoku.propagation import RULES
 from jaxsudoku.techniques import registry
 from jaxsudoku.techniques.climb import climb
+from jaxsudoku.techniques.position import Position
+from jaxsudoku.techniques.rectangles import unique_rectangles
 
 NINE = Board.classic()
 #: Singles solve the first; the second (Inkala's) is among the hardest.
@@ -212,3 +214,23 @@ def test_ratings_have_a_table():
     assert table[0]["score"] == 1 and np.isnan(table[2]["score"])
     with pytest.raises(ValueError, match="2 puzzles for 3 results"):
         js.rate(puzzles, by="technique").to_table(puzzles[:2])
+
+
+def test_techniques_that_take_too_long_on_wide_boards_are_left_out():
+    quads = {"naked-quad", "jellyfish", "hidden-quad"}
+    locked_sets = {"almost-locked-sets", "als-chain"}
+    for side, absent in ((16, set()), (25, locked_sets), (36, locked_sets | quads)):
+        board = Board.classic(side)
+        assert {one.name for one in registry.TECHNIQUES if not registry.fits(one, board)} == absent
+
+
+def test_the_program_of_rectangles_grows_with_the_side_alone():
+    """Not with the pairs of rows and columns, which took a minute to compile on 25x25."""
+
+    def operations(side: int) -> int:
+        shape = jax.ShapeDtypeStruct((side, side**2, 1), np.uint32)
+        cells = jax.ShapeDtypeStruct(shape.shape[1:], np.uint32)
+        find = functools.partial(unique_rectangles, Board.classic(side))
+        return jax.jit(find).lower(Position(shape, cells, cells)).as_text().count("\n")
+
+    assert operations(16) < 4 * operations(4)

@@ -29,7 +29,7 @@ from .apply import fill, search
 from .position import eliminate, lanes_with, pack, start, unpack
 from .registry import NUMBERS, Kind, Technique, chosen, fits
 
-#: Positions in a block of a technique of each kind. One that assumes candidates has a lane for each of them.
+#: The most positions in a block of a technique of each kind. One that assumes candidates has a lane for each of them.
 _AT_ONCE = {Kind.REMOVES: 512, Kind.REFUTES: 64, Kind.LINKS: 32}
 
 
@@ -138,7 +138,7 @@ def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, st
     own = [technique for technique in techniques if technique.kind is kind]
     if not own:
         return pool  # never chosen
-    index, words = _waiting(pool, stage, _AT_ONCE[kind])
+    index, words = _waiting(pool, stage, min(_AT_ONCE[kind], lanes))
     place = jnp.asarray(np.cumsum([technique.kind is kind for technique in techniques]) - 1, jnp.int32)[stage - 1]
     position = unpack(board, words)
     removed = search(board, own, place, position, lanes)
@@ -166,8 +166,10 @@ class ClimbKernel(PuzzleItems):
     lanes: int | None = None
 
     def resolve(self, board: Board, platform: str) -> ClimbKernel:
-        # half of a search's block: puzzles wait at many stages
-        return dataclasses.replace(self, lanes=self.lanes or max(GROUP, node_lanes(board, platform) // 2))
+        # half of a search's block, as puzzles wait at many stages. On wide boards one group: with a last axis of one
+        # word XLA vectorizes over houses, and with two to four words it takes several times as long for each
+        lanes = GROUP if platform == "cpu" and board.side >= 12 else node_lanes(board, platform) // 2
+        return dataclasses.replace(self, lanes=self.lanes or lanes)
 
     def limits(self, board: Board, platform: str) -> Limits:
         """A step reads where every puzzle of a batch waits."""

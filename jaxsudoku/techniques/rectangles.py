@@ -10,8 +10,9 @@ A pair of adjacent corners that have two digits alone is the *floor*, the others
 from __future__ import annotations
 
 import functools
-import itertools
+from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -59,66 +60,123 @@ def _by_rows(
       region: int[side, side], the region of each cell.
     """
     side = len(region)
-    one, other = (np.array(ends, np.int32) for ends in zip(*itertools.combinations(range(side), 2), strict=True))
-    rows = np.array(list(itertools.permutations(range(side), 2)), np.int32)
-    may = jnp.asarray(np.where(allowed[rows[:, 0], rows[:, 1]][:, one, other], ~np.uint32(0), np.uint32(0)))
-    same = region[:, one] == region[:, other]
-    region_of_pair = jnp.asarray(np.where(same, region[:, one], side).astype(np.int32))  # none: a plane of zeros
-    beside = [np.flatnonzero((one != column) & (other != column)) for column in range(side)]
+    left, right = _pairs(side)
+    may = jnp.asarray(allowed[:, :, left, right])  # roof, floor, pair of columns
+    same = region[:, left] == region[:, right]
+    region_of_pair = jnp.asarray(np.where(same, region[:, left], side).astype(np.int32))  # none: a plane of zeros
     once, twice = (jnp.pad(count, [(0, 0), (0, 1), (0, 0)]) for count in of_regions)
     in_row_once, in_row_twice, thrice = fence(at_least(slices(planes, 2), 3))
     in_row_once, in_row_twice = fence((in_row_once & ~in_row_twice, in_row_twice & ~thrice))
 
-    def row_of(array: Array, index: Array, axis: int = 1) -> Array:
-        return lax.dynamic_index_in_dim(array, index, axis, keepdims=False)
+    def of_roof(roof: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        row, number = _row_of(planes, roof, 1), _row_of(region_of_pair, roof, 0)
+        ends = row[:, left], row[:, right]  # digit, pair of columns
+        single = _row_of(in_row_once, roof, 1)[:, None] | once[:, number]
+        two = _row_of(in_row_twice, roof, 1)[:, None] | twice[:, number]
+        confinable = fence((ends[0] & ends[1] & two) | ((ends[0] ^ ends[1]) & single))
 
-    def add(index: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        removed, from_regions = state
-        floor_row, roof_row = jnp.asarray(rows)[index]
-        below, above = row_of(planes, floor_row), row_of(planes, roof_row)  # digit, column
-        usable = row_of(free, floor_row, 0) & row_of(free, roof_row, 0)
-        floor = below[:, one] | below[:, other]  # digit, pair of columns
-        left, right = above[:, one], above[:, other]
-        digits = slices(floor, 0)
-        good = fence(usable[one] & usable[other] & ~at_least(digits, 3)[2] & may[index][:, None])
-        floor = fence(floor & good[None])
-        # type 1
-        beyond_left, beyond_right = (fence(any_of(slices(cell & ~floor, 0))) for cell in (left, right))
-        lost_left, lost_right = floor & ~beyond_right[None], floor & ~beyond_left[None]
-        # type 2
-        extra = fence((left | right) & ~floor & good[None])
-        extra = fence(extra & ~ones_and_twos(slices(extra, 0))[1][None])
-        # type 4
-        number = row_of(region_of_pair, roof_row, 0)
-        two = row_of(in_row_twice, roof_row)[:, None] | twice[:, number]
-        single = row_of(in_row_once, roof_row)[:, None] | once[:, number]
-        confined = fence(floor & ((left & right & two) | ((left ^ right) & single)))
-        other_digit = floor & ~confined & any_of(slices(confined, 0))[None]
-        lost_left, lost_right = fence((lost_left | other_digit, lost_right | other_digit))
-        columns = [
-            any_of(
-                [lost_left[:, pair] for pair in np.flatnonzero(one == column)]
-                + [lost_right[:, pair] for pair in np.flatnonzero(other == column)]
-                + [extra[:, pair] for pair in beside[column]]
-            )
-            for column in range(side)
-        ]
-        lost = row_of(removed, roof_row) | jnp.stack(columns, axis=1)
-        removed = lax.dynamic_update_index_in_dim(removed, lost, roof_row, 1)
-        by_region = [
-            any_of(slices(jnp.where((number == house)[None, :, None], extra, jnp.uint32(0)), 1))
-            for house in range(side)
-        ]
-        lost = row_of(from_regions, roof_row, 0) | jnp.stack(by_region, axis=1)
-        return removed, lax.dynamic_update_index_in_dim(from_regions, lost, roof_row, 0)
+        def of_floor(floor: Array, lost: _Lost) -> _Lost:
+            usable = _row_of(free, floor, 0) & _row_of(free, roof, 0)
+            good = jnp.where(may[roof, floor][:, None], usable[left] & usable[right], jnp.uint32(0))
+            below = _row_of(planes, floor, 1)
+            new = _of_floor(below[:, left] | below[:, right], good, ends, confinable)
+            return jax.tree.map(jnp.bitwise_or, lost, new)
+
+        nothing = jnp.zeros_like(confinable)
+        lost = lax.fori_loop(0, side, of_floor, _Lost(nothing, nothing, nothing))
+        of_columns, in_regions = _spread(lost, number, side)
+        return (
+            lax.dynamic_update_index_in_dim(state[0], of_columns, roof, 0),
+            lax.dynamic_update_index_in_dim(state[1], in_regions, roof, 0),
+        )
 
     nothing = jnp.zeros_like(planes)
-    removed, from_regions = lax.fori_loop(0, len(rows), add, (nothing, nothing))
-    by_row = []  # from_regions: row of the roof, digit, region
-    for row in range(side):
-        elsewhere = fence(any_of([from_regions[roof] for roof in range(side) if roof != row]))
-        by_row.append(elsewhere[:, region[row]])
-    return removed | jnp.stack(by_row, axis=1)
+    from_rows, from_regions = lax.fori_loop(
+        0, side, of_roof, (nothing, nothing)
+    )  # row of the roof, digit, column or region
+    one, two = fence(ones_and_twos(slices(from_regions, 0)))
+    elsewhere = fence(two[None] | (one[None] & ~from_regions))  # in a region, by another row
+    by_row = elsewhere[np.arange(side)[:, None], :, region]  # row, column, digit
+    return from_rows.swapaxes(0, 1) | by_row.transpose(2, 0, 1, 3)
+
+
+class _Lost(NamedTuple):
+    """What rectangles of a row of roofs show, uint32[side, pairs, W] by digit and pair of columns.
+
+    Attributes:
+      left, right: digits that the roof's left and right cells lose.
+      extra: the digit that one of the roof's cells takes, so that no other cell of their houses does.
+    """
+
+    left: Array
+    right: Array
+    extra: Array
+
+
+def _of_floor(floor: Array, good: Array, roof: tuple[Array, Array], confinable: Array) -> _Lost:
+    """What rectangles of two rows show.
+
+    Args:
+      floor: uint32[side, pairs, W], the digits of the floor's cells.
+      good: uint32[pairs, W], where there is a rectangle without a given.
+      roof: uint32[side, pairs, W] each, the digits of the roof's left and right cells.
+      confinable: uint32[side, pairs, W], digits that have no other place in a house than the roof.
+    """
+    left, right = roof
+    good = fence(good & ~at_least(slices(floor, 0), 3)[2])
+    floor = fence(floor & good[None])
+    # type 1
+    beyond_left, beyond_right = (fence(any_of(slices(cell & ~floor, 0))) for cell in roof)
+    # type 2
+    extra = fence((left | right) & ~floor & good[None])
+    extra = extra & ~ones_and_twos(slices(extra, 0))[1][None]
+    # type 4
+    confined = fence(floor & confinable)
+    other_digit = floor & ~confined & any_of(slices(confined, 0))[None]
+    return fence(_Lost(floor & ~beyond_right[None] | other_digit, floor & ~beyond_left[None] | other_digit, extra))
+
+
+def _spread(lost: _Lost, number: Array, side: int) -> tuple[Array, Array]:
+    """What the cells of the roofs' row lose, and what the roofs' regions lose in other rows.
+
+    Args:
+      lost: by pair of columns.
+      number: int32[pairs], the region of both cells, ``side`` if they are in two.
+      side: that of the board.
+
+    Returns:
+      uint32[side, side, W] by digit and column, and by digit and region.
+    """
+    ends = np.eye(side, dtype=bool)[np.stack(_pairs(side))]  # left or right, pair, column
+    in_left, in_right, beside = (jnp.asarray(_masks(mask)) for mask in (*ends, ~ends.any(axis=0)))
+    regions = jnp.arange(side, dtype=jnp.int32)
+
+    def add(pair: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
+        columns, in_regions = found
+        left, right, extra = (_row_of(one, pair, 1)[:, None] for one in lost)
+        masks = (_row_of(mask, pair, 0)[:, None] for mask in (in_left, in_right, beside))
+        own = jnp.where(regions == number[pair], ~jnp.uint32(0), jnp.uint32(0))[:, None]
+        of_columns = [one & mask for one, mask in zip((left, right, extra), masks, strict=True)]
+        return columns | any_of(of_columns), in_regions | (extra & own)
+
+    nothing = jnp.zeros_like(lost.extra[:, :side])
+    return lax.fori_loop(0, len(in_left), add, (nothing, nothing))
+
+
+def _pairs(side: int) -> tuple[np.ndarray, np.ndarray]:
+    """The left and the right columns of all pairs: int32[pairs] each."""
+    left, right = np.triu_indices(side, 1)
+    return left.astype(np.int32), right.astype(np.int32)
+
+
+def _masks(truth: np.ndarray) -> np.ndarray:
+    """Truth values as words with all bits set or none."""
+    return np.where(truth, ~np.uint32(0), np.uint32(0))
+
+
+def _row_of(array: Array, index: Array, axis: int) -> Array:
+    """The slice of an array at a place of an axis."""
+    return lax.dynamic_index_in_dim(array, index, axis, keepdims=False)
 
 
 @functools.lru_cache(maxsize=32)

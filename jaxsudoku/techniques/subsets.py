@@ -1,8 +1,8 @@
 """Subsets and fish: as many rows of a matrix as columns in which they have candidates.
 
-A *matrix* is [n rows, n columns] of candidates. The solution takes one in every row and column: the cells and
-digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the board for one
-digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
+A *matrix* is [n rows, n columns] of candidates; the solution has one of them in every row and in every column. It is
+the cells and digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the
+board for one digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def hidden_subsets(board: Board, position: Position, size: int) -> Array:
 
 
 def fish(board: Board, position: Position, size: int) -> Array:
-    """Rows, ``size`` of them, with places for a digit in as many columns, and the reverse; as ``naked_subsets``."""
+    """Rows whose places for a digit lie in as many columns, and columns whose places lie in as many rows.
+
+    As ``naked_subsets``.
+    """
     planes = position.candidates.reshape(board.side, board.side, board.side, -1)
     by_row = planes.transpose(1, 2, 0, 3)  # row, column, digit
     by_column = planes.transpose(2, 1, 0, 3)
