@@ -566,6 +566,15 @@ def test_recorded_figures_are_of_one_version(script):
         ratchet.merged(report | {"figures": [row | {"error": "no memory"}]}, {})
 
 
+def test_explanations_are_measured_and_checked(script):
+    measured = script("explanations").measure
+    found = measured(js.load("6x6")[:3], js.shipped.board("6x6"))
+    assert (found["puzzles"], found["solved"], len(found["seconds"])) == (3, 1.0, 3)
+    assert found["steps"] > 10
+    with pytest.raises(RuntimeError, match="puzzle 0 has several solutions"):
+        measured(np.zeros((1, 36), np.uint8), js.shipped.board("6x6"))
+
+
 def test_every_program_is_of_a_known_kind(script):
     names = script("programs").names()
     assert set(js.solvers.SOLVERS) < set(names) and len(set(names)) == len(names)

@@ -76,7 +76,7 @@ def _chain(before: Position, contradiction: Contradiction) -> Finding:
     cells = dict.fromkeys([*(number % board.cells for number in (*true, *source)), *_cells_of(used)])
     parts = [*([reason] if reason else []), f"But as {said(source, -1)}, {_clauses(patterns, end.text)}"]
     text = f"If {said(true, 0)}: {'. '.join(parts)}: ALS chain."
-    return removing([candidate(true[0])], cells, text)._replace(links=tuple(sorted(links)))
+    return removing([candidate(true[0])], cells, text, links)
 
 
 def _clauses(patterns: Iterable[Pattern], conclusion: str, so: bool = False) -> str:

@@ -108,6 +108,7 @@ def _links(board: Board, filled: int, places: tuple[int, ...]) -> _Links:
 
 
 def _finding(view: View, found: _Links, links: str, contradiction: Contradiction) -> Finding:
+    """The finding of a contradiction that follows over some kind of links."""
     board, strong = view.board, found.strong(links)
     shown = []  # the two paths, of true and false candidates by turns
     for true in (contradiction.true, contradiction.source):
@@ -131,7 +132,7 @@ def _finding(view: View, found: _Links, links: str, contradiction: Contradiction
         end = f"{cells_named(board, sorted((cell, place)))} cannot both be {digit + 1}"
     assumed = divmod(shown[0][0], board.cells)
     reason = f"{told_apart(shown, said, told)}. But {end}"
-    links_shown = {
+    followed = {
         (divmod(one, board.cells), divmod(another, board.cells))
         for path in shown
         for one, another in itertools.pairwise(path)
@@ -139,4 +140,4 @@ def _finding(view: View, found: _Links, links: str, contradiction: Contradiction
     cells = dict.fromkeys(number % board.cells for path in shown for number in path)
     text = f"If {is_digit(board, *assumed)}: {reason}: {_NAMES[links]}."
     false = {divmod(number, board.cells) for path in shown for number in path[1::2]}
-    return removing([assumed], cells, text)._replace(links=tuple(sorted(links_shown)), false=tuple(sorted(false)))
+    return removing([assumed], cells, text, followed, false)

@@ -36,9 +36,15 @@ def placing(digit: int, cell: int, cells: Iterable[int], text: str) -> Finding:
     return Finding(((digit, cell),), (), tuple(cells), text)
 
 
-def removing(removed: Iterable[Candidate], cells: Iterable[int], text: str) -> Finding:
+def removing(
+    removed: Iterable[Candidate],
+    cells: Iterable[int],
+    text: str,
+    links: Iterable[tuple[Candidate, Candidate]] = (),
+    false: Iterable[Candidate] = (),
+) -> Finding:
     """A finding that removes candidates."""
-    return Finding((), tuple(sorted(removed)), tuple(cells), text)
+    return Finding((), tuple(sorted(removed)), tuple(cells), text, tuple(sorted(links)), tuple(sorted(false)))
 
 
 def open_places(view: View, digits: Iterable[int], cells: int) -> list[Candidate]:
