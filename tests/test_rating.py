@@ -6,6 +6,7 @@ import csv
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference
@@ -14,7 +15,7 @@ import jaxsudoku as js
 from jaxsudoku import rating
 from jaxsudoku.board import Board
 from jaxsudoku.propagation import RULES
-from jaxsudoku.techniques import registry
+from jaxsudoku.techniques import registry, subsets
 from jaxsudoku.techniques.climb import climb
 from jaxsudoku.techniques.position import Position
 from jaxsudoku.techniques.rectangles import unique_rectangles
@@ -234,3 +235,18 @@ def test_the_program_of_rectangles_grows_with_the_side_alone():
         return jax.jit(find).lower(Position(shape, cells, cells)).as_text().count("\n")
 
     assert operations(16) < 4 * operations(4)
+
+
+def test_rows_of_wide_boards_are_updated_in_place_alike(monkeypatch):
+    random = np.random.default_rng(3)
+    candidates = np.bitwise_and(*random.integers(0, 1 << 32, (2, 6, 36, 1), dtype=np.uint32))
+    position = Position(*map(jnp.asarray, (candidates, *np.zeros((2, 36, 1), np.uint32))))
+
+    def found() -> list[np.ndarray]:
+        functions = (subsets.naked_subsets, subsets.hidden_subsets, subsets.fish)
+        return [np.asarray(function(Board.classic(6), position, 2)) for function in functions]
+
+    masked = found()
+    monkeypatch.setattr(subsets, "_MASKED", 5)
+    np.testing.assert_array_equal(found(), masked)
+    assert all(planes.any() for planes in masked)
