@@ -217,11 +217,13 @@ def test_ratings_have_a_table():
         js.rate(puzzles, by="technique").to_table(puzzles[:2])
 
 
-def test_techniques_that_take_too_long_on_wide_boards_are_left_out():
+def test_techniques_are_left_out_that_take_too_long_or_have_no_houses():
     quads = {"naked-quad", "jellyfish", "hidden-quad"}
     locked_sets = {"almost-locked-sets", "als-chain"}
-    for side, absent in ((16, set()), (25, locked_sets), (36, locked_sets | quads)):
-        board = Board.classic(side)
+    regions = {"hidden-single-in-region", "pointing", "claiming"}
+    boards = [(Board.classic(16), set()), (Board.classic(25), locked_sets), (Board.classic(36), locked_sets | quads)]
+    boards += [(Board.classic(8, (1, 8)), regions), (Board.diagonal(9), set())]
+    for board, absent in boards:
         assert {one.name for one in registry.TECHNIQUES if not registry.fits(one, board)} == absent
 
 

@@ -45,6 +45,7 @@ class Technique:
       function: where the function is, "module:function" below ``jaxsudoku.techniques``.
       settings: keyword arguments of the function, as pairs.
       widest: the side of the largest boards on which it is used, 0 for all.
+      regions: whether it needs houses besides rows and columns, which Latin squares do not have.
       worth: of one that refutes candidates, the function that says which are worth assuming, in the same form;
         None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
       unique: whether it relies on it that the filled cells of a puzzle have one solution.
@@ -58,6 +59,7 @@ class Technique:
     settings: tuple[tuple[str, Any], ...] = ()
     worth: str | None = None
     widest: int = 0
+    regions: bool = False
     unique: bool = False
 
     @functools.cached_property
@@ -85,11 +87,13 @@ def _of(size: int) -> tuple[tuple[str, Any], ...]:
 #: Every technique, simplest first.
 TECHNIQUES: tuple[Technique, ...] = (
     Technique("full-house", "full house", 1.0, Kind.PLACES, "singles:full_houses"),
-    Technique("hidden-single-in-region", "hidden single", 1.2, Kind.PLACES, "singles:hidden_singles_in_regions"),
+    Technique(
+        "hidden-single-in-region", "hidden single", 1.2, Kind.PLACES, "singles:hidden_singles_in_regions", regions=True
+    ),
     Technique("hidden-single-in-line", "hidden single", 1.5, Kind.PLACES, "singles:hidden_singles_in_lines"),
     Technique("naked-single", "naked single", 2.3, Kind.PLACES, "singles:naked_singles"),
-    Technique("pointing", "locked candidates", 2.6, Kind.REMOVES, "locked:pointing"),
-    Technique("claiming", "locked candidates", 2.8, Kind.REMOVES, "locked:claiming"),
+    Technique("pointing", "locked candidates", 2.6, Kind.REMOVES, "locked:pointing", regions=True),
+    Technique("claiming", "locked candidates", 2.8, Kind.REMOVES, "locked:claiming", regions=True),
     Technique("naked-pair", "naked pair", 3.0, Kind.REMOVES, "subsets:naked_subsets", _of(2)),
     Technique("x-wing", "X-wing", 3.2, Kind.REMOVES, "subsets:fish", _of(2)),
     Technique("hidden-pair", "hidden pair", 3.4, Kind.REMOVES, "subsets:hidden_subsets", _of(2)),
@@ -160,4 +164,7 @@ def names_up_to(name: str) -> tuple[str, ...]:
 def fits(technique: Technique, board: Board) -> bool:
     """Whether a technique can find anything on a board."""
     size = dict(technique.settings).get("size", 1)
+    lines, others = board.houses[: 2 * board.side], board.houses[2 * board.side :]
+    if technique.regions and set(map(frozenset, others)) <= set(map(frozenset, lines)):
+        return False
     return 2 * size <= board.side <= (technique.widest or board.side)
