@@ -16,7 +16,7 @@ def almost_locked_sets(view: View) -> Iterator[Finding]:
     """What a candidate locks leads to a contradiction at once; those with the fewest patterns first."""
     before = position(view)
     ends = []
-    for assumed in before.candidates:
+    for assumed in view.doubtful():
         found = before.after(assumed)
         if found.contradictory:
             ends.append((assumed, found.used(found.end.premises), found.end))
@@ -36,7 +36,8 @@ def als_chains(view: View) -> Iterator[Finding]:
         excluded[number] = sum(places << other * cells for other, places in found.lost.items())
         if found.contradictory:
             excluded[number] |= 1 << number
-    for contradiction in Implications(implied, excluded).contradictions(implied):
+    doubtful = (digit * cells + cell for digit, cell in view.doubtful())
+    for contradiction in Implications(implied, excluded).contradictions(doubtful):
         yield _chain(before, contradiction)
 
 

@@ -23,7 +23,7 @@ def chains(view: View, links: str) -> Iterator[Finding]:
     ``links`` is as of ``jaxsudoku.techniques.chains``.
     """
     found, cells = _links(view.board, view.filled, tuple(view.places)), view.board.cells
-    candidates = (digit * cells + cell for digit, cell in view.candidates())
+    candidates = (digit * cells + cell for digit, cell in view.doubtful())
     for contradiction in found.implications(links).contradictions(candidates):
         yield _finding(view, found, links, contradiction)
 

@@ -17,7 +17,7 @@ from .words import cell_name, cells_named, house_name, is_digit
 def nishio(view: View) -> Iterator[Finding]:
     """Hidden singles of the assumed digit alone leave a house without a place for it."""
     layout = view.layout
-    for digit, cell in view.candidates():
+    for digit, cell in view.doubtful():
         places, chosen = view.places[digit] & ~layout.sees[cell], [cell]
         end = None
         while end is None:
@@ -38,7 +38,7 @@ def nishio(view: View) -> Iterator[Finding]:
 
 def forcing_chains(view: View, rules: str) -> Iterator[Finding]:
     """The rules lead to a contradiction, those that need the fewest steps first; ``rules`` is "singles" or "locked"."""
-    trials = [_Trial(view, assumed, rules == "locked") for assumed in view.candidates()]
+    trials = [_Trial(view, assumed, rules == "locked") for assumed in view.doubtful()]
     for trial in sorted((trial for trial in trials if trial.end is not None), key=lambda trial: len(trial.needed)):
         yield trial.finding()
 

@@ -76,15 +76,20 @@ def _solutions(
     puzzle: np.ndarray, board: Board, candidates: np.ndarray | None, before_compiling: Callable[[], object]
 ) -> Solutions:
     """The solutions of a position."""
-    found = count(puzzle, board, candidates, _MOST_WORK // board.candidates)
+    found = solutions(puzzle, board, candidates)
     if found is not None:
         return found
     before_compiling()
     from jaxsudoku.uniqueness import solve_and_count  # loads JAX
 
     listed = None if candidates is None else candidates[None]
-    solutions, counts = solve_and_count(puzzle[None], board, listed)
-    return Solutions(int(counts[0]), solutions[0])
+    grids, counts = solve_and_count(puzzle[None], board, listed)
+    return Solutions(int(counts[0]), grids[0])
+
+
+def solutions(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None) -> Solutions | None:
+    """The solutions of a position, as ``count`` of as many nodes as take about as long as loading JAX."""
+    return count(puzzle, board, candidates, _MOST_WORK // board.candidates)
 
 
 def count(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None, nodes: int) -> Solutions | None:

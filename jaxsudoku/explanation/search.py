@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.techniques.registry import TECHNIQUES, Technique, fits, get
+from jaxsudoku.techniques.registry import TECHNIQUES, Kind, Technique, fits, get
 
 from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
 from .finding import Finding
+from .proof import solutions
 from .steps import Explanation, Step, step_of
 from .view import View
 
@@ -92,7 +93,7 @@ def steps_of(
       ValueError: an unknown technique.
     """
     usable = [technique for technique in chosen(techniques) if fits(technique, board)]
-    return _steps(View(board, puzzle, candidates), usable)
+    return _steps(puzzle, board, usable, candidates)
 
 
 def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[Technique, ...]:
@@ -113,7 +114,14 @@ def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[
     return tuple(technique for technique in TECHNIQUES[:upper] if names is None or technique.name in names)
 
 
-def _steps(view: View, techniques: Sequence[Technique]) -> Iterator[Step]:
+def _steps(
+    puzzle: np.ndarray, board: Board, techniques: Sequence[Technique], candidates: np.ndarray | None
+) -> Iterator[Step]:
+    view = View(board, puzzle, candidates)
+    if not view.solved and any(technique.kind in (Kind.REFUTES, Kind.LINKS) for technique in techniques):
+        found = solutions(puzzle, board, candidates)
+        if found is not None and found.number == 1:
+            view.solution = found.first
     while not view.solved:
         step = next_step(view, techniques)
         if step is None:

@@ -30,7 +30,10 @@ class View:
       filled: the cells that are filled.
       places: for each digit the cells that may hold it, the filled ones included.
       left: for each cell its candidates, as bits.
+      solution: uint8[cells], the solution, whose candidates need not be assumed to refute them; None if not known.
     """
+
+    solution: np.ndarray | None = None
 
     def __init__(self, board: Board, puzzle: np.ndarray, candidates: np.ndarray | None = None) -> None:
         self.board, self.layout = board, layout(board)
@@ -48,7 +51,7 @@ class View:
         """A copy that may be changed."""
         other = View.__new__(View)
         other.board, other.layout, other.given, other.filled = self.board, self.layout, self.given, self.filled
-        other.places, other.left = [*self.places], [*self.left]
+        other.places, other.left, other.solution = [*self.places], [*self.left], self.solution
         return other
 
     def fill(self, digit: int, cell: int) -> None:
@@ -79,6 +82,12 @@ class View:
         """The candidates (digit, cell) of open cells, digit by digit."""
         for digit in range(self.board.side):
             for cell in bits(self.open(digit)):
+                yield digit, cell
+
+    def doubtful(self) -> Iterator[tuple[int, int]]:
+        """The candidates (digit, cell) of open cells that may be false."""
+        for digit, cell in self.candidates():
+            if self.solution is None or self.solution[cell] != digit + 1:
                 yield digit, cell
 
     def open_cells(self) -> list[int]:
