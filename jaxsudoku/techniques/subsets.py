@@ -1,6 +1,6 @@
 """Subsets and fish: as many rows of a matrix as columns in which they have candidates.
 
-A *matrix* is [n rows, n columns] of candidates. The solution takes one in every row and column: the cells and
+A *matrix* is [n rows, n columns] of candidates, of which the solution takes one in every row and column: the cells and
 digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the board for one
 digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
 """
