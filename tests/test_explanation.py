@@ -172,6 +172,12 @@ def hard():
     return found
 
 
+def test_steps_do_not_depend_on_whether_the_solution_is_known(hard):
+    steps = [step for step in js.explain(FORCING) if step.score >= 6]
+    assert [step for _, step in hard][-len(steps) :] == steps
+    assert len({step.technique for step in steps}) > 3
+
+
 def test_short_chains_come_first(hard):
     clauses = {}
     for view, step in hard:

@@ -1,4 +1,4 @@
-"""Finned fish: a fish with further places, the fins. The candidates that it removes see all of them."""
+"""Finned fish: a fish but for further places, the fins, all of which the removed candidate sees."""
 
 from __future__ import annotations
 

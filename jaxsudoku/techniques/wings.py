@@ -1,7 +1,7 @@
 """Wings: cells with two candidates through which an assumed candidate leads to a contradiction.
 
-If the assumed candidate removes one of a cell's two candidates, the cell takes the other one. If the wings together
-leave a pivot cell without a candidate (XY-wing, XYZ-wing), or a house without a place for a digit (W-wing), the assumed
+A cell with two candidates, one of which the assumed candidate removes, takes the other one. If the wings together leave
+a pivot cell without a candidate (XY-wing, XYZ-wing), or a house without a place for a digit (W-wing), the assumed
 candidate is refuted.
 """
 
