@@ -459,7 +459,7 @@ def test_techniques_are_chosen_by_their_names():
         steps_of(puzzle, Board.classic(), ["naked-pear"])
     with pytest.raises(ValueError, match=r"unknown technique 'naked-pear'"):
         js.hint(puzzle, up_to="naked-pear")
-    with pytest.raises(ValueError, match=r"techniques must be a list of names, not the text 'x-wing'"):
+    with pytest.raises(ValueError, match=r"techniques must be a sequence of names, not 'x-wing'"):
         js.explain(puzzle, techniques="x-wing")
     few = js.explain(puzzle, techniques=["Naked Single", "naked pair", "full_house"], up_to="naked single")
     assert {step.technique for step in few} == {"full-house", "naked-single"}

@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.techniques.registry import TECHNIQUES, Kind, Technique, fits, get
+from jaxsudoku.techniques.registry import chosen as named
 
 from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
 from .finding import Finding
@@ -106,12 +107,9 @@ def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[
     Raises:
       ValueError: an unknown technique, or a text in place of a list of names.
     """
-    if isinstance(techniques, str):
-        raise ValueError(f"techniques must be a list of names, not the text {techniques!r}")
-    names = None if techniques is None else {get(name).name for name in techniques}
     last = TECHNIQUES[-1] if up_to is None else get(up_to)
     upper = TECHNIQUES.index(last) + 1
-    return tuple(technique for technique in TECHNIQUES[:upper] if names is None or technique.name in names)
+    return tuple(technique for technique in named(techniques) if TECHNIQUES.index(technique) < upper)
 
 
 def _steps(
