@@ -14,6 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import jaxsudoku as js
 from jaxsudoku import generation, networks, rating, solvers
 from jaxsudoku.batches import Engine, Kernel
+from jaxsudoku.config import SEARCHES
 from jaxsudoku.solvers import driver
 
 Devices = Sequence[Any]
@@ -97,7 +98,7 @@ def _kernel(name: str, board: js.Board) -> tuple[Kernel, tuple[Any, ...]]:
     if name == "count":
         return driver.count_kernel(2), ()
     if name == "rate":
-        return rating.RatingKernel(rating.SEARCHES), ()
+        return rating.RatingKernel(SEARCHES), ()
     if name == "weakest-rules":
         return rating.RulesKernel(), ()
     return driver.solve_kernel(name, solvers.make_config(solvers.get(name))), driver.networks_for(name, None, board)

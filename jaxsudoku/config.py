@@ -52,6 +52,9 @@ CHIP_BYTES = {"gpu": (227 << 10) - 2048, "tpu": 112 << 20}
 PLANE_BYTES = {"gpu": 256, "tpu": 4096}
 
 
+#: Searches whose branch nodes a rating by nodes averages, by default.
+SEARCHES = 8
+
 #: What puzzles can be rated by: branch nodes of searches, or the hardest technique.
 RATED_BY = ("nodes", "technique")
 

@@ -24,7 +24,7 @@ from jaxsudoku import exact
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import CPU_LANES, RATED_BY, RULES, exact_lanes, node_lanes, search_restart, whole_number
+from jaxsudoku.config import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart, whole_number
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
@@ -34,8 +34,6 @@ from jaxsudoku.techniques.ratings import TechniqueRatings, rate_by_technique
 from jaxsudoku.techniques.registry import names_up_to
 from jaxsudoku.terminal.progress import Report, reports
 
-#: Default number of searches of a puzzle.
-SEARCHES = 8
 #: Names for ranges of ratings, easiest first: 0 (singles solve the puzzle), below 2, below 10, below 50, and from 50.
 GRADES = ("easy", "medium", "hard", "very hard", "extreme")
 _BOUNDS = (2.0, 10.0, 50.0)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.io import parse
+from jaxsudoku.io.positions import allowed_candidates
 from jaxsudoku.pictures import NO_MARKS, Marks, Picture, sheet
 
 #: The most grids in a picture.
@@ -122,7 +123,7 @@ def _candidates(candidates: ArrayLike | bool | None, flat: np.ndarray, board: Bo
         return None
     shape = (len(flat), board.side, board.cells)
     if candidates is True:
-        return np.stack([_open(grid, board) for grid in flat])
+        return np.stack([allowed_candidates(grid, board) for grid in flat])
     array = np.asarray(candidates)
     if array.dtype != bool and not np.issubdtype(array.dtype, np.floating):
         raise ValueError(f"candidates of dtype {array.dtype}; they must be True, or an array of bool or of floats")
@@ -130,16 +131,6 @@ def _candidates(candidates: ArrayLike | bool | None, flat: np.ndarray, board: Bo
         _floats(array.astype(float), "candidates", shape)
         return array.reshape(shape)
     return _floats(array.astype(float), "candidates", shape)
-
-
-def _open(grid: np.ndarray, board: Board) -> np.ndarray:
-    """The digits that no house of an empty cell has, bool[side, cells]."""
-    found = np.tile(grid == 0, (board.side, 1))
-    for house in board.houses:
-        cells = np.array(house)
-        taken = grid[cells]
-        found[np.ix_(taken[taken > 0] - 1, cells)] = False
-    return found
 
 
 def _clashing(grid: np.ndarray, board: Board) -> list[int]:

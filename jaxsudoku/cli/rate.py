@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import RATED_BY, RULES
+from jaxsudoku.config import RATED_BY, RULES, SEARCHES
 from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, ResumeError, TableWriter, grid_column, mark_board
 from jaxsudoku.techniques.registry import NUMBERS
 from jaxsudoku.terminal.failure import as_usage
@@ -56,9 +56,6 @@ _BEYOND = "beyond"
 #: What solves a puzzle, by the index that ``weakest_rules`` gives.
 _SOLVED_BY = np.array([*RULES, "search"], object)
 
-#: Searches of each puzzle by default, as in ``rating``.
-_SEARCHES = 8
-
 #: Puzzles in a batch by default.
 _BATCH_SIZE = 8192
 
@@ -76,7 +73,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
         default="nodes",
         help="branch nodes of searches, or the hardest technique (default: nodes)",
     )
-    text = f"of ratings by nodes, searches whose branch nodes are averaged (default: {_SEARCHES})"
+    text = f"of ratings by nodes, searches whose branch nodes are averaged (default: {SEARCHES})"
     flags.add_number(parser, "--searches", text)
     flags.add_up_to(parser)
     flags.add_output(parser)
@@ -120,7 +117,7 @@ def _check_flags(args: argparse.Namespace) -> None:
     elif args.up_to is not None:
         args.parser.error("--up-to is of ratings --by technique")
     args.seed = 0 if args.seed is None else args.seed
-    args.searches = args.searches or _SEARCHES
+    args.searches = args.searches or SEARCHES
 
 
 class Ratings(NamedTuple):

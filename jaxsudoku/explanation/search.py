@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxsudoku.board import Board
-from jaxsudoku.techniques.registry import TECHNIQUES, Kind, Technique, fits, get
+from jaxsudoku.techniques.registry import Kind, Technique, fits, names_up_to
 from jaxsudoku.techniques.registry import chosen as named
 
 from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
@@ -105,11 +105,13 @@ def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[
       up_to: the name of the hardest one to take; None for no limit.
 
     Raises:
-      ValueError: an unknown technique, or a text in place of a list of names.
+      ValueError: an unknown technique, or a text in place of several names.
     """
-    last = TECHNIQUES[-1] if up_to is None else get(up_to)
-    upper = TECHNIQUES.index(last) + 1
-    return tuple(technique for technique in named(techniques) if TECHNIQUES.index(technique) < upper)
+    found = named(techniques)
+    if up_to is None:
+        return found
+    names = names_up_to(up_to)
+    return tuple(technique for technique in found if technique.name in names)
 
 
 def _steps(
