@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +14,10 @@ from reference import solutions
 import jaxsudoku as js
 from jaxsudoku import planes, techniques
 from jaxsudoku.board import Board
-from jaxsudoku.explanation import findings, next_step
+from jaxsudoku.explanation import consequences, findings, next_step
+from jaxsudoku.explanation.layout import bits
 from jaxsudoku.explanation.view import View
-from jaxsudoku.techniques import TECHNIQUES, Kind, position
+from jaxsudoku.techniques import TECHNIQUES, Kind, almost_locked, position
 from jaxsudoku.techniques.apply import search
 from jaxsudoku.techniques.climb import climb
 from jaxsudoku.techniques.registry import NUMBERS, fits
@@ -149,6 +151,32 @@ def test_planes_find_what_plain_python_finds_on_other_boards(puzzles):
             assert not views or on_planes(technique.name, views) == wanted, technique.name
             helped |= {technique.name} if any(wanted) else set()
     assert len(helped) > 15
+
+
+@pytest.mark.parametrize("puzzles", ["9x9-hard", pytest.param("windoku-9x9", marks=pytest.mark.slow)])
+def test_a_candidate_locks_the_same_on_planes(puzzles):
+    """The links of chains one by one: a chain may hide that one of them is missing."""
+    board = js.shipped.board(puzzles)
+    links = jax.jit(functools.partial(almost_locked.links, board), compiler_options=js.compiler_options())
+    for view in chosen("als-chain", met(puzzles, 12), 3):
+        before = consequences.position(view)
+        assumed = np.zeros((512, board.side, board.cells), bool)
+        for lane, candidate in enumerate(before.candidates):
+            assumed[lane, *candidate] = True
+        copies = np.repeat(view.cube()[None], len(assumed), axis=0)
+        cubes = (planes.cubes_to_planes(x, board).reshape(board.side, board.cells, -1) for x in (copies, assumed))
+        found = links(*cubes)
+        true, false = (np.asarray(planes.planes_to_cubes(x.reshape(*(board.side,) * 3, -1), board)) for x in found)
+        for lane, candidate in enumerate(before.candidates):
+            after = before.after(candidate)
+            wrong = {candidate} if after.contradictory else set()
+            assert set(map(tuple, np.argwhere(true[lane]).tolist())) == members(after.true) | {candidate}
+            assert set(map(tuple, np.argwhere(false[lane]).tolist())) == members(after.lost) | wrong
+
+
+def members(cells: Mapping[int, int]) -> set[tuple[int, int]]:
+    """The candidates (digit, cell) of sets of cells by digit."""
+    return {(digit, cell) for digit, own in cells.items() for cell in bits(own)}
 
 
 @pytest.mark.parametrize("name", ["aic", "nishio"])

@@ -193,9 +193,9 @@ class Consequences:
         open_cells = ~(self.before.single | 1 << self.assumed[1])
         wrong = bool(changed & ~one)
         twice = seen = 0
-        for digit, gone in self.lost.items():
-            cells = places[digit] & naked
-            for number, here in layout.few_places(places[digit]):
+        for digit, own in enumerate(places):
+            cells, gone = own & naked, self.lost.get(digit, 0)
+            for number, here in layout.few_places(own) if gone else ():
                 if gone & layout.houses[number]:
                     cells |= here & open_cells
                     wrong |= not here
