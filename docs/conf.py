@@ -10,7 +10,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
-import reference  # noqa: E402  docs/reference.py, found by the path above
+import reference_pages  # noqa: E402  docs/reference_pages.py, found by the path above
 
 import jaxsudoku  # noqa: E402
 
@@ -60,7 +60,7 @@ _RANGED = re.compile(r"Annotated\[(\w+), Range\([^)]*\)\]")
 
 def _mark_shapes(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Sets shapes of arrays as code in all docstrings."""
-    lines[:] = map(reference.marked, lines)
+    lines[:] = map(reference_pages.marked, lines)
 
 
 def _shorten(
@@ -76,7 +76,7 @@ def _leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: An
 
 
 def setup(app: Any) -> None:
-    app.connect("builder-inited", lambda app: reference.write(ROOT / "docs" / "api"))
+    app.connect("builder-inited", lambda app: reference_pages.write(ROOT / "docs" / "api"))
     app.connect("autodoc-process-docstring", _mark_shapes, priority=100)  # before napoleon
     app.connect("autodoc-process-signature", _shorten)
     app.connect("autodoc-skip-member", _leave_out)

@@ -192,8 +192,7 @@ def groups() -> str:
 def step(puzzle: int, technique: str) -> str:
     """The first step by a technique in the explanation of a shipped puzzle."""
     explanation = js.explain(js.load("9x9-hard")[puzzle])
-    number = [step.technique for step in explanation.steps].index(technique)
-    return f"{explanation.picture(number).svg}\n"
+    return f"{next(step for step in explanation if step.technique == technique).picture().svg}\n"
 
 
 def boards() -> str:

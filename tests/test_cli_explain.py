@@ -61,7 +61,7 @@ def test_explain_writes_a_picture_a_step(capsys, puzzles, tmp_path):
     assert (code, out, err) == (0, f"{js.explain(PROPER)}\n", "")
     files = sorted(folder.iterdir())
     assert [file.name for file in files] == [f"step-{n:02}.svg" for n in range(1, len(js.explain(PROPER).steps) + 1)]
-    assert [file.read_text() for file in files] == [f"{picture}\n" for picture in js.explain(PROPER).pictures()]
+    assert [file.read_text() for file in files] == [f"{step.picture()}\n" for step in js.explain(PROPER)]
     code, _, err = run(capsys, "explain", puzzles, *FOUR, "--svg", str(folder))
     assert code == 2
     assert f"error: --svg: {folder} exists" in err

@@ -120,10 +120,10 @@ def test_pages_of_public_names(monkeypatch):
     """Every public name of the package and of its public modules has a page, with its documentation."""
     pytest.importorskip("sphinx")
     monkeypatch.syspath_prepend(str(DOCS))
-    import reference
+    import reference_pages
 
-    pages = dict(reference._pages())
-    for whole in reference.described():
+    pages = dict(reference_pages._pages())
+    for whole in reference_pages.described():
         place, _, name = whole.rpartition(".")
-        text = pages[reference.page_of(place, name)]
+        text = pages[reference_pages.page_of(place, name)]
         assert f".{name}\n" in text and ("auto" in text or len(text.splitlines()) > 4), whole

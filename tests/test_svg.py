@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import pickle
 import re
 import struct
 import xml.etree.ElementTree as ElementTree
@@ -290,7 +291,7 @@ def test_a_grid_of_another_board_is_refused(grid, message):
 
 def test_every_step_has_a_picture():
     explanation = js.explain(js.load("9x9-hard")[3])
-    drawings = list(explanation.pictures())
+    drawings = [step.picture() for step in explanation]
     assert len(drawings) == len(explanation.steps)
     for step, picture in zip(explanation.steps, drawings, strict=True):
         assert sorted(texts(picture, "removed")) == sorted(str(digit) for _, _, digit in step.eliminate)
@@ -302,10 +303,15 @@ def test_every_step_has_a_picture():
     assert page.count("<svg") == len(drawings)
     assert "&lt;My puzzle&gt;" in page
     assert explanation._repr_html_() in page
-    assert explanation.picture(2) == drawings[2]
-    assert explanation.picture(-1) == drawings[-1]
-    with pytest.raises(IndexError, match=f"step {len(drawings)}; there are {len(drawings)}, numbered from 0"):
-        explanation.picture(len(drawings))
+
+
+def test_a_hint_has_a_picture():
+    puzzle = js.load("9x9-hard")[3]
+    step = js.hint(puzzle)
+    picture = js.explain(puzzle)[0].picture()
+    assert step.picture() == picture and picture.svg in step._repr_html_()
+    assert len(texts(picture, "given")) == np.count_nonzero(puzzle)
+    assert pickle.loads(pickle.dumps(step)).picture() == picture
 
 
 # ---------------------------------------------------------------------- sheets

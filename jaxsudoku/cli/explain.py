@@ -87,8 +87,8 @@ def _write_pictures(found: Explanation, folder: Path) -> None:
     """Writes a picture of each step into a new folder."""
     folder.mkdir()
     width = max(len(str(len(found.steps))), 2)
-    for number, picture in enumerate(found.pictures(), 1):
-        (folder / f"step-{number:0{width}}.svg").write_text(f"{picture}\n", encoding="utf-8")
+    for number, step in enumerate(found, 1):
+        (folder / f"step-{number:0{width}}.svg").write_text(f"{step.picture()}\n", encoding="utf-8")
 
 
 class Explained(NamedTuple):

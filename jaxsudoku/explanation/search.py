@@ -141,11 +141,12 @@ def next_step(view: View, techniques: Sequence[Technique]) -> Step | None:
     """
     for technique in techniques:
         for finding in findings(view, technique.name):
+            before = view.state()
             for digit, cell in finding.place:
                 view.fill(digit, cell)
             for digit, cell in finding.remove:
                 view.remove(digit, cell)
-            return step_of(view.board, technique, finding)
+            return step_of(before, technique, finding)
     return None
 
 

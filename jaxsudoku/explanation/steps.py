@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,14 +14,15 @@ from jaxsudoku.pictures import Candidate, Marks, Picture
 from jaxsudoku.techniques.registry import Technique
 
 from .finding import Finding
-from .view import View
+from .view import State
 from .words import cells_named, digits_named
 
 _PAGE_STYLE = ":root{color-scheme:light dark}body{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
 
 
-class Step(NamedTuple):
-    """One step of an explanation. Digits, rows and columns are counted from 1.
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One step of an explanation; a notebook shows its picture. Digits, rows and columns are counted from 1.
 
     Attributes:
       technique: the name of the technique.
@@ -33,6 +33,7 @@ class Step(NamedTuple):
       text: the reason and the conclusion, in plain English.
       links: of a chain, its links, each from one (row, column, digit) to the next.
       false: the candidates of these links that are false if the first is true; the others are true.
+      before: the position before the step, which is not compared.
     """
 
     technique: str
@@ -41,11 +42,27 @@ class Step(NamedTuple):
     eliminate: tuple[tuple[int, int, int], ...]
     cells: tuple[tuple[int, int], ...]
     text: str
-    links: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
-    false: tuple[tuple[int, int, int], ...] = ()
+    links: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...]
+    false: tuple[tuple[int, int, int], ...]
+    before: State = dataclasses.field(compare=False, repr=False)
+
+    def picture(self) -> Picture:
+        """The position before the step, the pattern, and what the step places and removes."""
+        board = self.before.board
+        placed, removed = _candidates(board, self.place), _candidates(board, self.eliminate)
+        cells = {(row - 1) * board.side + column - 1: "pattern" for row, column in self.cells}
+        cells |= {cell: "placed" for _, cell in placed}
+        arrows = [(one, other) for one, other in (_candidates(board, link) for link in self.links)]
+        marked = dict.fromkeys(placed, "kept") | dict.fromkeys((end for arrow in arrows for end in arrow), "true")
+        marked |= dict.fromkeys(_candidates(board, self.false), "false") | dict.fromkeys(removed, "removed")
+        marks = Marks(tuple(self.before.candidates()), cells, marked, arrows)
+        return board.picture(self.before.grid(), self.before.grid(given=True), marks, title=self.text)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text)} ({self.score:.1f})</p>{self.picture().svg}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The step as values that JSON has, without ``cells``, ``links`` and ``false``."""
+        """The step as values that JSON has: ``technique``, ``score``, ``place``, ``eliminate`` and ``text``."""
         return {
             "technique": self.technique,
             "score": self.score,
@@ -106,23 +123,6 @@ class Explanation:
         """The first step of the highest score; None without steps."""
         return max(self.steps, key=lambda step: step.score, default=None)
 
-    def picture(self, number: int) -> Picture:
-        """The picture of a step, numbered from 0, or from -1 for the last one; raises IndexError if there is none."""
-        steps = range(len(self.steps))
-        if not -len(steps) <= number < len(steps):
-            raise IndexError(f"step {number}; there are {len(steps)}, numbered from 0")
-        return next(itertools.islice(self.pictures(), steps[number], None))
-
-    def pictures(self) -> Iterator[Picture]:
-        """A picture of every step: the position before it, the pattern, and what the step places and removes."""
-        view = View(self.board, self.puzzle, self.candidates)
-        for step in self.steps:
-            yield _picture(view, self.puzzle, step)
-            for digit, cell in _candidates(self.board, step.place):
-                view.fill(digit, cell)
-            for digit, cell in _candidates(self.board, step.eliminate):
-                view.remove(digit, cell)
-
     def page(self, title: str = "How to solve this puzzle") -> str:
         """An HTML page of the steps, each with its picture."""
         return (
@@ -133,10 +133,7 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        items = [
-            f"<li><p>{escape(step.text)} ({step.score:.1f})</p>{picture.svg}</li>"
-            for step, picture in zip(self.steps, self.pictures(), strict=True)
-        ]
+        items = [f"<li>{step._repr_html_()}</li>" for step in self.steps]
         end = "" if self.solved else "<p>The techniques go no further.</p>"
         return f"<ol>{''.join(items)}</ol>{end}"
 
@@ -148,8 +145,9 @@ class Explanation:
         return "\n".join(lines)
 
 
-def step_of(board: Board, technique: Technique, finding: Finding) -> Step:
-    """What a finding of a technique shows, as a step."""
+def step_of(before: State, technique: Technique, finding: Finding) -> Step:
+    """What a finding of a technique shows in a position, as a step."""
+    board = before.board
 
     def described(candidates: Sequence[Candidate]) -> tuple[tuple[int, int, int], ...]:
         return tuple((cell // board.side + 1, cell % board.side + 1, digit + 1) for digit, cell in candidates)
@@ -157,28 +155,22 @@ def step_of(board: Board, technique: Technique, finding: Finding) -> Step:
     text = finding.text
     if finding.remove:
         text = f"{text} {_conclusion(board, finding.remove)}"
-    cells = tuple((cell // board.side + 1, cell % board.side + 1) for cell in finding.cells)
-    links = tuple((one, other) for one, other in (described(link) for link in finding.links))
-    placed, removed = described(finding.place), described(finding.remove)
-    return Step(technique.name, technique.score, placed, removed, cells, text, links, described(finding.false))
+    return Step(
+        technique.name,
+        technique.score,
+        place=described(finding.place),
+        eliminate=described(finding.remove),
+        cells=tuple((cell // board.side + 1, cell % board.side + 1) for cell in finding.cells),
+        text=text,
+        links=tuple((one, other) for one, other in (described(link) for link in finding.links)),
+        false=described(finding.false),
+        before=before,
+    )
 
 
 def _candidates(board: Board, places: Sequence[tuple[int, int, int]]) -> list[Candidate]:
     """Candidates, digit and cell from 0, of (row, column, digit) from 1."""
     return [(digit - 1, (row - 1) * board.side + column - 1) for row, column, digit in places]
-
-
-def _picture(view: View, puzzle: np.ndarray, step: Step) -> Picture:
-    """The picture of a step in the position before it."""
-    board = view.board
-    placed, removed = _candidates(board, step.place), _candidates(board, step.eliminate)
-    cells = {(row - 1) * board.side + column - 1: "pattern" for row, column in step.cells}
-    cells |= {cell: "placed" for _, cell in placed}
-    arrows = [(one, other) for one, other in (_candidates(board, link) for link in step.links)]
-    marked = dict.fromkeys(placed, "kept") | dict.fromkeys((end for arrow in arrows for end in arrow), "true")
-    marked |= dict.fromkeys(_candidates(board, step.false), "false") | dict.fromkeys(removed, "removed")
-    marks = Marks(tuple(view.candidates()), cells, marked, arrows)
-    return board.picture(view.grid(), puzzle, marks, title=step.text)
 
 
 def _conclusion(board: Board, removed: Sequence[Candidate]) -> str:

@@ -7,12 +7,42 @@ inside, and written from 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxsudoku.board import Board
 
 from .layout import bits, layout
+
+
+class State(NamedTuple):
+    """The position of one puzzle at some time, as sets of cells.
+
+    Attributes:
+      board: the board.
+      given: the cells that the puzzle gives.
+      filled: the cells that are filled.
+      places: for each digit the cells that may hold it, the filled ones included.
+    """
+
+    board: Board
+    given: int
+    filled: int
+    places: tuple[int, ...]
+
+    def candidates(self) -> Iterator[tuple[int, int]]:
+        """The candidates (digit, cell) of open cells, digit by digit."""
+        for digit, cells in enumerate(self.places):
+            for cell in bits(cells & ~self.filled):
+                yield digit, cell
+
+    def grid(self, given: bool = False) -> np.ndarray:
+        """The filled cells, or the givens alone: uint8[cells], 0 for the others."""
+        grid = np.zeros(self.board.cells, np.uint8)
+        for digit, cells in enumerate(self.places):
+            grid[list(bits(cells & (self.given if given else self.filled)))] = digit + 1
+        return grid
 
 
 class View:
@@ -54,6 +84,10 @@ class View:
         other.places, other.left, other.solution = [*self.places], [*self.left], self.solution
         return other
 
+    def state(self) -> State:
+        """The position as it is now."""
+        return State(self.board, self.given, self.filled, tuple(self.places))
+
     def fill(self, digit: int, cell: int) -> None:
         """Fills a cell, and removes the digit from its houses."""
         for other in bits(self.left[cell] & ~(1 << digit)):
@@ -80,9 +114,7 @@ class View:
 
     def candidates(self) -> Iterator[tuple[int, int]]:
         """The candidates (digit, cell) of open cells, digit by digit."""
-        for digit in range(self.board.side):
-            for cell in bits(self.open(digit)):
-                yield digit, cell
+        return self.state().candidates()
 
     def doubtful(self) -> Iterator[tuple[int, int]]:
         """The candidates (digit, cell) of open cells that may be false."""
@@ -101,10 +133,7 @@ class View:
 
     def grid(self) -> np.ndarray:
         """The filled cells, uint8[cells]."""
-        grid = np.zeros(self.board.cells, np.uint8)
-        for cell in bits(self.filled):
-            grid[cell] = self.digits(cell)[0] + 1
-        return grid
+        return self.state().grid()
 
     def cube(self) -> np.ndarray:
         """The candidates, bool[side, cells]."""
