@@ -43,12 +43,18 @@ class BadLines:
             ),
         ]
         for error in sorted(errors, key=lambda error: error.line)[:quoted]:
-            self._screen.say(str(error))
+            self._report(error)
+
+    def _report(self, error: LineError) -> None:
+        self._screen.say(str(error))
+
+    def _say_more(self) -> None:
+        if self.count > QUOTED:
+            self._screen.say(f"... and {self.count - QUOTED} more")
 
     def finish(self) -> None:
         """Reports the number of lines beyond those that were quoted, and of puzzles whose candidates are left out."""
-        if self.count > QUOTED:
-            self._screen.say(f"... and {self.count - QUOTED} more")
+        self._say_more()
         if self._listed and not self.within:
             lists = "puzzle lists" if self._listed == 1 else "puzzles list"
             self._screen.say(f"{self._source}: {self._listed:,} {lists} candidates, which this command leaves out")

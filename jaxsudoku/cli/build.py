@@ -12,9 +12,8 @@ from jaxsudoku.terminal.stop import Stop
 from . import build_given
 from .dataset_folder import add_folder, check_new, excluded
 from .generate import MAKING_STATUSES, add_grades, add_making, grade_tally, making_details, making_options
-from .invocation import Invocation, start_screen
+from .invocation import Invocation
 from .parser import Parser
-from .report import summarize
 
 SUMMARY = "build a data set of puzzles in a folder"
 
@@ -56,7 +55,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Builds a data set; the exit status."""
     check_new(args)
-    screen = start_screen(args.quiet)
+    screen = invocation.start_screen(args.quiet)
     from jaxsudoku import datasets
     from jaxsudoku.generation import GenerationError, Puzzles
 
@@ -94,5 +93,5 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     except Stop as stop:
         stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"
         raise
-    summarize(args, screen, tally, invocation.began, failure, **making_details(args, earlier))
+    invocation.summarize(args, screen, tally, failure, **making_details(args, earlier))
     return 1 if failure is not None else 0

@@ -20,8 +20,8 @@ from .bad_lines import BadLines, clashing
 from .dataset_folder import check_new, excluded
 from .generate import add_grades, grade_tally
 from .inputs import known_solutions, named, opened
-from .invocation import Invocation, start_screen
-from .report import QUOTED, summarize
+from .invocation import Invocation
+from .report import QUOTED
 
 #: The flag that chooses this way of building.
 FLAG = "--from"
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Builds the data sets; the exit status: 1 if lines were malformed or puzzles refused."""
     check_new(args)
     with opened(args) as source:
-        screen = start_screen(args.quiet)
+        screen = invocation.start_screen(args.quiet)
         bad = BadLines(screen, named(args.input), args.board)
         table = _read(args.board, source, named(args.input), bad)
     bad.finish()
@@ -128,11 +128,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     }
     told = [f"{name} {size:,}" for name, size in sizes.items()]
     told += [f"{count:,} {why}" for why, count in left_out.items() if count]
-    summarize(
+    invocation.summarize(
         args,
         screen,
         tally,
-        invocation.began,
         None,
         note=f"; {', '.join(told)}",
         board=str(args.board),

@@ -12,9 +12,9 @@ import numpy as np
 from jaxsudoku import solvers
 from jaxsudoku.board import Board
 from jaxsudoku.io import Chunk, check_suffix, mark_board, open_lines
-from jaxsudoku.terminal.failure import as_usage
+from jaxsudoku.terminal.failure import UsageError, as_usage
 
-from . import flags
+from . import flags, job
 from .bad_lines import clashes_among
 from .fields import add_config, config_values
 from .inputs import opened
@@ -35,6 +35,7 @@ examples:
 output: a number a line, 0 for no solution (or givens that clash), `-` for a malformed line.
 
 {flags.INPUT_SECTION}
+{job.SECTION}
 {flags.status_section(resumable=False)}"""
 
 
@@ -45,7 +46,11 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     flags.add_number(parser, "--limit", "solutions of a puzzle to stop at; 2 shows whether it is proper", default=2)
     flags.add_output(parser)
     flags.add_running(parser)
-    parser.add_argument("--force", action="store_true", help="replace an existing output")
+    existing = parser.add_mutually_exclusive_group()
+    existing.add_argument("--force", action="store_true", help="replace an existing output")
+    existing.add_argument("--resume", action="store_true", help="with --workers: go on with the job of the folder")
+    job.add_flags(parser)
+    parser.set_defaults(format="text")
     # a count under a budget would be no count
     add_config(parser, solvers.ExactConfig, "flags of the search", without=("budget",))
     parser.set_defaults(run=run)
@@ -55,6 +60,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Counts; the exit status."""
     with args.parser.errors():
         config = solvers.ExactConfig(**config_values(args, solvers.ExactConfig))
+    if args.workers is not None:
+        return job.answer(args, invocation)
+    if args.resume:
+        raise UsageError("--resume goes with --workers: a count of one process starts anew")
     with opened(args) as puzzles:
         with as_usage():
             sink = CountWriter(args.output, args.force, args.input)

@@ -23,7 +23,7 @@ from jaxsudoku.terminal.failure import as_usage, described
 from . import flags
 from .bad_lines import BadLines, clashing, describe_unsolved, unsolved
 from .inputs import known_solutions, named, opened
-from .invocation import Invocation, start_screen
+from .invocation import Invocation
 from .outputs import check_outputs, check_printed, put
 from .parser import Parser
 from .report import counted, record
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         check_printed(args.input)
         outputs = [path for path in (args.json, args.plot) if path]
         check_outputs(outputs, reads=[args.input], force=args.force)
-        screen = start_screen(args.quiet)
+        screen = invocation.start_screen(args.quiet)
         from jaxsudoku import evaluation, networks
 
         with as_usage():

@@ -22,11 +22,11 @@ from jaxsudoku.io import (
 from jaxsudoku.terminal.failure import as_usage
 from jaxsudoku.terminal.progress import Meter, Screen
 
-from . import flags
-from .invocation import Invocation, start_screen
+from . import flags, job
+from .invocation import Invocation
 from .outputs import open_table
 from .parser import Parser
-from .report import Tally, summarize
+from .report import Tally
 
 if TYPE_CHECKING:
     from jaxsudoku.generation import Generator, Puzzles
@@ -59,6 +59,7 @@ is no rating. The same seed gives the same puzzles on every machine, and a longe
 one. So --resume goes on with an output of the same arguments, also to a larger COUNT; the first and the last puzzles
 there are made again to check that they are the same.
 
+{job.MAKING_SECTION}
 {MAKING_STATUSES}"""
 
 #: The columns of generated puzzles.
@@ -92,7 +93,8 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     flags.add_running(parser)
     flags.add_format(parser, "by the output's suffix, csv on the standard output")
     flags.add_existing(parser)
-    parser.set_defaults(run=run)
+    job.add_flags(parser)
+    parser.set_defaults(run=run, start=0)
 
 
 def add_making(parser: argparse.ArgumentParser) -> None:
@@ -166,10 +168,13 @@ def _rating(text: str) -> Any:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Generates puzzles into a table; the exit status."""
+    with as_usage():
+        config = GenerateConfig(**making_options(args), holes=args.holes, given=args.given)
+    if args.workers is not None:
+        return job.make(args, invocation)
     with as_usage():  # before JAX is loaded, and again when the output is opened
         check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
-        config = GenerateConfig(**making_options(args), holes=args.holes, given=args.given)
-    screen = start_screen(args.quiet)
+    screen = invocation.start_screen(args.quiet)
     from jaxsudoku.generation import Generator
 
     with as_usage():
@@ -198,7 +203,7 @@ def _generate(
             # a run that was stopped within a stretch goes on to its end, so that the next ones begin where they would
             size = min(generator.stretch - first % generator.stretch, args.count - first)
             try:
-                made = generator.make(first, size, progress)
+                made = generator.make(args.start + first, size, progress)
             except GenerationError as failure:
                 made, error = failure.found, str(failure)
             first += size
@@ -209,7 +214,7 @@ def _generate(
                 else:
                     tally.add({_UNRATED: len(made.clues)})
             screen.show(meter.line(table.done + tally.puzzles, args.count))
-    summarize(args, screen, tally, invocation.began, error, **making_details(args, table.done))
+    invocation.summarize(args, screen, tally, error, **making_details(args, table.done))
     return 1 if error is not None else 0
 
 

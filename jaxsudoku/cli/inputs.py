@@ -18,11 +18,13 @@ from jaxsudoku.io import (
     KNOWN_SOLUTION_COLUMNS,
     Chunk,
     PuzzleFile,
+    Slice,
     board_of_text,
     check_standard_input,
     format_grids,
     is_library_line,
     open_puzzles,
+    open_slice,
     parse,
     parse_position,
     read_grid_column,
@@ -51,11 +53,17 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
     Args:
       args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text,
         ``columns`` the names of its columns, if it is a table, and ``claimed`` whether a file says that its puzzles
-        have one solution each (shipped ones are tested, so this is False for them).
+        have one solution each (shipped ones are tested, so this is False for them). In a part of a job ``input`` is a
+        ``Slice``, and ``board`` and ``claimed`` are those of the job.
 
     Raises:
       UsageError: the input is missing, names another board than ``--board``, or holds malformed puzzles given inline.
     """
+    if isinstance(args.input, Slice):
+        with open_slice(args.input, args.board, args.column) as puzzles:
+            args.input, args.columns = args.input.source, puzzles.check()
+            yield puzzles
+        return
     given = [args.input] if isinstance(args.input, str) else args.input
     with contextlib.ExitStack() as stack:
         with as_usage():

@@ -1,4 +1,4 @@
-"""A run of a command: its arguments, its start, its screen, and how it is resumed."""
+"""A run of a command: its arguments, its start, its screen, its report, and how it is resumed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import contextlib
 import dataclasses
 import shlex
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
+from jaxsudoku.board import Board
+from jaxsudoku.io import PuzzleFile
 from jaxsudoku.terminal.progress import Screen
 from jaxsudoku.terminal.stop import Signals, Stop
+
+from .bad_lines import BadLines
+from .report import Tally, summarize
 
 
 class Abandonable(Protocol):
@@ -28,11 +33,30 @@ class Invocation:
       argv: the arguments after the program's name.
       signals: what stops the run.
       began: the time of the start, as ``time.perf_counter`` gives it.
+      part: the number of the part of a job that is done; 0 where there are no parts.
     """
 
     argv: list[str]
     signals: Signals
     began: float
+    part: int = 0
+
+    def start_screen(self, quiet: bool) -> Screen:
+        """Shows that the command has begun, and checks where compiled programs are kept; loads JAX."""
+        screen = Screen(bar=not quiet)
+        screen.show("starting ...", now=True)
+        check_cache(screen)
+        return screen
+
+    def bad_lines(self, screen: Screen, puzzles: PuzzleFile, board: Board) -> BadLines:
+        """What reports the bad lines of an input."""
+        return BadLines(screen, puzzles.name, board)
+
+    def summarize(
+        self, args: argparse.Namespace, screen: Screen, tally: Tally, error: str | None, note: str = "", **details: Any
+    ) -> None:
+        """Reports what was done, as ``report.summarize``."""
+        summarize(args, screen, tally, self.began, error, note, **details)
 
     def resume_command(self) -> str:
         """The command that resumes this run: with --resume, without the flags that --resume excludes."""
@@ -60,14 +84,6 @@ class Invocation:
             raise
         finally:
             sink.abandon()
-
-
-def start_screen(quiet: bool) -> Screen:
-    """Shows that a command has begun, and checks where compiled programs are kept; loads JAX."""
-    screen = Screen(bar=not quiet)
-    screen.show("starting ...", now=True)
-    check_cache(screen)
-    return screen
 
 
 def check_cache(screen: Screen) -> None:

@@ -16,7 +16,7 @@ from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, ResumeError, Tab
 from jaxsudoku.techniques.registry import NUMBERS
 from jaxsudoku.terminal.failure import as_usage
 
-from . import flags
+from . import flags, job
 from .bad_lines import clashes_among
 from .generate import making_details
 from .inputs import opened
@@ -45,6 +45,7 @@ that helps, see `jaxsudoku explain`; inf and no name where the techniques do not
 output: the columns puzzle, clues, rating and rules (--by technique: puzzle, clues, score and technique), then the
 further columns of the input, among them the answers of `jaxsudoku solve`; as text the puzzles alone.
 
+{job.SECTION}
 {flags.status_section(resumable=True)}"""
 
 #: The columns of a rating and of its label, by what puzzles are rated by.
@@ -81,12 +82,15 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     parser.set_defaults(seed=None)  # that it is not given
     flags.add_format(parser, "by the output's suffix, csv on the standard output")
     flags.add_existing(parser)
+    job.add_flags(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Rates; the exit status."""
     _check_flags(args)
+    if args.workers is not None:
+        return job.answer(args, invocation)
     number, label = _RATED[args.by]
     columns = {"puzzle": object, "clues": np.int32, number: np.float32, label: object}
     with opened(args) as puzzles:

@@ -18,12 +18,13 @@ from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, ResumeError
 from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.progress import share_read
 
-from .bad_lines import BadLines
-from .inputs import named
-from .invocation import Invocation, start_screen
-from .report import Tally, summarize
+from .invocation import Invocation
+from .report import Tally
 
 Result = TypeVar("Result")
+
+#: The most batches in a part of a job: the batches of each part have numbers of their own.
+BATCHES = 1 << 12
 
 
 class Worker(Protocol):
@@ -100,11 +101,11 @@ class Run:
     def __init__(
         self, args: argparse.Namespace, invocation: Invocation, puzzles: PuzzleFile, outcomes: Sequence[str]
     ) -> None:
-        self.screen = start_screen(args.quiet)
+        self.screen = invocation.start_screen(args.quiet)
         self.tally = Tally(outcomes)
         self._args, self._invocation = args, invocation
         self._share = share_read(puzzles.stream)
-        self._bad = BadLines(self.screen, named(args.input), args.board)
+        self._bad = invocation.bad_lines(self.screen, puzzles, args.board)
         self._error: str | None = None
 
     def answer(
@@ -135,7 +136,7 @@ class Run:
         Raises:
           ResumeError: the sink holds no answers to this input.
         """
-        batches = _Batches(chunks, worker, rowwise)
+        batches = _Batches(chunks, worker, rowwise, self._invocation.part * BATCHES)
         self._bad.within = within is not None
         self.tally.begin()
         try:
@@ -182,22 +183,28 @@ class Run:
             yield part.unanswered, jax.tree.map(operator.itemgetter(slice(answered, None)), answers)
 
     def finish(self, note: str = "", **details: Any) -> int:
-        """Prints the summary, as ``summarize`` does; the exit status."""
+        """Reports the summary, as ``Invocation.summarize``; the exit status."""
         self._bad.finish()
-        summarize(self._args, self.screen, self.tally, self._invocation.began, self._error, note, **details)
+        self._invocation.summarize(self._args, self.screen, self.tally, self._error, note, **details)
         return 1 if self._error is not None or self._bad.count else 0
 
 
 class _Batches:
     """The batches of an input. They end early where reading fails, so that all puzzles before that are answered.
 
+    Args:
+      chunks: the input.
+      worker: what computes the answers.
+      rowwise: as in ``Run.answer``.
+      first: the number of the first batch.
+
     Attributes:
       failure: why reading ended early, None if it didn't.
     """
 
-    def __init__(self, chunks: Iterator[Chunk], worker: Worker, rowwise: bool) -> None:
+    def __init__(self, chunks: Iterator[Chunk], worker: Worker, rowwise: bool, first: int) -> None:
         self.failure: OSError | PuzzleFileError | None = None
-        self._chunks, self._worker, self._rowwise = chunks, worker, rowwise
+        self._chunks, self._worker, self._rowwise, self._first = chunks, worker, rowwise, first
 
     def unanswered(self, sink: Sink) -> Iterator[Part]:
         """The batches that the sink lacks, at least in part."""
@@ -205,7 +212,7 @@ class _Batches:
 
         def remembered() -> Iterator[Chunk]:
             nonlocal number, whole
-            for number, whole in enumerate(self._even()):  # noqa: B007 - read by the loop below
+            for number, whole in enumerate(self._even(), self._first):  # noqa: B007 - read by the loop below
                 yield whole
 
         try:

@@ -19,7 +19,7 @@ from jaxsudoku.solution import STATS, Solution, Status
 from jaxsudoku.solvers import DEFAULT_NETWORK
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
-from . import flags
+from . import flags, job
 from .fields import add_config, config_values
 from .history import RECORDED, HistoryWriter
 from .inputs import opened
@@ -39,12 +39,14 @@ examples:
   jaxsudoku solve sudoku.csv.zst --column quiz --output solved.csv
   jaxsudoku solve puzzles.txt --budget 1000 --json > /dev/null
   jaxsudoku solve puzzles.txt --solver iterative --runs 8 --output solved.csv
+  jaxsudoku solve 'in/*.parquet' --workers 4 --output solved
 
 {flags.INPUT_SECTION}
 output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and
 iterations, with a network network_calls, of solvers that work on full grids errors, then the further columns of the
 input, and a column board for boards that are not classic.
 
+{job.SECTION}
 {flags.status_section(resumable=True)}"""
 
 #: The outcomes of a line of the input, in the order of the summary.
@@ -82,6 +84,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
         "(needs the extra plot); may be repeated",
     )
     flags.add_existing(parser)
+    job.add_flags(parser)
     add_config(parser, solver.config, f"flags of the solver {solver.name}")
     parser.explain_unknown = functools.partial(_explain_unknown, solver)
     parser.set_defaults(run=run)
@@ -115,6 +118,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Solves; the exit status."""
     solver = solvers.get(args.solver)
     config = _config(args, solver)
+    if args.workers is not None:
+        return job.answer(args, invocation)
     with opened(args) as puzzles:
         with as_usage():
             # before the output is made, which an unknown network would leave empty

@@ -11,6 +11,7 @@ from .library import is_library_line, library_line
 from .line_file import open_lines
 from .positions import Positions, all_candidates, allowed_candidates
 from .read import PuzzleFile, open_puzzles, read_board, read_chunks, read_positions, read_puzzles
+from .slices import LineStream, Slice, expand, open_slice, slices
 from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (
     KINDS,
@@ -36,10 +37,12 @@ __all__ = [
     "Chunk",
     "Kind",
     "LineError",
+    "LineStream",
     "Positions",
     "PuzzleFile",
     "PuzzleFileError",
     "ResumeError",
+    "Slice",
     "SolutionWriter",
     "TableWriter",
     "all_candidates",
@@ -49,6 +52,7 @@ __all__ = [
     "check_output",
     "check_standard_input",
     "check_suffix",
+    "expand",
     "format_grids",
     "grid_column",
     "header_lines",
@@ -60,6 +64,7 @@ __all__ = [
     "open_lines",
     "open_output",
     "open_puzzles",
+    "open_slice",
     "open_target",
     "parse",
     "parse_position",
@@ -68,4 +73,5 @@ __all__ = [
     "read_grid_column",
     "read_positions",
     "read_puzzles",
+    "slices",
 ]

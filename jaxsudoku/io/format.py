@@ -32,12 +32,16 @@ class Beginning:
       head: the first block of whole lines, of binary data the first bytes.
       column: name of the column of puzzles, None for the default names.
       stream: the input itself, for binary formats.
+      groups: the row groups of Parquet to read, None for all.
+      before: the rows before them.
     """
 
     name: str
     head: bytes
     column: str | None = None
     stream: BinaryIO | None = None
+    groups: range | None = None
+    before: int = 0
 
     @functools.cached_property
     def lines(self) -> list[bytes]:

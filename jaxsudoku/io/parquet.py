@@ -76,13 +76,19 @@ class Parquet(Format):
             raise PuzzleFileError(f"{self.start.name}: damaged Parquet file ({error})") from error
         return None if batch is None else Record({BOARD_COLUMN: _carried(pa, batch.column(column))[0]}, 1)
 
+    def group_rows(self) -> list[int]:
+        """The number of rows in each row group."""
+        metadata = self._file.metadata
+        return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
         pa, _ = import_pyarrow()
-        columns, names, row = self._columns(keep), self.names(), 1
+        columns, names, row = self._columns(keep), self.names(), self.start.before + 1
         puzzle = names[columns.puzzle]
         extras = {name: names[at] for name, at in columns.extras.items()}
         try:
-            for batch in self._file.iter_batches(_BATCH, columns=[puzzle, *extras.values()]):
+            groups = None if self.start.groups is None else list(self.start.groups)
+            for batch in self._file.iter_batches(_BATCH, groups, columns=[puzzle, *extras.values()]):
                 grids, good, causes = _decode(pa, batch.column(puzzle), check.board.side)
                 carried = {name: _carried(pa, batch.column(column)) for name, column in extras.items()}
                 chunk = Chunk(grids, good, np.arange(row, row + len(grids)), (), carried)

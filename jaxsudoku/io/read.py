@@ -56,7 +56,15 @@ def detect_table(start: Beginning) -> Format | None:
 
 
 class PuzzleFile:
-    """An open input of puzzles whose beginning has been read; made by ``open_puzzles``.
+    """An open input of puzzles whose beginning has been read; made by ``open_puzzles`` and ``open_slice``.
+
+    Args:
+      stream: the input, which stays open.
+      name: its name, for messages.
+      board, column: as in ``read_chunks``.
+      plain: whether it is read as plain lines, whatever they look like.
+      groups: the row groups of Parquet to read, None for all.
+      before: the rows before them.
 
     Attributes:
       name: name of the input, for messages.
@@ -65,10 +73,21 @@ class PuzzleFile:
       unique: whether the comments at the top say that each puzzle has exactly one solution.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, board: Board | None, column: str | None) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        name: str,
+        board: Board | None,
+        column: str | None,
+        *,
+        plain: bool = False,
+        groups: range | None = None,
+        before: int = 0,
+    ) -> None:
         self.name = name
         self.stream = stream
-        self._start = Beginning(name, b"", column, stream)
+        self._plain = plain
+        self._start = Beginning(name, b"", column, stream, groups, before)
         self._blocks: Iterator[bytes] = iter(())
         self._failure: Exception | None = None
         header = Header()
@@ -81,12 +100,17 @@ class PuzzleFile:
             if binary is None:
                 self._blocks = line_blocks(unified_lines(itertools.chain([head], pieces)), name)
                 head = next(self._blocks, b"")
-            self._start = Beginning(name, head, column, stream)
+            self._start = dataclasses.replace(self._start, head=head)
             header = header_of(self._start)
         except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like any later one
             self._failure = failure
         self.unique, self.names_board = header.unique, header.board is not None
         self.board = resolve_board(header, board, name)
+
+    @property
+    def format(self) -> Format:
+        """The format; raises PuzzleFileError if a column is named, but the input is not a table."""
+        return Lines(self._start) if self._plain else detect_format(self._start, self.board.side)
 
     def chunks(self, chunk_size: int = 65536, *, skip: int = 0, keep: Collection[str] = ()) -> Iterator[Chunk]:
         """The puzzles, to be read once; arguments, result and errors as in ``read_chunks``."""
@@ -105,14 +129,14 @@ class PuzzleFile:
         """
         if self._failure is not None:
             raise self._failure
-        return detect_format(self._start, self.board.side).check(BoardCheck(self.board, self.name))
+        return self.format.check(BoardCheck(self.board, self.name))
 
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
         if self._failure is not None:
             raise self._failure
         check = BoardCheck(self.board, self.name)
         blocks = itertools.chain([self._start.head] if self._start.head else [], self._blocks)
-        yield from check.check_column(detect_format(self._start, self.board.side).read(blocks, check, keep))
+        yield from check.check_column(self.format.read(blocks, check, keep))
 
 
 @contextlib.contextmanager
@@ -179,7 +203,8 @@ def read_chunks(
     malformed one.
 
     Args:
-      source: a path, ``-`` for the standard input, or a binary file object.
+      source: a path, a URL such as ``s3://...`` (with the extra ``cluster``), ``-`` for the standard input, or a binary
+        file object.
       board: the board of all puzzles; None for the board that the input names (see ``read_board``), or else the
         classic 9x9 board.
       chunk_size: number of puzzles in each chunk except the last.

@@ -16,6 +16,7 @@ import numpy as np
 
 from .chunk import PuzzleFileError
 from .compression import MAGIC_LENGTH, compression_of, decompress
+from .urls import open_file
 
 Source = str | os.PathLike[str] | BinaryIO
 
@@ -35,7 +36,8 @@ def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[Binar
     """Opens an input for reading bytes.
 
     Args:
-      source: a path, ``-`` for the standard input, or a binary file object (left open afterwards).
+      source: a path, a URL such as ``s3://...`` (with fsspec), ``-`` for the standard input, or a binary file object
+        (left open afterwards).
 
     Returns:
       A context manager that gives the stream, and the name of the input for messages.
@@ -55,7 +57,13 @@ def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[Binar
         if sys.stdin is None:
             raise OSError(errno.EBADF, "the standard input is closed", "<stdin>")
         return contextlib.nullcontext(sys.stdin.buffer), "<stdin>"
-    return open(name, "rb"), name
+    return open_file(name), name
+
+
+def is_plain(head: bytes) -> bool:
+    """Whether an input that begins with these bytes is neither compressed nor UTF-16, so that its lines are bytes."""
+    archive = compression_of(head) is not None or head.startswith(_ZIP_MAGIC)
+    return not archive and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def open_pieces(stream: BinaryIO, name: str) -> tuple[Iterator[bytes], str | None]:

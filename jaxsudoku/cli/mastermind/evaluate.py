@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jaxsudoku import pictures
 from jaxsudoku.cli import flags
-from jaxsudoku.cli.invocation import Invocation, start_screen
+from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, check_printed, put
 from jaxsudoku.cli.parser import Parser, find_values
 from jaxsudoku.cli.report import record
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     with as_usage():
         if args.plot:
             pictures.check_suffix(args.plot)
-    screen = start_screen(args.quiet)
+    screen = invocation.start_screen(args.quiet)
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind.players import get
     from jaxsudoku.mastermind.report import evaluate_trees

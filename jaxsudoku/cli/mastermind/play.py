@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxsudoku.cli import flags
-from jaxsudoku.cli.invocation import Invocation, start_screen
+from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_printed
 from jaxsudoku.cli.parser import Parser, find_values
 from jaxsudoku.io import check_standard_input
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     if args.train_on and not args.search_tree:
         raise UsageError("--train-on is for --search-tree")
     check_printed("-", *(path for path in (args.tree, args.search_tree) if path))
-    screen = start_screen(quiet=False)
+    screen = invocation.start_screen(quiet=False)
     from jaxsudoku.mastermind import SearchLimitError, SearchTree
     from jaxsudoku.mastermind.rules import check_size
 

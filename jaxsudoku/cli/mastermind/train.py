@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from jaxsudoku.cli import flags
 from jaxsudoku.cli.fields import add_config, config_values
-from jaxsudoku.cli.invocation import Invocation, start_screen
+from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
 from jaxsudoku.locks import OutputLock
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         config = KeptTreeConfig(**config_values(args, KeptTreeConfig))
     resumed = args.resume and os.path.exists(args.output)
     check_outputs([args.output], reads=[], force=args.force or resumed)
-    screen, meter = start_screen(quiet=False), Meter()
+    screen, meter = invocation.start_screen(quiet=False), Meter()
     with as_usage((ValueError, BlockingIOError)), OutputLock(args.output):
         check_size(game)
         tree = SearchTree.load(args.output) if resumed else SearchTree(game, config.exploration, args.seed)

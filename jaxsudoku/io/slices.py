@@ -1,0 +1,192 @@
+"""Slices of inputs, which are read on their own: row groups of Parquet, whole lines of text, or whole files.
+
+Text is sliced if a puzzle is a plain line, or a line of CSV without quotes. All other inputs are one slice: compressed
+ones, JSON lines, drawn grids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, cast
+
+from jaxsudoku.board import Board
+
+from .compression import MAGIC_LENGTH
+from .csv_tables import CsvTable
+from .lines import Lines
+from .parquet import Parquet
+from .read import PuzzleFile
+from .source import BLOCK, is_plain
+from .urls import file_system, is_url, open_file
+
+
+@dataclasses.dataclass(frozen=True)
+class Slice:
+    """A slice of an input.
+
+    Attributes:
+      source: the path or URL of the file.
+      kind: the name of its format.
+      start, stop: the row groups of Parquet, or the bytes of a text; 0 and None for the whole file.
+      before: the rows of Parquet before the slice, or 0.
+      header: the line of a table that names its columns, without the newline, which the slice lacks.
+    """
+
+    source: str
+    kind: str
+    start: int = 0
+    stop: int | None = None
+    before: int = 0
+    header: str = ""
+
+
+class LineStream:
+    """The bytes of a slice of a text, the header first; counts its lines.
+
+    Args:
+      stream: the file.
+      part: the slice.
+
+    Attributes:
+      name: the name of the file.
+      header_lines: the lines of the header, which is no part of the file at this place.
+      lines: the lines of the slice that have been read, without the header.
+    """
+
+    def __init__(self, stream: BinaryIO, part: Slice) -> None:
+        self.name, self.lines = part.source, 0
+        self._stream = stream
+        self._left = None if part.stop is None else part.stop - part.start
+        self._header = f"{part.header}\n".encode(errors="surrogateescape") if part.header else b""
+        self.header_lines = self._header.count(b"\n")
+        if part.start:
+            stream.seek(part.start)
+
+    def read(self, size: int) -> bytes:
+        """At most ``size`` bytes, none at the end of the slice."""
+        if self._header and size:
+            found, self._header = self._header, b""
+            return found
+        found = self._stream.read(size if self._left is None else min(size, self._left))
+        if self._left is not None:
+            self._left -= len(found)
+        self.lines += found.count(b"\n")
+        return found
+
+
+@contextlib.contextmanager
+def open_slice(part: Slice, board: Board, column: str | None = None) -> Iterator[PuzzleFile]:
+    """Opens a slice as ``open_puzzles`` opens a file; the ``stream`` of a text is a ``LineStream``."""
+    with open_file(part.source) as stream:
+        if part.kind == Parquet.name:
+            groups = None if part.stop is None else range(part.start, part.stop)
+            yield PuzzleFile(stream, part.source, board, column, groups=groups, before=part.before)
+        else:
+            lines = cast(BinaryIO, LineStream(stream, part))
+            yield PuzzleFile(lines, part.source, board, column, plain=part.kind == Lines.name and part.start > 0)
+
+
+def slices(source: str, board: Board | None, column: str | None, puzzles: int) -> tuple[PuzzleFile, list[Slice]]:
+    """A file as it was found, closed again, and its slices, of about so many puzzles each.
+
+    Args:
+      source: a path or URL.
+      board, column: as in ``open_puzzles``.
+      puzzles: the number of puzzles: Parquet gets as many row groups as have so many rows, text about so many lines.
+
+    Raises:
+      OSError, PuzzleFileError: as in ``open_puzzles`` and ``PuzzleFile.check``.
+      ImportError: a package for the format or the URL is missing.
+    """
+    with open_file(source) as stream:
+        plain = is_plain(stream.read(MAGIC_LENGTH))
+        stream.seek(0)
+        opened = PuzzleFile(stream, source, board, column)
+        opened.check()
+        kind = opened.format
+        if isinstance(kind, Parquet):
+            return opened, _row_groups(source, kind.group_rows(), puzzles)
+        if not plain or not isinstance(kind, Lines | CsvTable):
+            return opened, [Slice(source, kind.name)]
+        size = puzzles * (opened.board.cells * (1 if opened.board.side < 10 else 3) + 1)
+        stream.seek(0)
+        if isinstance(kind, CsvTable) and _quoted(stream):
+            return opened, [Slice(source, kind.name)]
+        bounds = _line_bounds(stream, size)
+        header = kind.header().decode(errors="surrogateescape") if isinstance(kind, CsvTable) else ""
+    return opened, [Slice(source, kind.name, start, stop, header=header if start else "") for start, stop in bounds]
+
+
+def _row_groups(source: str, rows: Sequence[int], puzzles: int) -> list[Slice]:
+    """Slices of at least so many rows, but for the last one."""
+    found, first, before, held = [], 0, 0, 0
+    for group, count in enumerate(rows):
+        held += count
+        if held >= puzzles or group == len(rows) - 1:
+            found.append(Slice(source, Parquet.name, first, group + 1, before))
+            first, before, held = group + 1, before + held, 0
+    return found
+
+
+def _line_bounds(stream: BinaryIO, size: int) -> list[tuple[int, int]]:
+    """Where slices of at least so many bytes, which end after a newline, begin and end."""
+    end = stream.seek(0, os.SEEK_END)
+    bounds, start = [], 0
+    while start < end:
+        stop = start + size - 1  # a newline may be there
+        if stop < end:
+            stream.seek(stop)
+            while piece := stream.read(BLOCK):
+                at = piece.find(b"\n") + 1
+                stop += at or len(piece)
+                if at:
+                    break
+        bounds.append((start, min(stop, end)))
+        start = bounds[-1][1]
+    return bounds
+
+
+def _quoted(stream: BinaryIO) -> bool:
+    """Whether there is a quote anywhere."""
+    return any(b'"' in piece for piece in iter(lambda: stream.read(BLOCK), b""))
+
+
+def expand(names: Sequence[str]) -> list[str]:
+    """The files that names mean, in the order of the names: paths and URLs, with ``*``, ``?`` and ``[...]``.
+
+    The files of a pattern, or in a folder, are in the order of their names; those that begin with a dot are left out.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      ImportError, ValueError: as ``urls.file_system``.
+    """
+    found: list[str] = []
+    for name in names:
+        files = _matching_urls(name) if is_url(name) else _matching(name)
+        if not files:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        found += files
+    return found
+
+
+def _matching(name: str) -> list[str]:
+    if os.path.isfile(name):
+        return [name]
+    if os.path.isdir(name):
+        name = os.path.join(glob.escape(name), "*")
+    return sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
+
+
+def _matching_urls(url: str) -> list[str]:
+    system, path = file_system(url)
+    if system.isdir(path):
+        path = f"{path.rstrip('/')}/*"
+    entries = system.glob(path, detail=True) if glob.has_magic(path) else {path: system.info(path)}
+    files = sorted(name for name, entry in entries.items() if entry["type"] == "file")
+    names = (name for name in files if not name.rpartition("/")[2].startswith("."))
+    return [system.unstrip_protocol(name) for name in names]

@@ -1,0 +1,117 @@
+"""Runs a task on many items with several workers, which may die: processes of this machine, or actors of Ray."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from jaxsudoku._version import __version__
+
+#: How often workers may die, one after the other, before an item is finished.
+MOST_DEATHS = 3
+
+
+class JobError(RuntimeError):
+    """A job can't go on; the message is for the user."""
+
+
+class Task(Protocol):
+    """What workers do with items; pickled for them. Each worker begins once, and keeps what it has compiled."""
+
+    def begin(self) -> Callable[[Any], Any]:
+        """The function of an item, which returns what is pickled back; called in the worker."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Workers:
+    """The workers of a job.
+
+    Attributes:
+      count: how many; None for as many as the cluster has GPUs, or else cores.
+      ray: whether they are actors of Ray, in place of processes of this machine.
+    """
+
+    count: int | None
+    ray: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Workers:
+        """Workers by their name: ``4``, ``ray`` or ``ray:4``.
+
+        Raises:
+          ValueError: anything else.
+        """
+        kind, _, count = text.partition(":") if text.startswith("ray") else ("", "", text)
+        if kind not in ("", "ray") or (not text.isdecimal() and text != "ray" and not count.isdecimal()):
+            raise ValueError(f"{text!r} is neither a number of processes nor ray or ray:N")
+        number = int(count) if count else None
+        if number == 0:
+            raise ValueError("there must be at least 1 worker")
+        return cls(number, kind == "ray")
+
+    def __str__(self) -> str:
+        if not self.ray:
+            return f"{self.count}"
+        return "ray" if self.count is None else f"ray:{self.count}"
+
+
+def run(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Yields (number of the item, result) for all items, in the order in which they are finished.
+
+    An item whose worker dies is done again by another one. Errors that the task raises are raised here, and end the
+    workers.
+
+    Args:
+      workers: the workers.
+      task: what they do.
+      items: the items; a worker holds one at a time.
+
+    Raises:
+      JobError: workers die again and again, have other versions than this process, or there is no cluster.
+      ImportError: Ray is missing.
+    """
+    if not items:
+        return
+    if workers.ray:
+        from . import on_ray
+
+        yield from on_ray.run(workers.count, Checked(task, versions()), items)
+    else:
+        from . import processes
+
+        assert workers.count is not None
+        yield from processes.run(workers.count, Checked(task, versions()), items)
+
+
+def versions() -> dict[str, str]:
+    """The versions on which results may depend, of this process."""
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "jaxsudoku": __version__,
+        "jax": importlib.metadata.version("jax"),
+        "numpy": importlib.metadata.version("numpy"),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """A task whose workers must have the versions of the process that starts them.
+
+    Attributes:
+      task: the task.
+      versions: what ``versions`` gives in the process that starts the workers.
+    """
+
+    task: Task
+    versions: dict[str, str]
+
+    def begin(self) -> Callable[[Any], Any]:
+        """Begins the task; raises JobError if the versions differ."""
+        own = versions()
+        other = [f"{name} {own[name]}, not {here}" for name, here in self.versions.items() if own[name] != here]
+        if other:
+            raise JobError(f"a worker on {platform.node()} has {'; '.join(other)}: install the same versions on all")
+        return self.task.begin()

@@ -1,0 +1,404 @@
+"""Jobs: workers that die, folders that are resumed, and commands done by several workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jaxsudoku.cli import job, main, make_parser
+from jaxsudoku.io import ResumeError
+from jaxsudoku.jobs import JobError, JobFolder, Plan, Workers, pool, processes, run
+
+TWO = Workers(2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Squares:
+    """Squares of numbers; a worker that gets ``deadly`` dies, the first time alone if there is a file ``once``."""
+
+    deadly: int = -1
+    once: str = ""
+
+    def begin(self) -> Callable[[int], tuple[int, int]]:
+        return self._square
+
+    def _square(self, number: int) -> tuple[int, int]:
+        if number == 13:
+            raise ValueError("13 has no square here")
+        if number == self.deadly and not (self.once and os.path.exists(self.once)):
+            if self.once:
+                Path(self.once).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number * number, os.getpid()
+
+
+# ---------------------------------------------------------------------- workers
+
+
+def test_every_item_is_done_once_by_some_worker():
+    results = dict(run(TWO, Squares(), range(12)))
+    assert {number: square for number, (square, _) in results.items()} == {n: n * n for n in range(12)}
+    workers = {pid for _, pid in results.values()}
+    assert 1 <= len(workers) <= 2 and os.getpid() not in workers
+
+
+def test_items_of_a_worker_that_dies_are_done_again(tmp_path):
+    results = dict(run(TWO, Squares(3, str(tmp_path / "died")), range(8)))
+    assert (tmp_path / "died").exists()
+    assert {number: square for number, (square, _) in results.items()} == {n: n * n for n in range(8)}
+
+
+def test_workers_that_die_again_and_again_end_the_job():
+    with pytest.raises(JobError, match="workers died 3 times in a row, killed or out of memory, at one of: .*5"):
+        list(run(TWO, Squares(deadly=5), [5]))
+
+
+def test_errors_of_the_task_are_raised_and_end_the_workers():
+    with pytest.raises(ValueError, match="13 has no square here"):
+        list(run(TWO, Squares(), [1, 13]))
+    results = run(TWO, Squares(), range(100))
+    _, (_, pid) = next(results)
+    results.close()
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_other_versions_are_refused():
+    with pytest.raises(JobError, match="a worker on .* has jax .*, not 0.0: install the same versions on all"):
+        pool.Checked(Squares(), {**pool.versions(), "jax": "0.0"}).begin()
+
+
+def test_a_worker_has_a_gpu_of_its_own(monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+    assert processes._places(2) == [{"CUDA_VISIBLE_DEVICES": "4"}, {"CUDA_VISIBLE_DEVICES": "6"}]
+    with pytest.raises(JobError, match="3 workers, but 2 GPUs"):
+        processes._places(3)
+
+
+@pytest.mark.parametrize("text", ["3", "ray", "ray:3"])
+def test_workers_by_name(text):
+    assert str(Workers.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "0", "ray:0", "ray:", "-1", "rays", "2.5", "dask:2"])
+def test_other_names_are_refused(text):
+    with pytest.raises(ValueError, match="neither a number of processes nor ray or ray:N|at least 1 worker"):
+        Workers.parse(text)
+
+
+# ---------------------------------------------------------------------- folders
+
+
+def plan_of(items: int = 3, **changes: object) -> Plan:
+    settings = {"board": "4x4", "seed": 0, **changes}
+    return Plan("solve", settings, [{"name": "a.txt", "bytes": 10}], [{"work": [n]} for n in range(items)], ".txt")
+
+
+def finish(folder: JobFolder, plan: Plan, number: int, error: str | None = None):
+    with folder.writing(plan.part(number)) as path:
+        Path(path).write_text(f"answer {number}\n")
+        return folder.finish(path, {"error": error, "counts": {}})
+
+
+@pytest.fixture(params=["path", "url"])
+def folder(request, tmp_path):
+    """A folder for a job: a path, and a URL of fsspec's file system in memory."""
+    if request.param == "path":
+        yield JobFolder(str(tmp_path / "job"))
+        return
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    yield JobFolder(f"memory://{tmp_path.name}/job")
+    memory.rm("/", recursive=True)
+
+
+def test_a_job_goes_on_with_the_parts_that_are_missing(folder):
+    plan = plan_of()
+    with folder.begun(plan, resume=False) as records:
+        assert records == {}
+        finish(folder, plan, 1)
+        finish(folder, plan, 2, error="damaged")
+    with folder.begun(plan, resume=True) as records:
+        assert list(records) == [1]  # a part that was not read to its end is done again
+        done = [finish(folder, plan, 0), records[1], finish(folder, plan, 2)]
+        folder.complete(plan, done)
+    assert folder._files.names() == ["manifest.json", "part-00000.txt", "part-00001.txt", "part-00002.txt"]
+    assert [part["file"] for part in folder.parts()] == folder._files.names()[1:]
+    with folder.begun(plan, resume=True) as records:
+        assert list(records) == [0, 1, 2]
+
+
+def test_a_part_without_its_file_is_done_again(folder):
+    plan = plan_of()
+    with folder.begun(plan, resume=False):
+        folder.complete(plan, [finish(folder, plan, number) for number in range(3)])
+    folder._files.remove(["part-00001.txt"])
+    folder._files.write("part-00002.txt", b"cut")
+    with folder.begun(plan, resume=True) as records:
+        assert list(records) == [0]
+
+
+def test_other_jobs_are_left_as_they_are(folder):
+    with folder.begun(plan_of(), resume=False):
+        finish(folder, plan_of(), 0)
+    before = {name: folder._files.read(name) for name in folder._files.names()}
+    with pytest.raises(FileExistsError, match="the folder is not empty: --resume goes on with its job"):
+        folder.begun(plan_of(), resume=False).__enter__()
+    for plan, cause in (
+        (plan_of(seed=1), "holds another job: seed is 0 there, 1 here"),
+        (plan_of(items=4), "holds another job: its parts are others"),
+        (dataclasses.replace(plan_of(), inputs=[]), "its inputs are others, or were changed"),
+        (dataclasses.replace(plan_of(), command="count"), "it is of the command solve"),
+    ):
+        with pytest.raises(ResumeError, match=cause):
+            folder.begun(plan, resume=True).__enter__()
+    assert {name: folder._files.read(name) for name in folder._files.names()} == before
+
+
+def test_a_folder_of_something_else_is_not_resumed(folder):
+    folder._files.write("thesis.txt", b"do not lose me")
+    with pytest.raises(ResumeError, match="holds no job to resume, but thesis.txt; it is left as it is"):
+        folder.begun(plan_of(), resume=True).__enter__()
+    assert folder._files.names() == ["thesis.txt"]
+
+
+def test_a_damaged_manifest_is_named(folder):
+    with folder.begun(plan_of(), resume=False):
+        pass
+    text = folder._files.read("manifest.json").replace(b'"seed": 0', b'"seed": 7')
+    folder._files.write("manifest.json", text)
+    with pytest.raises(ResumeError, match=r"manifest.json: altered: the checksum is not that of the other fields"):
+        folder.begun(plan_of(), resume=True).__enter__()
+
+
+def test_two_processes_do_not_work_on_one_job(tmp_path):
+    folder = JobFolder(str(tmp_path / "job"))
+    with folder.begun(plan_of(), resume=False), pytest.raises(BlockingIOError, match="is writing this output"):
+        folder.begun(plan_of(), resume=True).__enter__()
+
+
+# ---------------------------------------------------------------------- commands
+
+
+def jaxsudoku(*argv: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxsudoku", *map(str, argv)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=Path(__file__).parents[1],
+        check=False,
+        timeout=300,
+    )
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def content(folder: Path) -> str:
+    """The parts of a job as one text, each with its header but the first without."""
+    parts = [path.read_text() for path in sorted(folder.glob("part-*"))]
+    heads = {part.partition("\n")[0] for part in parts} if parts[0].startswith("puzzle,") else set()
+    assert len(heads) <= 1
+    rest = [part.partition("\n")[2] if heads else part for part in parts[1:]]
+    return "".join([parts[0], *rest])
+
+
+@pytest.fixture(scope="module")
+def easy(tmp_path_factory) -> Path:
+    """A folder with 300 puzzles of 4x4 in two files of text, one of them malformed, and in CSV."""
+    import jaxsudoku as js
+
+    folder = tmp_path_factory.mktemp("easy")
+    puzzles = js.load("4x4")
+    lines = ["".join(map(str, puzzles[number % len(puzzles)])) for number in range(300)]
+    lines[170] = "12x4"
+    (folder / "in").mkdir()
+    (folder / "in" / "a.txt").write_text("# board: 4\n" + "".join(f"{line}\n" for line in lines[:100]))
+    (folder / "in" / "b.txt").write_text("# board: 4\n" + "".join(f"{line}\n" for line in lines[100:]))
+    (folder / "all.txt").write_text("".join(f"{line}\n" for line in lines))
+    (folder / "all.csv").write_text("number,puzzle\n" + "".join(f"{n},{line}\n" for n, line in enumerate(lines)))
+    return folder
+
+
+def test_parts_answer_what_one_process_does(easy, tmp_path):
+    jaxsudoku("solve", easy / "all.txt", "--board", 4, "--output", tmp_path / "one.txt", check=False)
+    job = ("solve", easy / "in", "--workers", 2, "--output", tmp_path / "job")
+    done = jaxsudoku(*job, "--part-size", 40, "--json", check=False)
+    assert done.returncode == 1  # a malformed line
+    assert content(tmp_path / "job") == (tmp_path / "one.txt").read_text()
+    assert f"{easy / 'in' / 'b.txt'}:72: 4 cells; a 4x4 board has 16" in done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["counts"] == {"solved": 299, "unsatisfiable": 0, "invalid": 0, "unsolved": 0, "malformed": 1}
+    assert (summary["bad"], summary["parts"], summary["workers"]) == (1, 8, "2")
+    again = jaxsudoku(*job, "--part-size", 40, "--resume", check=False)
+    assert "0 puzzles in" in again.stderr and "300 were there already" in again.stderr
+    other = jaxsudoku(*job, "--part-size", 50, "--resume", check=False)
+    assert other.returncode == 2 and "part_size is 40 there, 50 here" in other.stderr
+
+
+def test_a_job_whose_first_process_was_killed_goes_on(easy, tmp_path):
+    argv = ["solve", str(easy / "all.csv"), "--board", "4", "--workers", "2", "--part-size", "4", "--output"]
+    jaxsudoku(*argv, tmp_path / "whole", check=False)
+    job = tmp_path / "job"
+    first = subprocess.Popen(
+        [sys.executable, "-m", "jaxsudoku", *argv, str(job), "--quiet"],
+        cwd=Path(__file__).parents[1],
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list(job.glob("part-*.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    first.kill()
+    first.wait()
+    assert list(job.glob("part-*.csv")) and "parts" not in json.loads((job / "manifest.json").read_text())
+    deadline = time.monotonic() + 60
+    while _in_session(first.pid) and time.monotonic() < deadline:  # the workers end with it
+        time.sleep(0.05)
+    assert not _in_session(first.pid)
+    done = jaxsudoku(*argv, job, "--resume", check=False)
+    assert done.returncode == 1 and "were there already" in done.stderr
+    assert sorted(path.name for path in job.iterdir()) == sorted(path.name for path in (tmp_path / "whole").iterdir())
+    for path in job.glob("part-*"):
+        assert path.read_bytes() == (tmp_path / "whole" / path.name).read_bytes()
+
+
+def _in_session(session: int) -> list[int]:
+    """The processes of a session."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("argv", "cause"),
+    [
+        (["solve", "4x4", "--workers", "2"], "--workers needs --output, a folder for the parts"),
+        (["solve", "missing/*.txt", "--workers", "2", "--output", "out"], "missing/*.txt: No such file"),
+        (["solve", "{all}", "--workers", "2", "--output", "out", "--force"], "--force does not go with --workers"),
+        (["count", "{all}", "--output", "out", "--resume"], "--resume goes with --workers"),
+        (["solve", "{all}", "{sixteen}", "--workers", "2", "--output", "out"], "is of 4x4 with 2x2 boxes"),
+        (["solve", "s4://bucket/a.txt", "--workers", "2", "--output", "out"], "Protocol not known: s4"),
+    ],
+)
+def test_wrong_flags_are_told(easy, tmp_path, argv, cause, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sixteen.txt").write_text("# board: 16\n" + "." * 256 + "\n")
+    names = {"all": easy / "in" / "a.txt", "sixteen": tmp_path / "sixteen.txt"}
+    assert run_main(*(text.format(**names) for text in argv)) == 2
+    assert cause in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_flags_of_a_job_are_those_of_its_command():
+    for command in ("solve", "count", "rate"):
+        args = make_parser().parse_args([command, "in", "--workers", "ray:3", "--part-size", "7", "--output", "out"])
+        assert (args.workers, args.part_size) == (Workers(3, ray=True), 7)
+
+
+# ---------------------------------------------------------------------- commands, in this process
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    """Does the parts of jobs in this process, the last one first."""
+
+    def run_here(workers, task, items):
+        do = task.begin()
+        for number in reversed(range(len(items))):
+            yield number, do(items[number])
+
+    monkeypatch.setattr(job, "run_items", run_here)
+
+
+def run_main(*argv: object) -> int:
+    try:
+        return main(list(map(str, argv)))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "flags", "suffix"),
+    [
+        ("count", ("--limit", 3), ".txt"),
+        ("rate", ("--searches", 2), ".csv"),
+        ("solve", ("--format", "csv"), ".csv"),
+        ("solve", (), ".csv"),
+    ],
+)
+def test_commands_answer_in_parts_what_they_do_at_once(easy, tmp_path, inline, command, flags, suffix):
+    whole, job_folder = tmp_path / f"whole{suffix}", tmp_path / "job"
+    argv = (command, easy / "all.csv", "--board", 4, *flags, "--quiet")
+    assert run_main(*argv, "--output", whole) == 1
+    assert run_main(*argv, "--output", job_folder, "--workers", 2, "--part-size", 90) == 1
+    assert len(list(job_folder.glob(f"part-*{suffix}"))) > 3
+    assert content(job_folder) == whole.read_text()
+
+
+def test_generated_parts_are_those_of_one_sequence(tmp_path, inline):
+    argv = ("generate", 50, "--board", 4, "--seed", 3, "--quiet")
+    assert run_main(*argv, "--output", tmp_path / "whole.csv") == 0
+    assert run_main(*argv, "--output", tmp_path / "job", "--workers", 2, "--part-size", 20) == 0
+    assert content(tmp_path / "job") == (tmp_path / "whole.csv").read_text()
+
+
+def test_random_parts_differ(tmp_path, inline):
+    (tmp_path / "empty.txt").write_text(("." * 16 + "\n") * 64)
+    argv = ("solve", tmp_path / "empty.txt", "--board", 4, "--order", "random", "--workers", 2, "--part-size", 32)
+    assert run_main(*argv, "--output", tmp_path / "job", "--quiet") == 0
+    one, other = (path.read_text() for path in sorted((tmp_path / "job").glob("part-*.txt")))
+    assert one != other
+    assert run_main(*argv, "--output", tmp_path / "again", "--quiet") == 0
+    assert content(tmp_path / "again") == one + other
+
+
+def test_parquet_is_answered_in_row_groups(tmp_path, inline):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    import jaxsudoku as js
+
+    lines = ["".join(map(str, puzzle)) for puzzle in js.load("4x4")[:10]] * 10
+    pq.write_table(pa.table({"puzzle": lines, "name": list(range(100))}), tmp_path / "in.parquet", row_group_size=30)
+    argv = ("solve", tmp_path / "in.parquet", "--board", 4, "--workers", 2, "--part-size", 30, "--quiet")
+    assert run_main(*argv, "--output", tmp_path / "job") == 0
+    assert run_main(*argv[:4], "--quiet", "--output", tmp_path / "whole.parquet") == 0
+    parts = sorted((tmp_path / "job").glob("part-*.parquet"))
+    assert len(parts) == 4
+    assert pa.concat_tables(map(pq.read_table, parts)).equals(pq.read_table(tmp_path / "whole.parquet"))
+
+
+def test_an_input_that_breaks_off_keeps_what_was_read(tmp_path, inline, capsys):
+    import gzip
+
+    import jaxsudoku as js
+
+    lines = "".join("".join(map(str, puzzle)) + "\n" for puzzle in js.load("4x4")) * 20
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt.gz").write_bytes(gzip.compress(lines.encode())[:-12])
+    (tmp_path / "in" / "b.txt").write_text(lines)
+    argv = ("solve", tmp_path / "in", "--board", 4, "--workers", 2, "--output", tmp_path / "job")
+    assert run_main(*argv) == 1
+    assert "a.txt.gz: truncated" in capsys.readouterr().err
+    assert (tmp_path / "job" / "part-00001.txt").read_text().count("\n") == lines.count("\n")
+    assert "parts" not in json.loads((tmp_path / "job" / "manifest.json").read_text())
