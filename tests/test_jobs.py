@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from jaxsudoku.board import Board
 from jaxsudoku.cli import job, main, make_parser
 from jaxsudoku.io import ResumeError
 from jaxsudoku.jobs import JobError, JobFolder, Plan, Workers, pool, processes, run
@@ -402,3 +404,46 @@ def test_an_input_that_breaks_off_keeps_what_was_read(tmp_path, inline, capsys):
     assert "a.txt.gz: truncated" in capsys.readouterr().err
     assert (tmp_path / "job" / "part-00001.txt").read_text().count("\n") == lines.count("\n")
     assert "parts" not in json.loads((tmp_path / "job" / "manifest.json").read_text())
+
+
+@pytest.mark.slow
+def test_a_data_set_does_not_depend_on_the_workers(tmp_path):
+    from jaxsudoku import datasets
+
+    settings = {"count": 100, "seed": 5, "board": Board.classic(4), "shard_size": 30}
+    datasets.build(tmp_path / "one", **settings)
+    datasets.build(tmp_path / "two", **settings, workers=TWO)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+    damaged = tmp_path / "two" / datasets.load(tmp_path / "one").card.shards[1].file
+    whole = damaged.read_bytes()
+    damaged.write_bytes(b"damaged")
+    datasets.build(tmp_path / "two", **settings, workers=TWO, resume=True)
+    assert damaged.read_bytes() == whole
+
+
+def test_an_error_that_holds_puzzles_comes_back_from_a_worker():
+    from jaxsudoku.generation import GenerationError
+
+    error = pickle.loads(pickle.dumps(GenerationError("3 of 5 puzzles found", "the puzzles")))
+    assert str(error) == "3 of 5 puzzles found" and error.found == "the puzzles"
+
+
+# ---------------------------------------------------------------------- Ray
+
+
+@pytest.mark.slow
+def test_actors_of_ray_answer_what_processes_do(easy, tmp_path):
+    pytest.importorskip("ray")
+    argv = ("solve", easy / "all.csv", "--board", 4, "--part-size", 40, "--quiet")
+    jaxsudoku(*argv, "--workers", "2", "--output", tmp_path / "processes", check=False)
+    done = jaxsudoku(*argv, "--workers", "ray:2", "--output", tmp_path / "ray", check=False)
+    assert done.returncode == 1, done.stderr  # a malformed line
+    assert content(tmp_path / "ray") == content(tmp_path / "processes")
+    with pytest.raises(ValueError, match="13 has no square here"):
+        list(run(Workers(1, ray=True), Squares(), [13]))
+    results = dict(run(Workers(1, ray=True), Squares(3, str(tmp_path / "died")), range(5)))
+    assert (tmp_path / "died").exists()
+    assert {number: square for number, (square, _) in results.items()} == {n: n * n for n in range(5)}
+    with pytest.raises(JobError, match="1000 workers, but the cluster has"):
+        list(run(Workers(1000, ray=True), Squares(), [1]))

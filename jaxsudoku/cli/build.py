@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from jaxsudoku.jobs import JobError
 from jaxsudoku.terminal.failure import as_usage
 from jaxsudoku.terminal.progress import Meter, bar
 from jaxsudoku.terminal.stop import Stop
 
-from . import build_given
+from . import build_given, job
 from .dataset_folder import add_folder, check_new, excluded
 from .generate import MAKING_STATUSES, add_grades, add_making, grade_tally, making_details, making_options
 from .invocation import Invocation
@@ -22,6 +23,7 @@ examples:
   jaxsudoku build 1000000 --clues 24:34 --output train
   jaxsudoku build 1000000 --clues 24:34 --output train --resume
   jaxsudoku build 100000 --output train --exclude test.txt
+  jaxsudoku build 100000000 --output train --workers 8
   jaxsudoku build --from puzzles.csv --output mine
   jaxsudoku build --from puzzles.csv --help
 
@@ -49,6 +51,8 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
             "its flags are shown",
         )
     add_folder(parser)
+    if not given:
+        job.add_workers(parser, "make the shards")
     parser.set_defaults(run=build_given.run if given else run)
 
 
@@ -86,9 +90,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 batch_size=args.batch_size,
                 progress=progress,
                 made=made,
+                workers=args.workers,
                 **making_options(args),
             )
-    except GenerationError as error:
+    except (GenerationError, JobError) as error:
         failure = str(error)
     except Stop as stop:
         stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxsudoku.generation import HOLES, GenerateConfig
+from jaxsudoku.generation import HOLES, GenerateConfig, check_settings
 from jaxsudoku.generation.patterns import PATTERNS
 from jaxsudoku.io import (
     BOARD_COLUMN,
@@ -170,6 +170,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Generates puzzles into a table; the exit status."""
     with as_usage():
         config = GenerateConfig(**making_options(args), holes=args.holes, given=args.given)
+        check_settings(args.board, config)
     if args.workers is not None:
         return job.make(args, invocation)
     with as_usage():  # before JAX is loaded, and again when the output is opened

@@ -52,16 +52,21 @@ workers: with --workers the puzzles are files in a folder, part-00000 and so on,
 _FREE = {"command", "force", "input", "json", "output", "parser", "program", "quiet", "resume", "run", "workers"}
 
 
-def add_flags(parser: argparse.ArgumentParser, what: str = "puzzles in a part") -> None:
+def add_flags(parser: argparse.ArgumentParser) -> None:
     """The flags of commands that may be jobs."""
+    add_workers(parser, "do the work in parts", "; --output is then a folder, a path or a URL")
+    flags.add_number(parser, "--part-size", "with --workers: about so many puzzles in a part (default: by the board)")
+
+
+def add_workers(parser: argparse.ArgumentParser, what: str, note: str = "") -> None:
+    """The workers; the help says what they do."""
     parser.add_argument(
         "--workers",
         type=_workers,
         metavar="N|ray|ray:N",
-        help="do the work in parts by N processes of this machine, or by actors of Ray (extra ray), on the cluster of "
-        "RAY_ADDRESS or on this machine; --output is then a folder, a path or a URL",
+        help=f"{what} by N processes of this machine, or by actors of Ray (extra ray), on the cluster of RAY_ADDRESS "
+        f"or on this machine{note}",
     )
-    flags.add_number(parser, "--part-size", f"with --workers: about so many {what} (default: by the board)")
 
 
 def _workers(text: str) -> Workers:

@@ -7,10 +7,12 @@ Known puzzles are excluded up to symmetry, by hashes of the canonical forms of t
 
 from __future__ import annotations
 
+import dataclasses
 import errno
+import functools
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,10 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.config import settings_of, whole_number
 from jaxsudoku.files import TEMPORARY, write_file
-from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
+from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles, check_settings
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.io.parquet import import_pyarrow
+from jaxsudoku.jobs import Workers, run_in_order
 from jaxsudoku.locks import SUFFIX, OutputLock, check_unlocked
 from jaxsudoku.symmetry import solution_hashes
 from jaxsudoku.terminal.progress import Report, reports
@@ -49,6 +52,7 @@ def build(
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
     made: Callable[[Puzzles], object] | None = None,
+    workers: Workers | None = None,
     **wishes: object,
 ) -> Dataset:
     """Builds a data set of generated puzzles in a folder of its own.
@@ -74,6 +78,8 @@ def build(
       progress: called with the number of finished puzzles and the count after each shard; True shows a bar on the
         standard error.
       made: called with the ``Puzzles`` of each new shard, before ``progress``; not with those of shards that are kept.
+      workers: the processes or actors of Ray that make the shards, ``jobs.Workers``; None for this process. The data
+        set does not depend on them. ``devices`` are then those of each worker.
       **wishes: fields of ``GenerateConfig``, but for ``holes`` and ``given``.
 
     Returns:
@@ -87,8 +93,11 @@ def build(
         shard, made again, is not what it was.
       GenerationError: too many attempts at a puzzle failed, or too many puzzles were excluded; it holds the puzzles of
         the shard that were found. Earlier shards are kept.
-      ImportError: Parquet without pyarrow.
+      JobError: workers die again and again, or there is no cluster.
+      ImportError: Parquet without pyarrow, or workers on Ray without Ray.
     """
+    if workers is not None and devices is not None:
+        raise ValueError("devices are of this process; workers have their own")
     board = board or Board.classic()
     seed = whole_number("seed", seed, None, None)
     count = whole_number("count", count, 1, _MOST)
@@ -97,7 +106,6 @@ def build(
     config = settings_of(GenerateConfig, "generator", **wishes)
     if config.holes is not None:
         raise ValueError("a data set has puzzles with one solution; holes makes instances that may have several")
-    generator = Generator(seed, board, config, batch_size, devices)
     hashes = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
     plan = Card(
         seed=seed,
@@ -111,9 +119,14 @@ def build(
     )
     folder = Path(folder)
 
-    def make(start: int, size: int) -> Puzzles:
-        return _make(generator, start, size, count + start, shard_size, hashes)
+    task = _Making(seed, board, config, batch_size, hashes, count, shard_size)
 
+    check_settings(board, config)  # before the folder is made
+    make: Callable[[Sequence[tuple[int, int]]], Iterator[Puzzles]]
+    if workers is None:
+        make = functools.partial(map, task.begin(devices))
+    else:
+        make = functools.partial(run_in_order, workers, task)
     with locked(folder, resume), reports(progress) as report:
         build_shards(folder, begun(folder, plan), make, report, made)
     return load(folder)
@@ -130,7 +143,7 @@ def check_format(format: str) -> None:
 def build_shards(
     folder: Path,
     card: Card,
-    make: Callable[[int, int], Puzzles],
+    make: Callable[[Sequence[tuple[int, int]]], Iterator[Puzzles]],
     report: Report,
     made: Callable[[Puzzles], object] | None = None,
 ) -> None:
@@ -139,16 +152,18 @@ def build_shards(
     Args:
       folder: the folder, which is locked.
       card: the plan or the card in it.
-      make: the puzzles from a number on, so many of them.
+      make: gives the puzzles of shards, each as the number of the first and how many, in this order.
       report: called with the number of finished puzzles and the count after each shard.
       made: called with the puzzles of each new shard.
     """
     count, shard_size = card.count, card.shard_size
-    for number, start in enumerate(range(0, count, shard_size)):
-        size = min(shard_size, count - start)
-        known = card.shards[number] if number < len(card.shards) else None
-        if known is None or not is_whole(known, folder):
-            puzzles = make(start, size)
+    spans = [(start, min(shard_size, count - start)) for start in range(0, count, shard_size)]
+    kept = {number for number, known in enumerate(card.shards) if is_whole(known, folder)}
+    made_now = make([span for number, span in enumerate(spans) if number not in kept])
+    for number, (start, size) in enumerate(spans):
+        if number not in kept:
+            known = card.shards[number] if number < len(card.shards) else None
+            puzzles = next(made_now)
             data = encode(puzzles, card.board, card.format)
             shard = describe(number, card.format, size, data)
             if known not in (None, shard):
@@ -204,6 +219,29 @@ def begun(folder: Path, plan: Card) -> Card:
         raise DatasetError(f"{folder}: holds no data set to resume, but {found_there[0]}")
     write_file(folder / PLAN, plan.encode())
     return plan
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Making:
+    """Makes the puzzles of shards: a ``jobs.Task``. Attributes are as in ``build`` and ``_make``."""
+
+    seed: int
+    board: Board
+    config: GenerateConfig
+    batch_size: int | None
+    hashes: np.ndarray
+    count: int
+    shard_size: int
+
+    def begin(self, devices: Sequence[jax.Device] | None = None) -> Callable[[tuple[int, int]], Puzzles]:
+        """The function of a shard: the number of its first puzzle, and how many."""
+        generator = Generator(self.seed, self.board, self.config, self.batch_size, devices)
+
+        def made(span: tuple[int, int]) -> Puzzles:
+            start, size = span
+            return _make(generator, start, size, self.count + start, self.shard_size, self.hashes)
+
+        return made
 
 
 def _make(generator: Generator, first: int, size: int, spare: int, spares: int, hashes: np.ndarray) -> Puzzles:

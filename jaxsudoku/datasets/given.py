@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -173,8 +173,9 @@ def build_given(
 def _build_part(folder: Path, part: Puzzles, plan: Card, resume: bool) -> Dataset:
     """The data set of a part."""
 
-    def cut(start: int, size: int) -> Puzzles:
-        return Puzzles(*(array[start : start + size] for array in part))
+    def cut(spans: Sequence[tuple[int, int]]) -> Iterator[Puzzles]:
+        for start, size in spans:
+            yield Puzzles(*(array[start : start + size] for array in part))
 
     with locked(folder, resume):
         build_shards(folder, begun(folder, plan), cut, lambda done, count: None)

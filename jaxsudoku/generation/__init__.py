@@ -10,13 +10,22 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .config import ATTEMPTS, HOLES, GenerateConfig
+from .config import ATTEMPTS, HOLES, GenerateConfig, check_settings
 
 if TYPE_CHECKING:
     from .generator import GenerationError, Generator, generate
     from .requests import Puzzles
 
-__all__ = ["ATTEMPTS", "HOLES", "GenerateConfig", "GenerationError", "Generator", "Puzzles", "generate"]
+__all__ = [
+    "ATTEMPTS",
+    "HOLES",
+    "GenerateConfig",
+    "GenerationError",
+    "Generator",
+    "Puzzles",
+    "check_settings",
+    "generate",
+]
 
 
 if not TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, check_board
 from jaxsudoku.config import Config, Natural, Positive, real_number, whole_number
 from jaxsudoku.generation.patterns import Pattern, clue_counts
 from jaxsudoku.techniques.registry import TECHNIQUES, chosen, fits, get
@@ -246,7 +246,18 @@ def most_minimal_clues(board: Board) -> int:
     return _MOST_CLUES.get(board, board.cells - board.side)
 
 
-def check_techniques(board: Board, config: GenerateConfig) -> None:
+def check_settings(board: Board, config: GenerateConfig) -> None:
+    """Checks that puzzles of these settings may exist on a board.
+
+    Raises:
+      TypeError: not a board.
+      ValueError: there are none, and the message gives the reason.
+    """
+    _check_clues(check_board(board), config)
+    _check_techniques(board, config)
+
+
+def _check_techniques(board: Board, config: GenerateConfig) -> None:
     """Raises ValueError if none of the wanted techniques can find anything on the board."""
     wanted = chosen(config.technique_names)
     if not config.by_technique or config.unsolved or any(fits(technique, board) for technique in wanted):
@@ -259,7 +270,7 @@ def check_techniques(board: Board, config: GenerateConfig) -> None:
     raise ValueError(f"{names} {verb} on a {board.side}x{board.side} board")
 
 
-def check_clues(board: Board, config: GenerateConfig) -> None:
+def _check_clues(board: Board, config: GenerateConfig) -> None:
     """Raises ValueError with the reason if no puzzle of the board can have that number of clues."""
     fewest, most = config.clue_range(board.cells)
     if config.holes is not None:

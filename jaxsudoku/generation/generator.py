@@ -14,10 +14,10 @@ from jax import Array
 
 from jaxsudoku import rating
 from jaxsudoku.batches import Engine, default_batch_size, used_devices
-from jaxsudoku.board import Board, check_board
+from jaxsudoku.board import Board
 from jaxsudoku.config import search_restart, settings_of, whole_number
 from jaxsudoku.generation.attempt import Attempt
-from jaxsudoku.generation.config import GenerateConfig, check_clues, check_techniques
+from jaxsudoku.generation.config import GenerateConfig, check_settings
 from jaxsudoku.generation.holes import HoleKernel
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request
 from jaxsudoku.techniques.climb import ClimbKernel
@@ -44,8 +44,11 @@ class GenerationError(RuntimeError):
     """
 
     def __init__(self, message: str, found: Puzzles) -> None:
-        super().__init__(message)
+        super().__init__(message, found)
         self.found = found
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def generate(
@@ -114,8 +117,7 @@ class Generator:
         batch_size: int | None = None,
         devices: Sequence[jax.Device] | None = None,
     ) -> None:
-        check_clues(check_board(board), config)
-        check_techniques(board, config)
+        check_settings(board, config)
         self.board, self.config = board, config
         devices = used_devices(devices)
         if batch_size is None:

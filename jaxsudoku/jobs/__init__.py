@@ -5,6 +5,6 @@ keeps what the items give: a job that is stopped, even killed, goes on where it 
 """
 
 from .folder import JobFolder, Plan, Record
-from .pool import JobError, Task, Workers, run
+from .pool import JobError, Task, Workers, run, run_in_order
 
-__all__ = ["JobError", "JobFolder", "Plan", "Record", "Task", "Workers", "run"]
+__all__ = ["JobError", "JobFolder", "Plan", "Record", "Task", "Workers", "run", "run_in_order"]

@@ -86,6 +86,17 @@ def run(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator[tuple[in
         yield from processes.run(workers.count, Checked(task, versions()), items)
 
 
+def run_in_order(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator[Any]:
+    """Yields the results of all items in their order, as ``run`` gives them; those that come early are held."""
+    held: dict[int, Any] = {}
+    due = 0
+    for number, result in run(workers, task, items):
+        held[number] = result
+        while due in held:
+            yield held.pop(due)
+            due += 1
+
+
 def versions() -> dict[str, str]:
     """The versions on which results may depend, of this process."""
     return {
