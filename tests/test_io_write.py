@@ -702,3 +702,27 @@ def test_answers_for_another_board_are_not_gone_on_with(tmp_path, name):
     ):
         list(sink.remaining([chunk]))
     assert path.read_bytes() == before
+
+
+def test_parquet_that_is_not_resumed_is_the_same(tmp_path):
+    """Also where a column has nothing but nulls at first."""
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    puzzles = np.tile(np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1], np.uint8), (8, 1))
+    solved = Solution(puzzles[:2], np.full(2, Status.SOLVED, np.int8), np.ones(2, np.int32), {})
+    chunks = []
+    for start in range(0, 8, 2):
+        names = [None, None] if start < 4 else ["a", "b"]
+        good, lines = np.ones(2, bool), np.arange(start, start + 2)
+        chunks.append(Chunk(puzzles[start : start + 2], good, lines, (), {"name": names}, start))
+    for name, resumable in (("parts", True), ("whole", False)):
+        with open_output(tmp_path / f"{name}.parquet", Board.classic(4), resumable=resumable) as writer:
+            for chunk in chunks:
+                writer.write(chunk, solved)
+    one, other = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("parts", "whole"))
+    assert one.equals(other) and one["name"].to_pylist() == [None] * 4 + ["a", "b"] * 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["parts.parquet", "whole.parquet"]
+    with open_output(tmp_path / "empty.parquet", Board.classic(4), resumable=False):
+        pass
+    assert pq.read_table(tmp_path / "empty.parquet").column_names == ["puzzle", "solution", "status", "iterations"]

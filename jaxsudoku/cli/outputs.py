@@ -48,7 +48,9 @@ def table_kind(args: argparse.Namespace) -> Kind | None:
     return kind
 
 
-def open_table(args: argparse.Namespace, columns: Mapping[str, Any], source: str | None = None) -> TableWriter:
+def open_table(
+    args: argparse.Namespace, columns: Mapping[str, Any], source: str | None = None, resumable: bool = True
+) -> TableWriter:
     """The output of a command that writes a table of puzzles; raises as ``TableWriter`` does."""
     return TableWriter(
         args.output,
@@ -58,6 +60,7 @@ def open_table(args: argparse.Namespace, columns: Mapping[str, Any], source: str
         resume=args.resume,
         source=source,
         heading=header_lines(args.board),
+        resumable=resumable,
     )
 
 

@@ -75,7 +75,7 @@ class PartTask:
             args.input = part.work
         else:
             args.start, args.count = part.work
-        invocation = PartInvocation(list(self.argv), Signals(), time.perf_counter(), part.number)
+        invocation = PartInvocation(list(self.argv), Signals(), time.perf_counter(), part.number, keeps=False)
         with self.folder.writing(part.file) as path:
             args.output = path
             args.run(args, invocation)

@@ -135,6 +135,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 force=args.force,
                 source=args.input,
                 stats=solver.stats,
+                resumable=invocation.keeps,
             )
         with invocation.resumable(args.output, sink), history:
             work = Run(args, invocation, puzzles, _OUTCOMES)

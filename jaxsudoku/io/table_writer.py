@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 from .line_file import SAMPLE, LineFile, open_lines
-from .parts_file import PartsFile, open_parts
+from .parts_file import PartsFile, WholeFile, open_parts
 from .source import Source
 from .target import STDOUT, Kind, ResumeError, is_special, kind_of
 
@@ -23,6 +23,7 @@ class Options(TypedDict, total=False):
     force: bool
     resume: bool
     source: Source | None
+    resumable: bool
 
 
 class RowWriter(abc.ABC):
@@ -42,6 +43,7 @@ class RowWriter(abc.ABC):
       source: the input, which is never written over, be it by another name or through the standard streams.
       heading: comments at the top of a text, see ``header_lines``.
       sample: how many kept rows from either end are compared with the input.
+      resumable: whether the output can be resumed. If not, Parquet is written at once, into a file that does not exist.
 
     Attributes:
       done: number of rows that were kept, 0 unless resuming.
@@ -69,6 +71,7 @@ class RowWriter(abc.ABC):
         source: Source | None = None,
         heading: bytes = b"",
         sample: int = SAMPLE,
+        resumable: bool = True,
     ) -> None:
         self._columns = dict(columns)
         self._kind, compressed = kind_of(target, kind)
@@ -78,8 +81,10 @@ class RowWriter(abc.ABC):
         if target == "-" and (resume or self._kind == "parquet"):
             raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
         reads = () if source is None else (source,)
-        self._output: LineFile | PartsFile
-        if self._kind == "parquet":
+        self._output: LineFile | PartsFile | WholeFile
+        if self._kind == "parquet" and not resumable:
+            self._output = WholeFile(target, columns)
+        elif self._kind == "parquet":
             self._output = open_parts(target, columns, reads=reads, resume=resume, force=force, sample=sample)
         else:
             self._output = open_lines(

@@ -185,6 +185,7 @@ def open_output(
     force: bool = False,
     source: Source | None = None,
     stats: Collection[str] = (),
+    resumable: bool = True,
 ) -> SolutionWriter:
     """Opens an output for answers; answer i is to puzzle i of the input.
 
@@ -202,7 +203,8 @@ def open_output(
     Args:
       target: a path, or ``-`` for the standard output.
       board: the board of the puzzles.
-      kind, resume, force, source: see ``table_writer.RowWriter``, which has the errors, too.
+      kind, resume, force, source, resumable: see ``table_writer.RowWriter``, which has the errors, too.
       stats: which of ``solution.STATS`` the solutions have.
     """
-    return SolutionWriter(os.fspath(target), board, stats, kind=kind, resume=resume, force=force, source=source)
+    options: Options = {"kind": kind, "resume": resume, "force": force, "source": source, "resumable": resumable}
+    return SolutionWriter(os.fspath(target), board, stats, **options)
