@@ -432,6 +432,25 @@ def test_an_error_that_holds_puzzles_comes_back_from_a_worker():
 # ---------------------------------------------------------------------- Ray
 
 
+#: What actors do with items, in a process without pytest, which makes errors of Ray's warnings.
+ON_RAY = """
+import sys
+from test_jobs import Squares
+from jaxsudoku.jobs import JobError, Workers, run
+
+try:
+    list(run(Workers(1, ray=True), Squares(), [13]))
+except ValueError as error:
+    print(error)
+results = dict(run(Workers(1, ray=True), Squares(3, sys.argv[1]), range(5)))
+print([results[number][0] for number in range(5)])
+try:
+    list(run(Workers(1000, ray=True), Squares(), [1]))
+except JobError as error:
+    print(error)
+"""
+
+
 @pytest.mark.slow
 def test_actors_of_ray_answer_what_processes_do(easy, tmp_path):
     pytest.importorskip("ray")
@@ -440,10 +459,22 @@ def test_actors_of_ray_answer_what_processes_do(easy, tmp_path):
     done = jaxsudoku(*argv, "--workers", "ray:2", "--output", tmp_path / "ray", check=False)
     assert done.returncode == 1, done.stderr  # a malformed line
     assert content(tmp_path / "ray") == content(tmp_path / "processes")
-    with pytest.raises(ValueError, match="13 has no square here"):
-        list(run(Workers(1, ray=True), Squares(), [13]))
-    results = dict(run(Workers(1, ray=True), Squares(3, str(tmp_path / "died")), range(5)))
+
+
+@pytest.mark.slow
+def test_items_of_an_actor_that_dies_are_done_again(tmp_path):
+    pytest.importorskip("ray")
+    done = subprocess.run(
+        [sys.executable, "-c", ON_RAY, str(tmp_path / "died")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        cwd=Path(__file__).parents[1],
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "died").exists()
-    assert {number: square for number, (square, _) in results.items()} == {n: n * n for n in range(5)}
-    with pytest.raises(JobError, match="1000 workers, but the cluster has"):
-        list(run(Workers(1000, ray=True), Squares(), [1]))
+    told = done.stdout.splitlines()
+    assert told[:2] == ["13 has no square here", "[0, 1, 4, 9, 16]"]
+    assert told[2].startswith("1000 workers, but the cluster has")
