@@ -475,6 +475,6 @@ def test_items_of_an_actor_that_dies_are_done_again(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "died").exists()
-    told = done.stdout.splitlines()
-    assert told[:2] == ["13 has no square here", "[0, 1, 4, 9, 16]"]
-    assert told[2].startswith("1000 workers, but the cluster has")
+    told = done.stdout  # beside messages of Ray
+    assert "13 has no square here\n" in told and "[0, 1, 4, 9, 16]\n" in told
+    assert "1000 workers, but the cluster has" in told
