@@ -23,7 +23,7 @@ LEVELS = (
     ("suggestions", "_version", "pictures"),
     ("arrays", "board", "files", "locks", "terminal"),
     ("config", "status", "random", "cache", "sharding"),
-    ("io", "drawing", "grid", "planes"),
+    ("io", "drawing", "grid", "planes", "distributed"),
     ("shipped", "sheets"),
     ("tables",),
     ("solution", "batches", "indexing", "inputs", "masks"),
