@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import jax
@@ -84,6 +85,27 @@ def test_without_arguments_there_must_be_a_cluster(two):
 def test_a_barrier_names_who_is_missing(two):
     assert two[0]["missing"] == "TimeoutError: barrier 'lonely': process 1 has not come within 0.5 s"
     assert two[1]["missing"] == "TimeoutError: barrier 'lonely': process 1 came when others waited no longer"
+
+
+SLURM = """
+import os, sys
+os.environ |= {"SLURM_PROCID": sys.argv[1], "SLURM_LOCALID": sys.argv[1]}
+from jaxsudoku import distributed
+distributed.start(timeout=60)
+import jax
+distributed.barrier("all here", 60)
+print("I am", jax.process_index(), "of", jax.process_count())
+distributed.barrier("end", 60)
+"""
+
+
+def test_a_slurm_job_needs_no_arguments(tmp_path):
+    """By the variables that SLURM sets; JAX takes the port from the job's number."""
+    job = os.getpid()
+    variables = {"SLURM_JOB_ID": str(job), "SLURM_NTASKS": "2", "SLURM_STEP_NODELIST": "localhost"}
+    logs = run(["-c", SLURM, "{process}"], 2, tmp_path, environment=variables)
+    for process, log in enumerate(logs):
+        assert f"I am {process} of 2" in log
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ small = {"lanes": 32, "batch_size": 64}
 local = {"lanes": 32, "batch_size": 64 // processes}
 
 def spread(values, mesh=mesh, spec=P("batch")):
-    return jax.make_array_from_callback(values.shape, NamedSharding(mesh, spec), lambda index: values[index])
+    place = NamedSharding(mesh, spec)
+    return jax.make_array_from_callback(values.shape, place, lambda index: values[index], dtype=values.dtype)
 
 def compiled(function):
     program = jax.jit(function, compiler_options=js.compiler_options()).lower(spread(puzzles)).compile()
@@ -57,7 +58,7 @@ SOLVE = {
     "search": lambda: compiled(search),
     "mapped": lambda: compiled(jax.shard_map(search, mesh=mesh, in_specs=P("batch"), out_specs=P("batch"))),
     "annealing": lambda: js.solve(spread(puzzles), solver="annealing", key=3, batch_size=64),
-    "iterative": lambda: js.solve(spread(puzzles[:16]), solver="iterative", network="cube", batch_size=16),
+    "iterative": lambda: js.solve(spread(puzzles[:32]), solver="iterative", network="cube", batch_size=16),
     "copies": lambda: js.solve(spread(puzzles, jax.make_mesh((2, count // 2), ("batch", "copy"))), **small),
     "part": lambda: js.solve(
         spread(puzzles, jax.make_mesh((count // 2,), ("batch",), devices=jax.devices()[:count // 2])), **small
@@ -277,3 +278,16 @@ def test_shares_are_put_together_again():
     np.testing.assert_array_equal(again["sums"], puzzles.sum(axis=1))
     with pytest.raises(ValueError, match="no NamedSharding; shard the batch alone"):
         Spread(jax.numpy.asarray(puzzles), 1)
+
+
+@pytest.mark.slow
+def test_the_program_of_the_docs_solves_its_puzzles(tmp_path):
+    """The first block of docs/scaling.md, saved as it says."""
+    page = Path(js.__file__).parents[1] / "docs" / "scaling.md"
+    (program, *_) = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "solve.py").write_text(program)
+    arguments = [str(tmp_path / "solve.py"), "{coordinator}", "{processes}", "{process}"]
+    environment = {"PYTHONPATH": str(Path(js.__file__).parents[1])}
+    logs = run(arguments, 2, tmp_path, timeout=400, environment=environment)
+    solved = [re.search(r"^process (\d) of 2: (\d+) solved$", log, re.MULTILINE).groups() for log in logs]
+    assert solved == [("0", "500"), ("1", "499")]

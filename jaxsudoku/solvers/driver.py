@@ -53,7 +53,7 @@ def solve(
 
     A global array, whose batch is sharded over the processes of ``jax.distributed``, is solved where it lies. All
     processes call, and each solves the part that it holds, by programs of its own that do not communicate. The results
-    are global ``jax.Array``s, sharded along the batch in the same way; docs/scaling.md has more.
+    are global arrays of JAX, sharded along the batch in the same way; docs/scaling.md has more.
 
     Args:
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
