@@ -280,10 +280,9 @@ class Engine:
             for device, part in enumerate(parts):
                 padded[device * each : device * each + len(part)] = part
         results = jax.tree.map(np.asarray, self._call(padded_size)(padded, self.key, numbers, *shared))
-        starts = range(0, padded_size, each)
         return [
-            jax.tree.map(operator.itemgetter(slice(start, start + len(part))), results)
-            for start, part in zip(starts, parts, strict=True)
+            jax.tree.map(operator.itemgetter(slice(device * each, device * each + len(part))), results)
+            for device, part in enumerate(parts)
         ]
 
     def _call(self, size: int) -> Callable[..., Any]:

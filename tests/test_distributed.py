@@ -168,6 +168,30 @@ def test_a_failure_ends_the_process_at_once_and_so_the_others(tmp_path):
         assert re.search(LEADER, job.log(1)), job.logs()
 
 
+COLLECTIVE = (
+    JOIN
+    + """
+distributed.start(*place, timeout=60, heartbeat_timeout=10)
+import jax
+from jax.experimental import multihost_utils
+while True:
+    multihost_utils.process_allgather(jax.numpy.ones(4))
+    if not os.path.exists(sys.argv[4] + f"/{me}"):
+        open(sys.argv[4] + f"/{me}", "w").close()
+        print("READY", flush=True)
+"""
+)
+
+
+def test_a_death_during_collectives_is_named_too(tmp_path):
+    """A collective that fails is an exception, which must not end the process before JAX has said who died."""
+    with Processes(["-c", COLLECTIVE, *PLACE, str(tmp_path)], 2, tmp_path) as job:
+        job.wait_until_said("READY", 60)
+        job.kill(1)
+        assert job.wait_for(0, 60) != 0
+        assert re.search(DEAD.format(process=1), job.log(0)), job.logs()
+
+
 @pytest.mark.slow
 def test_the_death_of_one_of_four_ends_all_within_a_minute(tmp_path):
     with Processes(["-c", WAITING, *PLACE, "{}"], 4, tmp_path) as job:

@@ -261,6 +261,7 @@ def _run_spread(
     if batch_size is not None:  # that of all devices
         batch_size = -(-whole_number("batch_size", batch_size, 1) // spread.count) * max(here, 1)
     engine = Engine(kernel, board, key, batch_size, spread.devices or None, shared)
+    as_puzzles(np.empty((0, *item), puzzles.dtype), board)  # a wrong dtype is an error in all processes
     shares = [as_puzzles(share, board)[0] for share in spread.shares()]
     with reports(progress) as report:
         results = engine.run_shares(shares, spread.positions, spread.count, report)
