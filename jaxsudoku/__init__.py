@@ -12,6 +12,7 @@ from jaxsudoku._version import __version__
 if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import board as board
     from jaxsudoku import datasets as datasets
+    from jaxsudoku import distributed as distributed
     from jaxsudoku import env as env
     from jaxsudoku import evaluation as evaluation
     from jaxsudoku import exact as exact
@@ -88,6 +89,7 @@ _HOME = {
 _MODULES = (
     "board",
     "datasets",
+    "distributed",
     "env",
     "evaluation",
     "exact",

@@ -22,8 +22,8 @@ FOLDER = Path(jaxsudoku.__file__).parent
 LEVELS = (
     ("suggestions", "_version", "pictures"),
     ("arrays", "board", "files", "locks", "terminal"),
-    ("config", "status", "random", "cache", "sharding"),
-    ("io", "drawing", "grid", "planes"),
+    ("config", "status", "random", "cache", "sharding", "spread"),
+    ("io", "drawing", "grid", "planes", "distributed"),
     ("shipped", "sheets", "jobs"),
     ("tables",),
     ("solution", "batches", "indexing", "inputs", "masks"),
