@@ -277,10 +277,12 @@ class Processes:
         """Ends this process by its watching thread, as the main thread may be waiting for the lost process."""
         print(f"train: error: {error}", file=sys.stderr, flush=True)
         self._leaving = True
-        self._set("ended", json.dumps({"message": str(error), "status": error.status}))
-        if self.first:
-            time.sleep(2 * self._tick + _GRACE)
-        distributed.end_at_once(error.status)
+        try:
+            self._set("ended", json.dumps({"message": str(error), "status": error.status}))
+            if self.first:
+                time.sleep(2 * self._tick + _GRACE)  # in which the others end by themselves, as JAX would end them
+        finally:
+            distributed.end_at_once(error.status)
 
 
 def _of_a_collective(error: BaseException) -> bool:
