@@ -17,7 +17,7 @@ from jaxsudoku.terminal.stop import Stop
 
 from .flags import ConfigT, parse_arguments
 from .positions import fitting_devices
-from .processes import ProcessError, joined
+from .processes import HEARTBEAT_TIMEOUT, ProcessError, joined
 
 
 def run_command(
@@ -69,7 +69,7 @@ def _join(program: str, args: argparse.Namespace, several: bool) -> None:
     if not several:
         raise ValueError(f"{program} runs in one process: leave out --distributed and --coordinator")
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
-    distributed.start(args.coordinator, args.processes, args.process)
+    distributed.start(args.coordinator, args.processes, args.process, heartbeat_timeout=HEARTBEAT_TIMEOUT)
 
 
 def _failed(message: str, status: int) -> int:

@@ -35,8 +35,12 @@ from jaxsudoku.terminal.stop import Stop
 #: Seconds between two looks at the other processes, of up to 64 processes; more look more rarely.
 _TICK = 1.0
 
-#: Seconds with the same sign of life after which a process is given up; JAX itself ends all after a few more.
-_SILENT = 25.0
+#: Seconds with the same sign of life after which a process is given up.
+_SILENT = 20.0
+
+#: Seconds without a heartbeat after which JAX itself ends all processes, without a message of ours. It counts from the
+#: last heartbeat, which may be half as long ago when a process is killed.
+HEARTBEAT_TIMEOUT = 50
 
 #: The same after a collective has failed, which shows that some process has ended.
 _SILENT_AFTER_FAILURE = 6.0
@@ -264,10 +268,14 @@ class Processes:
             end = {"message": f"process {self.index} has ended: {cause}", "status": 1}
         self._set("ended", json.dumps(end))
         if self.first:
-            until = time.monotonic() + 2 * _GRACE
-            while time.monotonic() < until and set(self._ends) | self._silent() < set(range(1, self.count)):
-                time.sleep(_LONGEST)
-            time.sleep(_LONGEST)  # in which the last one leaves
+            self._outlive()
+
+    def _outlive(self) -> None:
+        """Waits in process 0 until the others have ended, as its own end makes JAX end them without a message of ours."""
+        until, others = time.monotonic() + 2 * _GRACE, set(range(1, self.count))
+        while time.monotonic() < until and not set(self._ends) | self._silent() >= others:
+            time.sleep(_LONGEST)
+        time.sleep(_LONGEST)  # in which the last one leaves
 
     def _silent(self) -> set[int]:
         now = time.monotonic()
@@ -280,7 +288,7 @@ class Processes:
         try:
             self._set("ended", json.dumps({"message": str(error), "status": error.status}))
             if self.first:
-                time.sleep(2 * self._tick + _GRACE)  # in which the others end by themselves, as JAX would end them
+                self._outlive()
         finally:
             distributed.end_at_once(error.status)
 
