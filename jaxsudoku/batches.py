@@ -3,6 +3,9 @@
 A kernel is compiled once for a batch size and a set of devices, then called from threads. A CPU has one thread a core,
 as XLA hardly uses more than one core for this code. Several devices share each batch. Short inputs are padded to one of
 a few batch sizes, so that few shapes are compiled.
+
+The devices are those of this process. Of several processes each has engines and programs of its own: kernels do not
+communicate, so a process neither waits for another nor hangs when one dies.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import collections
 import concurrent.futures
 import functools
 import itertools
+import operator
 import os
 import re
 import threading
@@ -117,7 +121,7 @@ class Engine:
       board: the board.
       key: a JAX key or a seed.
       batch_size: the most items in a batch; None for automatic.
-      devices: the devices; None for all of the default backend.
+      devices: the devices, all of this process; None for all that it has of the default backend.
       shared: further arguments of the kernel, each a pytree of arrays that all batches and devices share, such as a
         network's weights. They are not compiled in: others of the same structure and shapes use the same program. They
         are put on the devices when the first batches run; ``compile`` needs their shapes alone, so they may be
@@ -173,37 +177,85 @@ class Engine:
           first: the number of the first batch; randomness comes from the key and a batch's number.
         """
 
-        shared = self._placed  # before threads ask for it
-
-        def jobs() -> Iterator[tuple[int, np.ndarray, int]]:
-            padded = 0
-            for number, batch in enumerate(batches, first):
-                if len(batch) > padded:  # a short last batch uses the program of those before it
-                    padded = self._padded(len(batch))
-                yield number, batch, padded
-
-        return in_order(lambda job: self._run(shared, *job), jobs(), self.workers)
+        devices = len(self.devices)
+        positions = np.arange(devices, dtype=np.uint32)
+        work = ((devices * number + positions, _shares(batch, devices)) for number, batch in enumerate(batches, first))
+        return self._stream(work, _joined)
 
     def run(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
         """Runs the kernel on all items and returns the results of all batches concatenated, as numpy arrays.
 
         Args:
-          items: the items.
+          items: the items; each device takes an even share of them.
           progress: called with the number of items done and the number of all, at the start and after each batch.
         """
-        progress(0, len(items))
-        if not len(items):
-            return self._nothing()
-        parts = self.split(len(items))
-        whole: Any = None
-        for part, results in zip(parts, self.stream(items[part] for part in parts), strict=True):
-            if whole is None:
-                whole = jax.tree.map(lambda result: np.empty((len(items), *result.shape[1:]), result.dtype), results)
-            jax.tree.map(functools.partial(_put, part), whole, results)
-            progress(part.stop, len(items))
+        return _joined(self.run_shares(_shares(items, len(self.devices)), progress=progress))
+
+    def run_shares(
+        self,
+        shares: Sequence[np.ndarray],
+        positions: Sequence[int] | None = None,
+        count: int | None = None,
+        progress: Report = lambda done, count: None,
+    ) -> list[Any]:
+        """Runs the kernel on the items of each device, which may be parts of a larger whole.
+
+        Several engines, also those of several processes, then compute what one engine of all their devices would
+        compute for all shares: no device sees items of another, and randomness depends on a share's position.
+
+        Args:
+          shares: the items of each device, in the order of the devices. Their lengths may differ.
+          positions: the position of each share among those of all engines; None for the first ones.
+          count: the number of all shares; None for those given.
+          progress: as in ``run``.
+
+        Returns:
+          the results of each share, as numpy arrays.
+        """
+        positions = range(len(shares)) if positions is None else positions
+        numbers = np.asarray(positions, np.uint32)
+        step = len(shares) if count is None else count
+        size = sum(map(len, shares))
+        progress(0, size)
+        if not size:
+            return [self.nothing() for _ in shares]
+        longest = max(map(len, shares))
+        # what a device takes of a batch does not depend on the number of this engine's devices
+        each = -(-self.batch_size // len(shares))
+        cuts = self.split(longest) if len(shares) == 1 else _even_slices(longest, -(-longest // each))
+        work = ((step * at + numbers, [share[cut] for share in shares]) for at, cut in enumerate(cuts))
+        whole: list[Any] = []
+        done = 0
+        for cut, results in zip(cuts, self._stream(work, list), strict=True):
+            if not whole:
+                whole = [_empty(len(share), result) for share, result in zip(shares, results, strict=True)]
+            jax.tree.map(functools.partial(_put, cut), whole, results)
+            done += sum(len(share[cut]) for share in shares)
+            progress(done, size)
         return whole
 
-    def _nothing(self) -> Any:
+    def _stream(
+        self, work: Iterable[tuple[np.ndarray, list[np.ndarray]]], join: Callable[[list[Any]], Any]
+    ) -> Iterator[Any]:
+        """Runs batches, each the devices' numbers and items; yields what ``join`` makes of the devices' results."""
+        if away := [device for device in self.devices if device.process_index != jax.process_index()]:
+            raise ValueError(
+                f"{away[0]} belongs to another process: an engine runs on the devices of its own process alone, "
+                "jax.local_devices()"
+            )
+        shared = self._placed  # before threads ask for it
+
+        def jobs() -> Iterator[tuple[np.ndarray, list[np.ndarray], int]]:
+            padded = 0
+            for numbers, parts in work:
+                size = len(parts) * max(map(len, parts))
+                if size > padded:  # a short last batch uses the program of those before it
+                    padded = self._padded(size)
+                yield numbers, parts, padded
+
+        return in_order(lambda job: join(self._run(shared, *job)), jobs(), self.workers)
+
+    def nothing(self) -> Any:
         """Results for no items, from shapes alone."""
         row = self.kernel.row(self.board)
         items = jax.ShapeDtypeStruct((32, *row.shape), row.dtype)
@@ -214,19 +266,24 @@ class Engine:
     def split(self, size: int) -> list[slice]:
         """Cuts ``size`` items into even batches; on a CPU at least one a core, unless they would be too small."""
         fewest = min(self.workers, max(1, size // self.limits.fewest)) if self.threaded else 1
-        parts = max(-(-size // self.batch_size), fewest)
-        bounds = [-(-size * part // parts) for part in range(parts + 1)]  # the first part is the largest
-        return [slice(*pair) for pair in itertools.pairwise(bounds)]
+        return _even_slices(size, max(-(-size // self.batch_size), fewest))
 
-    def _run(self, shared: tuple[Any, ...], number: int, batch: np.ndarray, padded_size: int) -> Any:
-        size = len(batch)
-        padded = batch
+    def _run(
+        self, shared: tuple[Any, ...], numbers: np.ndarray, parts: list[np.ndarray], padded_size: int
+    ) -> list[Any]:
+        """The results of a batch, for each device: its part, padded to its share of ``padded_size``."""
         row = self.kernel.row(self.board)
-        if size < padded_size or batch.dtype != row.dtype:
+        each = padded_size // len(parts)
+        padded = parts[0]
+        if len(parts) > 1 or len(padded) < padded_size or padded.dtype != row.dtype:
             padded = np.full((padded_size, *row.shape), np.iinfo(row.dtype).max, row.dtype)
-            padded[:size] = batch
-        results = self._call(padded_size)(padded, self.key, np.uint32(number), *shared)
-        return jax.tree.map(lambda array: np.asarray(array)[:size], results)
+            for device, part in enumerate(parts):
+                padded[device * each : device * each + len(part)] = part
+        results = jax.tree.map(np.asarray, self._call(padded_size)(padded, self.key, numbers, *shared))
+        return [
+            jax.tree.map(operator.itemgetter(slice(device * each, device * each + len(part))), results)
+            for device, part in enumerate(parts)
+        ]
 
     def _call(self, size: int) -> Callable[..., Any]:
         leaves, structure = jax.tree.flatten(self._shapes)
@@ -243,6 +300,28 @@ class Engine:
 
 def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
     whole[part] = result
+
+
+def _empty(size: int, results: Any) -> Any:
+    """Arrays for ``size`` items, of the dtypes and shapes of results for others."""
+    return jax.tree.map(lambda leaf: np.empty((size, *leaf.shape[1:]), leaf.dtype), results)
+
+
+def _even_slices(size: int, parts: int) -> list[slice]:
+    """Cuts ``size`` items into parts of lengths that differ by one at most; the first is the longest."""
+    bounds = [-(-size * part // parts) for part in range(parts + 1)]
+    return [slice(*pair) for pair in itertools.pairwise(bounds)]
+
+
+def _shares(items: np.ndarray, devices: int) -> list[np.ndarray]:
+    """Consecutive items for each device, even but for the last ones."""
+    each = -(-len(items) // devices)
+    return [items[device * each : (device + 1) * each] for device in range(devices)]
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The results of several devices, concatenated."""
+    return parts[0] if len(parts) == 1 else jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 def in_order(function: Callable[[Any], Any], items: Iterable[Any], workers: int) -> Iterator[Any]:
@@ -270,7 +349,7 @@ def fewest_items(board: Board) -> int:
 
 
 def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
-    """The given devices, or all of the default backend.
+    """The given devices, or all that this process has of the default backend.
 
     Raises:
       ValueError: an empty sequence, or anything but devices.
@@ -362,13 +441,11 @@ def _compile(
     batch, everywhere = PartitionSpec("batch"), PartitionSpec()
     shared = jax.tree.unflatten(structure, shapes)
 
-    def shard(items: jax.Array, key: jax.Array, number: jax.Array, *shared: Any) -> Any:
-        if len(devices) > 1:
-            number = number * np.uint32(len(devices)) + jax.lax.axis_index("batch").astype(np.uint32)
-        return kernel(board, items, key, number, *shared)
+    def shard(items: jax.Array, key: jax.Array, numbers: jax.Array, *shared: Any) -> Any:
+        return kernel(board, items, key, numbers[0], *shared)
 
     function = shard
-    specs = (batch, everywhere, everywhere, *(everywhere for _ in shared))
+    specs = (batch, everywhere, batch, *(everywhere for _ in shared))
     if len(devices) > 1:
         function = jax.shard_map(shard, mesh=mesh, in_specs=specs, out_specs=batch, check_vma=False)
     jitted = jax.jit(
@@ -377,11 +454,11 @@ def _compile(
         compiler_options={**(compiler_options(devices[0].platform) or {}), **kernel.compiler_options} or None,
     )
     key = jax.eval_shape(lambda: as_key(0))
-    number = jax.ShapeDtypeStruct((), np.uint32)
+    numbers = jax.ShapeDtypeStruct((len(devices),), np.uint32)
     row = kernel.row(board)
     start = time.perf_counter()
     try:
-        lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, number, *shared)
+        lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, numbers, *shared)
         with cache.kept():
             return lowered.compile()
     finally:

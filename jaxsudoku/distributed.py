@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import os
 import sys
+import time
 from types import TracebackType
 from typing import NoReturn
 
@@ -20,7 +21,13 @@ from jax._src.distributed import global_state
 from jaxsudoku.config import whole_number
 
 #: Seconds without a heartbeat after which a process is dead. JAX then ends all others.
-HEARTBEAT_TIMEOUT = 30
+HEARTBEAT_TIMEOUT = 20
+
+#: Seconds beyond that until a death is known in all processes.
+_NOTICE = 5
+
+#: The heartbeat timeout of this process.
+_heartbeat_timeout = HEARTBEAT_TIMEOUT
 
 #: How often this process has met each barrier.
 _visits: collections.Counter[str] = collections.Counter()
@@ -45,7 +52,7 @@ def start(
     - A process that is killed, or whose machine is lost, ends all others within ``heartbeat_timeout`` seconds and a few
       more. JAX writes the reason to their standard error: "The following tasks are unhealthy" and the numbers of the
       dead processes. The death of process 0 ends the others at once; JAX calls it "the leader task".
-    - An uncaught exception ends its process by ``end_at_once``, not where Python is interactive.
+    - An uncaught exception ends its process by ``end_at_once``, unless Python is interactive.
     - A process that ends in the ordinary way waits at its exit until all others end, at most ``shutdown_timeout``
       seconds, after which JAX ends all. If some may end much later than others, meet at a ``barrier`` first.
 
@@ -81,6 +88,7 @@ def start(
     timeout = whole_number("timeout", timeout, 1)
     heartbeat_timeout = whole_number("heartbeat_timeout", heartbeat_timeout, 1)
     shutdown_timeout = whole_number("shutdown_timeout", shutdown_timeout, 1)
+    global _heartbeat_timeout
     if jax.distributed.is_initialized():
         running = (global_state.coordinator_address, global_state.num_processes, global_state.process_id)
         if coordinator is not None and (coordinator, processes, process) != running:
@@ -105,6 +113,7 @@ def start(
             "JAX finds no other processes: this is no SLURM job, no program of Open MPI and no TPU pod. Give "
             "coordinator='host:port' of process 0, processes= and process="
         ) from error
+    _heartbeat_timeout = heartbeat_timeout
     _end_at_failures()
 
 
@@ -157,15 +166,37 @@ def _why(place: str, name: str, timeout: float) -> Exception:
     return TimeoutError(f"barrier {name!r}: {which} not come within {timeout:g} s")
 
 
-def end_at_once(status: int = 1) -> NoReturn:
+def end_at_once(status: int = 1, error: BaseException | None = None) -> NoReturn:
     """Ends this process without waiting for the others, which JAX then ends as if it had been killed.
 
     For failures: an ordinary exit, ``sys.exit`` too, waits for the others, and they may be waiting for this process.
     Functions registered with ``atexit`` are not called.
+
+    Args:
+      status: the exit status.
+      error: the failure, if it is an exception. An error of XLA or gloo may come from the death of another process, by
+        which a collective has failed. JAX then ends this process, and says which one has died; so it is left the time
+        for that, the heartbeat timeout and a few seconds.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    try:
+        if global_state.num_processes > 1 and _is_communication(error):
+            seconds = _heartbeat_timeout + _NOTICE
+            print(f"if another process has died, JAX says so within {seconds} s", file=sys.stderr, flush=True)
+            time.sleep(seconds)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _is_communication(error: BaseException | None) -> bool:
+    """Whether a failed collective may be the error, or what caused it."""
+    while error is not None:
+        # gloo's errors in a program that is computed at once are ValueErrors
+        if isinstance(error, jax.errors.JaxRuntimeError) or "Gloo" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _end_at_failures() -> None:
@@ -175,6 +206,6 @@ def _end_at_failures() -> None:
     def fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         show(kind, error, trace)
         if not hasattr(sys, "ps1") and not sys.flags.interactive:
-            end_at_once()
+            end_at_once(error=error)
 
     sys.excepthook = fail

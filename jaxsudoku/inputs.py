@@ -24,11 +24,17 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
       board: the board; None for the classic one of the puzzles' size.
 
     Raises:
-      ValueError: neither integers nor texts; values outside 0..side (uint8 is not checked: such a puzzle is INVALID); a
-        shape that does not fit the board or is ambiguous; or a text that is no puzzle; the message names the first.
+      ValueError: neither integers nor texts; an array of which other processes hold a part; values outside 0..side
+        (uint8 is not checked: such a puzzle is INVALID); a shape that does not fit the board or is ambiguous; or a text
+        that is no puzzle; the message names the first.
       TypeError: a traced array, or ``board`` is no ``Board``.
     """
     check_on_host(puzzles, "puzzles", "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge")
+    if not getattr(puzzles, "is_fully_addressable", True):
+        raise ValueError(
+            "an array that is spread over several processes; solve and count_solutions take it. Others take what this "
+            "process holds, the data of its addressable_shards; see docs/scaling.md"
+        )
     if isinstance(puzzles, bytes):
         puzzles = puzzles.decode(errors="replace")
     if isinstance(puzzles, str):

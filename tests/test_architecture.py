@@ -22,7 +22,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 LEVELS = (
     ("suggestions", "_version", "pictures"),
     ("arrays", "board", "files", "locks", "terminal"),
-    ("config", "status", "random", "cache", "sharding"),
+    ("config", "status", "random", "cache", "sharding", "spread"),
     ("io", "drawing", "grid", "planes", "distributed"),
     ("shipped", "sheets"),
     ("tables",),

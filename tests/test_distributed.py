@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import jax
@@ -86,6 +87,27 @@ def test_a_barrier_names_who_is_missing(two):
     assert two[1]["missing"] == "TimeoutError: barrier 'lonely': process 1 came when others waited no longer"
 
 
+SLURM = """
+import os, sys
+os.environ |= {"SLURM_PROCID": sys.argv[1], "SLURM_LOCALID": sys.argv[1]}
+from jaxsudoku import distributed
+distributed.start(timeout=60)
+import jax
+distributed.barrier("all here", 60)
+print("I am", jax.process_index(), "of", jax.process_count())
+distributed.barrier("end", 60)
+"""
+
+
+def test_a_slurm_job_needs_no_arguments(tmp_path):
+    """By the variables that SLURM sets; JAX takes the port from the job's number."""
+    job = os.getpid()
+    variables = {"SLURM_JOB_ID": str(job), "SLURM_NTASKS": "2", "SLURM_STEP_NODELIST": "localhost"}
+    logs = run(["-c", SLURM, "{process}"], 2, tmp_path, environment=variables)
+    for process, log in enumerate(logs):
+        assert f"I am {process} of 2" in log
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -144,6 +166,30 @@ def test_a_failure_ends_the_process_at_once_and_so_the_others(tmp_path):
         assert "OSError: the disk is full" in job.log(0)
         assert job.wait_for(1, 60) != 0
         assert re.search(LEADER, job.log(1)), job.logs()
+
+
+COLLECTIVE = (
+    JOIN
+    + """
+distributed.start(*place, timeout=60, heartbeat_timeout=10)
+import jax
+from jax.experimental import multihost_utils
+while True:
+    multihost_utils.process_allgather(jax.numpy.ones(4))
+    if not os.path.exists(sys.argv[4] + f"/{me}"):
+        open(sys.argv[4] + f"/{me}", "w").close()
+        print("READY", flush=True)
+"""
+)
+
+
+def test_a_death_during_collectives_is_named_too(tmp_path):
+    """A collective that fails is an exception, which must not end the process before JAX has said who died."""
+    with Processes(["-c", COLLECTIVE, *PLACE, str(tmp_path)], 2, tmp_path) as job:
+        job.wait_until_said("READY", 60)
+        job.kill(1)
+        assert job.wait_for(0, 60) != 0
+        assert re.search(DEAD.format(process=1), job.log(0)), job.logs()
 
 
 @pytest.mark.slow

@@ -12,10 +12,11 @@ import numpy as np
 
 from jaxsudoku import solvers
 from jaxsudoku.batches import Engine, Limits, PuzzleItems, fewest_items
-from jaxsudoku.board import Board
+from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.config import whole_number
 from jaxsudoku.inputs import as_puzzles
 from jaxsudoku.solution import Solution
+from jaxsudoku.spread import Spread, is_spread
 from jaxsudoku.terminal.progress import Report, reports
 
 from . import exact
@@ -50,6 +51,10 @@ def solve(
     processes. JAX's own settings of the persistent compilation cache take precedence and are not changed;
     ``JAXSUDOKU_CACHE=0`` in the environment disables the cache. This holds for everything that the library compiles.
 
+    A global array, whose batch is sharded over the processes of ``jax.distributed``, is solved where it lies. All
+    processes call, and each solves the part that it holds, by programs of its own that do not communicate. The results
+    are global arrays of JAX, sharded along the batch in the same way; docs/scaling.md has more.
+
     Args:
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
         text or a sequence of texts, such as a column of pandas, each a puzzle in any form that ``io.parse`` takes.
@@ -58,8 +63,9 @@ def solve(
       network: the network of a guided solver: a ``networks.Network``, or the name or path of its weights; "cube" by
         default. A network whose architecture serves every board is adapted to this board.
       key: a JAX key or a seed, for solvers that use randomness.
-      batch_size: puzzles on a device at a time; by default as many as suit the machine.
-      devices: the devices to use; by default all of the default backend.
+      batch_size: puzzles on all devices at a time; by default as many as suit the machine.
+      devices: the devices to use, all of this process; by default all that it has of the default backend. Not with a
+        global array.
       progress: called with the puzzles done and the number of puzzles, at the start and after each batch; True shows a
         bar on the standard error.
       keep_partial: whether UNSOLVED puzzles get the solver's last grid, partly filled or wrong, in place of zeros; the
@@ -74,10 +80,15 @@ def solve(
     Raises:
       ValueError: puzzles that do not fit the board or whose size is ambiguous, such as [16, 16]; an unknown solver or
         option; a network of another board, or with parameters that do not fit its architecture or are not finite; a
-        network for a solver that takes none.
+        network for a solver that takes none; a global array that is replicated, or sharded along its cells.
       TypeError: traced puzzles, a board that is not a ``Board``, or a network that is not a ``Network``, name or path.
     """
     kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options), keep_partial)
+    if is_spread(puzzles):
+        board, _ = board_of_grids(puzzles.shape, board)
+        return _run_spread(
+            kernel, puzzles, board, key, batch_size, devices, networks_for(solver, network, board), progress
+        )
     array, board = as_puzzles(puzzles, board)
     engine = Engine(kernel, board, key, batch_size, devices, networks_for(solver, network, board))
     solution = _run(engine, array, progress)
@@ -134,12 +145,15 @@ def count_solutions(
       **options: fields of ``ExactConfig`` but ``budget``.
 
     Returns:
-      int32[*b].
+      int32[*b]; for a global array a ``jax.Array`` that is sharded like it.
 
     Raises:
       ValueError: as in ``solve``; a limit below 1, or a budget, which would make counts meaningless.
     """
     kernel = count_kernel(limit, **options)
+    if is_spread(puzzles):
+        board, _ = board_of_grids(puzzles.shape, board)
+        return _run_spread(kernel, puzzles, board, key, batch_size, devices, (), progress)
     array, board = as_puzzles(puzzles, board)
     return _run(Engine(kernel, board, key, batch_size, devices), array, progress)
 
@@ -223,3 +237,36 @@ def _run(engine: Engine, puzzles: np.ndarray, progress: Report | bool | None) ->
     with reports(progress) as report:
         flat = engine.run(puzzles.reshape(-1, cells), report)
     return jax.tree.map(lambda result: result.reshape(batch + result.shape[1:]), flat)
+
+
+def _run_spread(
+    kernel: PuzzleKernel,
+    puzzles: jax.Array,
+    board: Board,
+    key: jax.Array | int,
+    batch_size: int | None,
+    devices: Sequence[jax.Device] | None,
+    shared: tuple[Any, ...],
+    progress: Report | bool | None,
+) -> Any:
+    """The kernel's results for puzzles that are spread over processes, as arrays that are spread in the same way.
+
+    Each process runs an engine of its own on the devices that hold its puzzles. ``progress`` counts its puzzles alone.
+    """
+    if devices is not None:
+        raise ValueError("puzzles over several processes are solved on the devices that hold them; leave out devices")
+    item = puzzles.shape[len(board_of_grids(puzzles.shape, board)[1]) :]
+    spread = Spread(puzzles, puzzles.ndim - len(item))
+    here = len(spread.positions)
+    if batch_size is not None:  # that of all devices
+        batch_size = -(-whole_number("batch_size", batch_size, 1) // spread.count) * max(here, 1)
+    engine = Engine(kernel, board, key, batch_size, spread.devices or None, shared)
+    as_puzzles(np.empty((0, *item), puzzles.dtype), board)  # a wrong dtype is an error in all processes
+    shares = [as_puzzles(share, board)[0] for share in spread.shares()]
+    with reports(progress) as report:
+        results = engine.run_shares(shares, spread.positions, spread.count, report)
+
+    def shaped(result: Any) -> Any:
+        return result._replace(grids=result.grids.reshape(-1, *item)) if isinstance(result, Solution) else result
+
+    return spread.assemble([shaped(result) for result in results], shaped(engine.nothing()))
