@@ -271,7 +271,7 @@ class Processes:
             self._outlive()
 
     def _outlive(self) -> None:
-        """Waits in process 0 until the others have ended, as its own end makes JAX end them without a message of ours."""
+        """Waits in process 0 for the end of the others, as at its own end JAX ends them, without a message of ours."""
         until, others = time.monotonic() + 2 * _GRACE, set(range(1, self.count))
         while time.monotonic() < until and not set(self._ends) | self._silent() >= others:
             time.sleep(_LONGEST)
@@ -293,9 +293,13 @@ class Processes:
             distributed.end_at_once(error.status)
 
 
-def _of_a_collective(error: BaseException) -> bool:
-    """Whether an error may be that of a collective in which a process is missing."""
-    return isinstance(error, jax.errors.JaxRuntimeError) or "Gloo" in str(error)
+def _of_a_collective(error: BaseException | None) -> bool:
+    """Whether an error, or its cause, may be that of a collective or a barrier in which a process is missing."""
+    while error is not None:
+        if isinstance(error, jax.errors.JaxRuntimeError) or "Gloo" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _process(key: str) -> int:
