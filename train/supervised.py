@@ -20,7 +20,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxsudoku import __version__, datasets, networks
+import jaxsudoku as js
+from jaxsudoku import datasets, networks
 from jaxsudoku.terminal.progress import Screen
 
 from .boards import (
@@ -151,7 +152,7 @@ def _facts(config: TrainConfig, folder: Path, resume: bool, stop_at: int | None)
     return {
         "settings": as_json(config),
         "run": {"output": str(folder), "resume": resume, "stop_at": stop_at},
-        "versions": {"jaxsudoku": __version__, **{name: importlib.metadata.version(name) for name in packages}},
+        "versions": {"jaxsudoku": js.__version__, **{name: importlib.metadata.version(name) for name in packages}},
         "devices": {"platform": jax.default_backend(), "number": jax.local_device_count()},
     }
 
