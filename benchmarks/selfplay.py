@@ -40,7 +40,7 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
     from jaxsudoku.batches import compiler_options
     from jaxsudoku.terminal.progress import Screen
     from train import rounds
-    from train.loop import local_mesh
+    from train.devices import local_mesh
     from train.stream import Stream
 
     mesh, key = local_mesh(), jax.random.key(config.seed)

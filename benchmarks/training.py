@@ -6,6 +6,11 @@ validation and checkpoints are not part of a step. Errors and losses that are no
 exit status 1.
 
     python benchmarks/training.py --preset gpu --batch 256,1024 --dtype bfloat16,float32
+
+With --processes the same batch is divided among several processes on this machine, each with one CPU device and a core
+of its own:
+
+    python benchmarks/training.py --preset cpu --processes 1,2
 """
 
 from __future__ import annotations
@@ -13,9 +18,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
+import json
 import math
+import os
+import socket
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -30,6 +40,7 @@ _COLUMNS = (
     ("parameters", 11, ">"),
     ("dtype", 9, "<"),
     ("batch", 7, ">"),
+    ("processes", 9, ">"),
     ("compile s", 9, ">"),
     ("ms a step", 10, ">"),
     ("spread", 7, ">"),
@@ -52,6 +63,7 @@ def measure(config: Any, steps: int, repeat: int) -> dict[str, Any]:
         "batch": config.batch_size,
         "microbatch": config.microbatch,
         "devices": None,
+        "processes": 1,
         "steps": steps,
         "compile_s": None,
         "bytes": None,
@@ -73,20 +85,23 @@ def measure(config: Any, steps: int, repeat: int) -> dict[str, Any]:
 def _fill(row: dict[str, Any], config: Any, steps: int, repeat: int) -> None:
     """Compiles and measures."""
     import jax
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from jax.sharding import NamedSharding, PartitionSpec
 
+    from jaxsudoku import distributed
+    from train.devices import own_rows, placed, placed_rows, whole_mesh
     from train.objective import no_metrics
     from train.positions import puzzles_needed
     from train.step import compiled_step, initial_state, make_forward, place
 
-    mesh = Mesh(np.asarray(jax.local_devices()), ("batch",))
-    row["devices"] = mesh.size
+    mesh = whole_mesh()
+    row["devices"], row["processes"] = mesh.size, jax.process_count()
     needed = puzzles_needed(config, mesh.size)
-    key = jax.device_put(jax.random.key(config.seed), NamedSharding(mesh, PartitionSpec()))
+    key = jax.random.key(config.seed)
     forward = make_forward(config, config.iterations_at(1))
     state = place(initial_state(config, forward, key), mesh)
-    sums = jax.device_put(no_metrics(), NamedSharding(mesh, PartitionSpec()))
-    batch = jax.device_put(puzzles_of(config, needed), NamedSharding(mesh, PartitionSpec("batch")))
+    sums = placed(no_metrics(), NamedSharding(mesh, PartitionSpec()))
+    rows = own_rows(mesh, needed)
+    batch = placed_rows(jax.tree.map(lambda leaf: leaf[rows], puzzles_of(config, needed)), mesh)
     row["parameters"] = sum(leaf.size for leaf in jax.tree.leaves(state.params))
     start = time.perf_counter()
     update = compiled_step(config, forward, mesh).lower(state, sums, batch, key).compile()
@@ -95,6 +110,7 @@ def _fill(row: dict[str, Any], config: Any, steps: int, repeat: int) -> None:
         row["bytes"] = memory.temp_size_in_bytes + memory.argument_size_in_bytes
     for run in range(repeat + 1):
         count = steps if run else 2
+        distributed.barrier("run", 600)
         start = time.perf_counter()
         for _ in range(count):
             state, sums = update(state, sums, batch, key)
@@ -135,7 +151,7 @@ def puzzles_of(config: Any, needed: int) -> Any:
 def line(row: dict[str, Any]) -> str:
     """A row of the table; a failed one shows the error."""
     size = f"{row['parameters']:,}" if row["parameters"] else ""
-    texts = [row["network"], size, row["dtype"], f"{row['batch']:,}"]
+    texts = [row["network"], size, row["dtype"], f"{row['batch']:,}", f"{row['processes']}"]
     if row["error"]:
         return report.aligned([*texts, *[""] * 6, f"FAILED: {row['error']}"], _COLUMNS)
     return report.aligned(
@@ -153,8 +169,60 @@ def line(row: dict[str, Any]) -> str:
     )
 
 
+def several(args: argparse.Namespace) -> int:
+    """Runs this script in each number of processes, and compares the positions a second; the exit status."""
+    status, rates, figures = 0, {}, []
+    for count in args.processes:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "figures.json"
+            ended = _processes(count, file)
+            status = status or max(ended)
+            if file.exists():
+                figures.append(json.loads(file.read_text()))
+                rates[count] = [row["positions_per_s"] for row in figures[-1]["rows"]]
+    if args.json:
+        report.save(args.json, {"runs": figures})
+    if not status:
+        for count in args.processes[1:]:
+            ratios = [more / one for more, one in zip(rates[count], rates[args.processes[0]], strict=True)]
+            times = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+            print(f"{count} processes: {times} times the positions a second of {args.processes[0]}")
+    return status
+
+
+def _processes(count: int, file: Path) -> list[int]:
+    """The exit statuses of so many processes of this script, each of which has a core of its own."""
+    cores = sorted(os.sched_getaffinity(0))
+    if count > len(cores):
+        raise ValueError(f"--processes {count}: this process may use {len(cores)} cores")
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        place = f"localhost:{free.getsockname()[1]}"
+    command = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "1"}
+    started = [
+        subprocess.Popen(
+            [*command, "--join", place, str(count), str(process), str(cores[process]), str(file)],
+            env=environment,
+            stdout=subprocess.DEVNULL if process else None,
+        )
+        for process in range(count)
+    ]
+    return [process.wait() for process in started]
+
+
 def main() -> int:
     args = _parse()
+    if args.processes and not args.join:
+        return several(args)
+    if args.join:
+        place, count, process, core, file = args.join
+        os.sched_setaffinity(0, {int(core)})
+        args.json = Path(file) if process == "0" else None
+        from jaxsudoku import distributed
+
+        if int(count) > 1:
+            distributed.start(place, int(count), int(process))
     about = machine.describe(machine.keep_to_cores(args.cores), ["flax", "optax"])
     import jax
 
@@ -195,6 +263,8 @@ def _parse() -> argparse.Namespace:
     add("--microbatch", type=arguments.size, help="positions of a gradient at a time; by default the preset's")
     add("--dtype", type=arguments.names, help="computing dtypes: bfloat16,float32; by default the preset's")
     add("--steps", type=arguments.size, default=20, help="steps of a run (default: 20)")
+    add("--processes", type=arguments.sizes, help="numbers of processes on this machine, a core each: 1,2")
+    add("--join", nargs=5, help=argparse.SUPPRESS)
     add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
     add("--repeat", type=arguments.size, default=5, help="timed runs of each (default: 5)")
     add("--json", type=Path, help="file for all raw figures")

@@ -174,6 +174,20 @@ def test_steps_of_training_are_measured(script, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+def test_steps_of_two_processes_are_measured(script, monkeypatch, tmp_path, capfd):
+    pytest.importorskip("optax")
+    file = tmp_path / "figures.json"
+    flags = ["--preset", "tiny", "--steps", "2", "--repeat", "1", "--processes", "1,2", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", ["training.py", *flags])
+    assert script("training").main() == 0
+    one, two = (run["rows"][0] for run in json.loads(file.read_text())["runs"])
+    assert (one["processes"], two["processes"]) == (1, 2) and one["devices"] == 1 and two["devices"] == 2
+    assert one["batch"] == two["batch"] and not one["error"] and not two["error"]
+    ratio = two["positions_per_s"] / one["positions_per_s"]
+    assert f"2 processes: {ratio:.2f} times the positions a second of 1" in capfd.readouterr().out
+
+
+@pytest.mark.slow
 def test_rounds_of_self_play_are_measured_beside_their_pieces(script, monkeypatch, tmp_path):
     pytest.importorskip("flashbax")
     file = tmp_path / "figures.json"

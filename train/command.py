@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import jax
 
+from jaxsudoku import distributed
 from jaxsudoku.batches import usable_cores
 from jaxsudoku.generation import GenerationError
 from jaxsudoku.terminal.failure import described
@@ -17,6 +17,7 @@ from jaxsudoku.terminal.stop import Stop
 
 from .flags import ConfigT, parse_arguments
 from .positions import fitting_devices
+from .processes import HEARTBEAT_TIMEOUT, ProcessError, joined
 
 
 def run_command(
@@ -27,6 +28,8 @@ def run_command(
     run: Callable[[ConfigT, argparse.Namespace], object],
     check_devices: Callable[[ConfigT, int], object],
     add_flags: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
+    *,
+    several: bool = False,
 ) -> int:
     """Runs a command line, as ``parse_arguments`` reads it.
 
@@ -34,23 +37,44 @@ def run_command(
       program, description, presets, argv, add_flags: as for ``parse_arguments``.
       run: what is run, with the settings and the other arguments.
       check_devices: raises ValueError if a run with these settings can't be divided among so many devices.
+      several: whether several processes can run it together.
 
     Returns:
       the exit status: 0, 1 if training failed, 2 after a usage error. A signal ends the process with 128 + the signal.
     """
     config, args = parse_arguments(program, description, presets, argv, add_flags)
-    if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
-        devices = args.devices or fitting_devices(functools.partial(check_devices, config), usable_cores())
-        jax.config.update("jax_num_cpu_devices", devices)
     try:
+        if args.distributed or args.coordinator is not None:
+            _join(program, args, several)
+        if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
+            devices = args.devices or fitting_devices(
+                lambda devices: check_devices(config, devices * joined()), usable_cores()
+            )
+            jax.config.update("jax_num_cpu_devices", devices)
         run(config, args)
     except Stop as stop:
         print(f"train: stopped by {stop.signal.name}; {stop.advice}", file=sys.stderr, flush=True)
         os._exit(128 + stop.signal)  # a usual exit would wait for threads that can't be interrupted
     except (OSError, ValueError, ImportError) as error:
-        print(f"train: error: {described(error)}", file=sys.stderr)
-        return 2
+        return _failed(described(error), 2)
     except (FloatingPointError, GenerationError) as error:
-        print(f"train: error: {error}", file=sys.stderr)
-        return 1
+        return _failed(str(error), 1)
+    except ProcessError as error:
+        return _failed(str(error), error.status)
     return 0
+
+
+def _join(program: str, args: argparse.Namespace, several: bool) -> None:
+    """Joins the other processes."""
+    if not several:
+        raise ValueError(f"{program} runs in one process: leave out --distributed and --coordinator")
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
+    distributed.start(args.coordinator, args.processes, args.process, heartbeat_timeout=HEARTBEAT_TIMEOUT)
+
+
+def _failed(message: str, status: int) -> int:
+    """Reports an error; the exit status. One of several processes ends here, as a usual exit waits for the others."""
+    print(f"train: error: {message}", file=sys.stderr, flush=True)
+    if joined() > 1:
+        distributed.end_at_once(status)
+    return status

@@ -56,6 +56,7 @@ def parse_arguments(
     args = parser.parse_args(argv)
     if args.devices is not None and args.devices < 1:
         parser.error(f"--devices must be at least 1, not {args.devices}")
+    _check_processes(parser, args)
     try:
         return _config(args, defaults), args
     except ValueError as error:
@@ -85,7 +86,7 @@ def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig, presets: Ma
         "--devices",
         type=int,
         metavar="N",
-        help="CPU devices (default: one for each core, as far as the batch can be divided)",
+        help="CPU devices of each process (default: one for each core, as far as the batch can be divided)",
     )
     parser.add_argument("--tensorboard", action="store_true", help="write TensorBoard files too (extra tensorboard)")
     parser.add_argument(
@@ -98,6 +99,30 @@ def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig, presets: Ma
         "--board",
         help=f"9, 3x4, {', '.join(VARIANTS)}, jigsaw:LABELS, as for the command jaxsudoku (default: {defaults.board})",
     )
+    _add_processes(parser)
+
+
+def _add_processes(parser: argparse.ArgumentParser) -> None:
+    """Adds the flags that join several processes."""
+    group = parser.add_argument_group("several processes", "the same command in each, with the same folder")
+    group.add_argument("--coordinator", metavar="HOST:PORT", help="address of process 0, any free port there")
+    group.add_argument("--processes", type=int, metavar="N", help="number of processes")
+    group.add_argument("--process", type=int, metavar="I", help="number of this process, from 0")
+    group.add_argument(
+        "--distributed",
+        action="store_true",
+        help="in place of the three flags above, where JAX finds them: in a SLURM job, under Open MPI, on a TPU pod",
+    )
+
+
+def _check_processes(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Reports flags of several processes that don't go together."""
+    names = ("coordinator", "processes", "process")
+    missing = [f"--{name}" for name in names if getattr(args, name) is None]
+    if missing and len(missing) < len(names):
+        parser.error(f"--coordinator, --processes and --process belong together: {' and '.join(missing)} is missing")
+    if args.distributed and not missing:
+        parser.error("give --distributed, or --coordinator, --processes and --process, not both")
 
 
 def _add_kinds(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:

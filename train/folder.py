@@ -18,6 +18,7 @@ from jaxsudoku.files import TEMPORARY, JsonError, read_json, write_file
 from jaxsudoku.locks import SUFFIX
 
 from .config import TrainConfig
+from .processes import Processes
 
 _SETTINGS = "config.json"
 
@@ -51,7 +52,7 @@ def saved_steps(folder: Path) -> int | None:
 
 def _check_settings(path: Path, config: TrainConfig) -> None:
     try:
-        there, here = read_json(path), _as_json(config)
+        there, here = read_json(path), as_json(config)
     except JsonError as error:
         raise ValueError(f"{path}: no settings of a run ({error})") from error
     if set(there) != set(here):
@@ -62,10 +63,10 @@ def _check_settings(path: Path, config: TrainConfig) -> None:
 
 def write_settings(folder: Path, config: TrainConfig) -> None:
     """Writes the settings, by which a resumed run is checked."""
-    write_file(folder / _SETTINGS, f"{json.dumps(_as_json(config), indent=2)}\n".encode())
+    write_file(folder / _SETTINGS, f"{json.dumps(as_json(config), indent=2)}\n".encode())
 
 
-def _as_json(config: TrainConfig) -> dict[str, Any]:
+def as_json(config: TrainConfig) -> dict[str, Any]:
     """The settings as they are read back from JSON."""
     settings: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
     return settings
@@ -75,20 +76,32 @@ class Checkpoints:
     """The latest checkpoints of a run, written by orbax; a context manager.
 
     Each holds the state, a pytree with its ``step``, and, as JSON, what the log needs to continue. A checkpoint is
-    written as a whole or not at all, whenever the run is killed.
+    written as a whole or not at all, whenever the run is killed. Several processes write it together, and any number
+    of them can read it.
 
     Args:
       folder: the run's folder.
       keep: number of checkpoints that are kept.
+      processes: the processes of the run.
     """
 
-    def __init__(self, folder: Path, keep: int) -> None:
+    def __init__(self, folder: Path, keep: int, processes: Processes) -> None:
+        path, together = folder / "checkpoints", ocp.options.MultiprocessingOptions()
+        if processes.several:
+            # orbax then waits at barriers of the coordination service, which have timeouts, not at collectives; it
+            # doesn't make the folder in this case
+            together = ocp.options.MultiprocessingOptions(active_processes=set(range(processes.count)))
+            if processes.first:
+                path.mkdir(exist_ok=True)
+            processes.exchange("checkpoints")
         options = ocp.CheckpointManagerOptions(
             max_to_keep=keep,
             enable_async_checkpointing=False,
             cleanup_tmp_directories=True,  # of a run that was killed while it wrote
+            create=not processes.several,
+            multiprocessing_options=together,
         )
-        self._manager = ocp.CheckpointManager(folder / "checkpoints", options=options)
+        self._manager = ocp.CheckpointManager(path, options=options)
 
     def __enter__(self) -> Checkpoints:
         return self

@@ -19,13 +19,14 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku.locks import OutputLock, check_unlocked
-from jaxsudoku.networks import Params
 from jaxsudoku.terminal.progress import Screen
 from jaxsudoku.terminal.stop import Signals, Stop
 
 from .config import TrainConfig
+from .devices import placed
 from .folder import Checkpoints, check_folder, write_settings
 from .objective import Metrics
+from .processes import Processes
 from .record import Recorder
 
 
@@ -74,6 +75,7 @@ class Run:
       mesh: the devices.
       screen: the terminal.
       signals: holds signals during a unit.
+      processes: the processes of the run, the first of which writes.
       tensorboard: whether to write TensorBoard files too.
       stop_at: the step to end at, with a checkpoint; None for the last one.
     """
@@ -83,13 +85,9 @@ class Run:
     mesh: Mesh
     screen: Screen
     signals: Signals
+    processes: Processes
     tensorboard: bool = False
     stop_at: int | None = None
-
-
-def local_mesh() -> Mesh:
-    """All devices of this process, which share a batch."""
-    return Mesh(np.asarray(jax.local_devices()), ("batch",))
 
 
 def check_startable(folder: Path, config: TrainConfig, resume: bool) -> None:
@@ -99,11 +97,20 @@ def check_startable(folder: Path, config: TrainConfig, resume: bool) -> None:
 
 
 @contextlib.contextmanager
-def opened(folder: Path, screen: Screen) -> Iterator[Signals]:
-    """The folder of a run, made and locked; a signal that ends the run is told how to continue it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with OutputLock(folder), Signals() as signals:
+def opened(folder: Path, screen: Screen, processes: Processes) -> Iterator[Signals]:
+    """The folder of a run, made and locked by the first process; a signal that ends the run is told how to continue it.
+
+    Raises ValueError in a process that doesn't see the folder.
+    """
+    with contextlib.ExitStack() as stack:
+        if processes.first:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(OutputLock(folder))
+        signals = stack.enter_context(Signals())
         try:
+            processes.exchange("folder")
+            if not folder.is_dir():
+                raise ValueError(f"{folder} isn't there: all processes need one folder, on a shared file system")
             yield signals
         except Stop as stop:
             stop.advice = f"continue with --resume, from {stop.advice or 'what is there'}"
@@ -115,7 +122,8 @@ def opened(folder: Path, screen: Screen) -> Iterator[Signals]:
 def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
     """Runs a task from its last checkpoint to its last step.
 
-    Ctrl-C and SIGTERM end it after the current unit, with a checkpoint; a second signal ends it at once.
+    Ctrl-C and SIGTERM end it after the current unit, with a checkpoint; a second signal ends it at once. Of several
+    processes a signal to one ends all, after the same unit.
 
     Args:
       task: the task.
@@ -130,10 +138,14 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
       ImportError: TensorBoard files are wanted and tensorboardX is missing.
       Stop: a signal ended the run; ``advice`` says where it stands.
     """
-    config, state, sums, seconds = run.config, task.state, task.sums(), 0.0
+    config, state, sums, seconds, processes = run.config, task.state, task.sums(), 0.0, run.processes
     replicated = NamedSharding(run.mesh, PartitionSpec())
-    write_settings(run.folder, config)
-    with Checkpoints(run.folder, config.keep) as checkpoints:
+    if processes.first:
+        write_settings(run.folder, config)
+    with contextlib.ExitStack() as stack:
+        checkpoints = stack.enter_context(Checkpoints(run.folder, config.keep, processes))
+        if processes.several:
+            stack.enter_context(run.signals.passed_to(processes.ask_to_stop))
         if checkpoints.latest is not None:
             log = checkpoints.log()
             if (devices := log["devices"]) != run.mesh.size:
@@ -141,9 +153,10 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
             state = checkpoints.restore(state)
             sums = jax.tree.unflatten(jax.tree.structure(sums), map(np.float32, log["sums"]))
             seconds = log["seconds"]
-        sums = jax.device_put(sums, replicated)
+        sums = placed(sums, replicated)
         begun, last = int(state.step), config.steps if run.stop_at is None else min(run.stop_at, config.steps)
-        recorder = Recorder(run.folder, config, run.screen, begun, seconds, run.tensorboard)
+        written = run.folder if processes.first else None
+        recorder = Recorder(written, config, run.screen, begun, seconds, run.tensorboard)
         step, program = begun, None
 
         def check() -> None:
@@ -160,6 +173,8 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
         try:
             feed = task.data(begun)
             while step < last:
+                if number := processes.stop_before(step + task.unit):
+                    raise Stop(number)
                 with run.signals.held():
                     data = feed(state)
                     between_units = False
@@ -177,7 +192,7 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
                     if due(config.report_every):
                         check()
                         recorder.train(step, task.metrics(sums), task.further(sums))
-                        sums = jax.device_put(task.sums(), replicated)
+                        sums = placed(task.sums(), replicated)
                     if due(config.validate_every):
                         recorder.validate(step, task.validate(state))
                         recorder.compare(step, task.compare(state))
@@ -193,12 +208,6 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
         finally:
             recorder.close()
         return state, recorder.seconds
-
-
-def on_one_device(params: Params) -> Params:
-    """Replicated parameters as they lie on one device."""
-    first: Params = jax.tree.map(lambda leaf: leaf.addressable_shards[0].data, params)
-    return first
 
 
 def no_position(config: TrainConfig) -> str:

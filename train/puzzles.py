@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
@@ -18,6 +18,7 @@ from jaxsudoku.datasets import Batch, Dataset
 from jaxsudoku.terminal.progress import Meter, Screen
 
 from .config import DataConfig, TrainConfig
+from .devices import own_rows, placed_rows
 from .positions import puzzles_needed
 
 
@@ -103,17 +104,22 @@ def data_batches(
 ) -> Iterator[Batch]:
     """Batches of ``total`` puzzles, after ``start`` batches: equally many of each data set, divided among the devices.
 
+    A process makes the rows of its own devices alone; all processes read the same data sets.
+
     Networks that are not equivariant get each puzzle under a random symmetry of the board.
     """
     each = _of_each(config, total)
     augment = not networks.get(config.network.architecture).equivariant
+    wanted, sets = own_rows(mesh, total), len(data)
+    rows = slice(wanted.start // sets, -(-wanted.stop // sets))  # of each data set, for these of the batch
+    skipped = wanted.start - rows.start * sets
     streams = [
-        datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=augment, start=start)
+        datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=augment, start=start, rows=rows)
         for number, dataset in enumerate(data)
     ]
-    split = NamedSharding(mesh, PartitionSpec("batch"))
+    interleave = functools.partial(_interleave, slice(skipped, skipped + wanted.stop - wanted.start))
     for parts in zip(*streams, strict=True):
-        yield jax.device_put(jax.tree.map(functools.partial(_interleave, total), *parts), split)
+        yield placed_rows(jax.tree.map(interleave, *parts), mesh)
 
 
 def _of_each(config: TrainConfig, total: int) -> int:
@@ -121,11 +127,12 @@ def _of_each(config: TrainConfig, total: int) -> int:
     return -(-total // max(len(config.data.datasets), 1))
 
 
-def _interleave(total: int, *parts: Array) -> Array:
-    """Rows of each data set in turn, so that each device and each kind of position gets rows of all of them."""
+def _interleave(rows: slice, *parts: Array) -> Array:
+    """Some rows of a batch that has rows of each data set in turn, so that each device and each kind of position gets
+    rows of all of them."""
     if len(parts) == 1:
         return parts[0]
-    return jnp.stack(parts, axis=1).reshape(-1, *parts[0].shape[1:])[:total]
+    return jnp.stack(parts, axis=1).reshape(-1, *parts[0].shape[1:])[rows]
 
 
 def clues_of(data: DataConfig) -> int | tuple[int | None, int | None] | None:

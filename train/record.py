@@ -26,7 +26,7 @@ class Recorder:
     A terminal shows a live line, and a line for each validation; other outputs get a line for each report.
 
     Args:
-      folder: the run's folder.
+      folder: the run's folder; None to write nothing, as in all processes but the first.
       config: the settings.
       screen: the terminal.
       step: the step that the run continues from; lines of later steps are dropped, as those steps are done again.
@@ -39,20 +39,21 @@ class Recorder:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         config: TrainConfig,
         screen: Screen,
         step: int = 0,
         seconds: float = 0.0,
         tensorboard: bool = False,
     ) -> None:
-        self._board = _summary_writer(folder / "tensorboard", step) if tensorboard else None
-        self._path = folder / "metrics.jsonl"
-        kept = [line for line in read(self._path) if line["step"] <= step]
-        write_file(self._path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        self._board = _summary_writer(folder / "tensorboard", step) if tensorboard and folder else None
+        self._path = folder / "metrics.jsonl" if folder else None
+        if self._path:
+            kept = [line for line in read(self._path) if line["step"] <= step]
+            write_file(self._path, "".join(json.dumps(line) + "\n" for line in kept).encode())
         self._steps, self._batch_size, self._screen = config.steps, config.mean_batch, screen
         self._began, self._before = time.perf_counter(), seconds
-        self._live = sys.stderr.isatty()
+        self._live = self._path is not None and sys.stderr.isatty()
         self._shown = 0.0
         self.mark(step)
 
@@ -116,6 +117,8 @@ class Recorder:
         return ", ".join([*parts, f"useful {values['useful']:.0%}"])
 
     def _write(self, kind: str, step: int, values: dict[str, float], rate: dict[str, float]) -> None:
+        if self._path is None:
+            return
         line = {"kind": kind, "step": step, "seconds": round(self.seconds, 2), **values, **rate}
         with self._path.open("a") as file:
             file.write(json.dumps(line, allow_nan=False) + "\n")

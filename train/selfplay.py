@@ -31,11 +31,13 @@ from jaxsudoku.terminal.progress import Screen
 
 from .arena import Arena
 from .command import run_command
+from .devices import local_mesh, on_one_device
 from .folder import save_network, saved_steps
-from .loop import Run, Task, check_startable, local_mesh, no_position, on_one_device, opened, run_task
+from .loop import Run, Task, check_startable, no_position, opened, run_task
 from .objective import Metrics
 from .objective import summary as means
 from .positions import puzzles_needed
+from .processes import Processes
 from .record import arena_line
 from .replay import Replay
 from .rounds import Sums, ZeroState, networks_at, no_sums, placed_round_state, round_at, summary
@@ -76,10 +78,13 @@ def self_play(
       The network with the averaged parameters; also saved as ``network.safetensors`` after the last step.
 
     Raises:
-      FileExistsError, BlockingIOError, ValueError, FloatingPointError, ImportError, Stop: as ``supervised.train``.
+      FileExistsError, BlockingIOError, ValueError, FloatingPointError, ImportError, Stop: as ``supervised.train``;
+        ValueError also for several processes.
     """
     begun = time.perf_counter()
-    folder, screen, mesh = Path(folder).absolute(), Screen(bar=True), local_mesh()
+    folder, screen, mesh, processes = Path(folder).absolute(), Screen(bar=True), local_mesh(), Processes()
+    if processes.several:
+        raise ValueError(f"self-play runs in one process, on all of its devices; there are {processes.count} processes")
     if minutes is not None and not 0 < minutes < math.inf:
         raise ValueError(f"the time must be above 0 minutes, not {minutes}")
     config = config.resolve(config.board, jax.default_backend())
@@ -87,14 +92,14 @@ def self_play(
         config, minutes = dataclasses.replace(config, steps=steps), None
     check_startable(folder, config, resume)
     stream = _check(config, mesh.size, timed=minutes is not None)
-    with opened(folder, screen) as signals:
+    with opened(folder, screen, processes) as signals:
         stream.open(folder / "data", screen)
         key = jax.random.key(config.seed)
         state_key, puzzles_key, rounds_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
         learners = config.learners()
         names = [learner.network.architecture for learner in learners]
         forwards = [make_forward(learner, learner.network.saved_iterations) for learner in learners]
-        validation = Validation(config, forwards[0], stream.held_out, validation_key)
+        validation = Validation(config, forwards[0], stream.held_out, validation_key, processes)
 
         def compare(state: ZeroState, arena: Arena | None) -> dict[str, dict[str, float]]:
             each = zip(learners, names, (state.learner, *state.rivals), strict=True)
@@ -142,7 +147,8 @@ def self_play(
             nothing=f"nothing to learn from: no game was solved, or {no_position(config)}; or raise budget or searched",
             other_devices=refuse,
         )
-        state, seconds = run_task(task, Run(folder, config, mesh, screen, signals, tensorboard, stop_at), rounds_key)
+        run = Run(folder, config, mesh, screen, signals, processes, tensorboard, stop_at)
+        state, seconds = run_task(task, run, rounds_key)
         trained = [
             networks.Network(name, forward, jax.device_get(learner.average))
             for name, forward, learner in zip(names, forwards, (state.learner, *state.rivals), strict=True)
@@ -153,8 +159,11 @@ def self_play(
                 screen.say(f"test: {arena_line(name, values)}")
             for learner, network in zip(learners, trained, strict=True):
                 plays = network is trained[0]
-                own = validation if plays else Validation(learner, network.apply, stream.held_out, validation_key)
-                facts = own(network.params)
+                if plays:
+                    facts = validation(network.params)
+                else:
+                    own = Validation(learner, network.apply, stream.held_out, validation_key, processes)
+                    facts = own(network.params)
                 facts |= {f"test_{name}": value for name, value in tested.get(network.name, {}).items()}
                 file = "network" if plays else f"network-{network.name}"
                 save_network(network, folder, learner, stream.data, seconds, facts, file)

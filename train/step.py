@@ -25,10 +25,12 @@ from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params, widening
 
 from .config import TrainConfig
+from .devices import placed
 from .objective import Aux, Metrics, objective, open_cells
 from .optimiser import make_optimiser
 from .pool import Pool, empty_pool, refill
 from .positions import Positions, sample_batch
+from .processes import Processes
 
 #: Decay of the running means of losses by number of open cells.
 _KEPT = 0.95
@@ -80,8 +82,8 @@ def no_losses(board: Board) -> Array:
 
 def place(state: TrainState, mesh: Mesh) -> TrainState:
     """Puts the state on all devices: the pool is divided among them, the rest is replicated."""
-    placed: TrainState = jax.device_put(state, shardings_of(state, mesh))
-    return placed
+    on_devices: TrainState = placed(state, shardings_of(state, mesh))
+    return on_devices
 
 
 def shardings_of(state: TrainState, mesh: Mesh) -> TrainState:
@@ -127,6 +129,25 @@ def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> jax.stag
     platform = mesh.devices.flat[0].platform
     step = make_step(config, forward, mesh, sample)
     return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
+
+
+def compiled_together(step: jax.stages.Wrapped, processes: Processes) -> Step:
+    """A compiled step that processes begin together the first time.
+
+    One of them may compile for longer than the others' collectives wait.
+    """
+    if not processes.several:
+        return step
+    compiled: list[jax.stages.Compiled] = []
+
+    def together(state: TrainState, sums: Metrics, data: Any, key: Array) -> tuple[TrainState, Metrics]:
+        if not compiled:
+            compiled.append(step.lower(state, sums, data, key).compile())
+            processes.exchange("compiled")
+        done: tuple[TrainState, Metrics] = compiled[0](state, sums, data, key)
+        return done
+
+    return together
 
 
 def make_step(config: TrainConfig, forward: Forward, mesh: Mesh, sample: Sample) -> Step:

@@ -9,6 +9,7 @@ their card. ``--resume`` continues an interrupted run; on a CPU it ends in the s
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import itertools
 import os
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 import jax
 import numpy as np
 
+import jaxsudoku as js
 from jaxsudoku import datasets, networks
 from jaxsudoku.terminal.progress import Screen
 
@@ -34,12 +36,14 @@ from .boards import (
 )
 from .command import run_command
 from .config import TrainConfig
-from .folder import save_network
-from .loop import Run, Task, check_startable, local_mesh, no_position, on_one_device, opened, run_task
+from .devices import on_one_device, whole_mesh
+from .folder import as_json, save_network
+from .loop import Run, Task, check_startable, no_position, opened, run_task
 from .positions import puzzles_needed
 from .presets import PRESETS
+from .processes import Processes
 from .puzzles import load_held_out, open_data
-from .step import compiled_step, load_start, make_forward
+from .step import compiled_step, compiled_together, load_start, make_forward
 from .validation import Validation
 
 
@@ -51,9 +55,11 @@ def train(
     tensorboard: bool = False,
     stop_at: int | None = None,
 ) -> networks.Network:
-    """Trains a network on all devices of this process.
+    """Trains a network on all devices of all processes that ``jaxsudoku.distributed.start`` has joined.
 
-    Ctrl-C and SIGTERM end it after the current step, with a checkpoint; a second signal ends it at once.
+    Ctrl-C and SIGTERM end it after the current step, with a checkpoint; a second signal ends it at once. Several
+    processes call it with the same settings and the same folder, which they share. The first one writes metrics, the
+    log and the network, all write checkpoints. A signal to one of them ends all after the same step.
 
     Args:
       config: the settings.
@@ -69,27 +75,48 @@ def train(
       FileExistsError: the folder isn't empty, and resume isn't set; or it holds no run to resume, but other files.
       BlockingIOError: another process is training in the folder.
       ValueError: invalid settings, or settings that don't suit the data or the devices, or that differ from those of
-        the run to resume.
+        the run to resume; or that differ from those of another process.
       FloatingPointError: training has diverged. The last checkpoint is from before.
       ImportError: tensorboard is set and tensorboardX is missing.
       Stop: a signal ended the run; ``advice`` says how to continue.
+      ProcessError: another process has ended.
     """
-    folder, screen, mesh = Path(folder).absolute(), Screen(bar=True), local_mesh()
+    with Processes() as processes:
+        screen = Screen(bar=processes.first, messages=processes.first)
+        return _train(config, Path(folder).absolute(), resume, tensorboard, stop_at, processes, screen)
+
+
+def _train(
+    config: TrainConfig,
+    folder: Path,
+    resume: bool,
+    tensorboard: bool,
+    stop_at: int | None,
+    processes: Processes,
+    screen: Screen,
+) -> networks.Network:
+    """``train``, as one of some processes."""
+    mesh = whole_mesh()
     config = config.resolve(config.board, jax.default_backend())
-    check_startable(folder, config, resume)
+    if processes.several:
+        processes.agree(_facts(config, folder, resume, stop_at))
+    if processes.first:
+        check_startable(folder, config, resume)
     configs = configs_of(config)
     held_out = _check(configs, mesh.size)
-    with opened(folder, screen) as signals:
-        data = [open_data(config, held_out, folder / "data", screen)]
+    processes.exchange("checked")
+    with opened(folder, screen, processes) as signals:
+        data = [_open_data(config, held_out, folder / "data", screen, processes)]
         data += [[datasets.load(name)] for name in config.data.others]
         key = jax.random.key(config.seed)
         state_key, puzzles_key, steps_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
         forward = make_forward(config, config.network.saved_iterations)
-        validation = Validation(config, forward, held_out, validation_key)
+        validation = Validation(config, forward, held_out, validation_key, processes)
 
         @functools.cache
         def program(iterations: int | None) -> Any:
-            return take_turns([compiled_step(each, make_forward(each, iterations), mesh) for each in configs])
+            steps = [compiled_step(each, make_forward(each, iterations), mesh) for each in configs]
+            return take_turns([compiled_together(step, processes) for step in steps])
 
         def batches(step: int) -> Any:
             puzzles = puzzles_in_turn(data, configs, puzzles_key, mesh, step)
@@ -109,11 +136,37 @@ def train(
             nothing=no_position(config),
             other_devices=lambda message: screen.say(f"{message}: positions differ on {mesh.size}"),
         )
-        state, seconds = run_task(task, Run(folder, config, mesh, screen, signals, tensorboard, stop_at), steps_key)
+        run = Run(folder, config, mesh, screen, signals, processes, tensorboard, stop_at)
+        state, seconds = run_task(task, run, steps_key)
         network = networks.Network(config.network.architecture, forward, jax.device_get(state.average))
         if int(state.step) == config.steps:
-            save_network(network, folder, config, list(itertools.chain(*data)), seconds, validation(network.params))
+            metrics = validation(network.params)
+            if processes.first:
+                save_network(network, folder, config, list(itertools.chain(*data)), seconds, metrics)
         return network
+
+
+def _facts(config: TrainConfig, folder: Path, resume: bool, stop_at: int | None) -> dict[str, Any]:
+    """What must be the same in all processes."""
+    packages = ("jax", "jaxlib", "numpy", "flax", "optax", "orbax-checkpoint")
+    return {
+        "settings": as_json(config),
+        "run": {"output": str(folder), "resume": resume, "stop_at": stop_at},
+        "versions": {"jaxsudoku": js.__version__, **{name: importlib.metadata.version(name) for name in packages}},
+        "devices": {"platform": jax.default_backend(), "number": jax.local_device_count()},
+    }
+
+
+def _open_data(
+    config: TrainConfig, held_out: np.ndarray, folder: Path, screen: Screen, processes: Processes
+) -> list[datasets.Dataset]:
+    """The data sets; one that is generated is made by the first process, while the others wait."""
+    if processes.first:
+        found = open_data(config, held_out, folder, screen)
+        processes.exchange("data")
+        return found
+    processes.exchange("data")
+    return open_data(config, held_out, folder, screen) if config.data.datasets else [datasets.load(folder)]
 
 
 def _check(configs: Sequence[TrainConfig], devices: int) -> np.ndarray:
@@ -138,6 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         lambda config, args: train(config, args.output, resume=args.resume, tensorboard=args.tensorboard),
         check_division,
+        several=True,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from jaxsudoku.networks import Forward, Params
 from .config import ObjectiveConfig, TrainConfig
 from .objective import Metrics, objective, open_cells, summary
 from .positions import Positions, puzzles_needed, sample_batch
+from .processes import Processes
 
 #: Positions in all, and how many of them are evaluated at a time.
 _POSITIONS, _CHUNK = 256, 32
@@ -31,13 +33,16 @@ class Validation:
       forward: the network, with the iterations that it is saved with.
       puzzles: uint8[N, cells], the held-out puzzles.
       key: a JAX key.
+      processes: the processes of the run, among which the positions are divided.
 
     Raises:
       ValueError: the rules of these kinds of positions solve all of them.
     """
 
-    def __init__(self, config: TrainConfig, forward: Forward, puzzles: np.ndarray, key: Array) -> None:
-        self._config, self._forward = config, forward
+    def __init__(
+        self, config: TrainConfig, forward: Forward, puzzles: np.ndarray, key: Array, processes: Processes
+    ) -> None:
+        self._config, self._forward, self._processes = config, forward, processes
         solutions = js.solve(puzzles, board=forward.board).grids
         sized = dataclasses.replace(config, batch_size=_POSITIONS, microbatch=None)
         rows = np.resize(np.arange(len(puzzles)), puzzles_needed(sized, 1))
@@ -55,9 +60,12 @@ class Validation:
         ]
 
     def __call__(self, params: Params) -> dict[str, float]:
-        """The ``summary`` of the metrics of parameters, which lie on one device."""
-        measure = _measure(self._forward, self._config.objective)
-        chunks = [jax.device_get(measure(params, chunk)) for chunk in self._chunks]
+        """The ``summary`` of the metrics of parameters, which lie on one device; called by all processes."""
+        measure, count = _measure(self._forward, self._config.objective), self._processes.count
+        own = [jax.device_get(measure(params, chunk)) for chunk in self._chunks[self._processes.index :: count]]
+        told = self._processes.exchange("validation", json.dumps([list(map(float, metrics)) for metrics in own]))
+        parts = list(map(json.loads, told))
+        chunks = [jax.tree.map(np.float32, Metrics(*parts[n % count][n // count])) for n in range(len(self._chunks))]
         return summary(jax.tree.map(lambda *totals: sum(totals), *chunks))
 
 

@@ -57,6 +57,7 @@ def batches(
     drop_last: bool = True,
     start: int = 0,
     window: int | None = None,
+    rows: slice | None = None,
 ) -> Iterator[Batch]:
     """Batches of a data set, shuffled again in each epoch.
 
@@ -70,6 +71,8 @@ def batches(
         last batch is smaller.
       start: number of batches to skip.
       window: puzzles that are shuffled together, in whole shards; by default 256 MB of them. The order depends on it.
+      rows: the rows of every batch that are returned, such as ``slice(0, 32)``: one process's share of batches that
+        several make together. None for all.
 
     Returns:
       Iterator of ``Batch``; raises ``DatasetError`` at a damaged shard.
@@ -81,53 +84,68 @@ def batches(
     for name, value, least in limits:
         if value is not None:
             whole_number(name, value, least, None)
+    chosen = range(batch_size)[rows or slice(None)]
+    if chosen.step != 1 or not chosen:
+        raise ValueError(f"rows must be some successive rows of a batch of {batch_size}, not {rows}")
     if drop_last and batch_size > len(dataset):
         raise ValueError(f"{len(dataset)} puzzles make no batch of {batch_size}")
     key = as_key(key)
     shuffle = _Shuffle(dataset, key, window)
-    return _stream(shuffle, key, batch_size, augment, epochs, drop_last, start)
+    return _stream(shuffle, key, batch_size, augment, epochs, drop_last, start, chosen)
 
 
 def _stream(
-    shuffle: _Shuffle, key: Array, batch_size: int, augment: bool, epochs: int | None, drop_last: bool, start: int
+    shuffle: _Shuffle,
+    key: Array,
+    batch_size: int,
+    augment: bool,
+    epochs: int | None,
+    drop_last: bool,
+    start: int,
+    chosen: range,
 ) -> Iterator[Batch]:
     size, board = len(shuffle.dataset), shuffle.dataset.board
     steps = size // batch_size if drop_last else -(-size // batch_size)
     first, skipped = divmod(start, steps)
     step = start
     for epoch in itertools.count(first) if epochs is None else range(first, epochs):
-        for part in _cut(shuffle.rows(epoch, skipped * batch_size), batch_size, drop_last):
+        for part, whole in _cut(shuffle.rows(epoch, skipped * batch_size), batch_size, drop_last, chosen):
             batch = Batch(*map(jnp.asarray, part))
             if augment:
                 with cache.kept():
-                    batch = _augmented(board, key, np.uint32(step), batch)
+                    batch = _augmented(board, whole, chosen.start, key, np.uint32(step), batch)
             yield batch
             step += 1
         skipped = 0
 
 
-@functools.partial(jax.jit, static_argnames="board")
-def _augmented(board: Board, key: Array, step: Array, batch: Batch) -> Batch:
-    """The batch with each puzzle and its solution under a random symmetry."""
-    chosen = symmetry.sample(jax.random.fold_in(key, step), board, batch.puzzles.shape[:1])
+@functools.partial(jax.jit, static_argnames=("board", "size", "first"))
+def _augmented(board: Board, size: int, first: int, key: Array, step: Array, batch: Batch) -> Batch:
+    """Rows of a batch of ``size``, from ``first`` on, with each puzzle and its solution under a random symmetry."""
+    chosen = symmetry.sample(jax.random.fold_in(key, step), board, (size,))
+    if len(batch.puzzles) < size:
+        chosen = jax.tree.map(lambda leaf: leaf[first : first + len(batch.puzzles)], chosen)
     puzzles, solutions = (symmetry.apply(chosen, grids) for grids in batch[:2])
     return batch._replace(puzzles=puzzles, solutions=solutions)
 
 
-def _cut(pieces: Iterator[tuple[Puzzles, np.ndarray]], size: int, drop_last: bool) -> Iterator[Puzzles]:
-    """Batches of ``size`` rows, which may continue from one piece to the next."""
+def _cut(
+    pieces: Iterator[tuple[Puzzles, np.ndarray]], size: int, drop_last: bool, chosen: range
+) -> Iterator[tuple[Puzzles, int]]:
+    """The chosen rows of batches of ``size``, which may continue from one piece to the next; and the batches' sizes."""
     taken: list[Puzzles] = []
     missing = size
     for arrays, rows in pieces:
         while len(rows):
             now, rows = rows[:missing], rows[missing:]
-            taken.append(Puzzles(*(array[now] for array in arrays)))
+            start, stop = (max(0, bound - (size - missing)) for bound in (chosen.start, chosen.stop))
+            taken.append(Puzzles(*(array[now[start:stop]] for array in arrays)))
             missing -= len(now)
             if not missing:
-                yield _joined(taken)
+                yield _joined(taken), size
                 taken, missing = [], size
     if taken and not drop_last:
-        yield _joined(taken)
+        yield _joined(taken), size - missing
 
 
 def _joined(parts: list[Puzzles]) -> Puzzles:

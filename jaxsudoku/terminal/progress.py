@@ -37,11 +37,12 @@ class Screen:
     after twice as long, and so on. A thread updates the line while there is one.
 
     Args:
-      bar: whether to show progress; messages are always shown.
+      bar: whether to show progress.
+      messages: whether to show messages.
     """
 
-    def __init__(self, bar: bool) -> None:
-        self._bar, self._terminal = bar, is_live(sys.stderr)
+    def __init__(self, bar: bool, messages: bool = True) -> None:
+        self._bar, self._messages, self._terminal = bar, messages, is_live(sys.stderr)
         self._lock = threading.RLock()
         self._width = 0
         self._text = ""
@@ -53,7 +54,8 @@ class Screen:
         """Prints a line that stays."""
         with self._lock:
             self.clear()
-            print(message, file=sys.stderr)
+            if self._messages:
+                print(message, file=sys.stderr)
 
     def show(self, text: str, *, now: bool = False) -> None:
         """Shows a text as the progress; without ``now`` at most ten times a second."""

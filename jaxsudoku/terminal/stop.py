@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -33,6 +33,8 @@ class Signals:
         self._before: dict[int, Any] = {}
         self._holding = False
         self._caught: int | None = None
+        self._pass: Callable[[int], object] | None = None
+        self._passed = False
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
@@ -57,12 +59,26 @@ class Signals:
             self._holding = False
         self._check()
 
+    @contextlib.contextmanager
+    def passed_to(self, receive: Callable[[int], object]) -> Iterator[None]:
+        """A block in which a first signal is passed to a function and raises nothing; the next one raises ``Stop``."""
+        self._check()
+        self._pass = receive
+        try:
+            yield
+        finally:
+            self._pass = None
+
     def _check(self) -> None:
         if self._caught is not None:
             self._raise(self._caught)
 
     def _handle(self, number: int, _: FrameType | None) -> None:
-        first, self._caught = self._caught is None, number
+        if self._pass is not None and not self._passed:
+            self._passed = True
+            self._pass(number)
+            return
+        first, self._caught = self._caught is None and not self._passed, number
         if not (self._holding and first):
             self._raise(number)
 

@@ -1,0 +1,380 @@
+"""Training over several processes: agreement with one process, resumed runs, signals, killed processes, errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from processes import Processes, run
+
+import jaxsudoku as js
+from jaxsudoku import datasets, networks
+from jaxsudoku.terminal.stop import Signals, Stop
+from train.devices import own_rows
+from train.processes import ProcessError
+from train.processes import Processes as Together
+from train.record import read
+from train.selfplay import main as self_play
+
+ROOT = Path(__file__).parents[1]
+PLACE = ("--coordinator", "{coordinator}", "--processes", "{processes}", "--process", "{process}")
+
+#: Steps of a run that is compared with others.
+STEPS = 6
+TIMEOUT = 240
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Two data sets of 4x4 puzzles."""
+    folder = tmp_path_factory.mktemp("data")
+    for seed in (1, 2):
+        datasets.build(folder / str(seed), 300, seed=seed, board=js.Board.classic(4))
+    return [str(folder / str(seed)) for seed in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """A folder of compiled programs that all processes share."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAXSUDOKU_CACHE": None,
+    }
+
+
+def arguments(data, folder, *flags, steps=STEPS):
+    """The arguments of Python for a tiny run."""
+    every = ["--report-every", "2", "--validate-every", "3", "--save-every", "3", "--warmup", "2"]
+    chosen = ["--preset", "tiny", "--steps", str(steps), "--datasets", *data, "--output", str(folder)]
+    return ["-m", "train.supervised", *chosen, *every, *flags]
+
+
+def together(data, folder, *flags, **options):
+    return arguments(data, folder, *PLACE, *flags, **options)
+
+
+def alone(arguments, environment, devices=2):
+    """Runs the program in one process; its standard error."""
+    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices), **environment}
+    kept = {name: value for name, value in (os.environ | settings).items() if value is not None}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=kept, capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def reports(folder):
+    """What a run reported, but for times."""
+    return [
+        {name: value for name, value in line.items() if name not in ("seconds", "positions_per_second")}
+        for line in read(folder / "metrics.jsonl")
+    ]
+
+
+def saved(folder):
+    """The steps of the checkpoints."""
+    there = folder / "checkpoints"
+    return sorted(int(entry) for entry in os.listdir(there) if entry.isdecimal()) if there.exists() else []
+
+
+# ---------------------------------------------------------------------- agreement
+
+
+@pytest.fixture(scope="module")
+def whole(data, environment, tmp_path_factory):
+    """A run of one process with two devices."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    alone(arguments(data, folder), environment)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def two(data, environment, tmp_path_factory):
+    """The same run of two processes with a device each; its folder and the logs of both."""
+    folder = tmp_path_factory.mktemp("two")
+    return folder / "run", run(together(data, folder / "run"), 2, folder, timeout=TIMEOUT, environment=environment)
+
+
+def test_two_processes_do_what_one_does_with_two_devices(whole, two):
+    # bit for bit: a sum of two numbers has one order
+    assert (two[0] / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
+    assert reports(two[0]) == reports(whole)
+    assert [line["step"] for line in reports(whole) if line["kind"] == "validate"] == [3, 6]
+
+
+def test_one_process_writes(two):
+    folder, logs = two
+    entries = ["checkpoints", "config.json", "metrics.jsonl", "network.json", "network.safetensors"]
+    assert sorted(os.listdir(folder)) == entries
+    assert "validated at 6 of 6" in logs[0] and "2 of 6: loss" in logs[0]
+    assert "loss" not in logs[1]
+    assert networks.read_card(folder / "network").facts["device"].startswith("2 x ")
+    assert saved(folder) == [3, 6]
+    # both wrote their parts of the state
+    assert {"ocdbt.process_0", "ocdbt.process_1"} <= set(os.listdir(folder / "checkpoints" / "6" / "state"))
+
+
+#: The command, which stops after a step as if it were interrupted there.
+STOPPED = """
+import functools, sys
+from train import supervised
+supervised.train = functools.partial(supervised.train, stop_at=3)
+sys.exit(supervised.main())
+"""
+
+
+def stopped(arguments):
+    """Arguments of Python for the first half of a run."""
+    return ["-c", STOPPED, *arguments[2:]]
+
+
+def test_one_process_resumes_what_two_began(data, environment, whole, tmp_path):
+    folder = tmp_path / "run"
+    run(stopped(together(data, folder)), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    assert saved(folder) == [3] and not (folder / "network.safetensors").exists()
+    alone(arguments(data, folder, "--resume"), environment)
+    assert (folder / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
+    assert reports(folder) == reports(whole)
+
+
+@pytest.mark.slow
+def test_two_processes_resume_what_one_began(data, environment, whole, tmp_path):
+    folder = tmp_path / "run"
+    alone(stopped(arguments(data, folder)), environment)
+    assert saved(folder) == [3]
+    run(together(data, folder, "--resume"), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    assert (folder / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
+    assert reports(folder) == reports(whole)
+
+
+@pytest.mark.slow
+def test_another_number_of_devices_goes_on_with_other_positions(data, environment, whole, tmp_path):
+    folder = tmp_path / "run"
+    alone(stopped(arguments(data, folder)), environment, devices=1)
+    logs = run(together(data, folder, "--resume"), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    assert "the last checkpoint was made on 1 devices: positions differ on 2" in logs[0]
+    assert [line["step"] for line in reports(folder)] == [line["step"] for line in reports(whole)]
+    assert all(np.isfinite(line["loss"]) for line in reports(folder))
+
+
+@pytest.mark.slow
+def test_four_processes_do_what_one_does_but_for_rounding(data, environment, tmp_path):
+    one, four = tmp_path / "one", tmp_path / "four"
+    alone(arguments(data, one, "--batch-size", "16"), environment, devices=4)
+    run(together(data, four, "--batch-size", "16"), 4, tmp_path, timeout=TIMEOUT, environment=environment)
+    params, others = (networks.load_network(folder / "network").params for folder in (one, four))
+    for a, b in zip(*map(jax.tree.leaves, (params, others)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+# ---------------------------------------------------------------------- shares
+
+
+def test_shares_of_a_batch_are_the_batch(data):
+    sets = [datasets.load(folder) for folder in data]
+    for augment in (False, True):
+
+        def some(rows, dataset=sets[0], augment=augment):
+            found = datasets.batches(dataset, 5, 70, augment=augment, start=3, rows=rows)
+            return [jax.tree.map(np.asarray, next(found)) for _ in range(3)]
+
+        parts = [some(rows) for rows in (slice(0, 20), slice(20, 21), slice(21, 70))]
+        for whole, *shares in zip(some(None), *parts, strict=True):
+            for array, *pieces in zip(whole, *shares, strict=True):
+                np.testing.assert_array_equal(array, np.concatenate(pieces))
+
+
+@pytest.mark.parametrize("rows", [slice(5, 5), slice(0, 10, 2), slice(90, 99)])
+def test_rows_that_are_no_share_are_refused(data, rows):
+    with pytest.raises(ValueError, match="rows must be some successive rows of a batch of 70"):
+        datasets.batches(datasets.load(data[0]), 0, 70, rows=rows)
+
+
+def test_one_process_has_all_rows():
+    mesh = jax.sharding.Mesh(np.asarray(jax.devices()[:1]), ("batch",))
+    assert own_rows(mesh, 12) == slice(0, 12)
+
+
+# ---------------------------------------------------------------------- signals and ends
+
+
+def test_a_signal_to_one_process_stops_all_after_the_same_step(data, environment, tmp_path):
+    folder = tmp_path / "run"
+    with Processes(together(data, folder, steps=100_000), 2, tmp_path, environment=environment) as job:
+        job.wait_until_said("2 of 100,000: loss", TIMEOUT, [0])
+        job.running[1].send_signal(signal.SIGTERM)
+        assert job.wait(60) == [128 + signal.SIGTERM] * 2
+        logs = [job.log(process) for process in range(2)]
+    last = max(saved(folder))
+    for log in logs:
+        assert f"stopped by SIGTERM; continue with --resume, from step {last:,} of 100,000" in log
+    assert max(line["step"] for line in reports(folder)) <= last
+
+
+@pytest.mark.parametrize("killed", [1, pytest.param(0, marks=pytest.mark.slow)])
+def test_a_killed_process_ends_all(data, environment, killed, tmp_path):
+    folder = tmp_path / "run"
+    with Processes(together(data, folder, steps=100_000), 2, tmp_path, environment=environment) as job:
+        job.wait_until_said("8 of 100,000: loss", TIMEOUT, [0])
+        job.kill(killed)
+        assert job.wait_for(1 - killed, 60) != 0
+        log = job.log(1 - killed)
+    named = "train: error: process 1 has ended without a word" if killed else "the leader task"
+    assert named in log
+    assert saved(folder)
+
+
+@pytest.mark.slow
+def test_a_run_with_a_killed_process_is_resumed(data, environment, whole, tmp_path):
+    folder = tmp_path / "run"
+    program = [*together(data, folder)]
+    program[:2] = ["-c", KILLED]
+    with Processes(program, 2, tmp_path, environment=environment) as job:
+        assert job.wait(TIMEOUT) == [1, -signal.SIGKILL]
+        assert "process 1 has ended without a word" in job.log(0)
+    assert saved(folder) == [3] and not (folder / "network.safetensors").exists()
+    run(together(data, folder, "--resume"), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    assert (folder / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
+    assert reports(folder) == reports(whole)
+
+
+#: The command, whose second process is killed before its fifth step.
+KILLED = """
+import os, signal, sys
+from train import processes, supervised
+
+class Killed(processes.Processes):
+    def stop_before(self, step):
+        if self.index == 1 and step == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().stop_before(step)
+
+supervised.Processes = Killed
+sys.exit(supervised.main())
+"""
+
+#: The command, one process of which fails before a step.
+FAILING = """
+import sys
+from train import processes, supervised
+
+class Failing(processes.Processes):
+    def stop_before(self, step):
+        if self.index == int(sys.argv[1]) and step == 5:
+            raise OSError(28, "No space left on device", "disk")
+        return super().stop_before(step)
+
+supervised.Processes = Failing
+sys.exit(supervised.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("failing", [0, 1])
+def test_an_error_of_one_process_ends_all_with_its_message(data, environment, failing, tmp_path):
+    program = together(data, tmp_path / "run")
+    program[:2] = ["-c", FAILING, str(failing)]
+    with Processes(program, 2, tmp_path, environment=environment) as job:
+        statuses = job.wait(TIMEOUT)
+        logs = [job.log(process) for process in range(2)]
+    assert (statuses[failing], statuses[1 - failing]) == (2, 1)
+    assert "train: error: disk: No space left on device" in logs[failing]
+    assert f"train: error: process {failing} has ended: disk: No space left on device" in logs[1 - failing]
+
+
+# ---------------------------------------------------------------------- what can't be run
+
+
+def test_processes_with_other_settings_are_refused(data, tmp_path):
+    folder = tmp_path / "run"
+    # the seed is the process' number
+    with Processes(together(data, folder, "--seed", "{process}"), 2, tmp_path) as job:
+        assert job.wait(TIMEOUT) == [2, 2]
+        for process in range(2):
+            assert "process 1 (here) isn't like process 0 (there): settings.seed is 0 there, 1 here" in job.log(process)
+    assert not folder.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--batch-size", "9"], "batch_size 9 can't be divided into equal parts for 2 devices"),
+        (["--held-out", "6x6"], "held_out 6x6 is of 6x6"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_by_all(data, flags, message, tmp_path):
+    with Processes(together(data, tmp_path / "run", *flags), 2, tmp_path) as job:
+        assert job.wait(TIMEOUT) == [2, 2]
+        assert all(message in job.log(process) for process in range(2))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_folder_in_use_is_refused(data, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "notes").write_text("mine")
+    with Processes(together(data, folder), 2, tmp_path) as job:
+        statuses = job.wait(TIMEOUT)
+        assert statuses[0] == 2 and statuses[1] == 1
+        assert all("isn't empty: continue with --resume" in job.log(process) for process in range(2))
+    assert os.listdir(folder) == ["notes"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--process", "1"], "--coordinator and --processes is missing"),
+        (["--coordinator", "x:1", "--processes", "2"], "--process is missing"),
+        (["--distributed", *PLACE], "give --distributed, or --coordinator, --processes and --process, not both"),
+    ],
+)
+def test_flags_that_do_not_go_together(flags, message, capsys):
+    from train.supervised import main
+
+    numbers = {"{coordinator}": "localhost:1", "{processes}": "2", "{process}": "0"}
+    with pytest.raises(SystemExit) as status:
+        main(["--output", "x", *(numbers.get(flag, flag) for flag in flags)])
+    assert status.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_self_play_is_for_one_process(capsys, tmp_path):
+    flags = ["--coordinator", "localhost:1", "--processes", "2", "--process", "0"]
+    assert self_play(["--preset", "tiny", "--output", str(tmp_path / "run"), *flags]) == 2
+    assert "train.selfplay runs in one process: leave out --distributed and --coordinator" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- in one process
+
+
+def test_one_process_waits_for_no_one():
+    with Together() as processes:
+        assert (processes.first, processes.several, processes.count) == (True, False, 1)
+        assert processes.exchange("something", "said") == ["said"]
+        assert processes.stop_before(7) is None
+
+
+def test_errors_pass_through():
+    with pytest.raises(ZeroDivisionError), Together():
+        raise ZeroDivisionError
+    assert ProcessError("why", 143).status == 143
+
+
+def test_a_first_signal_is_passed_on_and_a_second_one_raises():
+    received = []
+    with pytest.raises(Stop) as stop, Signals() as signals, signals.passed_to(received.append), signals.held():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert received == [signal.SIGTERM]
+        os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("the second signal was not raised")
+    assert stop.value.signal == signal.SIGINT

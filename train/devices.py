@@ -1,0 +1,67 @@
+"""The devices of a run, of one process or of several, and how arrays are placed on them.
+
+A batch is divided among the devices in the order of the mesh, in which each process has successive devices. So its
+share of the batch is successive rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jaxsudoku.networks import Params
+
+
+def local_mesh() -> Mesh:
+    """All devices of this process, which share a batch."""
+    return Mesh(np.asarray(jax.local_devices()), ("batch",))
+
+
+def whole_mesh() -> Mesh:
+    """All devices of all processes, which share a batch; the devices of each process are successive."""
+    return Mesh(np.asarray(sorted(jax.devices(), key=lambda device: device.process_index)), ("batch",))
+
+
+def own_rows(mesh: Mesh, total: int) -> slice:
+    """This process's share of ``total`` rows that are divided among the devices."""
+    own = [number for number, device in enumerate(mesh.devices.flat) if device.process_index == jax.process_index()]
+    each = total // mesh.size
+    return slice(own[0] * each, (own[-1] + 1) * each)
+
+
+def placed(values: Any, shardings: Any) -> Any:
+    """Values that are the same in all processes, as arrays on the devices.
+
+    Args:
+      values: a pytree of arrays.
+      shardings: a sharding for each array, or one for all of them.
+    """
+    if jax.process_count() == 1:
+        return jax.device_put(values, shardings)
+    if isinstance(shardings, NamedSharding):
+        shardings = jax.tree.map(lambda _: shardings, values)
+
+    # device_put would compare the values of all processes, by a collective for each array
+    def place(value: Any, sharding: NamedSharding) -> Array:
+        host = np.asarray(value)
+        return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
+
+    return jax.tree.map(place, values, shardings)
+
+
+def placed_rows(values: Any, mesh: Mesh) -> Any:
+    """This process's rows, as ``own_rows`` says, as its part of arrays that are divided among all devices."""
+    split = NamedSharding(mesh, PartitionSpec("batch"))
+    if jax.process_count() == 1:
+        return jax.device_put(values, split)
+    return jax.tree.map(lambda value: jax.make_array_from_process_local_data(split, np.asarray(value)), values)
+
+
+def on_one_device(params: Params) -> Params:
+    """Replicated parameters as they lie on one device of this process."""
+    first: Params = jax.tree.map(lambda leaf: leaf.addressable_shards[0].data, params)
+    return first
