@@ -48,6 +48,8 @@ workers: with --workers the puzzles are files in a folder, part-00000 and so on,
 --resume goes on with a job that was stopped or killed. manifest.json lists the parts and their checksums.
 """
 
+#: How many messages of parts are shown; those of different files may differ by their names alone.
+_NOTES = 10
 #: Arguments on which the answers of a job do not depend.
 _FREE = {"command", "force", "input", "json", "output", "parser", "program", "quiet", "resume", "run", "workers"}
 
@@ -216,7 +218,7 @@ class _Job:
         self._done += 1
         self._counts.update(record.details["counts"])
         for note in record.details.get("notes", ()):
-            if note not in self._notes:
+            if note not in self._notes and len(self._notes) < _NOTES:
                 self._notes[note] = None
                 if not self._args.quiet:
                     self._screen.say(note)

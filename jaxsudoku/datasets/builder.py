@@ -79,7 +79,8 @@ def build(
         standard error.
       made: called with the ``Puzzles`` of each new shard, before ``progress``; not with those of shards that are kept.
       workers: the processes or actors of Ray that make the shards, ``jobs.Workers``; None for this process. The data
-        set does not depend on them. ``devices`` are then those of each worker.
+        set does not depend on them. Processes are started anew, so a script needs ``if __name__ == "__main__":`` around
+        its work.
       **wishes: fields of ``GenerateConfig``, but for ``holes`` and ``given``.
 
     Returns:
