@@ -27,7 +27,9 @@ PLACE = ("--coordinator", "{coordinator}", "--processes", "{processes}", "--proc
 
 #: Steps of a run that is compared with others.
 STEPS = 6
-TIMEOUT = 240
+
+#: Seconds for a run, on a busy machine.
+TIMEOUT = 420
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +51,16 @@ def environment(tmp_path_factory):
     }
 
 
-def arguments(data, folder, *flags, steps=STEPS):
+def arguments(data, folder, *flags):
     """The arguments of Python for a tiny run."""
     every = ["--report-every", "2", "--validate-every", "3", "--save-every", "3", "--warmup", "2"]
-    chosen = ["--preset", "tiny", "--steps", str(steps), "--datasets", *data, "--output", str(folder)]
+    chosen = ["--preset", "tiny", "--steps", str(STEPS), "--datasets", *data, "--output", str(folder)]
     return ["-m", "train.supervised", *chosen, *every, *flags]
 
 
-def together(data, folder, *flags, **options):
-    return arguments(data, folder, *PLACE, *flags, **options)
+def together(data, folder, *flags):
+    """The same for one of several processes."""
+    return arguments(data, folder, *PLACE, *flags)
 
 
 def alone(arguments, environment, devices=2):
@@ -206,9 +209,13 @@ def test_one_process_has_all_rows():
 # ---------------------------------------------------------------------- signals and ends
 
 
+#: Flags of a run that goes on until it is ended, without the time to compile a validation.
+ENDLESS = ("--steps", "100000", "--validate-every", "100000")
+
+
 def test_a_signal_to_one_process_stops_all_after_the_same_step(data, environment, tmp_path):
     folder = tmp_path / "run"
-    with Processes(together(data, folder, steps=100_000), 2, tmp_path, environment=environment) as job:
+    with Processes(together(data, folder, *ENDLESS), 2, tmp_path, environment=environment) as job:
         job.wait_until_said("2 of 100,000: loss", TIMEOUT, [0])
         job.running[1].send_signal(signal.SIGTERM)
         assert job.wait(60) == [128 + signal.SIGTERM] * 2
@@ -222,7 +229,7 @@ def test_a_signal_to_one_process_stops_all_after_the_same_step(data, environment
 @pytest.mark.parametrize("killed", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_killed_process_ends_all(data, environment, killed, tmp_path):
     folder = tmp_path / "run"
-    with Processes(together(data, folder, steps=100_000), 2, tmp_path, environment=environment) as job:
+    with Processes(together(data, folder, *ENDLESS), 2, tmp_path, environment=environment) as job:
         job.wait_until_said("8 of 100,000: loss", TIMEOUT, [0])
         job.kill(killed)
         assert job.wait_for(1 - killed, 60) != 0
