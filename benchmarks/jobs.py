@@ -4,6 +4,8 @@ The input is Parquet of easy puzzles: ``--base`` generated puzzles, rearranged b
 Each worker has one core: a job with N workers runs on N cores, which its first process shares.
 
     python benchmarks/jobs.py --folder /tmp/jobs --puzzles 20000000 --workers 1,2,ray:2 --runs 2
+
+``--stages`` measures instead what reading, solving and writing take on one core, each alone, in processor time.
 """
 
 from __future__ import annotations
@@ -124,6 +126,34 @@ def _watch(process: subprocess.Popen[str], peaks: dict[int, float]) -> None:
         time.sleep(_PAUSE)
 
 
+def stages(folder: Path) -> dict[str, float]:
+    """Microseconds of processor time for a puzzle of the first file: read, solved, written."""
+    import jaxsudoku as js
+    from jaxsudoku.batches import Engine
+    from jaxsudoku.io import open_output, read_chunks
+    from jaxsudoku.solvers import ExactConfig
+    from jaxsudoku.solvers.driver import solve_kernel
+
+    source = folder / "in" / "0000.parquet"
+    engine = Engine(solve_kernel("exact", ExactConfig()), js.Board.classic())
+    warm = list(read_chunks(source, chunk_size=engine.batch_size))
+    list(engine.stream([warm[0].grids]))
+    count = sum(map(len, warm))
+    clock = [time.process_time()]
+    chunks = list(read_chunks(source, chunk_size=engine.batch_size))
+    clock.append(time.process_time())
+    solutions = list(engine.stream(chunk.grids for chunk in chunks))
+    clock.append(time.process_time())
+    target = folder / "stages.parquet"
+    target.unlink(missing_ok=True)
+    with open_output(target, js.Board.classic(), resumable=False) as writer:
+        for chunk, solution in zip(chunks, solutions, strict=True):
+            writer.write(chunk, solution)
+    clock.append(time.process_time())
+    target.unlink()
+    return dict(zip(("read", "solve", "write"), (1e6 * np.diff(clock) / count).tolist(), strict=True))
+
+
 def check(folder: Path, output: Path) -> int:
     """Checks all answers by numpy alone, in the order of the input; their number.
 
@@ -164,6 +194,16 @@ def main() -> int:
     args = _parse()
     cores = sorted(os.sched_getaffinity(0))
     make(args.folder, args.puzzles, args.base)
+    if args.stages:
+        machine.keep_to_cores("1")
+        runs = [stages(args.folder) for _ in range(args.runs)]
+        about = machine.describe(1, ["pyarrow"])
+        print("\n".join(machine.lines(about)))
+        for name in runs[0]:
+            print(f"{name:<6} {', '.join(f'{figures[name]:.2f}' for figures in runs)} µs a puzzle")
+        if args.json:
+            report.save(args.json, {"about": about, "stages": runs})
+        return 0
     about = machine.describe(
         len(cores), ["pyarrow", "ray"] if any("ray" in each for each in args.workers) else ["pyarrow"]
     )
@@ -196,6 +236,7 @@ def _parse() -> argparse.Namespace:
         "--workers", type=lambda text: text.split(","), default=["1", "2"], help="jobs to compare (default: 1,2)"
     )
     parser.add_argument("--runs", type=int, default=2, help="how often each job runs (default: %(default)s)")
+    parser.add_argument("--stages", action="store_true", help="measure reading, solving and writing alone")
     parser.add_argument("--json", type=Path, help="file for all raw figures")
     return parser.parse_args()
 

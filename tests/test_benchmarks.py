@@ -327,6 +327,23 @@ def test_parts_without_their_packages_are_told_as_trouble(tmp_path):
     assert any(line.startswith("numpy 0: not used, ") for line in told)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", [("--workers", "1"), ("--stages",)])
+def test_jobs_are_measured_and_checked(tmp_path, flags):
+    pytest.importorskip("pyarrow")
+    figures = tmp_path / "figures.json"
+    sizes = ("--puzzles", "3000", "--base", "60", "--runs", "1", "--json", str(figures))
+    command = [sys.executable, str(FOLDER / "jobs.py"), "--folder", str(tmp_path / "jobs"), *sizes, *flags]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER.parent, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(figures.read_text())
+    if flags == ("--stages",):
+        assert list(found["stages"][0]) == ["read", "solve", "write"] and min(found["stages"][0].values()) > 0
+    else:
+        assert found["same"] and found["checked"] == 3000
+        assert found["rows"][0]["counts"]["solved"] == 3000 and found["rows"][0]["wall_s"] > 0
+
+
 # ---------------------------------------------------------------------- converting
 
 
