@@ -293,6 +293,7 @@ def test_a_rated_table_is_rated_anew(capsys, tmp_path):
         assert other[name] == one[name]
 
 
+@pytest.mark.slow
 def test_ratings_by_technique(capsys, tmp_path):
     path, out = tmp_path / "in.txt", tmp_path / "rated.csv"
     complete = "1234341221434321"

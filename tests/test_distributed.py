@@ -183,6 +183,7 @@ while True:
 )
 
 
+@pytest.mark.slow
 def test_a_death_during_collectives_is_named_too(tmp_path):
     """A collective that fails is an exception, which must not end the process before JAX has said who died."""
     with Processes(["-c", COLLECTIVE, *PLACE, str(tmp_path)], 2, tmp_path) as job:

@@ -139,6 +139,7 @@ def stopped(arguments):
     return ["-c", STOPPED, *arguments[2:]]
 
 
+@pytest.mark.slow
 def test_one_process_resumes_what_two_began(data, environment, whole, tmp_path):
     folder = tmp_path / "run"
     run(stopped(together(data, folder)), 2, tmp_path, timeout=TIMEOUT, environment=environment)
@@ -226,7 +227,8 @@ def test_a_signal_to_one_process_stops_all_after_the_same_step(data, environment
     assert max(line["step"] for line in reports(folder)) <= last
 
 
-@pytest.mark.parametrize("killed", [1, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [1, 0])
 def test_a_killed_process_ends_all(data, environment, killed, tmp_path):
     folder = tmp_path / "run"
     with Processes(together(data, folder, *ENDLESS), 2, tmp_path, environment=environment) as job:

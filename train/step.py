@@ -10,10 +10,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -31,6 +32,8 @@ from .optimiser import make_optimiser
 from .pool import Pool, empty_pool, refill
 from .positions import Positions, sample_batch
 from .processes import Processes
+
+T = TypeVar("T")
 
 #: Decay of the running means of losses by number of open cells.
 _KEPT = 0.95
@@ -198,8 +201,8 @@ def _updated_losses(losses: Array, positions: Positions, policy: Array) -> Array
     """The running means of the policy's cross-entropy by number of open cells, after a step on all devices."""
     opened = open_cells(positions).sum(axis=1)
     counted = (opened > 0).astype(jnp.float32)
-    sums, counts = (
-        lax.psum(jax.ops.segment_sum(values, opened, len(losses)), "batch") for values in (policy * counted, counted)
+    sums, counts = over_devices(
+        [jax.ops.segment_sum(values, opened, len(losses)) for values in (policy * counted, counted)], "batch"
     )
     means = sums / jnp.maximum(counts, 1)
     return jnp.where(counts > 0, _KEPT * losses + (1 - _KEPT) * means, losses)
@@ -219,11 +222,8 @@ def batch_gradients(
       axis: name of the mesh axis over which the batch is divided; None if this is the whole batch.
     """
 
-    def over_devices(values: Any) -> Any:
-        return values if axis is None else lax.psum(values, axis)
-
-    cells = jnp.maximum(over_devices(open_cells(pool.positions).sum()), 1)
-    count = jnp.maximum(over_devices(pool.positions.useful.sum()), 1)
+    counts = (open_cells(pool.positions).sum(), pool.positions.useful.sum())
+    cells, count = (jnp.maximum(total, 1) for total in over_devices(counts, axis))
 
     def gradient(part: tuple[Positions, Any, Array]) -> tuple[Params, Aux]:
         def loss(params: Params) -> tuple[Array, Aux]:
@@ -235,8 +235,26 @@ def batch_gradients(
 
     present = pool.positions.candidates.sum(axis=(1, 2), dtype=jnp.int32)
     grads, aux = _accumulate(gradient, (pool.positions, pool.carry, fresh), present, config.microbatch)
-    grads, metrics = over_devices((grads, aux.metrics))
+    grads, metrics = over_devices((grads, aux.metrics), axis)
     return grads, aux._replace(metrics=metrics)
+
+
+def over_devices(values: T, axis: str | None) -> T:
+    """The sums of a pytree of arrays over the devices of a mesh axis; the values themselves for None.
+
+    Arrays are summed together, as one for each dtype: between processes each sum takes milliseconds, whatever its size.
+    """
+    if axis is None or lax.axis_size(axis) == 1:
+        return values
+    leaves, structure = jax.tree.flatten(values)
+    summed: list[Array] = [*leaves]
+    for dtype in dict.fromkeys(leaf.dtype for leaf in leaves):
+        places = [place for place, leaf in enumerate(leaves) if leaf.dtype == dtype]
+        joined = lax.psum(jnp.concatenate([leaves[place].ravel() for place in places]), axis)
+        ends = np.cumsum([leaves[place].size for place in places])
+        for place, part in zip(places, jnp.split(joined, ends[:-1]), strict=True):
+            summed[place] = part.reshape(leaves[place].shape)
+    return jax.tree.unflatten(structure, summed)
 
 
 def _accumulate(
