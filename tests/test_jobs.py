@@ -53,6 +53,7 @@ def test_every_item_is_done_once_by_some_worker():
     assert 1 <= len(workers) <= 2 and os.getpid() not in workers
 
 
+@pytest.mark.quick  # newer Pythons end the other workers of a pool in another way
 def test_items_of_a_worker_that_dies_are_done_again(tmp_path):
     results = dict(run(TWO, Squares(3, str(tmp_path / "died")), range(8)))
     assert (tmp_path / "died").exists()

@@ -81,8 +81,7 @@ def _numbers(context: SpawnContext, count: int) -> Any:
 
 def _settle(numbers: Any, places: list[dict[str, str]]) -> None:
     """Begins a worker: signals, its devices and its cores, before JAX is loaded."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # the first process ends the others
-        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first process, which ends the others
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
