@@ -151,6 +151,7 @@ def _settings(args: argparse.Namespace, board: Board) -> dict[str, Any]:
 
 
 def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
+    """Does the parts that the folder of the job lacks, and reports; the exit status."""
     if getattr(args, "history", None):
         raise UsageError("--history does not go with --workers")
     if args.force:
@@ -159,8 +160,7 @@ def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
         raise UsageError(f"{len(work.parts):,} parts are too many: give a larger --part-size")
     items = [list(part) if isinstance(part, tuple) else dataclasses.asdict(part) for part in work.parts]
     suffix = {"text": ".txt"}.get(work.kind, f".{work.kind}")
-    described_items = [{"work": item} for item in items]
-    plan = Plan(args.command, _settings(args, work.board), work.inputs, described_items, suffix)
+    plan = Plan(args.command, _settings(args, work.board), work.inputs, [{"work": item} for item in items], suffix)
     with as_usage((ValueError, ImportError)):
         folder = JobFolder(args.output)
     parts = [Part(number, plan.part(number), part) for number, part in enumerate(work.parts)]

@@ -83,7 +83,7 @@ class PartsFile:
 
 
 class WholeFile:
-    """A Parquet output that is written at once and can't be resumed: twice as fast as in parts.
+    """A Parquet output that is written at once and can't be resumed; faster, as nothing is written twice.
 
     Args:
       name: the path, of a file that does not exist.
