@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.io import grid_column
+from jaxsudoku.io import GridColumn, grid_column
 from jaxsudoku.io.parquet import arrow_table
 from jaxsudoku.sheets import as_array
 
 
 def to_table(columns: Mapping[str, Any]) -> Any:
     """A ``pyarrow.Table`` of columns of one length; raises ImportError that names the extra if pyarrow is missing."""
-    return arrow_table(columns, 1, {})
+    return arrow_table(columns, 1)
 
 
 def flat_grids(grids: Any, board: Board | None, count: int, name: str) -> tuple[np.ndarray, Board]:
@@ -40,6 +40,6 @@ def flat_grids(grids: Any, board: Board | None, count: int, name: str) -> tuple[
     return flat.astype(np.uint8), board
 
 
-def grid_texts(grids: Any, board: Board | None, count: int, name: str) -> list[str]:
+def grid_texts(grids: Any, board: Board | None, count: int, name: str) -> GridColumn:
     """A column of grids as texts, as in the outputs of commands; arguments and errors are those of ``flat_grids``."""
     return grid_column(*flat_grids(grids, board, count, name))

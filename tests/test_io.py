@@ -189,6 +189,17 @@ def test_a_column_of_grids():
     assert read_grid_column([], 9)[0].shape == (0, 81)
 
 
+@pytest.mark.parametrize("side", [9, 16])
+def test_a_column_of_grids_is_the_lines_of_their_text(side):
+    board, grids = Board.classic(side), some_grids(side, 9)
+    lines = format_grids(grids, board).decode().splitlines()
+    column = grid_column(grids, board)
+    assert (len(column), list(column), column[2], column[1:3]) == (9, lines, lines[2], lines[1:3])
+    absent = np.arange(9) % 3 == 0
+    assert list(grid_column(grids, board, absent)) == ["-" if row % 3 == 0 else line for row, line in enumerate(lines)]
+    assert list(grid_column(grids[:0], board)) == []
+
+
 def test_csv_lines_are_counted_through_quotes_and_blank_lines():
     (chunk,) = read(f'n,puzzle\n"a\nb",{PUZZLE}\n\n#\nonly\nc,bad\né,"{PUZZLE}"\n')
     assert chunk.lines.tolist() == [2, 6, 7, 8]

@@ -16,8 +16,8 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.generation import Puzzles
-from jaxsudoku.io import format_grids
-from jaxsudoku.io.parquet import import_pyarrow
+from jaxsudoku.io import grid_column
+from jaxsudoku.io.parquet import COMPRESSION, arrow_table, import_pyarrow
 
 from .card import DatasetError, Shard, shard_name
 
@@ -28,10 +28,11 @@ def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
     if format == "npz":
         np.savez_compressed(buffer, **puzzles._asdict())
     else:
-        pa, pq = import_pyarrow()
-        texts = [format_grids(grids, board).decode().splitlines() for grids in (puzzles.puzzles, puzzles.solutions)]
-        names = ["puzzle", "solution", "clues", "rating"]
-        pq.write_table(pa.table([*texts, puzzles.clues, puzzles.rating], names), buffer, compression="zstd")
+        _, pq = import_pyarrow()
+        texts = [grid_column(grids, board) for grids in (puzzles.puzzles, puzzles.solutions)]
+        names = ("puzzle", "solution", "clues", "rating")
+        table = arrow_table(dict(zip(names, [*texts, puzzles.clues, puzzles.rating], strict=True)))
+        pq.write_table(table, buffer, compression=COMPRESSION)
     return buffer.getvalue()
 
 
@@ -114,7 +115,7 @@ def _read_parquet(pq: Any, data: bytes, board: Board) -> Puzzles:
 
 
 def _grids(column: Any, board: Board) -> np.ndarray:
-    """Grids uint8[n, cells] from a column of text written by ``format_grids``."""
+    """Grids uint8[n, cells] from a column of text written by ``grid_column``."""
     texts = column.to_pylist()
     if board.side > 9:
         sizes = {text.count(" ") + 1 for text in texts}

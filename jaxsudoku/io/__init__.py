@@ -3,7 +3,7 @@
 Needs only numpy; Parquet needs the extra ``parquet``, and Zstandard the extra ``zstd`` before Python 3.14.
 """
 
-from .cells import format_grids, grid_column, read_grid_column
+from .cells import GridColumn, format_grids, grid_column, read_grid_column
 from .chunk import Chunk, LineError, PuzzleFileError
 from .columns import ANSWER_COLUMNS, BOARD_COLUMN, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
 from .header import header_lines, mark_board, marked_board
@@ -35,6 +35,7 @@ __all__ = [
     "PUZZLE_COLUMNS",
     "TABLE_SAMPLE",
     "Chunk",
+    "GridColumn",
     "Kind",
     "LineError",
     "LineStream",

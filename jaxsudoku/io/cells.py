@@ -6,11 +6,13 @@ accepts the rarer spellings too, and gives the causes of errors.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import re
 import string
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -60,6 +62,12 @@ def format_grids(grids: np.ndarray, board: Board) -> bytes:
 
 def format_lines(grids: np.ndarray, side: int, absent: np.ndarray | None = None) -> bytes:
     """As ``format_grids``, with ``-`` for the grids where absent, bool[n], is set."""
+    text, kept = _lines(grids, side, absent)
+    return text.tobytes() if kept is None else text[kept].tobytes()
+
+
+def _lines(grids: np.ndarray, side: int, absent: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Lines and kept characters, as ``_characters`` gives them, with ``-`` where absent is set."""
     grids = np.asarray(grids)
     if grids.ndim != 2 or grids.shape[1] != side * side:
         raise ValueError(f"grids must have shape (n, {side * side}), not {grids.shape}")
@@ -70,7 +78,7 @@ def format_lines(grids: np.ndarray, side: int, absent: np.ndarray | None = None)
         kept = np.ones(text.shape, bool) if kept is None else kept
         text[absent, :2] = np.frombuffer(NO_GRID + b"\n", np.uint8)
         kept[absent] = np.arange(text.shape[1]) < 2
-    return text.tobytes() if kept is None else text[kept].tobytes()
+    return text, kept
 
 
 def _characters(grids: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -91,9 +99,46 @@ def _characters(grids: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray | 
     return parts.reshape(shape), kept.reshape(shape)
 
 
-def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> list[str]:
+class GridColumn(Sequence[str]):
+    """A column of grids as texts, which lie in one buffer until they are asked for; made by ``grid_column``.
+
+    Attributes:
+      data: the texts, one after the other, ASCII.
+      bounds: int64[n + 1], where each text begins, and the end of the last.
+    """
+
+    def __init__(self, data: bytes, bounds: np.ndarray) -> None:
+        self.data, self.bounds = data, bounds
+
+    @functools.cached_property
+    def texts(self) -> list[str]:
+        """The texts as a list."""
+        text, bounds = self.data.decode(), self.bounds.tolist()
+        return [text[start:end] for start, end in itertools.pairwise(bounds)]
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self.texts[index]
+
+
+def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> GridColumn:
     """Grids uint8[n, cells] as texts, as ``format_grids`` writes them; ``-`` where absent, bool[n], is set."""
-    return format_lines(grids, board.side, absent).decode().split("\n")[:-1]
+    text, kept = _lines(grids, board.side, absent)
+    count, width = text.shape
+    if kept is None:
+        return GridColumn(text[:, :-1].tobytes(), np.arange(count + 1) * (width - 1))
+    kept &= text != ord("\n")
+    bounds = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    return GridColumn(text[kept].tobytes(), bounds)
 
 
 def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict[int, str]]:

@@ -12,7 +12,7 @@ import gzip
 import math
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -56,7 +56,7 @@ class LineFile:
     def append(self, columns: Mapping[str, Any]) -> None:
         """Appends rows, n values a column, after the header if they are the first; text has the first column alone.
 
-        Numbers are an array, all else is a list. The rows are in the file when this returns; raises as ``put`` does.
+        Numbers are an array, all else is a sequence. The rows are in the file at the return; raises as ``put`` does.
         """
         if self._kind == "text":
             lines = "".join(f"{text}\n" for text in next(iter(columns.values()))).encode()
@@ -291,7 +291,7 @@ class _Records:
         return [record.decode(errors="surrogateescape").rstrip("\r\n")]
 
 
-def _texts(values: list[str] | np.ndarray) -> list[str]:
+def _texts(values: Sequence[str] | np.ndarray) -> Sequence[str]:
     """The values of a column as texts."""
     if not isinstance(values, np.ndarray):
         return values

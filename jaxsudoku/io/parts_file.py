@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .line_file import SAMPLE
-from .parquet import arrow_table, import_pyarrow
+from .parquet import COMPRESSION, arrow_table, import_pyarrow
 from .source import Source
 from .target import Recovered, ResumeError, lock_output, output_exists
 
@@ -46,7 +46,7 @@ class PartsFile:
         self._types = _arrow_types(columns)
 
     def append(self, columns: Mapping[str, Any]) -> None:
-        """Appends rows, n values a column, numbers as an array, all else as a list; they are kept when this returns.
+        """Appends rows, n values a column, numbers as an array, all else as sequences; they are kept at the return.
 
         Raises:
           OSError: writing failed, or a text is not UTF-8.
@@ -60,7 +60,7 @@ class PartsFile:
                 os.remove(stale)
             os.replace(self._name, self._path(0))
         path = self._path(self._next)
-        pq.write_table(table, f"{path}{_TEMPORARY}", use_dictionary=_repeated(table.schema))
+        pq.write_table(table, f"{path}{_TEMPORARY}", **_settings(table.schema))
         os.replace(f"{path}{_TEMPORARY}", path)
         self._next += table.num_rows
 
@@ -107,8 +107,7 @@ class WholeFile:
         if self._writer is None or self._writer.schema != table.schema:  # a further column had nothing but nulls so far
             self.close()
             self._pieces.append(f"{self._name}.{len(self._pieces)}{_TEMPORARY}")
-            repeated = _repeated(table.schema)
-            self._writer = pq.ParquetWriter(self._pieces[-1], table.schema, use_dictionary=repeated)
+            self._writer = pq.ParquetWriter(self._pieces[-1], table.schema, **_settings(table.schema))
         self._writer.write_table(table)
         self._next += table.num_rows
 
@@ -183,7 +182,7 @@ def _merge(parts: Sequence[str], merged: str, types: Mapping[str, Any]) -> None:
     pa, pq = import_pyarrow()
     schemas = [pq.read_schema(part) for part in parts] or [pa.schema(list(types.items()))]
     schema = pa.unify_schemas(schemas, promote_options="permissive")
-    with pq.ParquetWriter(merged, schema, use_dictionary=_repeated(schema)) as writer:
+    with pq.ParquetWriter(merged, schema, **_settings(schema)) as writer:
         for part in parts:
             # by row groups: the file is the same wherever a run was stopped and resumed
             with pq.ParquetFile(part) as file:
@@ -191,9 +190,10 @@ def _merge(parts: Sequence[str], merged: str, types: Mapping[str, Any]) -> None:
                     writer.write_table(file.read_row_group(group).cast(schema))
 
 
-def _repeated(schema: Any) -> list[str]:
-    """The columns whose values may repeat, and get a dictionary: all but grids."""
-    return [name for name in schema.names if name not in ("puzzle", "solution")]
+def _settings(schema: Any) -> dict[str, Any]:
+    """How files are written: columns whose values may repeat, all but grids, get a dictionary."""
+    repeated = [name for name in schema.names if name not in ("puzzle", "solution")]
+    return {"use_dictionary": repeated, "compression": COMPRESSION}
 
 
 def _check_ours(folder: str) -> None:

@@ -174,7 +174,7 @@ class TableWriter(RowWriter):
             raise ResumeError(f"{self._name}: the columns are {', '.join(header)}, and should be {expected}")
 
     def write(self, columns: Mapping[str, Any]) -> None:
-        """Appends rows: for each column n values, numbers as an array, text as a list.
+        """Appends rows: for each column n values, numbers as an array, text as a sequence.
 
         Raises:
           ValueError: the columns are not those of the table, or of different lengths.

@@ -1,33 +1,37 @@
-"""Workers as actors of Ray Data, on a cluster or on this machine. Needs the extra ``ray``."""
+"""Workers as actors of Ray, on a cluster or on this machine. Needs the extra ``ray``."""
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .pool import JobError, Task
+from .pool import MOST_DEATHS, JobError, Task
 
 
 class Actor:
-    """A worker: does the items of a data set, a row at a time. Rows carry the task, so that actors can be restarted."""
+    """A worker. Ray makes it again if its process dies.
 
-    def __init__(self) -> None:
+    Args:
+      task: the task, pickled.
+    """
+
+    def __init__(self, task: bytes) -> None:
         _claim_core()
+        self._task = task
         self._function: Callable[[Any], Any] | None = None
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The result of an item, or the error, pickled."""
+    def do(self, number: int, item: bytes) -> tuple[int, bool, bytes]:
+        """(number of the item, whether it failed, the result or the error), items and results pickled."""
         try:
             if self._function is None:
-                self._function = pickle.loads(row["task"]).begin()
-            result = self._function(pickle.loads(row["item"]))
+                self._function = pickle.loads(self._task).begin()
+            result = self._function(pickle.loads(item))
         except Exception as error:  # raised again by ``run``
-            return {"number": row["number"], "result": pickle.dumps(_portable(error)), "failed": True}
-        return {"number": row["number"], "result": pickle.dumps(result), "failed": False}
+            return number, True, pickle.dumps(_portable(error))
+        return number, False, pickle.dumps(result)
 
 
 def run(count: int | None, task: Task, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
@@ -36,7 +40,6 @@ def run(count: int | None, task: Task, items: Sequence[Any]) -> Iterator[tuple[i
     started = not ray.is_initialized()
     if started:
         try:
-            os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # it reports as an error how Ray Data makes actors
             ray.init(log_to_driver=False, logging_level="ERROR")
         except ConnectionError as error:
             raise JobError(f"no cluster of Ray at {os.environ.get('RAY_ADDRESS', 'auto')}: {error}") from error
@@ -47,21 +50,20 @@ def run(count: int | None, task: Task, items: Sequence[Any]) -> Iterator[tuple[i
         if count > (gpus or cores):
             have = f"{gpus} GPUs" if gpus else f"{cores} cores"
             raise JobError(f"{count} workers, but the cluster has {have}: a worker needs one of its own")
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = context.print_on_execution_start = False
-        pickled = pickle.dumps(task)
-        rows = [{"number": number, "task": pickled, "item": pickle.dumps(item)} for number, item in enumerate(items)]
-        results = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
-            Actor,
-            compute=ray.data.ActorPoolStrategy(size=min(count, len(rows)), max_tasks_in_flight_per_actor=2),
-            **({"num_gpus": 1} if gpus else {"num_cpus": 1}),
+        # an item whose worker dies is done again by the actor that takes its place
+        kind = ray.remote(Actor).options(
+            num_cpus=0 if gpus else 1,
+            num_gpus=1 if gpus else 0,
+            max_restarts=-1,
+            max_task_retries=MOST_DEATHS - 1,
         )
-        for row in results.iter_rows():
-            result = pickle.loads(row["result"])
-            if row["failed"]:
-                raise result
-            yield int(row["number"]), result
+        pickled = pickle.dumps(task)
+        pool = ray.util.ActorPool([kind.remote(pickled) for _ in range(min(count, len(items)))])
+        numbered = ((number, pickle.dumps(item)) for number, item in enumerate(items))
+        for number, failed, result in pool.map_unordered(lambda actor, each: actor.do.remote(*each), numbered):
+            if failed:
+                raise pickle.loads(result)
+            yield number, pickle.loads(result)
     except ray.exceptions.RayError as error:
         cause = str(error).strip().splitlines()[-1]
         raise JobError(f"a worker of Ray failed: {cause}; is jaxsudoku installed on every machine?") from error
@@ -73,8 +75,8 @@ def run(count: int | None, task: Task, items: Sequence[Any]) -> Iterator[tuple[i
 def _import_ray() -> Any:
     try:
         import ray
-        import ray.data
         import ray.exceptions
+        import ray.util
     except ImportError as error:
         raise ImportError("workers on Ray need the extra ray: pip install 'jaxsudoku[ray]'") from error
     return ray
