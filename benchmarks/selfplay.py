@@ -37,7 +37,7 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
     import jax
     import jax.numpy as jnp
 
-    from jaxsudoku.batches import compiler_options
+    from jaxsudoku.devices import compiler_options
     from jaxsudoku.terminal.progress import Screen
     from train import rounds
     from train.devices import local_mesh

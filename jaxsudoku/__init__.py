@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import solvers as solvers
     from jaxsudoku import symmetry as symmetry
     from jaxsudoku import techniques as techniques
-    from jaxsudoku.batches import compiler_options
     from jaxsudoku.board import Board
+    from jaxsudoku.devices import compiler_options
     from jaxsudoku.drawing import draw
     from jaxsudoku.evaluation import evaluate
     from jaxsudoku.explanation import Explanation, Step, explain, hint
@@ -61,7 +61,7 @@ _HOME = {
     "Status": "status",
     "Step": "explanation",
     "TechniqueRatings": "techniques.ratings",
-    "compiler_options": "batches",
+    "compiler_options": "devices",
     "conflicts": "grid",
     "count_solutions": "solvers.driver",
     "draw": "drawing",

@@ -16,7 +16,6 @@ import functools
 import itertools
 import operator
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -29,29 +28,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxsudoku import cache
 from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
+from jaxsudoku.devices import compiler_options, usable_cores, used_devices
 from jaxsudoku.random import as_key
 from jaxsudoku.terminal.progress import Report
 
 #: Default size of a batch on a device, in bytes.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
-
-
-def compiler_options(platform: str | None = None) -> dict[str, str] | None:
-    """Options for ``jax.jit(..., compiler_options=...)`` under which the library's kernels run fastest.
-
-    On a CPU they ask for vectors of 512 bits where it has them; XLA's default of 256 makes a search a tenth slower. In
-    jax 0.10 they also disable a pass that removes ``lax.optimization_barrier`` before fusion, which makes a search a
-    hundred times slower. Other platforms need none.
-    """
-    platform = platform or jax.default_backend()
-    if platform != "cpu":
-        return None
-    options = {"xla_cpu_prefer_vector_width": "512"}
-    if jax.__version_info__ < (0, 11):
-        # an option replaces the flag of its name, so what the flag disables is repeated
-        named = re.findall(r"--xla_disable_hlo_passes=(\S+)", os.environ.get("XLA_FLAGS", ""))
-        options["xla_disable_hlo_passes"] = ",".join(["cse_barrier_expander", *named])
-    return options
 
 
 class Limits(NamedTuple):
@@ -346,36 +328,6 @@ def in_order(function: Callable[[Any], Any], items: Iterable[Any], workers: int)
 def fewest_items(board: Board) -> int:
     """Items for which a thread is worth a batch of its own: 1,024 of 9x9, fewer of wider boards, which take longer."""
     return min(1024, max(1, 1024 * 9**3 // board.candidates))
-
-
-def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
-    """The given devices, or all that this process has of the default backend.
-
-    Raises:
-      ValueError: an empty sequence, or anything but devices.
-    """
-    if devices is None:
-        return tuple(jax.local_devices())
-    if isinstance(devices, str) or not isinstance(devices, Iterable):
-        raise ValueError(f"devices must be a sequence of JAX's devices, such as jax.devices(), not {devices!r}")
-    used = tuple(devices)
-    if wrong := [device for device in used if not isinstance(device, jax.Device)]:
-        raise ValueError(f"devices must be JAX's, such as jax.devices(), not {wrong[0]!r}")
-    if not used:
-        raise ValueError("devices is empty; name at least one, or leave it out for all")
-    return used
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def device_memory() -> int:
-    """The bytes of memory of the first device, or of the machine if that is a CPU."""
-    device = jax.local_devices()[0]
-    limit: int | None = None if device.platform == "cpu" else (device.memory_stats() or {}).get("bytes_limit")
-    return limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def default_batch_size(

@@ -21,7 +21,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: lower levels alone, and from itself. "" is the package's own ``__init__``.
 LEVELS = (
     ("suggestions", "_version", "pictures"),
-    ("arrays", "board", "files", "locks", "terminal"),
+    ("arrays", "board", "devices", "files", "locks", "terminal"),
     ("config", "status", "random", "cache", "sharding", "spread"),
     ("io", "drawing", "grid", "planes", "distributed"),
     ("shipped", "sheets", "jobs"),

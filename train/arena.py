@@ -17,8 +17,8 @@ from jax import Array
 
 import jaxsudoku as js
 from jaxsudoku import env
-from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
+from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.planes import select
 from jaxsudoku.solution import Status

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import jax
 
 from jaxsudoku import distributed
-from jaxsudoku.batches import usable_cores
+from jaxsudoku.devices import usable_cores
 from jaxsudoku.generation import GenerationError
 from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.stop import Stop

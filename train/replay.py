@@ -19,9 +19,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku import env, networks, symmetry
-from jaxsudoku.batches import device_memory
 from jaxsudoku.board import Board
 from jaxsudoku.datasets import Batch
+from jaxsudoku.devices import device_memory
 from jaxsudoku.planes import grids_to_cubes
 from jaxsudoku.solution import Status
 

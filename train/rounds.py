@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku.batches import compiler_options
+from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Params
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig

@@ -20,9 +20,9 @@ from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import networks
-from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
 from jaxsudoku.datasets import Batch
+from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Params, widening
 
 from .config import TrainConfig

@@ -12,8 +12,8 @@ import numpy as np
 from jax import Array
 
 import jaxsudoku as js
-from jaxsudoku.batches import compiler_options
 from jaxsudoku.datasets import Batch
+from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Params
 
 from .config import ObjectiveConfig, TrainConfig

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
+from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate

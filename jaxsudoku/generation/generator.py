@@ -13,9 +13,10 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import rating
-from jaxsudoku.batches import Engine, default_batch_size, used_devices
+from jaxsudoku.batches import Engine, default_batch_size
 from jaxsudoku.board import Board
 from jaxsudoku.config import search_restart, settings_of, whole_number
+from jaxsudoku.devices import used_devices
 from jaxsudoku.generation.attempt import Attempt
 from jaxsudoku.generation.config import GenerateConfig, check_settings
 from jaxsudoku.generation.holes import HoleKernel

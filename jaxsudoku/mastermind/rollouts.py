@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.arrays import AnyArray
-from jaxsudoku.batches import compiler_options
+from jaxsudoku.devices import compiler_options
 from jaxsudoku.random import APART, mix
 
 from .greedy import part_cost

@@ -104,7 +104,7 @@ def check_size(game: Game) -> None:
 
 def check_memory(size: int, what: str) -> None:
     """Raises GameError if ``size`` bytes are more than half of the device's memory; ``what`` begins the message."""
-    from jaxsudoku.batches import device_memory  # loads JAX
+    from jaxsudoku.devices import device_memory  # loads JAX
 
     memory = device_memory()
     if 2 * size > memory:

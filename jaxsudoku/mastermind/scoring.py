@@ -18,7 +18,8 @@ import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 
-from jaxsudoku.batches import compiler_options, in_order, usable_cores
+from jaxsudoku.batches import in_order
+from jaxsudoku.devices import compiler_options, usable_cores
 from jaxsudoku.planes import fence
 
 from .feedbacks import feedback_table

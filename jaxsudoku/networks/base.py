@@ -21,8 +21,8 @@ from jax import Array
 
 from jaxsudoku import cache
 from jaxsudoku.arrays import AnyArray
-from jaxsudoku.batches import compiler_options
 from jaxsudoku.board import Board
+from jaxsudoku.devices import compiler_options
 
 #: Logit of an absent candidate: far below any other, and far from overflow when logits are added.
 ABSENT = -1e9
