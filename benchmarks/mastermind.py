@@ -141,13 +141,13 @@ def _game(text: str) -> Any:
     Raises:
       ValueError: the name is malformed, or there is no such game.
     """
-    from jaxsudoku.mastermind import Game
+    from jaxsudoku.mastermind import PegGame
 
     try:
         pegs, colours = map(int, text.removesuffix("-").split("x"))
     except ValueError:
         raise ValueError(f"a game such as 4x6 was expected, not {text!r}") from None
-    return Game(pegs, colours, repeats=not text.endswith("-"))
+    return PegGame(pegs, colours, repeats=not text.endswith("-"))
 
 
 def _parse() -> argparse.Namespace:

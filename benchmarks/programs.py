@@ -198,9 +198,9 @@ def _find_training() -> None:
 
 def _scores(by_number: bool, device: Any) -> Program:
     """The best guess of Mastermind for each position."""
-    from jaxsudoku.mastermind import Game, scoring
+    from jaxsudoku.mastermind import PegGame, scoring
 
-    game = Game(*_GAME)
+    game = PegGame(*_GAME)
     run = scoring.compiled_scores(by_number, True, False, game.feedbacks, False, device.platform)
     arguments = (
         jax.ShapeDtypeStruct((game.size, game.size), np.uint8),

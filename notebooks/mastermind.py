@@ -38,7 +38,7 @@ import jaxsudoku.mastermind as mm
 #: A small setting for a machine that only checks that all of it runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
 
-game = mm.Game(2, 3) if SMALL else mm.Game(4, 6)
+game = mm.PegGame(2, 3) if SMALL else mm.PegGame(4, 6)
 print(f"{game}: {game.size:,} codes, {game.feedbacks} feedbacks")
 
 # %% [markdown]
@@ -72,7 +72,7 @@ plt.show()
 # feedbacks.
 
 # %%
-small_tree = mm.SearchTree(mm.Game(2, 3))
+small_tree = mm.SearchTree(mm.PegGame(2, 3))
 small_tree.train(2000)
 print(small_tree.draw(guesses=3, width=2))
 

@@ -6,10 +6,10 @@ import functools
 import itertools
 import math
 
-from jaxsudoku.mastermind import Game
+from jaxsudoku.mastermind import PegGame
 
 
-def codes(game: Game) -> list[tuple[int, ...]]:
+def codes(game: PegGame) -> list[tuple[int, ...]]:
     """All codes in order."""
     every = itertools.product(range(game.colours), repeat=game.pegs)
     return [code for code in every if game.repeats or len(set(code)) == game.pegs]
@@ -30,7 +30,7 @@ def parts(guess: tuple[int, ...], position: tuple[tuple[int, ...], ...]) -> dict
     return found
 
 
-def fewest_guesses(game: Game, position: list[tuple[int, ...]] | None = None) -> int:
+def fewest_guesses(game: PegGame, position: list[tuple[int, ...]] | None = None) -> int:
     """The guesses that the best strategy takes for all codes of a position together, by trying everything.
 
     Without a position it is the whole game.

@@ -53,7 +53,7 @@ def page() -> str:
     assert any(step.links for step in steps.steps)
     wide = [js.picture(js.load(f"{side}x{side}")[0], candidates=True).svg for side in (6, 16, 25)]
     windows = js.picture(js.load("windoku-9x9")[0], js.Board.windoku(), candidates=True).svg
-    tree = mm.build(mm.Game(2, 4), "minimax").picture(3).svg
+    tree = mm.build(mm.PegGame(2, 4), "minimax").picture(3).svg
     return steps.page().replace("</body>", f"{''.join(wide)}{windows}{tree}{MEASURE}</body>")
 
 

@@ -124,7 +124,7 @@ def test_what_is_no_strategy(capsys, tmp_path):
     path.write_text("{}")
     code, _, err = run(capsys, "show", str(path))
     assert (code, err.startswith(f"jaxsudoku: error: {path}: no tree of a strategy")) == (2, True)
-    tree = mm.build(mm.Game(2, 3), "minimax")
+    tree = mm.build(mm.PegGame(2, 3), "minimax")
     mm.save_tree(mm.Tree(tree.game, tree.guesses[:2], tree.parents[:2], tree.feedbacks[:2]), path)
     code, _, err = run(capsys, "show", str(path))
     assert (code, "the tree does not find" in err, str(path) in err) == (2, True, True)
@@ -144,7 +144,7 @@ def test_help_tells_of_players_and_their_flags(capsys):
 
 def test_the_secret_is_found_by_answers(capsys, monkeypatch):
     # the secret is 31; what is no answer, or fits no code, is told
-    game = mm.Game(2, 3)
+    game = mm.PegGame(2, 3)
     tree = mm.build(game, "minimax")
     lines, node, secret = ["nonsense", "1 1"], 0, mm.parse_code(game, "31")
     while True:
@@ -164,7 +164,7 @@ def test_the_secret_is_found_by_answers(capsys, monkeypatch):
 def test_answers_that_do_not_go_together(capsys, monkeypatch, tmp_path):
     path = str(tmp_path / "tree.json")
     run(capsys, "evaluate", "--pegs", "2", "--colours", "2", "--player", "optimal", "--save", path)
-    first = mm.code_text(mm.Game(2, 2), int(mm.load_tree(path).guesses[0]))
+    first = mm.code_text(mm.PegGame(2, 2), int(mm.load_tree(path).guesses[0]))
     typed(monkeypatch, "0 0", "0 0", "undo", "undo", "2 0")
     code, out, _ = run(capsys, "play", "--pegs", "2", "--colours", "2", "--tree", path)
     assert code == 0
@@ -219,7 +219,7 @@ def test_secrets_differ(capsys, monkeypatch):
 
 def test_a_strategy_for_another_game(capsys, tmp_path):
     path = tmp_path / "tree.json"
-    mm.save_tree(mm.build(mm.Game(2, 2), "minimax"), path)
+    mm.save_tree(mm.build(mm.PegGame(2, 2), "minimax"), path)
     code, _, err = run(capsys, "play", *GAME, "--tree", str(path))
     assert (code, f"{path}: a strategy for 2 pegs, 2 colours, where the game is 2 pegs, 3 colours" in err) == (2, True)
 

@@ -76,7 +76,7 @@ def test_a_checksum_holds_the_fields():
 def test_what_cannot_be_written_is_named_as_it_was_given(folder, error, cause, tmp_path):
     (tmp_path / "taken").touch()
     (tmp_path / "taken.json").mkdir()
-    tree = mastermind.build(mastermind.Game(1, 2), "minimax")
+    tree = mastermind.build(mastermind.PegGame(1, 2), "minimax")
     network = networks.make_network("cell_cnn", js.Board.classic(4), width=4, features=4, hidden=4)
     for path, write in {
         tmp_path / folder / "net.safetensors": lambda path: js.save_network(network, path),

@@ -11,7 +11,7 @@ import pytest
 
 import jaxsudoku.mastermind as mm
 
-GAME = mm.Game(3, 3)
+GAME = mm.PegGame(3, 3)
 
 
 def trained(iterations=300, **options):
@@ -63,7 +63,7 @@ def test_one_call_does_what_two_do():
 
 def test_more_training_finds_better_guesses():
     def mean(simulations, **options):
-        return mm.build(mm.Game(3, 4), "kept-tree", simulations=simulations, **options).mean
+        return mm.build(mm.PegGame(3, 4), "kept-tree", simulations=simulations, **options).mean
 
     untrained, well = mean(1), mean(2500)
     assert well < untrained - 0.1

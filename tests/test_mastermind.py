@@ -17,7 +17,7 @@ from jaxsudoku.mastermind.lookahead import estimate
 from jaxsudoku.mastermind.optimal import Search, least_totals
 from jaxsudoku.mastermind.positions import Positions
 
-SMALL = mm.Game(2, 3)
+SMALL = mm.PegGame(2, 3)
 
 #: Settings with which a player is quick.
 QUICK = {
@@ -63,7 +63,7 @@ def test_a_player_finds_every_code(player):
 def test_a_player_plays_without_repeats_too(player):
     if player in QUICK:
         pytest.skip("the search is the same as with repeats, and compiling it takes long")
-    game = mm.Game(2, 4, repeats=False)
+    game = mm.PegGame(2, 4, repeats=False)
     tree = mm.build(game, player, **QUICK.get(player, {}))
     assert tree.attempts.tolist() == attempts_by_hand(tree)
 
@@ -76,7 +76,7 @@ def test_positions_do_not_depend_on_their_company(player):
         pytest.skip("a random player's guesses depend on its key")
     if player == "kept-tree":
         pytest.skip("its positions are those of its own games")
-    game = mm.Game(3, 3)
+    game = mm.PegGame(3, 3)
     choose = kind.make(game, players.make_config(player), lambda text: None)
     rng = np.random.default_rng(5)
     positions = Positions.of(np.sort(rng.choice(27, size, replace=False)) for size in (3, 20, 7, 12, 4))
@@ -90,12 +90,12 @@ def test_positions_do_not_depend_on_their_company(player):
 @pytest.mark.parametrize("player", ["random", "mcts"])
 def test_the_same_key_gives_the_same_strategy(player):
     options = QUICK.get(player, {})
-    trees = [mm.build(mm.Game(3, 2), player, key=key, **options) for key in (1, 1)]
+    trees = [mm.build(mm.PegGame(3, 2), player, key=key, **options) for key in (1, 1)]
     assert trees[0].guesses.tolist() == trees[1].guesses.tolist()
 
 
 def test_random_guesses_may_all_be_the_secret():
-    game = mm.Game(3, 3)
+    game = mm.PegGame(3, 3)
     choose = players.get("random").make(game, players.make_config("random"), lambda text: None)
     positions = Positions.of([np.array([2, 5, 9])] * 300)
     guesses = choose(positions, np.zeros((300, 0), np.int32), jax.random.key(0))
@@ -164,7 +164,7 @@ def best_by_hand(game: mm.Game, player: str, position: tuple, consistent: bool) 
 @pytest.mark.parametrize("player", ["minimax", "expected-size", "entropy", "most-parts"])
 @pytest.mark.parametrize("consistent", [False, True])
 def test_greedy_guesses_are_those_of_the_definition(player, consistent):
-    game = mm.Game(3, 4)
+    game = mm.PegGame(3, 4)
     every = reference.codes(game)
     config = players.make_config(player, consistent=consistent, openings=1)
     choose = players.get(player).make(game, config, lambda text: None)
@@ -185,7 +185,7 @@ def test_equal_entropies_come_out_equal():
 
 
 def test_the_best_of_several_openings_is_kept():
-    game = mm.Game(3, 5)
+    game = mm.PegGame(3, 5)
     own = mm.build(game, "minimax")
     best = mm.build(game, "minimax", openings=3)
     assert mm.code_text(game, int(own.guesses[0])) == "123"
@@ -196,7 +196,14 @@ def test_the_best_of_several_openings_is_kept():
 # ---------------------------------------------------------------------- looking ahead, to the end
 
 
-OPTIMA = [mm.Game(2, 2), mm.Game(2, 3), mm.Game(3, 2), mm.Game(2, 4), mm.Game(1, 8), mm.Game(2, 4, repeats=False)]
+OPTIMA = [
+    mm.PegGame(2, 2),
+    mm.PegGame(2, 3),
+    mm.PegGame(3, 2),
+    mm.PegGame(2, 4),
+    mm.PegGame(1, 8),
+    mm.PegGame(2, 4, repeats=False),
+]
 
 
 @pytest.mark.parametrize("game", OPTIMA, ids=str)
@@ -208,12 +215,12 @@ def test_the_optimum_is_that_of_trying_everything(game):
     ("game", "total"),
     # Koyama and Lai 1993, Ville 2013 and others; by the sum over all codes
     [
-        (mm.Game(3, 4), 206),
-        (mm.Game(4, 4), 905),
-        (mm.Game(2, 6), 132),
-        (mm.Game(5, 2), 97),
-        (mm.Game(3, 4, repeats=False), 72),
-        (mm.Game(1, 120), 120 * 121 // 2),  # a code after the other, to a depth of 119
+        (mm.PegGame(3, 4), 206),
+        (mm.PegGame(4, 4), 905),
+        (mm.PegGame(2, 6), 132),
+        (mm.PegGame(5, 2), 97),
+        (mm.PegGame(3, 4, repeats=False), 72),
+        (mm.PegGame(1, 120), 120 * 121 // 2),  # a code after the other, to a depth of 119
     ],
     ids=str,
 )
@@ -222,13 +229,13 @@ def test_known_optima(game, total):
 
 
 def test_looking_far_enough_into_everything_is_optimal():
-    game = mm.Game(2, 4)
+    game = mm.PegGame(2, 4)
     assert mm.build(game, "lookahead", plies=5, width=16).attempts.sum() == reference.fewest_guesses(game)
-    assert mm.build(mm.Game(3, 4), "lookahead").attempts.sum() == 206
+    assert mm.build(mm.PegGame(3, 4), "lookahead").attempts.sum() == 206
 
 
 def test_a_ply_is_a_greedy_guess_by_the_estimate():
-    game = mm.Game(2, 4)
+    game = mm.PegGame(2, 4)
     every = reference.codes(game)
     worth = estimate(game)
     choose = players.get("lookahead").make(game, players.make_config("lookahead", plies=1), lambda text: None)
@@ -242,7 +249,7 @@ def test_a_ply_is_a_greedy_guess_by_the_estimate():
 
 
 def test_the_bound_by_feedbacks_alone():
-    takes = least_totals(mm.Game(4, 6))
+    takes = least_totals(mm.PegGame(4, 6))
     # one code by the first guess, 13 by the second, the others by the third
     assert takes[[0, 1, 2, 14, 15, 183]].tolist() == [0, 1, 3, 27, 30, 1 + 2 * 13 + 3 * 169]
     for game in OPTIMA:
@@ -250,7 +257,7 @@ def test_the_bound_by_feedbacks_alone():
 
 
 def test_positions_are_solved_beside_each_other():
-    game = mm.Game(2, 4)
+    game = mm.PegGame(2, 4)
     sets = [np.arange(16), np.arange(0, 16, 2), np.arange(5), np.array([0, 5, 10, 11, 15])]
     # so many guesses leave no symmetry to count on, so any positions will do
     guesses, totals = Search(game).solve(Positions.of(sets), np.zeros((4, 3), np.int32))
@@ -261,19 +268,19 @@ def test_positions_are_solved_beside_each_other():
 
 def test_a_search_that_may_not_know_enough_says_so():
     with pytest.raises(mm.SearchLimitError, match="3 pegs, 4 colours: more than 10 positions; no proof"):
-        mm.build(mm.Game(3, 4), "optimal", positions=10)
+        mm.build(mm.PegGame(3, 4), "optimal", positions=10)
 
 
 def test_progress_is_told():
     told = []
-    mm.build(mm.Game(3, 3), "optimal", progress=told.append)
+    mm.build(mm.PegGame(3, 3), "optimal", progress=told.append)
     assert told[0] == "guess 1: 1 positions of 27 codes"
     assert any(text.endswith(" positions") for text in told)
 
 
 def test_tree_search_finds_good_guesses():
     """In a small game simulations come close to the best strategy, and far from random guesses."""
-    game, best = mm.Game(2, 6), 132
+    game, best = mm.PegGame(2, 6), 132
     random = mm.evaluate(game, "random", trees=200)
     assert random.total / 200 > best + 7
     assert mm.build(game, "mcts", simulations=400, width=16).attempts.sum() <= best + 1
@@ -292,7 +299,7 @@ def test_the_secure_child_and_its_confidence_radius():
 @pytest.mark.slow
 def test_the_search_of_mctx_finds_good_guesses():
     # it dwells on few guesses in so small a game, unless it is made to look around
-    tree = mm.build(mm.Game(2, 6), "stochastic-muzero", simulations=200, width=8, exploration=5.0)
+    tree = mm.build(mm.PegGame(2, 6), "stochastic-muzero", simulations=200, width=8, exploration=5.0)
     assert tree.attempts.sum() <= 133
 
 
@@ -303,12 +310,12 @@ def test_a_search_beyond_memory_says_how_many_bytes(player):
 
 
 def test_sizes_beyond_what_an_int32_holds():
-    game = mm.Game(6, 6)  # 46,656 codes, whose pairs are more than that
+    game = mm.PegGame(6, 6)  # 46,656 codes, whose pairs are more than that
     assert greedy.exact_size(game, "expected-size") == 46341
     assert greedy.part_cost(game, "expected-size").by_size[:6].tolist() == [0, 0, 2, 6, 12, 20]
     coarse = greedy.part_cost(game, "expected-size", coarse=True).by_size
     assert 0 < coarse[-1] < 2**31 - 1
-    assert greedy.exact_size(mm.Game(4, 6), "expected-size") == 1296
+    assert greedy.exact_size(mm.PegGame(4, 6), "expected-size") == 1296
 
 
 # ---------------------------------------------------------------------- trees
@@ -323,7 +330,7 @@ def test_a_guess_without_information_ends_the_growth():
         return np.zeros(len(positions), np.int32)
 
     with pytest.raises(mm.TreeError, match="the player guesses 11, which gives no information there"):
-        mm.grow(mm.Game(2, 4), stubborn)
+        mm.grow(mm.PegGame(2, 4), stubborn)
 
 
 def test_a_tree_that_loses_a_code_says_which():
@@ -351,9 +358,11 @@ def test_a_tree_is_saved_and_read(tmp_path):
     ("change", "cause"),
     [
         ({"format": "a tree"}, "no tree of a strategy"),
-        ({"version": 2}, "a tree of version 2, where 1 is known"),
-        ({"game": {"pegs": 2, "colours": 3}}, "the game needs pegs and colours"),
-        ({"game": {"pegs": True, "colours": 3, "repeats": True}}, "the game needs pegs and colours"),
+        ({"version": 3}, "a tree of version 3, where 1 to 2 are known"),
+        ({"game": {"pegs": 2, "colours": 3}}, "the game of pegs lacks repeats"),
+        ({"game": {"pegs": True, "colours": 3, "repeats": True}}, "pegs must be a whole number"),
+        ({"game": {"kind": "dice"}}, "no kind of games is called 'dice': there are pegs, words"),
+        ({"game": [2, 3]}, "the game must be an object"),
         ({"game": {"pegs": 0, "colours": 3, "repeats": True}}, "pegs must be at least 1"),
         ({"guesses": []}, "lists of one length"),
         ({"guesses": [], "parents": [], "feedbacks": []}, "there is no guess"),
@@ -402,7 +411,7 @@ def test_files_that_are_none(tmp_path):
 
 
 def test_a_tree_drawn():
-    game = mm.Game(2, 2)
+    game = mm.PegGame(2, 2)
     guesses, parents, feedbacks = [0, 1, 3, 2], [-1, 0, 0, 1], [-1, 3, 0, 2]
     tree = mm.Tree(game, *(np.array(each, np.int32) for each in (guesses, parents, feedbacks)))
     assert mm.draw_tree(tree, guesses=3).splitlines() == [
@@ -440,7 +449,7 @@ def test_a_report_in_numbers_and_words(tmp_path):
         mm.plot([found], tmp_path / "players.xyz")
     assert report.table([found]) == str(found)
     with pytest.raises(ValueError, match="a picture is of one game, and the reports are of 2"):
-        mm.plot([found, mm.evaluate(mm.Game(2, 2), "minimax")], tmp_path / "games.png")
+        mm.plot([found, mm.evaluate(mm.PegGame(2, 2), "minimax")], tmp_path / "games.png")
     same = [found, mm.evaluate(SMALL, "minimax")]
     assert report._labels([*same, other]) == [
         "minimax\nconsistent=True, openings=1",
@@ -470,7 +479,7 @@ def test_a_code_breaker_finds_every_code(by):
 
 
 def test_answers_that_no_code_fits_are_told_and_taken_back():
-    game = mm.Game(3, 4)
+    game = mm.PegGame(3, 4)
     breaker = mm.CodeBreaker(game, players.get("random").make(game, players.make_config("random"), lambda text: None))
     code, heard = (lambda text: mm.parse_code(game, text)), (lambda text: mm.parse_feedback(game, text))
     breaker.update(code("111"), heard("1 0"))
@@ -525,11 +534,11 @@ def test_a_tree_that_has_no_guess_for_a_game():
     ],
 )
 def test_the_classic_game(player, options, total, optimised):
-    tree = mm.build(mm.Game(4, 6), player, **options)
+    tree = mm.build(mm.PegGame(4, 6), player, **options)
     assert tree.attempts.sum() == total
 
 
 @pytest.mark.slow
 def test_tree_search_in_the_classic_game(optimised):
-    assert mm.evaluate(mm.Game(4, 6), "mcts").mean <= 4.40
-    assert mm.evaluate(mm.Game(4, 6), "random", trees=200).mean == pytest.approx(4.64, abs=0.02)
+    assert mm.evaluate(mm.PegGame(4, 6), "mcts").mean <= 4.40
+    assert mm.evaluate(mm.PegGame(4, 6), "random", trees=200).mean == pytest.approx(4.64, abs=0.02)

@@ -10,12 +10,20 @@ import mastermind_reference as reference
 import numpy as np
 import pytest
 
-from jaxsudoku.mastermind import feedbacks, rules
+from jaxsudoku.mastermind import PegGame, feedbacks, rules
 from jaxsudoku.mastermind.positions import Positions, PositionTable, canonical, inequivalent_guesses, partition
-from jaxsudoku.mastermind.rules import CodeError, Game, GameError
+from jaxsudoku.mastermind.rules import CodeError, GameError
 from jaxsudoku.mastermind.scoring import PartCost, Scorer, scorer
 
-GAMES = [Game(1, 1), Game(1, 5), Game(2, 3), Game(3, 4), Game(4, 4), Game(3, 5, repeats=False), Game(5, 2)]
+GAMES = [
+    PegGame(1, 1),
+    PegGame(1, 5),
+    PegGame(2, 3),
+    PegGame(3, 4),
+    PegGame(4, 4),
+    PegGame(3, 5, repeats=False),
+    PegGame(5, 2),
+]
 games = pytest.mark.parametrize("game", GAMES, ids=str)
 
 
@@ -42,7 +50,7 @@ def test_the_table_is_the_feedback_of_all_pairs(game):
 @hypothesis.given(st.data())
 @hypothesis.settings(max_examples=40)
 def test_feedback_of_any_codes(data):
-    game = Game(4, 6)
+    game = PegGame(4, 6)
     pegs = st.lists(st.integers(0, 5), min_size=4, max_size=4)
     pairs = data.draw(st.lists(st.tuples(pegs, pegs), min_size=8, max_size=8))
     guesses, secrets = np.array(pairs, np.uint8).swapaxes(0, 1)
@@ -62,7 +70,7 @@ def test_feedbacks_are_numbered_and_the_last_one_wins(game):
 @hypothesis.given(st.lists(st.booleans(), min_size=64, max_size=64))
 @hypothesis.settings(max_examples=20)
 def test_sets_as_bits_come_back(chosen):
-    game = Game(3, 4)
+    game = PegGame(3, 4)
     bits = feedbacks.pack(np.array([chosen, [not each for each in chosen]]))
     assert bits.shape == (2, feedbacks.words(game))
     assert bits.dtype == np.uint32
@@ -71,7 +79,7 @@ def test_sets_as_bits_come_back(chosen):
 
 
 def test_consistent_codes_are_those_that_would_have_said_so():
-    game = Game(3, 3)  # 27 codes, which do not fill a word
+    game = PegGame(3, 3)  # 27 codes, which do not fill a word
     every = reference.codes(game)
     guesses = np.arange(27)
     heard = np.arange(27, dtype=np.uint8) % game.feedbacks
@@ -92,9 +100,9 @@ def test_texts_come_back(game):
 
 
 def test_texts_of_many_colours():
-    game = Game(2, 12)
+    game = PegGame(2, 12)
     assert rules.code_text(game, rules.parse_code(game, "12, 3")) == "12 3"
-    assert rules.parse_feedback(Game(4, 6), " 21 ") == rules.parse_feedback(Game(4, 6), "2,1")
+    assert rules.parse_feedback(PegGame(4, 6), " 21 ") == rules.parse_feedback(PegGame(4, 6), "2,1")
 
 
 @pytest.mark.parametrize(
@@ -110,12 +118,12 @@ def test_texts_of_many_colours():
 )
 def test_a_text_that_is_no_code(text, cause):
     with pytest.raises(CodeError, match=cause):
-        rules.parse_code(Game(4, 6), text)
+        rules.parse_code(PegGame(4, 6), text)
 
 
 def test_a_code_with_a_colour_twice_where_it_must_not():
     with pytest.raises(CodeError, match="'112': a code has no colour twice in this game"):
-        rules.parse_code(Game(3, 4, repeats=False), "112")
+        rules.parse_code(PegGame(3, 4, repeats=False), "112")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +140,7 @@ def test_a_code_with_a_colour_twice_where_it_must_not():
 )
 def test_a_text_that_is_no_feedback(text, cause):
     with pytest.raises(CodeError, match=cause):
-        rules.parse_feedback(Game(4, 6), text)
+        rules.parse_feedback(PegGame(4, 6), text)
 
 
 @pytest.mark.parametrize(
@@ -150,18 +158,18 @@ def test_a_text_that_is_no_feedback(text, cause):
 )
 def test_an_impossible_game(game, cause):
     with pytest.raises(GameError, match=cause):
-        Game(*game)
+        PegGame(*game)
 
 
 def test_a_game_beyond_memory_says_how_many_bytes():
     with pytest.raises(GameError, match="a table of feedbacks takes|table of feedbacks takes 1,000,000,000,000,000,0"):
-        feedbacks.feedback_table(Game(9, 10))
+        feedbacks.feedback_table(PegGame(9, 10))
 
 
 # ---------------------------------------------------------------------- positions
 
 
-def _some_positions(game: Game, seed: int, count: int) -> Positions:
+def _some_positions(game: PegGame, seed: int, count: int) -> Positions:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, game.size + 1, count)
     return Positions.of(np.sort(rng.choice(game.size, size, replace=False)) for size in sizes)
@@ -194,7 +202,7 @@ def test_split_by_feedback(game):
 
 def test_distinct_positions():
     positions = Positions.of([np.array(each) for each in ([1, 2], [3], [1, 2], [1], [3])])
-    table = PositionTable(Game(2, 3))
+    table = PositionTable(PegGame(2, 3))
     numbers, new = table.add(positions)
     assert new.tolist() == [0, 1, 3]
     assert numbers.tolist() == [0, 1, 0, 2, 1]
@@ -217,7 +225,7 @@ COSTS = {
 
 @pytest.mark.parametrize("name", COSTS)
 def test_scores_are_what_plain_counting_gives(name):
-    game, cost = Game(4, 4), COSTS[name]
+    game, cost = PegGame(4, 4), COSTS[name]
     # sizes on both sides of every width
     rng = np.random.default_rng(0)
     sizes = [1, 2, 3, 5, 8, 9, 64, 65, 100, 248, 249, 256]
@@ -247,7 +255,7 @@ def test_scores_are_what_plain_counting_gives(name):
 @pytest.mark.parametrize("name", ["squares", "parts"])
 def test_scores_of_positions_in_batches(name):
     """An accelerator takes many positions at a time; what it gives is the same."""
-    game, cost = Game(3, 4), COSTS[name]
+    game, cost = PegGame(3, 4), COSTS[name]
     positions = _some_positions(game, 3, 20)
     score = Scorer(game)
     alone = score.best(positions, cost)
@@ -267,7 +275,7 @@ def test_sizes_up_to_which_costs_are_linear():
 
 
 def test_feedbacks_that_fill_more_than_a_word():
-    game = Game(7, 2)  # 35 feedbacks
+    game = PegGame(7, 2)  # 35 feedbacks
     cost = PartCost(-np.minimum(np.arange(129), 1).astype(np.int32), 0)
     ((_, scores),) = scorer(game).scores(Positions.of([np.arange(128)]), cost)
     table = np.asarray(feedbacks.feedback_table(game))
@@ -277,7 +285,7 @@ def test_feedbacks_that_fill_more_than_a_word():
 # ---------------------------------------------------------------------- symmetry
 
 
-def _equivalent(game: Game, guesses: tuple[int, ...]) -> list[int]:
+def _equivalent(game: PegGame, guesses: tuple[int, ...]) -> list[int]:
     """The first code that is equivalent to each code, by trying all permutations."""
     every = reference.codes(game)
     numbers = {code: number for number, code in enumerate(every)}
@@ -290,13 +298,13 @@ def _equivalent(game: Game, guesses: tuple[int, ...]) -> list[int]:
     return least
 
 
-@pytest.mark.parametrize("game", [Game(2, 3), Game(3, 3), Game(2, 4, repeats=False), Game(1, 3)], ids=str)
+@pytest.mark.parametrize("game", [PegGame(2, 3), PegGame(3, 3), PegGame(2, 4, repeats=False), PegGame(1, 3)], ids=str)
 def test_equivalent_codes_are_those_that_some_permutation_joins(game):
     for guesses in [(), (0,), (1,), (game.size - 1,), (0, 1), (1, 2), (0, 1, 2)]:
         assert canonical(game, guesses).tolist() == _equivalent(game, guesses)
 
 
 def test_first_guesses_of_the_classic_game():
-    game = Game(4, 6)
+    game = PegGame(4, 6)
     texts = [rules.code_text(game, code) for code in inequivalent_guesses(game, ()).tolist()]
     assert texts == ["1111", "1112", "1122", "1123", "1234"]

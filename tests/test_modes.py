@@ -71,7 +71,7 @@ def makers(network: js.networks.Network) -> dict[str, Any]:
         "make_network": lambda: js.make_network("cube", FOUR, key=1).params,
         "symmetry": lambda: js.symmetry.apply(symmetry(), PUZZLES),
         "grid": lambda: (js.is_valid(PUZZLES), js.is_solved(PUZZLES), js.conflicts(PUZZLES)),
-        "mastermind": lambda: js.mastermind.build(js.mastermind.Game(2, 3), "entropy").histogram,
+        "mastermind": lambda: js.mastermind.build(js.mastermind.PegGame(2, 3), "entropy").histogram,
     }
 
 

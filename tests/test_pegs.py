@@ -10,7 +10,7 @@ from jaxsudoku import mastermind as mm
 from jaxsudoku.mastermind import pegs
 from jaxsudoku.pictures.shapes import Circle, Line, Text
 
-GAME = mm.Game(2, 4)
+GAME = mm.PegGame(2, 4)
 
 
 @functools.cache
@@ -84,9 +84,9 @@ def test_a_game_so_far():
 
 
 def test_every_colour_has_its_number():
-    game = mm.Game(1, 12)
-    circles = [next(pegs.code_shapes(game, [colour], 0, 0)) for colour in range(12)]
+    game = mm.PegGame(1, 12)
+    circles = [next(pegs.code_shapes(game, colour, 0, 0)) for colour in range(12)]
     assert all(isinstance(circle, Circle) for circle in circles)
     assert len({circle.role for circle in circles}) == 8
-    texts = [list(pegs.code_shapes(game, [colour], 0, 0))[1].text for colour in range(12)]
+    texts = [list(pegs.code_shapes(game, colour, 0, 0))[1].text for colour in range(12)]
     assert texts == [str(number) for number in range(1, 13)]

@@ -105,17 +105,17 @@ def test_nothing_is_shown_unless_it_is_asked_for(monkeypatch):
     for silent in (None, False):
         with reports(silent) as report:
             report(0, 2)
-    mm.build(mm.Game(2, 3), "minimax")
+    mm.build(mm.PegGame(2, 3), "minimax")
     assert terminal.getvalue() == ""
 
 
 def test_mastermind_reports(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    tree = mm.build(mm.Game(2, 3), "minimax", progress=True)
+    tree = mm.build(mm.PegGame(2, 3), "minimax", progress=True)
     assert "\rguess 1: 1 positions of 9 codes" in terminal.getvalue()
     assert terminal.getvalue().endswith(" \r")
     told = []
-    assert mm.evaluate(mm.Game(2, 3), "minimax", progress=told.append).mean == tree.mean
+    assert mm.evaluate(mm.PegGame(2, 3), "minimax", progress=told.append).mean == tree.mean
     assert told[0] == "guess 1: 1 positions of 9 codes"
 
 

@@ -20,18 +20,11 @@ from .config import (
     RandomConfig,
     StochasticMuZeroConfig,
 )
+from .peg_game import PegGame, bulls_and_cows
 from .players import PLAYERS, Player, Policy
 from .positions import Positions
-from .rules import (
-    CodeError,
-    Game,
-    GameError,
-    code_text,
-    feedback_text,
-    index_of,
-    parse_code,
-    parse_feedback,
-)
+from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
+from .word_game import WordGame
 
 if TYPE_CHECKING:
     from .feedbacks import consistent, feedback, feedback_table
@@ -45,7 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["PLAYERS", "Player", "Policy", "Positions"]
 __all__ += ["EntropyConfig", "GreedyConfig", "LookaheadConfig", "MctsConfig", "OptimalConfig", "RandomConfig"]
 __all__ += ["KeptTreeConfig", "SearchTree", "SearchTreeError", "StochasticMuZeroConfig"]
-__all__ += ["CodeError", "Game", "GameError", "code_text", "feedback_text", "index_of", "parse_code", "parse_feedback"]
+__all__ += ["CodeError", "Game", "GameError", "PegGame", "WordGame", "bulls_and_cows"]
+__all__ += ["code_text", "feedback_text", "parse_code", "parse_feedback"]
 __all__ += ["consistent", "feedback", "feedback_table"]
 __all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "load_tree", "replay", "save_tree"]
 __all__ += ["CodeBreaker", "CodeMaker", "InconsistentError", "Report", "build", "evaluate", "plot", "table"]

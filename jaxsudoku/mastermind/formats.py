@@ -11,11 +11,12 @@ import numpy as np
 
 from jaxsudoku.files import JsonError, read_json, write_file
 
+from . import games
 from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
 from .trees import Tree, TreeError
 
 #: Identifies the files.
-_FORMAT, _VERSION = "jaxsudoku mastermind tree", 1
+_FORMAT, _VERSION = "jaxsudoku mastermind tree", 2
 
 
 def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
@@ -27,7 +28,7 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
     fields = {
         "format": _FORMAT,
         "version": _VERSION,
-        "game": {"pegs": game.pegs, "colours": game.colours, "repeats": game.repeats},
+        "game": games.to_fields(game),
         "player": tree.player,
         "guesses": [code_text(game, guess) for guess in tree.guesses.tolist()],
         "parents": tree.parents.tolist(),
@@ -52,9 +53,9 @@ def load_tree(path: str | os.PathLike[str]) -> Tree:
 def _tree(fields: dict[str, Any]) -> Tree:
     if fields.get("format") != _FORMAT:
         raise TreeError(f"no tree of a strategy: its format is not {_FORMAT!r}")
-    if fields.get("version") != _VERSION:
-        raise TreeError(f"a tree of version {fields.get('version')!r}, where {_VERSION} is known")
-    game = _game(fields.get("game"))
+    if fields.get("version") not in range(1, _VERSION + 1):
+        raise TreeError(f"a tree of version {fields.get('version')!r}, where 1 to {_VERSION} are known")
+    game = games.from_fields(fields.get("game"))
     columns: list[Any] = [fields.get(name) for name in ("guesses", "parents", "feedbacks")]
     if not all(isinstance(column, list) for column in columns) or len(set(map(len, columns))) != 1:
         raise TreeError("guesses, parents and feedbacks must be lists of one length")
@@ -72,13 +73,6 @@ def _tree(fields: dict[str, Any]) -> Tree:
         node = int(repeated[0])
         raise TreeError(f"guess {node}: another one follows on {columns[2][node]!r} to guess {parents[node]}")
     return Tree(game, guesses, parents, feedbacks, str(fields.get("player", "")))
-
-
-def _game(fields: Any) -> Game:
-    types = {"pegs": int, "colours": int, "repeats": bool}
-    if not isinstance(fields, dict) or {name: type(fields.get(name)) for name in types} != types:
-        raise TreeError("the game needs pegs and colours, numbers, and repeats, true or false")
-    return Game(*(fields[name] for name in types))
 
 
 def _node(game: Game, node: int, guess: Any, parent: Any, feedback: Any) -> tuple[int, int, int]:

@@ -101,7 +101,7 @@ def exact_size(game: Game, name: str) -> int:
 
 
 def _costs(game: Game, name: str) -> np.ndarray:
-    return COSTS[name](np.arange(game.size + 1, dtype=np.int64))
+    return COSTS[name](np.arange(game.secrets + 1, dtype=np.int64))
 
 
 # ---------------------------------------------------------------------- players
@@ -122,7 +122,7 @@ def _greedy(name: str, game: Game, config: GreedyConfig, progress: Progress) -> 
 
     if config.openings == 1:
         return best
-    ((_, openings, _),) = score.ranked(Positions.of([np.arange(game.size)]), coarse, [()])
+    ((_, openings, _),) = score.ranked(Positions.of([np.arange(game.secrets)]), coarse, [()])
     policies = [_opened(best, opening) for opening in openings[: config.openings].tolist()]
     return min(policies, key=lambda policy: int(grow(game, policy)[0].attempts.sum()))
 

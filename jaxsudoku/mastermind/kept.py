@@ -20,6 +20,7 @@ import numpy as np
 from jaxsudoku.config import whole_number
 from jaxsudoku.files import JsonError, check_checksum, read_json, with_checksum, write_file
 
+from . import games
 from .config import SQRT2, KeptTreeConfig
 from .players import Policy, Progress
 from .positions import Positions
@@ -89,7 +90,7 @@ class SearchTree:
         self.game, self.exploration = game, float(exploration)
         self.seed, self.iterations = whole_number("seed", seed, 0, None), 0
         self._table = scorer(game).host
-        self._nodes = [_Node.of(np.arange(game.size, dtype=np.int32))]
+        self._nodes = [_Node.of(np.arange(game.secrets, dtype=np.int32))]
 
     def __len__(self) -> int:
         """The number of positions in the tree."""
@@ -242,7 +243,7 @@ class SearchTree:
         fields = {
             "format": _FORMAT,
             "version": _VERSION,
-            "game": dataclasses.asdict(self.game),
+            "game": games.to_fields(self.game),
             "exploration": self.exploration,
             "seed": self.seed,
             "iterations": self.iterations,
@@ -272,7 +273,7 @@ class SearchTree:
 
     @classmethod
     def _of(cls, fields: dict[str, Any]) -> SearchTree:
-        tree = cls(Game(**fields["game"]), fields["exploration"], fields["seed"])
+        tree = cls(games.from_fields(fields["game"]), fields["exploration"], fields["seed"])
         tree.iterations = whole_number("iterations", fields["iterations"], 0)
         for number, place, feedback in fields["parents"]:
             tree._child(tree._nodes[number], place, feedback)

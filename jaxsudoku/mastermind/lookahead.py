@@ -34,7 +34,7 @@ def estimate(game: Game) -> PartCost:
     A guess splits n codes into about as many parts as half of the feedbacks, until few codes are left, which one guess
     separates. The bonus is one guess.
     """
-    sizes = np.arange(game.size + 1)
+    sizes = np.arange(game.secrets + 1)
     plies = np.log2(np.maximum(sizes, 1)) / math.log2(max(_OCCURRING * game.feedbacks, 2))
     guesses = np.where(sizes > 0, np.maximum(2 * sizes - 1, sizes * (1 + plies)), 0)
     unit = max(min(256, int(_MOST / guesses[-1])), 1)

@@ -56,7 +56,7 @@ class _Games(NamedTuple):
 
     Attributes:
       node: int32[B].
-      possible: bool[B, size], the codes that may be the secret.
+      possible: bool[B, secrets], the codes that may be the secret.
       path: int32[B, depth, 2], the node and the place in it of each guess.
       made: int32[B], the number of guesses.
       rest: float32[B], the guesses to come; -1 where only a rollout can tell.

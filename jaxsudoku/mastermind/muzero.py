@@ -107,7 +107,7 @@ def prior_logits(guesses: Array) -> Array:
 
 
 def _drawn(key: Array, possible: Array) -> Array:
-    """A random code int32[B] of each set bool[B, size]; any code of an empty one."""
+    """A random code int32[B] of each set bool[B, secrets]; any code of an empty one."""
     bits = jax.random.bits(key, possible.shape, jnp.uint32) | np.uint32(1)
     return jnp.argmax(jnp.where(possible, bits, np.uint32(0)), axis=-1).astype(jnp.int32)
 

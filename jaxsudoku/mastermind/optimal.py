@@ -56,14 +56,14 @@ def optimal(game: Game, config: OptimalConfig, progress: Progress) -> Policy:
 
 
 def least_totals(game: Game) -> np.ndarray:
-    """A lower bound of the total of positions by their size, int64[size + 1], from the number of feedbacks alone.
+    """A lower bound of the total of positions by their size, int64[secrets + 1], from the number of feedbacks alone.
 
     The first guess finds one code; each later guess finds one after each feedback but the winning one.
     """
-    guesses = np.zeros(game.size + 1, np.int64)  # of the n-th code
+    guesses = np.zeros(game.secrets + 1, np.int64)  # of the n-th code
     found, guess, branches = 0, 1, 1
-    while found < game.size:
-        end = min(found + branches, game.size)
+    while found < game.secrets:
+        end = min(found + branches, game.secrets)
         guesses[found + 1 : end + 1] = guess
         found, guess, branches = end, guess + 1, branches * (game.feedbacks - 1)
     return np.cumsum(guesses)
@@ -92,7 +92,7 @@ class Search:
     def __init__(self, game: Game, limit: int | None = None, progress: Progress = lambda text: None) -> None:
         self._game, self._limit, self._progress = game, limit, progress
         self._scorer = scorer(game)
-        by_size, by_number = least_totals(game), np.maximum(2 * np.arange(game.size + 1) - 1, 0)
+        by_size, by_number = least_totals(game), np.maximum(2 * np.arange(game.secrets + 1) - 1, 0)
         # a code that the guess itself finds takes no further guess: the bonus
         self._by_size, self._by_number = (PartCost(total.astype(np.int32), 1) for total in (by_size, by_number))
         # the number of parts gives as good a bound where no part has more codes than there are feedbacks

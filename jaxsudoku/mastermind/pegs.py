@@ -46,6 +46,7 @@ def tree_picture(game: Game, rows: Sequence[Row], left_out: int, title: str) -> 
       left_out: how many guesses are left out, which a note says.
       title: a description for readers who do not see the picture.
     """
+    places = game.codes.shape[1]
     shapes: list[Shape] = []
     parents: list[float] = []  # where the row of the last guess of each depth is
     for number, row in enumerate(rows):
@@ -57,9 +58,9 @@ def tree_picture(game: Game, rows: Sequence[Row], left_out: int, title: str) -> 
             stem = x - _LEVEL + _PEG / 2
             shapes.append(Line(((stem, parents[-2] + _PEG / 2), (stem, y), (x - 4, y)), "edge"))
             shapes += feedback_shapes(game, row.feedback, x, y)
-            x += _SMALL * game.pegs + 8
-        shapes += code_shapes(game, game.codes[row.guess].tolist(), x, y)
-        x += _PEG * game.pegs + 6
+            x += _SMALL * places + 8
+        shapes += code_shapes(game, row.guess, x, y)
+        x += _PEG * places + 6
         if row.codes > 1:
             text = f"{row.codes:,} codes, {row.remaining:.3f} guesses in the mean"
             shapes.append(Text(x, y, _SIZE, text, "text", centred=False))
@@ -79,39 +80,34 @@ def game_picture(game: Game, answers: Sequence[tuple[int, int]], left: Sequence[
       answers: (guess, feedback), as numbers.
       left: the codes that are left, before the first guess and after each.
     """
+    places = game.codes.shape[1]
     shapes: list[Shape] = [
         Text(_MARGIN, _MARGIN + _ROW / 2, _SIZE, f"{game}: {left[0]:,} codes", "text", centred=False)
     ]
     for number, (guess, feedback) in enumerate(answers, 1):
         y = _MARGIN + _ROW * (number + 0.5)
-        shapes += code_shapes(game, game.codes[guess].tolist(), _MARGIN, y)
-        x = _MARGIN + _PEG * game.pegs + 8
+        shapes += code_shapes(game, guess, _MARGIN, y)
+        x = _MARGIN + _PEG * places + 8
         shapes += feedback_shapes(game, feedback, x, y)
         text = "found" if feedback == game.win else f"{left[number]:,} left"
-        shapes.append(Text(x + _SMALL * game.pegs + 8, y, _SIZE, text, "text", centred=False))
+        shapes.append(Text(x + _SMALL * places + 8, y, _SIZE, text, "text", centred=False))
     return _framed(shapes, f"{game}: {len(answers)} guesses")
 
 
-def code_shapes(game: Game, colours: Sequence[int], x: float, y: float) -> Iterator[Shape]:
-    """A code, colours from 0, whose pegs begin at x."""
-    size = _SIZE if game.colours < 100 else 0.7 * _SIZE
-    for place, colour in enumerate(colours):
+def code_shapes(game: Game, code: int, x: float, y: float) -> Iterator[Shape]:
+    """A code, whose pegs begin at x."""
+    for place, (colour, label) in enumerate(zip(game.codes[code].tolist(), game.labels(code), strict=True)):
         middle = x + _PEG * (place + 0.5)
         yield Circle(middle, y, 0.42 * _PEG, _COLOURS[colour % len(_COLOURS)])
-        yield Text(middle, y, size, str(colour + 1), "peg-text")
+        yield Text(middle, y, _SIZE if len(label) < 3 else 0.7 * _SIZE, label, "peg-text")
 
 
 def feedback_shapes(game: Game, feedback: int, x: float, y: float) -> Iterator[Shape]:
-    """A feedback from x on: full pegs for those that are right, rings for right colours elsewhere, dots for others."""
-    exact, colour = game.pairs[feedback]
-    for place in range(game.pegs):
+    """A feedback from x on: full pegs for what is right, rings for what is elsewhere, dots for the others."""
+    for place, mark in enumerate(game.marks(feedback)):
         middle = x + _SMALL * (place + 0.5)
-        if place < exact:
-            yield Circle(middle, y, 4, "exact")
-        elif place < exact + colour:
-            yield Circle(middle, y, 3.5, "rim")
-        else:
-            yield Circle(middle, y, 1.2, "candidate")
+        radius, role = ((1.2, "candidate"), (3.5, "rim"), (4, "exact"))[mark]
+        yield Circle(middle, y, radius, role)
 
 
 def _framed(shapes: Sequence[Shape], title: str) -> Picture:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from .rules import Game, index_of
-
-#: With more permutations of the pegs than this, pegs are not permuted in the search for equivalent codes.
-_MOST_PERMUTATIONS = 720
+from .rules import Game
 
 #: After more guesses than this hardly any symmetry is left, and no equivalent codes are looked for.
 SYMMETRIC_GUESSES = 2
@@ -72,7 +68,7 @@ class PositionTable:
     """Distinct positions of a game, numbered in the order in which they are added."""
 
     def __init__(self, game: Game) -> None:
-        self._dtype = np.dtype(np.uint16 if game.size <= 1 << 16 else np.uint32)
+        self._dtype = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
         self._numbers: dict[bytes, int] = {}
         self._codes: list[bytes] = []
 
@@ -129,7 +125,7 @@ def partition(table: np.ndarray, feedbacks: int, positions: Positions, guesses: 
     """Splits every position by the feedback to its guess.
 
     Args:
-      table: uint8[size, size], the feedback of every guess with every secret.
+      table: uint8[size, secrets], the feedback of every guess with every secret.
       feedbacks: the number of feedbacks of the game.
       positions: n positions.
       guesses: int[n], numbers of codes.
@@ -161,48 +157,5 @@ def inequivalent_guesses(game: Game, history: tuple[int, ...] | None) -> np.ndar
 
 @functools.lru_cache(maxsize=512)
 def canonical(game: Game, history: tuple[int, ...]) -> np.ndarray:
-    """The first code that is equivalent to each code, int64[size].
-
-    Two codes are equivalent if some permutation of pegs and colours maps one to the other, and every guess so far to
-    itself. It then maps the codes that are consistent with the feedback so far to each other, so either code is as good
-    a guess as the other.
-
-    Args:
-      game: the game.
-      history: the guesses so far.
-    """
-    first = np.arange(game.size)
-    guesses = game.codes[list(history)]
-    permutations = itertools.permutations(range(game.pegs))
-    for pegs in permutations if math.factorial(game.pegs) <= _MOST_PERMUTATIONS else [tuple(range(game.pegs))]:
-        colours = _restoring_colours(guesses[:, pegs], guesses, game.colours)
-        if colours is not None:
-            first = np.minimum(first, index_of(game, _recoloured(game.codes[:, pegs], colours)))
-    return first
-
-
-def _restoring_colours(moved: np.ndarray, guesses: np.ndarray, colours: int) -> np.ndarray | None:
-    """The map of colours that turns moved guesses back, int64[colours], -1 = free; None if there is none."""
-    target = np.full(colours, -1)
-    for before, after in zip(moved.ravel().tolist(), guesses.ravel().tolist(), strict=True):
-        if target[before] not in (-1, after):
-            return None
-        target[before] = after
-    fixed = target[target >= 0]
-    return target if len(np.unique(fixed)) == len(fixed) else None
-
-
-def _recoloured(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Codes uint8[n, pegs] with colours mapped to ``target``; free ones get unused colours in order of appearance."""
-    unused = np.setdiff1d(np.arange(len(target)), target)
-    targets = np.repeat(target[None], len(codes), axis=0)
-    used = np.zeros(len(codes), np.int64)  # of the unused colours
-    rows = np.arange(len(codes))
-    result = np.empty_like(codes)
-    for peg in range(codes.shape[1]):
-        colour = codes[:, peg]
-        new = targets[rows, colour] < 0
-        targets[rows[new], colour[new]] = unused[used[new]]
-        used += new
-        result[:, peg] = targets[rows, colour]
-    return result
+    """``game.equivalents(history)``, kept."""
+    return game.equivalents(history)

@@ -19,7 +19,7 @@ from jaxsudoku.config import whole_number
 from jaxsudoku.pictures import PANEL, check_suffix, import_figure
 from jaxsudoku.terminal.progress import shown
 
-from . import players
+from . import games, players
 from .players import Progress
 from .rules import Game, code_text
 from .trees import Tree, grow
@@ -32,7 +32,8 @@ class Report:
     Attributes:
       player: its name.
       settings: its settings.
-      pegs, colours, repeats: the game.
+      game: the game, as ``games.to_fields`` gives it, of words their numbers alone.
+      name: the game in words.
       codes: the number of secrets.
       trees: the number of strategies, each played against all secrets.
       opening: the first guess of the first tree.
@@ -46,9 +47,8 @@ class Report:
 
     player: str
     settings: Mapping[str, Any]
-    pegs: int
-    colours: int
-    repeats: bool
+    game: Mapping[str, Any]
+    name: str
     codes: int
     trees: int
     opening: str
@@ -74,10 +74,11 @@ class Report:
         return cls(
             player=player,
             settings={} if settings is None else dataclasses.asdict(settings),
-            pegs=game.pegs,
-            colours=game.colours,
-            repeats=game.repeats,
-            codes=game.size,
+            game={
+                name: len(value) if isinstance(value, list) else value for name, value in games.to_fields(game).items()
+            },
+            name=str(game),
+            codes=game.secrets,
             trees=len(trees),
             opening=code_text(game, int(trees[0].guesses[0])),
             total=total,
@@ -197,9 +198,9 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
       ValueError: no reports, reports of several games, or an unknown suffix.
       OSError: the file can't be written.
     """
-    games = {Game(report.pegs, report.colours, report.repeats) for report in reports}
-    if len(games) != 1:
-        raise ValueError(f"a picture is of one game, and the reports are of {len(games)}")
+    names = {report.name for report in reports}
+    if len(names) != 1:
+        raise ValueError(f"a picture is of one game, and the reports are of {len(names)}")
     figures = import_figure()
     check_suffix(path)
     labels = _labels(reports)
@@ -226,7 +227,7 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
     means.set_xlim(0, 1.2 * max(report.mean for report in reports))
     means.invert_yaxis()
     means.set_xlabel("guesses in the mean")
-    figure.suptitle(f"{games.pop()}: {reports[0].codes:,} codes")
+    figure.suptitle(f"{names.pop()}: {reports[0].codes:,} codes")
     figure.savefig(path, dpi=120)
 
 

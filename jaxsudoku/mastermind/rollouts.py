@@ -52,7 +52,7 @@ class Simulator:
 
     Attributes:
       game: the game.
-      table: uint8[size, size], the feedback table.
+      table: uint8[size, secrets], the feedback table.
       most: the largest number of codes of a position.
       batch: positions whose candidate guesses are found together.
     """
@@ -62,18 +62,23 @@ class Simulator:
     most: int
     batch: int
 
+    @property
+    def by_secrets(self) -> Array:
+        """The table by secrets, uint8[secrets, size]."""
+        return self.table if self.game.symmetric else self.table.T
+
     def masks(self, roots: Roots) -> Array:
-        """The positions as bool[B, size]."""
+        """The positions as bool[B, secrets]."""
         lanes, most = roots.codes.shape
         within = np.arange(most, dtype=np.int32) < roots.sizes[:, None]
-        places = jnp.where(within, roots.codes, np.int32(self.game.size))
-        empty = jnp.zeros((lanes, self.game.size), bool)
+        places = jnp.where(within, roots.codes, np.int32(self.game.secrets))
+        empty = jnp.zeros((lanes, self.game.secrets), bool)
         return empty.at[np.arange(lanes)[:, None], places].set(True, mode="drop")
 
     def candidates(self, possible: Array, wanted: Array, width: int) -> Array:
         """As the function ``candidates``, on the device and with equivalent guesses: int32[B, width], -1 = none.
 
-        Of the positions bool[B, size], those that are not ``wanted``, bool[B], get no candidates.
+        Of the positions bool[B, secrets], those that are not ``wanted``, bool[B], get no candidates.
         """
 
         def of_position(position: tuple[Array, Array]) -> Array:
@@ -82,8 +87,10 @@ class Simulator:
             def ranked() -> Array:
                 (codes,) = jnp.nonzero(possible, size=-(-self.most // 8) * 8, fill_value=0)
                 size = possible.sum(dtype=jnp.int32)
-                parts = part_numbers(self.table, self.game.feedbacks, codes.astype(jnp.int32), size).astype(jnp.int32)
-                scores, guesses = lax.top_k(2 * parts + possible.astype(jnp.int32), width)
+                codes = codes.astype(jnp.int32)
+                parts = part_numbers(self.by_secrets, self.game.feedbacks, codes, size).astype(jnp.int32)
+                bonus = jnp.zeros_like(parts).at[: self.game.secrets].set(possible.astype(jnp.int32))
+                scores, guesses = lax.top_k(2 * parts + bonus, width)
                 return jnp.where(scores > 2, guesses, -1).astype(jnp.int32)  # with two parts or more
 
             guesses: Array = lax.cond(wanted, ranked, lambda: jnp.full(width, -1, jnp.int32))
@@ -95,7 +102,7 @@ class Simulator:
     def rollout(self, possible: Array, secrets: Array, seeds: Array, playing: Array) -> Array:
         """Plays games to the end with random codes that may be the secret: the number of guesses float32[B].
 
-        The positions are bool[B, size], ``secrets`` int32[B], ``seeds`` uint32[B]. Games that are not ``playing``,
+        The positions are bool[B, secrets], ``secrets`` int32[B], ``seeds`` uint32[B]. Games that are not ``playing``,
         bool[B], take no guess.
         """
         lanes = np.arange(len(secrets))
@@ -103,7 +110,7 @@ class Simulator:
         def guess(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
             possible, playing, made, seeds = state
             seeds = mix(seeds + APART)
-            drawn = mix(seeds[:, None] + np.arange(self.game.size, dtype=np.uint32) * APART) | np.uint32(1)
+            drawn = mix(seeds[:, None] + np.arange(self.game.secrets, dtype=np.uint32) * APART) | np.uint32(1)
             rows = self.table[jnp.argmax(jnp.where(possible, drawn, np.uint32(0)), axis=-1)]
             feedback = rows[lanes, secrets]
             possible = possible & (rows == feedback[:, None])
@@ -153,7 +160,7 @@ def searching_policy(game: Game, config: Any, width: int, tree_bytes: int, searc
             lanes = next(lanes for lanes in LANES if lanes >= len(indices))
             rows = np.resize(indices, lanes)  # spare lanes repeat positions
             chosen = positions.take(rows)
-            room = next((room for room in _ROOMS if room >= chosen.sizes.max()), game.size)
+            room = next((room for room in _ROOMS if room >= chosen.sizes.max()), game.secrets)
             arrays = chosen.padded(room), chosen.sizes.astype(np.int32), candidates(score, chosen, history[rows], width)
             roots = Roots(*map(jnp.asarray, arrays))
             run = _compiled(search, game, config, score.platform)

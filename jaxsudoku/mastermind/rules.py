@@ -1,23 +1,20 @@
-"""The rules of Mastermind: games, codes, feedback numbers, and both as text. No JAX until the device's memory matters.
+"""What a game is to players: codes, guesses, feedback, symmetry, and all of them as text. No JAX.
 
-A code is a row of coloured pegs. The code-breaker guesses a code; the feedback is the number of pegs that are right
-(exact) and the number of further pegs whose colour is in the secret at another place (colour). The game ends with the
-guess that is the secret. ``feedbacks`` computes feedback on the device.
+One side holds a secret code, the other guesses codes, and each guess is answered by a feedback, a number. The game ends
+with the guess that is the secret. ``PegGame`` and ``WordGame`` are games; ``games`` lists all by name.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import math
-import re
+import abc
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxsudoku.config import check_types
+from jaxsudoku.arrays import AnyArray
 
 #: Feedbacks are numbered in a byte; the value 255 is no feedback.
-_MOST_FEEDBACKS = 255
+MOST_FEEDBACKS = 255
 
 
 class GameError(ValueError):
@@ -28,56 +25,34 @@ class CodeError(ValueError):
     """A text or number that is not a code, or not a feedback, of a game."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Game:
-    """A game of Mastermind.
+class Game(abc.ABC):
+    """A game of guessing a secret code. Games are hashable and compared by value.
 
-    Codes are numbered from 0 in lexicographic order; colours from 0 in arrays, from 1 in texts. Feedbacks are numbered
-    in the order of (exact, colour), from (0, 0) to the winning (pegs, 0); (pegs - 1, 1) is impossible.
+    Codes are numbered from 0. Those that may be the secret come first; the others may be guessed alone. Feedbacks are
+    numbered from 0; the last one is that of the secret itself.
 
     Attributes:
-      pegs: of a code.
-      colours: that a peg may have.
-      repeats: whether a code may have a colour more than once.
-
-    Raises:
-      GameError: there is no such game.
+      kind: the name of the class of games in files.
+      symmetric: whether a guess and a secret can be exchanged without changing the feedback.
     """
 
-    pegs: int = 4
-    colours: int = 6
-    repeats: bool = True
-
-    def __post_init__(self) -> None:
-        try:
-            check_types(self)
-        except ValueError as error:
-            raise GameError(str(error)) from error
-        if self.pegs < 1:
-            raise GameError(f"pegs must be at least 1, not {self.pegs}")
-        if not 1 <= self.colours <= 255:
-            raise GameError(f"colours must be between 1 and 255, not {self.colours}")
-        if self.feedbacks > _MOST_FEEDBACKS:
-            raise GameError(f"{self.pegs} pegs have {self.feedbacks} feedbacks, more than {_MOST_FEEDBACKS}")
-        if not self.repeats and self.colours < self.pegs:
-            raise GameError(
-                f"without repeats a code of {self.pegs} pegs needs as many colours, and there are {self.colours}"
-            )
-
-    def __str__(self) -> str:
-        pegs = "1 peg" if self.pegs == 1 else f"{self.pegs} pegs"
-        colours = "1 colour" if self.colours == 1 else f"{self.colours} colours"
-        return f"{pegs}, {colours}" if self.repeats else f"{pegs}, {colours}, no colour twice"
+    kind: ClassVar[str]
+    symmetric: ClassVar[bool] = True
 
     @property
+    @abc.abstractmethod
     def size(self) -> int:
-        """The number of codes."""
-        return self.colours**self.pegs if self.repeats else math.perm(self.colours, self.pegs)
+        """The number of codes that may be guessed."""
 
     @property
+    def secrets(self) -> int:
+        """The number of codes that may be the secret, the first ones."""
+        return self.size
+
+    @property
+    @abc.abstractmethod
     def feedbacks(self) -> int:
         """The number of feedbacks."""
-        return (self.pegs + 1) * (self.pegs + 2) // 2 - 1
 
     @property
     def win(self) -> int:
@@ -85,21 +60,67 @@ class Game:
         return self.feedbacks - 1
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """(exact, colour) of each feedback."""
-        everything = [(exact, colour) for exact in range(self.pegs + 1) for colour in range(self.pegs + 1 - exact)]
-        return [pair for pair in everything if pair != (self.pegs - 1, 1)]
+    @abc.abstractmethod
+    def codes(self) -> np.ndarray:
+        """All codes, uint8[size, places]; raises GameError as ``check_size``."""
+
+    @abc.abstractmethod
+    def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
+        """Arrays [k, ...] of codes uint8[..., places], of which ``compare`` makes feedback.
+
+        Of numpy for an array of numpy, of JAX for one of JAX.
+        """
+
+    @abc.abstractmethod
+    def compare(self, guesses: tuple[AnyArray, ...], secrets: tuple[AnyArray, ...]) -> AnyArray:
+        """The feedback uint8[...] of guesses with secrets, both ``prepared``, whose shapes [...] broadcast."""
+
+    def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
+        """The first code that is as good a guess as each code after the guesses so far, int64[size].
+
+        Two codes are equivalent if a symmetry of the game maps one to the other, and every guess so far to itself. It
+        then maps the codes that are consistent with the feedback so far to each other. Games without symmetry have each
+        code itself.
+        """
+        return np.arange(self.size)
+
+    @abc.abstractmethod
+    def parse_code(self, text: str) -> int:
+        """The number of a code; raises CodeError that says why a text is none."""
+
+    @abc.abstractmethod
+    def code_text(self, code: int) -> str:
+        """A code as a text that ``parse_code`` reads."""
+
+    @abc.abstractmethod
+    def parse_feedback(self, text: str) -> int:
+        """The number of a feedback; raises CodeError that says why a text is none."""
+
+    @abc.abstractmethod
+    def feedback_text(self, number: int) -> str:
+        """A feedback as a text that ``parse_feedback`` reads."""
 
     @property
-    def codes(self) -> np.ndarray:
-        """All codes, uint8[size, pegs]; raises GameError as ``check_size``."""
-        check_size(self)
-        return _codes(self)
+    @abc.abstractmethod
+    def feedback_form(self) -> str:
+        """How feedback is typed, for people: the end of the sentence "The answer is"."""
+
+    @abc.abstractmethod
+    def labels(self, code: int) -> list[str]:
+        """The text of each place of a code, for pictures."""
+
+    @abc.abstractmethod
+    def marks(self, number: int) -> list[int]:
+        """A feedback as a mark for each place, for pictures: 2 right, 1 elsewhere, 0 neither."""
+
+    @abc.abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """The game as JSON, without its kind; ``games.from_fields`` reads it."""
 
 
 def check_size(game: Game) -> None:
     """Raises GameError if the feedback table takes more than half of the device's memory."""
-    check_memory(game.size**2, f"{game}: {game.size:,} codes, whose table of feedbacks")
+    check_memory(game.size * game.secrets, f"{game}: {game.size:,} codes, whose table of feedbacks")
 
 
 def check_memory(size: int, what: str) -> None:
@@ -111,79 +132,21 @@ def check_memory(size: int, what: str) -> None:
         raise GameError(f"{what} takes {size:,} bytes, more than half of the {memory:,} that there are")
 
 
-@functools.lru_cache(maxsize=8)
-def _codes(game: Game) -> np.ndarray:
-    codes = np.zeros((1, 0), np.uint8)
-    for _ in range(game.pegs):
-        longer = np.repeat(codes, game.colours, axis=0)
-        colours = np.tile(np.arange(game.colours, dtype=np.uint8), len(codes))[:, None]
-        allowed = np.ones(len(longer), bool) if game.repeats else (longer != colours).all(axis=1)
-        codes = np.concatenate([longer, colours], axis=1)[allowed]
-    codes.setflags(write=False)
-    return codes
-
-
-def index_of(game: Game, codes: np.ndarray) -> np.ndarray:
-    """The numbers int64[...] of codes uint8[..., pegs]; -1 where the game has no such code."""
-    place_values = game.colours ** np.arange(game.pegs - 1, -1, -1, dtype=np.int64)
-    found = np.searchsorted(game.codes @ place_values, codes @ place_values)
-    found = np.minimum(found, game.size - 1)
-    return np.where((game.codes[found] == codes).all(axis=-1), found, -1)
-
-
-# ---------------------------------------------------------------------- text
-
-
-def parse_code(game: Game, text: str) -> int:
-    """The number of a code, from a text such as "1122", or "1 12 3 4" where colours have two digits.
-
-    Raises:
-      CodeError: it is not a code of the game; the message says why.
-    """
-    parts = _parts(text, digits=game.colours < 10)
-    if len(parts) != game.pegs:
-        raise CodeError(f"{text.strip()!r}: a code has {game.pegs} pegs, not {len(parts)}")
-    for part in parts:
-        if not _is_number(part) or not 1 <= int(part) <= game.colours:
-            raise CodeError(f"{text.strip()!r}: {part!r} is no colour; colours are 1 to {game.colours}")
-    code = int(index_of(game, np.array([int(part) - 1 for part in parts], np.uint8)))
-    if code < 0:
-        raise CodeError(f"{text.strip()!r}: a code has no colour twice in this game")
-    return code
-
-
-def parse_feedback(game: Game, text: str) -> int:
-    """The number of a feedback, from a text such as "2 1" or "21": two pegs are right, one more has a right colour.
-
-    Raises:
-      CodeError: it is not a feedback of the game; the message says why.
-    """
-    parts = _parts(text, digits=game.pegs < 10)
-    if len(parts) != 2 or not all(map(_is_number, parts)):
-        raise CodeError(f"{text.strip()!r}: feedback is two numbers, of pegs that are right and of colours elsewhere")
-    pair = int(parts[0]), int(parts[1])
-    if sum(pair) > game.pegs:
-        raise CodeError(f"{text.strip()!r}: {sum(pair)} pegs in all, where a code has {game.pegs}")
-    if pair not in game.pairs:
-        raise CodeError(f"{text.strip()!r}: with all pegs right but one, that one's colour can't be elsewhere")
-    return game.pairs.index(pair)
-
-
-def _parts(text: str, digits: bool) -> list[str]:
-    parts = [part for part in re.split(r"[\s,]+", text.strip()) if part]
-    return list(parts[0]) if len(parts) == 1 and digits else parts
-
-
-def _is_number(part: str) -> bool:
-    """Whether it is an ASCII number of at most three digits; colours and pegs have no more."""
-    return part.isascii() and part.isdecimal() and len(part) <= 3
-
-
 def code_text(game: Game, code: int) -> str:
     """A code as a text that ``parse_code`` reads."""
-    return ("" if game.colours < 10 else " ").join(str(colour + 1) for colour in game.codes[code].tolist())
+    return game.code_text(code)
 
 
 def feedback_text(game: Game, number: int) -> str:
-    """A feedback as a text that ``parse_feedback`` reads, such as "2 1"."""
-    return " ".join(map(str, game.pairs[number]))
+    """A feedback as a text that ``parse_feedback`` reads."""
+    return game.feedback_text(number)
+
+
+def parse_code(game: Game, text: str) -> int:
+    """The number of a code, from a text; raises CodeError that says why it is none."""
+    return game.parse_code(text)
+
+
+def parse_feedback(game: Game, text: str) -> int:
+    """The number of a feedback, from a text; raises CodeError that says why it is none."""
+    return game.parse_feedback(text)

@@ -50,8 +50,8 @@ class PartCost:
     """The cost that a score adds up over the parts of a position.
 
     Attributes:
-      by_size: int32[size + 1], the cost of a part by its number of codes, 0 where it is empty. The sum over the parts
-        of any position fits in an int32.
+      by_size: int32[secrets + 1], the cost of a part by its number of codes, 0 where it is empty. The sum over
+        the parts of any position fits in an int32.
       bonus: subtracted from the score of a guess that may be the secret.
       largest: whether the score is the largest cost, rather than the sum.
     """
@@ -80,14 +80,16 @@ class Scorer:
 
     Attributes:
       game: the game.
-      table: uint8[size, size], the feedback table, on the device.
-      host: the same in the machine's memory.
+      table: uint8[size, secrets], the feedback table, on the device.
+      rows: uint8[secrets, size], the same by secrets.
+      host: the table in the machine's memory.
       platform: the device's.
     """
 
     def __init__(self, game: Game) -> None:
         self.game = game
         self.table = feedback_table(game)
+        self.rows = self.table if game.symmetric else self.table.T
         self.host = np.asarray(self.table)
         self.platform = next(iter(self.table.devices())).platform
 
@@ -164,7 +166,7 @@ class Scorer:
             counts[:count] = chosen.sizes
             numbers = np.array(cost.line, np.int32) if by_number else cost.by_size
             run = compiled_scores(by_number, best, consistent, self.game.feedbacks, cost.largest, self.platform)
-            found = run(self.table, numbers, np.int32(cost.bonus), rows, counts, np.int32(count))
+            found = run(self.rows, numbers, np.int32(cost.bonus), rows, counts, np.int32(count))
             return indices, jax.tree.map(lambda array: np.asarray(array)[:count], found)
 
         workers = usable_cores() if self.platform == "cpu" else 2
@@ -184,7 +186,7 @@ def part_sizes(table: Array, feedbacks: int, codes: Array, size: Array) -> Array
     """The number of codes of a position that get each feedback, for every guess.
 
     Args:
-      table: uint8[codes, guesses], the feedback of secrets with guesses.
+      table: uint8[secrets, guesses], the feedback of secrets with guesses.
       feedbacks: the number of feedbacks.
       codes: int32[width], the position in the first ``size`` places; the width is a multiple of 8.
       size: int32[].
@@ -246,8 +248,8 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
       platform: the device's.
 
     Returns:
-      the function (table uint8[size, size], line int32[2] or costs int32[size + 1], bonus int32, codes int32[n, width],
-      their numbers int32[n], how many positions there are int32); the width is a multiple of 8.
+      the function (rows uint8[secrets, size], line int32[2] or costs int32[secrets + 1], bonus int32, codes
+      int32[n, width], their numbers int32[n], how many positions there are int32); the width is a multiple of 8.
     """
 
     def result(table: Array, numbers: Array, bonus: Array, codes: Array, size: Array) -> Any:

@@ -38,7 +38,7 @@ class CodeBreaker:
         self.game = game
         self.answers: list[tuple[int, int]] = []
         self._player, self._key, self._scorer = player, as_key(key), scorer(game)
-        self.possible = np.arange(game.size, dtype=np.int32)
+        self.possible = np.arange(game.secrets, dtype=np.int32)
 
     @property
     def over(self) -> bool:
@@ -95,7 +95,7 @@ class CodeBreaker:
         self.possible = self._consistent(self.answers)
 
     def _consistent(self, answers: list[tuple[int, int]]) -> np.ndarray:
-        possible = np.ones(self.game.size, bool)
+        possible = np.ones(self.game.secrets, bool)
         for guess, feedback in answers:
             possible &= self._scorer.host[guess] == feedback
         return np.flatnonzero(possible).astype(np.int32)
@@ -127,7 +127,7 @@ class CodeMaker:
 
     def __init__(self, game: Game, secret: int) -> None:
         self.game, self.secret, self.guesses = game, secret, 0
-        self.possible = np.arange(game.size, dtype=np.int32)
+        self.possible = np.arange(game.secrets, dtype=np.int32)
         self._scorer = scorer(game)
 
     def answer(self, guess: int) -> int:

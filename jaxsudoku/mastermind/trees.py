@@ -110,7 +110,7 @@ class Tree:
     @functools.cached_property
     def _games(self) -> tuple[np.ndarray, np.ndarray]:
         """``replay`` of all codes of the game; raises as ``attempts``."""
-        attempts, nodes = replay(self, self.game.codes)
+        attempts, nodes = replay(self, self.game.codes[: self.game.secrets])
         lost = np.flatnonzero(attempts == 0)
         if len(lost):
             game, code, guess = self.game, int(lost[0]), int(self.guesses[nodes[lost[0]]])
@@ -123,7 +123,7 @@ class Tree:
 
     @property
     def attempts(self) -> np.ndarray:
-        """The number of guesses that each code takes, int32[size], found by replaying all games.
+        """The number of guesses that each code takes, int32[secrets], found by replaying all games.
 
         Raises:
           TreeError: some code is not found; the message names one and the feedback without a next guess.
@@ -148,7 +148,7 @@ class Tree:
     @functools.cached_property
     def codes(self) -> np.ndarray:
         """The number of codes that reach each node, int64[nodes]; raises as ``attempts``."""
-        return self._subtree_sums(np.ones(self.game.size))
+        return self._subtree_sums(np.ones(self.game.secrets))
 
     @functools.cached_property
     def remaining(self) -> np.ndarray:
@@ -157,7 +157,7 @@ class Tree:
         return np.where(self.codes > 0, means, np.nan)
 
     def _subtree_sums(self, numbers: np.ndarray) -> np.ndarray:
-        """The sums int64[nodes] of the numbers [size] of all codes that reach a node."""
+        """The sums int64[nodes] of the numbers [secrets] of all codes that reach a node."""
         sums = np.bincount(self._games[1], numbers, len(self)).astype(np.int64)
         for node in range(len(self) - 1, 0, -1):  # children come after their parents
             sums[self.parents[node]] += sums[node]
@@ -169,7 +169,7 @@ def replay(tree: Tree, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Args:
       tree: the strategy.
-      secrets: uint8[n, pegs].
+      secrets: uint8[n, places].
 
     Returns:
       (attempts int32[n], 0 where the tree ends before it finds the secret; the last node int32[n] of each game).
@@ -224,7 +224,7 @@ def grow(
       TreeError: the policy made a guess that gives no information.
     """
     key, score = as_key(key), scorer(game)
-    positions = Positions.of([np.arange(game.size)]).take(np.zeros(copies, np.int64))
+    positions = Positions.of([np.arange(game.secrets)]).take(np.zeros(copies, np.int64))
     tree, parents, feedback = np.arange(copies), np.full(copies, -1), np.full(copies, -1)
     history = np.zeros((copies, 0), np.int32)
     levels: list[tuple[np.ndarray, ...]] = []

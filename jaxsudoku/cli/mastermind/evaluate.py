@@ -91,7 +91,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     screen.clear()
     with invocation.signals.held():
         if reports and not args.json:
-            put(sys.stdout.buffer, f"{game}: {game.size:,} codes\n{mastermind.table(reports)}\n", "<stdout>")
+            put(sys.stdout.buffer, f"{game}: {game.secrets:,} codes\n{mastermind.table(reports)}\n", "<stdout>")
         if reports and args.save:
             mastermind.save_tree(trees[0], args.save)
         if reports and args.plot:

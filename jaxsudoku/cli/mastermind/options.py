@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 CODES_SECTION = """\
 A code is a row of colours, numbers from 1 on: 1122, or 1 12 3 4 where colours have two digits. Feedback is two numbers:
-how many pegs are right, and how many more have a colour that stands elsewhere, as in 2 1.
+how many pegs are right, and how many more have a colour that stands elsewhere, as in 2 1. In games of digits a code is
+a number, 0123; with black pegs feedback is one number; words have a mark for each letter, as in g-y--: g is right, y is
+elsewhere.
 """
 
 _PLAYER = "entropy"
@@ -25,7 +27,17 @@ _PLAYER = "entropy"
 
 def add_game(parser: argparse.ArgumentParser) -> None:
     """The game."""
-    flags.add_number(parser, "--pegs", "pegs of a code (default: 4)")
+    from jaxsudoku.mastermind.games import PEG_GAMES, WORDS
+
+    parser.add_argument(
+        "--game",
+        choices=(*PEG_GAMES, WORDS),
+        help="the game: mastermind; black-pegs, whose feedback is the right pegs alone; bulls-and-cows, 4 different "
+        "digits of 10; ab, 3 different digits; words, with a mark for each letter (default: mastermind)",
+    )
+    parser.add_argument("--words", metavar="FILE", help="with words: the words that may be the secret, a line each")
+    parser.add_argument("--further", metavar="FILE", help="with words: further words that may be guessed")
+    flags.add_number(parser, "--pegs", "pegs, or digits, of a code (default: 4)")
     flags.add_number(parser, "--colours", "colours that a peg may have (default: 6)")
     parser.add_argument(
         "--repeats",
@@ -63,15 +75,25 @@ def add_player(parser: Parser, names: Sequence[str], several: bool) -> None:
 
 def game_of(args: argparse.Namespace) -> Game:
     """The game; ends the program if there is no such game."""
-    from jaxsudoku.mastermind import Game
+    from jaxsudoku.mastermind import PegGame, WordGame
+    from jaxsudoku.mastermind.games import PEG_GAMES, WORDS
 
+    given = game_flags(args)
+    kind, words, further = (given.pop(name, None) for name in ("game", "words", "further"))
+    if words or further or kind == WORDS:
+        if kind not in (None, WORDS) or given:
+            raise UsageError("--words and --further are for --game words, which has no pegs")
+        if not words:
+            raise UsageError("--game words needs --words, a file of the words that may be the secret")
+        with as_usage():
+            return WordGame.load(words, further)
     with args.parser.errors():
-        return Game(**game_flags(args))
+        return PegGame(**PEG_GAMES[kind or "mastermind"] | given)
 
 
 def game_flags(args: argparse.Namespace) -> dict[str, Any]:
     """The flags of the game that were given."""
-    names = ("pegs", "colours", "repeats")
+    names = ("game", "words", "further", "pegs", "colours", "repeats")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 

@@ -131,7 +131,7 @@ def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocati
     """A player guesses, and feedback is typed."""
     from jaxsudoku import mastermind
 
-    print(f"{game}: think of a code. After each guess type two numbers: pegs that are right, colours elsewhere.")
+    print(f"{game}: think of a code. After each guess type {game.feedback_form}.")
     breaker = mastermind.CodeBreaker(game, player, seed)
     while True:
         with invocation.signals.held():  # a search tree that is interrupted would count a game in part
@@ -164,9 +164,9 @@ def _you_guess(game: Game, seed: int) -> int:
 
     from jaxsudoku import mastermind
 
-    secret = int(jax.random.randint(jax.random.key(seed), (), 0, game.size))
+    secret = int(jax.random.randint(jax.random.key(seed), (), 0, game.secrets))
     maker = mastermind.CodeMaker(game, secret)
-    print(f"{game}: guess the code. The answer is two numbers: pegs that are right, colours elsewhere.")
+    print(f"{game}: guess the code. The answer is {game.feedback_form}.")
     for line in _lines("> "):
         if line == "quit":
             print(f"it was {mastermind.code_text(game, secret)}")

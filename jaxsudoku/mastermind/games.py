@@ -1,0 +1,53 @@
+"""The games by name, and as JSON. No JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .peg_game import PegGame
+from .rules import Game, GameError
+from .word_game import WordGame
+
+#: What files call the classes of games.
+KINDS: dict[str, type[PegGame] | type[WordGame]] = {kind.kind: kind for kind in (PegGame, WordGame)}
+
+#: What a game of each kind must have in files.
+_REQUIRED = {"pegs": ("pegs", "colours", "repeats"), "words": ("words",)}
+
+#: The games of pegs by name, each by what distinguishes it from ``PegGame()``.
+PEG_GAMES: dict[str, dict[str, Any]] = {
+    "mastermind": {},
+    "black-pegs": {"elsewhere": False},
+    "bulls-and-cows": {"colours": 10, "repeats": False, "lowest": 0},
+    "ab": {"pegs": 3, "colours": 10, "repeats": False, "lowest": 0},
+}
+
+#: The name of the games whose words are in files.
+WORDS = "words"
+
+
+def to_fields(game: Game) -> dict[str, Any]:
+    """A game as a JSON object, which ``from_fields`` reads."""
+    return {"kind": game.kind, **game.fields()}
+
+
+def from_fields(fields: Any) -> Game:
+    """The game of a JSON object; one without a kind is of pegs, as in files of version 1.
+
+    Raises:
+      GameError: it is no game.
+    """
+    if not isinstance(fields, dict):
+        raise GameError("the game must be an object")
+    own: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items() if name != "kind"
+    }
+    kind = fields.get("kind", PegGame.kind)
+    if kind not in KINDS:
+        raise GameError(f"no kind of games is called {kind!r}: there are {', '.join(KINDS)}")
+    if missing := [name for name in _REQUIRED[kind] if name not in own]:
+        raise GameError(f"the game of {kind} lacks {', '.join(missing)}")
+    try:
+        return KINDS[kind](**own)
+    except TypeError as error:
+        raise GameError(f"not the fields of a game of {kind}: {error}") from error

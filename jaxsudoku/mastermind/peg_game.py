@@ -1,0 +1,251 @@
+"""Mastermind and its relatives: codes are rows of coloured pegs. No JAX until the device's memory matters."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import re
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jaxsudoku.arrays import AnyArray
+from jaxsudoku.config import check_types
+
+from . import peg_symmetry
+from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_size
+
+
+@dataclasses.dataclass(frozen=True)
+class PegGame(Game):
+    """A game of coloured pegs.
+
+    The feedback is the number of pegs that are right (exact) and the number of further pegs whose colour is in the
+    secret at another place (colour). Codes are numbered from 0 in lexicographic order; colours from 0 in arrays, from
+    ``lowest`` in texts. Feedbacks are numbered in the order of (exact, colour), from (0, 0) to the winning (pegs, 0);
+    (pegs - 1, 1) is impossible.
+
+    Attributes:
+      pegs: of a code.
+      colours: that a peg may have.
+      repeats: whether a code may have a colour more than once.
+      elsewhere: whether feedback has the number of colours at another place; without, it is black-peg Mastermind.
+      lowest: the number of the first colour in texts; 0 for digits.
+
+    Raises:
+      GameError: there is no such game.
+    """
+
+    pegs: int = 4
+    colours: int = 6
+    repeats: bool = True
+    elsewhere: bool = True
+    lowest: int = 1
+
+    kind: ClassVar[str] = "pegs"
+
+    def __post_init__(self) -> None:
+        try:
+            check_types(self)
+        except ValueError as error:
+            raise GameError(str(error)) from error
+        if self.pegs < 1:
+            raise GameError(f"pegs must be at least 1, not {self.pegs}")
+        if not 1 <= self.colours <= 255:
+            raise GameError(f"colours must be between 1 and 255, not {self.colours}")
+        if self.feedbacks > MOST_FEEDBACKS:
+            raise GameError(f"{self.pegs} pegs have {self.feedbacks} feedbacks, more than {MOST_FEEDBACKS}")
+        if not self.repeats and self.colours < self.pegs:
+            raise GameError(
+                f"without repeats a code of {self.pegs} pegs needs as many colours, and there are {self.colours}"
+            )
+        if self.lowest not in (0, 1):
+            raise GameError(f"lowest must be 0 or 1, not {self.lowest}")
+
+    def __str__(self) -> str:
+        pegs = "1 peg" if self.pegs == 1 else f"{self.pegs} pegs"
+        colours = "1 colour" if self.colours == 1 else f"{self.colours} colours"
+        notes = ["no colour twice"] * (not self.repeats) + ["black pegs alone"] * (not self.elsewhere)
+        return ", ".join([pegs, colours, *notes])
+
+    @property
+    def size(self) -> int:
+        """The number of codes."""
+        return self.colours**self.pegs if self.repeats else math.perm(self.colours, self.pegs)
+
+    @property
+    def feedbacks(self) -> int:
+        """The number of feedbacks."""
+        return (self.pegs + 1) * (self.pegs + 2) // 2 - 1 if self.elsewhere else self.pegs + 1
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """(exact, colour) of each feedback; colour is 0 where feedback does not have it."""
+        if not self.elsewhere:
+            return [(exact, 0) for exact in range(self.pegs + 1)]
+        everything = [(exact, colour) for exact in range(self.pegs + 1) for colour in range(self.pegs + 1 - exact)]
+        return [pair for pair in everything if pair != (self.pegs - 1, 1)]
+
+    @property
+    def codes(self) -> np.ndarray:
+        """All codes, uint8[size, pegs]; raises GameError as ``check_size``."""
+        check_size(self)
+        return _codes(self)
+
+    # ------------------------------------------------------------------ feedback
+
+    def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
+        """(codes peg by peg, uint8[pegs, ...]; the numbers of their pegs colour by colour, uint8[colours, ...])."""
+        xp = codes.__array_namespace__()
+        columns = xp.moveaxis(codes, -1, 0)
+        if not self.elsewhere:
+            return (columns,)
+        counts = (codes[..., None] == np.arange(self.colours, dtype=np.uint8)).astype(np.uint8).sum(-2, dtype=np.uint8)
+        return columns, xp.moveaxis(counts, -1, 0)
+
+    def compare(self, guesses: tuple[AnyArray, ...], secrets: tuple[AnyArray, ...]) -> AnyArray:
+        """The feedback, uint8[...], as indices of ``pairs``."""
+        (guess, *guess_counts), (secret, *secret_counts) = guesses, secrets
+        exact = _sum([(guess[peg] == secret[peg]).astype(np.uint8) for peg in range(self.pegs)])
+        if not self.elsewhere:
+            return exact
+        (one,), (other,) = guess_counts, secret_counts
+        xp = exact.__array_namespace__()
+        number = _sum([xp.minimum(one[colour], other[colour]) for colour in range(self.colours)]) - exact
+        firsts = [number for number, (_, colour) in enumerate(self.pairs) if colour == 0]  # (0, 0), (1, 0), ...
+        for fewer, (first, following) in enumerate(itertools.pairwise(firsts)):
+            number = number + (exact > fewer).astype(np.uint8) * np.uint8(following - first)
+        return number
+
+    def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
+        """The first equivalent code of each code, under permutations of pegs and of colours, int64[size]."""
+        first = np.arange(self.size)
+        for images in peg_symmetry.images(self.codes, self.codes[list(history)], self.colours, self._separate):
+            first = np.minimum(first, self.index_of(images))
+        return first
+
+    @property
+    def _separate(self) -> bool:
+        """Whether each peg's colours can be permuted for themselves."""
+        return self.repeats and not self.elsewhere
+
+    def index_of(self, codes: np.ndarray) -> np.ndarray:
+        """The numbers int64[...] of codes uint8[..., pegs]; -1 where the game has no such code."""
+        place_values = self.colours ** np.arange(self.pegs - 1, -1, -1, dtype=np.int64)
+        found = np.searchsorted(self.codes @ place_values, codes @ place_values)
+        found = np.minimum(found, self.size - 1)
+        return np.where((self.codes[found] == codes).all(axis=-1), found, -1)
+
+    # ------------------------------------------------------------------ text
+
+    @property
+    def _highest(self) -> int:
+        return self.colours + self.lowest - 1
+
+    def parse_code(self, text: str) -> int:
+        """The number of a code, from a text such as "1122", or "1 12 3 4" where colours have two digits.
+
+        Raises:
+          CodeError: it is not a code of the game; the message says why.
+        """
+        parts = _parts(text, digits=self._highest < 10)
+        if len(parts) != self.pegs:
+            raise CodeError(f"{text.strip()!r}: a code has {self.pegs} pegs, not {len(parts)}")
+        for part in parts:
+            if not _is_number(part) or not self.lowest <= int(part) <= self._highest:
+                raise CodeError(
+                    f"{text.strip()!r}: {part!r} is no colour; colours are {self.lowest} to {self._highest}"
+                )
+        code = int(self.index_of(np.array([int(part) - self.lowest for part in parts], np.uint8)))
+        if code < 0:
+            raise CodeError(f"{text.strip()!r}: a code has no colour twice in this game")
+        return code
+
+    def code_text(self, code: int) -> str:
+        """A code as a text that ``parse_code`` reads."""
+        return ("" if self._highest < 10 else " ").join(self.labels(code))
+
+    def parse_feedback(self, text: str) -> int:
+        """The number of a feedback, from a text such as "2 1" or "21": two pegs are right, one more colour elsewhere.
+
+        Raises:
+          CodeError: it is not a feedback of the game; the message says why.
+        """
+        parts = _parts(text, digits=self.pegs < 10)
+        if not self.elsewhere:
+            return self._parse_exact(text, parts)
+        if len(parts) != 2 or not all(map(_is_number, parts)):
+            raise CodeError(
+                f"{text.strip()!r}: feedback is two numbers, of pegs that are right and of colours elsewhere"
+            )
+        pair = int(parts[0]), int(parts[1])
+        if sum(pair) > self.pegs:
+            raise CodeError(f"{text.strip()!r}: {sum(pair)} pegs in all, where a code has {self.pegs}")
+        if pair not in self.pairs:
+            raise CodeError(f"{text.strip()!r}: with all pegs right but one, that one's colour can't be elsewhere")
+        return self.pairs.index(pair)
+
+    def _parse_exact(self, text: str, parts: list[str]) -> int:
+        if len(parts) != 1 or not _is_number(parts[0]) or int(parts[0]) > self.pegs:
+            raise CodeError(f"{text.strip()!r}: feedback is the number of pegs that are right, 0 to {self.pegs}")
+        return int(parts[0])
+
+    def feedback_text(self, number: int) -> str:
+        """A feedback as a text that ``parse_feedback`` reads, such as "2 1"."""
+        return " ".join(map(str, self.pairs[number][: 1 + self.elsewhere]))
+
+    @property
+    def feedback_form(self) -> str:
+        """How feedback is typed."""
+        return "two numbers: pegs that are right, colours elsewhere" if self.elsewhere else "the number of right pegs"
+
+    def labels(self, code: int) -> list[str]:
+        """The number of each peg's colour."""
+        return [str(colour + self.lowest) for colour in self.codes[code].tolist()]
+
+    def marks(self, number: int) -> list[int]:
+        """The pegs that are right, then those elsewhere, then the others."""
+        exact, colour = self.pairs[number]
+        return [2] * exact + [1] * colour + [0] * (self.pegs - exact - colour)
+
+    def fields(self) -> dict[str, Any]:
+        """The attributes; those that are as in Mastermind with repeats are left out."""
+        own = dataclasses.asdict(self)
+        return {name: own[name] for name in own if name in ("pegs", "colours", "repeats") or own[name] != _PLAIN[name]}
+
+
+#: What files leave out.
+_PLAIN = {field.name: field.default for field in dataclasses.fields(PegGame)}
+
+
+def bulls_and_cows(digits: int = 4) -> PegGame:
+    """Bulls and Cows: a number of different digits. Bulls are right digits, cows are digits elsewhere."""
+    return PegGame(digits, 10, repeats=False, lowest=0)
+
+
+@functools.lru_cache(maxsize=8)
+def _codes(game: PegGame) -> np.ndarray:
+    codes = np.zeros((1, 0), np.uint8)
+    for _ in range(game.pegs):
+        longer = np.repeat(codes, game.colours, axis=0)
+        colours = np.tile(np.arange(game.colours, dtype=np.uint8), len(codes))[:, None]
+        allowed = np.ones(len(longer), bool) if game.repeats else (longer != colours).all(axis=1)
+        codes = np.concatenate([longer, colours], axis=1)[allowed]
+    codes.setflags(write=False)
+    return codes
+
+
+def _sum(terms: list[Any]) -> Any:
+    return functools.reduce(lambda one, other: one + other, terms)
+
+
+def _parts(text: str, digits: bool) -> list[str]:
+    parts = [part for part in re.split(r"[\s,]+", text.strip()) if part]
+    return list(parts[0]) if len(parts) == 1 and digits else parts
+
+
+def _is_number(part: str) -> bool:
+    """Whether it is an ASCII number of at most three digits; colours and pegs have no more."""
+    return part.isascii() and part.isdecimal() and len(part) <= 3

@@ -1,0 +1,205 @@
+"""Word games: the secret is a word of a list, and the feedback marks each letter of the guess. No JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jaxsudoku.arrays import AnyArray
+
+from .rules import MOST_FEEDBACKS, CodeError, Game, GameError
+
+#: Marks of a letter as text: absent, elsewhere, right; other characters that are read as them.
+_MARKS = "-yg"
+_READ = {"-": 0, ".": 0, "b": 0, "_": 0, "0": 0, "y": 1, "1": 1, "g": 2, "2": 2, "⬛": 0, "⬜": 0, "🟨": 1, "🟩": 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class WordGame(Game):
+    """A game of guessing a word, with the feedback of Wordle.
+
+    Each letter of a guess is right (2), in the secret at another place (1), or neither (0). A letter that the guess has
+    more often than the secret is marked as often as the secret has it, first where it is right, then from the left.
+    Feedbacks are these marks as a number of base 3, the first letter first.
+
+    Attributes:
+      words: the words that may be the secret, in any order.
+      further: words that may be guessed, but are never the secret.
+
+    Raises:
+      GameError: no words, words of different lengths, longer than 5 letters, twice, or with blanks.
+    """
+
+    words: tuple[str, ...]
+    further: tuple[str, ...] = ()
+
+    kind: ClassVar[str] = "words"
+    symmetric: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise GameError("a game of words needs a word at least")
+        if not all(isinstance(word, str) for word in self._every):
+            raise GameError("words must be texts")
+        length = len(self.words[0])
+        for word in self._every:
+            if not word.isalpha():
+                raise GameError(f"{word!r} is no word: a word has letters alone")
+            if len(word) != length:
+                raise GameError(f"{word!r} has {len(word)} letters, where {self.words[0]!r} has {length}")
+        if 3**length > MOST_FEEDBACKS:
+            raise GameError(f"words of {length} letters have {3**length} feedbacks, more than {MOST_FEEDBACKS}")
+        if len(self._numbers) < self.size:
+            twice = next(word for place, word in enumerate(self._every) if self._numbers[word] != place)
+            raise GameError(f"{twice!r} comes twice")
+        if len(self._letters) > MOST_FEEDBACKS:
+            raise GameError(f"{len(self._letters)} different letters, more than {MOST_FEEDBACKS}")
+
+    @classmethod
+    def load(cls, words: str | os.PathLike[str], further: str | os.PathLike[str] | None = None) -> WordGame:
+        """The game of the words in a file, a line each, in any case; blank lines are skipped.
+
+        Args:
+          words: file of the words that may be the secret.
+          further: file of further words that may be guessed; those of ``words`` in it are skipped.
+
+        Raises:
+          GameError: as the class; the message names the file.
+          OSError: a file can't be read.
+        """
+        secrets = _read(words)
+        others = () if further is None else tuple(word for word in _read(further) if word not in set(secrets))
+        try:
+            return cls(secrets, others)
+        except GameError as error:
+            files = os.fspath(words) if further is None else f"{os.fspath(words)}, {os.fspath(further)}"
+            raise GameError(f"{files}: {error}") from error
+
+    def __str__(self) -> str:
+        letters = len(self.words[0])
+        further = f", {len(self.further):,} further guesses" if self.further else ""
+        return f"{len(self.words):,} words of {letters} letter{'s' * (letters > 1)}{further}"
+
+    @property
+    def _every(self) -> tuple[str, ...]:
+        return self.words + self.further
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The number of each word, the last one of a word that comes twice."""
+        return {word: number for number, word in enumerate(self._every)}
+
+    @functools.cached_property
+    def _letters(self) -> list[str]:
+        """The letters that occur, whose places are their numbers in arrays."""
+        return sorted(set("".join(self._every)))
+
+    @property
+    def size(self) -> int:
+        """The number of words that may be guessed."""
+        return len(self.words) + len(self.further)
+
+    @property
+    def secrets(self) -> int:
+        """The number of words that may be the secret."""
+        return len(self.words)
+
+    @property
+    def feedbacks(self) -> int:
+        """The number of feedbacks, three marks for each letter."""
+        feedbacks: int = 3 ** len(self.words[0])
+        return feedbacks
+
+    @functools.cached_property
+    def codes(self) -> np.ndarray:
+        """All words, uint8[size, letters], each letter by its place among those that occur."""
+        places = {letter: place for place, letter in enumerate(self._letters)}
+        codes = np.array([[places[letter] for letter in word] for word in self._every], np.uint8)
+        codes.setflags(write=False)
+        return codes
+
+    # ------------------------------------------------------------------ feedback
+
+    def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
+        """The words letter by letter, uint8[letters, ...]."""
+        return (codes.__array_namespace__().moveaxis(codes, -1, 0),)
+
+    def compare(self, guesses: tuple[AnyArray, ...], secrets: tuple[AnyArray, ...]) -> AnyArray:
+        """The feedback, uint8[...]."""
+        (guess,), (secret,) = guesses, secrets
+        places = range(len(self.words[0]))
+        right = [guess[place] == secret[place] for place in places]
+        number: Any = np.uint8(0)
+        for place in places:
+            # letters of the secret that no right guess takes, and equal letters that were marked further left
+            left = _count((secret[other] == guess[place]) & ~right[other] for other in places)
+            taken = _count((guess[other] == guess[place]) & ~right[other] for other in places[:place])
+            elsewhere = ~right[place] & (left > taken)
+            mark = right[place].astype(np.uint8) * np.uint8(2) + elsewhere.astype(np.uint8)
+            number = number * np.uint8(3) + mark
+        return number
+
+    # ------------------------------------------------------------------ text
+
+    def parse_code(self, text: str) -> int:
+        """The number of a word; raises CodeError if the list does not have it."""
+        word = text.strip().lower()
+        if word not in self._numbers:
+            raise CodeError(f"{text.strip()!r} is not in the list of words")
+        return self._numbers[word]
+
+    def code_text(self, code: int) -> str:
+        """The word with a number."""
+        return self._every[code]
+
+    def parse_feedback(self, text: str) -> int:
+        """The number of a feedback, from a mark for each letter: g, y and -, or 2, 1 and 0, or coloured squares.
+
+        Raises:
+          CodeError: it is not a feedback of the game.
+        """
+        marks = [character for character in text.lower() if not character.isspace() and character != "\ufe0f"]
+        length = len(self.words[0])
+        if len(marks) != length or not all(mark in _READ for mark in marks):
+            raise CodeError(f"{text.strip()!r}: {self.feedback_form}, of {length} letters")
+        return functools.reduce(lambda number, mark: 3 * number + _READ[mark], marks, 0)
+
+    def feedback_text(self, number: int) -> str:
+        """A feedback as a text such as "g-y--"."""
+        return "".join(_MARKS[mark] for mark in self.marks(number))
+
+    @property
+    def feedback_form(self) -> str:
+        """How feedback is typed."""
+        return "a mark for each letter: g for right, y for elsewhere, - for neither"
+
+    def labels(self, code: int) -> list[str]:
+        """The letters of a word."""
+        return list(self._every[code].upper())
+
+    def marks(self, number: int) -> list[int]:
+        """The mark of each letter."""
+        return [number // 3**place % 3 for place in range(len(self.words[0]) - 1, -1, -1)]
+
+    def fields(self) -> dict[str, Any]:
+        """The words."""
+        return {"words": list(self.words), "further": list(self.further)}
+
+
+def _count(conditions: Any) -> Any:
+    """How many of some conditions hold, uint8[...]; 0 for none."""
+    return functools.reduce(lambda number, one: number + one.astype(np.uint8), conditions, np.uint8(0))
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The words of a file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise GameError(f"{os.fspath(path)}: not UTF-8: {error}") from error
+    return tuple(word for line in text.splitlines() if (word := line.strip().lower()))
