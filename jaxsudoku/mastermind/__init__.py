@@ -29,6 +29,7 @@ from .word_game import WordGame
 if TYPE_CHECKING:
     from .feedbacks import consistent, feedback, feedback_table
     from .formats import draw_tree, load_tree, save_tree
+    from .improvement import improve
     from .kept import SearchTree, SearchTreeError
     from .optimal import SearchLimitError
     from .report import Report, build, evaluate, plot, table
@@ -41,12 +42,13 @@ __all__ += ["KeptTreeConfig", "SearchTree", "SearchTreeError", "StochasticMuZero
 __all__ += ["CodeError", "Game", "GameError", "PegGame", "WordGame", "bulls_and_cows"]
 __all__ += ["code_text", "feedback_text", "parse_code", "parse_feedback"]
 __all__ += ["consistent", "feedback", "feedback_table"]
-__all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "load_tree", "replay", "save_tree"]
+__all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "improve", "load_tree", "replay", "save_tree"]
 __all__ += ["CodeBreaker", "CodeMaker", "InconsistentError", "Report", "build", "evaluate", "plot", "table"]
 
 _LAZY = {
     "feedbacks": ("consistent", "feedback", "feedback_table"),
     "formats": ("draw_tree", "load_tree", "save_tree"),
+    "improvement": ("improve",),
     "kept": ("SearchTree", "SearchTreeError"),
     "optimal": ("SearchLimitError",),
     "report": ("Report", "build", "evaluate", "plot", "table"),

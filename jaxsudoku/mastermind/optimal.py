@@ -104,6 +104,10 @@ class Search:
         self._proven = np.zeros(0, bool)
         self._guess = np.zeros(0, np.int32)
 
+    def __len__(self) -> int:
+        """The number of positions reached."""
+        return len(self._table)
+
     def solve(self, positions: Positions, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best guess for each position of more than two codes, and the total from there.
 
