@@ -194,6 +194,15 @@ def test_a_tree_comes_back_from_its_file(game, tmp_path):
     assert games.from_fields(json.loads(json.dumps(games.to_fields(game)))) == game
 
 
+def test_trees_are_compressed_by_name(tmp_path):
+    tree, path = mm.build(mm.PegGame(2, 3), "entropy"), tmp_path / "tree.json.gz"
+    mm.save_tree(tree, path)
+    assert path.read_bytes()[:2] == b"\x1f\x8b" and mm.load_tree(path).guesses.tolist() == tree.guesses.tolist()
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(mm.TreeError, match="tree.json.gz: damaged gzip data"):
+        mm.load_tree(path)
+
+
 def test_a_tree_of_version_1_is_read(tmp_path):
     tree, path = mm.build(mm.PegGame(2, 3), "entropy"), tmp_path / "tree.json"
     mm.save_tree(tree, path)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxsudoku.files import JsonError, read_json, write_file
+from jaxsudoku.files import MOST_BYTES, JsonError, parse_json, write_file
 
 from . import games
 from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
@@ -22,7 +24,7 @@ _FORMAT, _VERSION = "jaxsudoku mastermind tree", 2
 def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
     """Writes a tree to a file, which is replaced as a whole if it exists; raises OSError.
 
-    A node is its guess, its parent, and the feedback that leads to it.
+    A node is its guess, its parent, and the feedback that leads to it. A file whose name ends in ``.gz`` is compressed.
     """
     game = tree.game
     fields = {
@@ -34,7 +36,8 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
         "parents": tree.parents.tolist(),
         "feedbacks": ["", *(feedback_text(game, number) for number in tree.feedbacks[1:].tolist())],
     }
-    write_file(Path(path), f"{json.dumps(fields)}\n".encode())
+    data = f"{json.dumps(fields)}\n".encode()
+    write_file(Path(path), gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
 
 
 def load_tree(path: str | os.PathLike[str]) -> Tree:
@@ -45,9 +48,22 @@ def load_tree(path: str | os.PathLike[str]) -> Tree:
       TreeError: it holds no tree; the message names the file and the cause.
     """
     try:
-        return _tree(read_json(Path(path)))
+        return _tree(parse_json(_content(Path(path))))
     except (TreeError, GameError, CodeError, JsonError) as error:
         raise TreeError(f"{os.fspath(path)}: {error}") from error
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file, decompressed, up to one byte more than may be read; raises TreeError if it is damaged."""
+    with open(path, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.open(path, "rb") as unpacked:
+            return unpacked.read(MOST_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise TreeError(f"damaged gzip data ({error})") from error
 
 
 def _tree(fields: dict[str, Any]) -> Tree:

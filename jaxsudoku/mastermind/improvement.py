@@ -124,18 +124,18 @@ class _Improver:
         number, exact, given = 0, float(_EXACT), time.monotonic()
         everything = np.arange(self._game.secrets, dtype=np.int32).tobytes()
         while self._known[everything].round < _PROVEN:
-            effort = _Effort(number, int(exact), _WIDTH + _WIDER * number)
-            nodes = sorted(_nodes(self._tree()), key=lambda node: len(node.codes))
+            effort, tree = _Effort(number, int(exact), _WIDTH + _WIDER * number), self._tree()
+            nodes = sorted(_nodes(tree), key=lambda node: len(node.codes))
             try:
                 for chunk in _chunks(nodes):
                     self._values(Positions.of(node.codes for node in chunk), [node.history for node in chunk], effort)
                     self._progress(
                         f"round {number + 1}: {effort.width} guesses, up to {effort.exact} codes solved; "
-                        f"at positions of {len(chunk[-1].codes):,}; {self._known[everything].total:,} guesses"
+                        f"at positions of {len(chunk[-1].codes):,}; {tree.attempts.sum():,} guesses"
                     )
                     if time.monotonic() > given + _PAUSE:
-                        yield self._tree()
-                        given = time.monotonic()
+                        tree, given = self._tree(), time.monotonic()
+                        yield tree
             except _OutOfTimeError:
                 break
             number, exact = number + 1, exact * _LARGER
