@@ -220,7 +220,7 @@ def test_scores_are_what_plain_counting_gives(name):
     game, cost = Game(4, 4), COSTS[name]
     # sizes on both sides of every width
     rng = np.random.default_rng(0)
-    sizes = [1, 2, 3, 5, 8, 9, 64, 65, 100, 248, 249, 256]
+    sizes = [1, 2, 3, 5, 8, 9, 15, 16, 17, 64, 65, 100, 248, 249, 256]
     positions = Positions.of(np.sort(rng.choice(256, size, replace=False)) for size in sizes)
     table = np.asarray(feedbacks.feedback_table(game))
     expected = np.zeros((len(sizes), 256), np.int64)
@@ -255,8 +255,8 @@ def test_scores_of_positions_in_batches(name):
     together = score.best(positions, cost)
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
-    ((chosen, scores),) = score.scores(positions, cost)
-    np.testing.assert_array_equal(scores.min(axis=1), alone[1][chosen])
+    for chosen, scores in score.scores(positions, cost):
+        np.testing.assert_array_equal(scores.min(axis=1), alone[1][chosen])
 
 
 def test_sizes_up_to_which_costs_are_linear():

@@ -171,14 +171,17 @@ def canonical(game: Game, history: tuple[int, ...]) -> np.ndarray:
       game: the game.
       history: the guesses so far.
     """
-    first = np.arange(game.size)
     guesses = game.codes[list(history)]
+    # first the colours alone, so that only the first of these equivalent codes are permuted
+    same = np.where(np.isin(np.arange(game.colours), guesses), np.arange(game.colours), -1)
+    some, place = np.unique(index_of(game, _recoloured(game.codes, same)), return_inverse=True)
+    first, codes = some.copy(), game.codes[some]
     permutations = itertools.permutations(range(game.pegs))
-    for pegs in permutations if math.factorial(game.pegs) <= _MOST_PERMUTATIONS else [tuple(range(game.pegs))]:
+    for pegs in permutations if math.factorial(game.pegs) <= _MOST_PERMUTATIONS else []:
         colours = _restoring_colours(guesses[:, pegs], guesses, game.colours)
         if colours is not None:
-            first = np.minimum(first, index_of(game, _recoloured(game.codes[:, pegs], colours)))
-    return first
+            first = np.minimum(first, index_of(game, _recoloured(codes[:, pegs], colours)))
+    return first[place]
 
 
 def _restoring_colours(moved: np.ndarray, guesses: np.ndarray, colours: int) -> np.ndarray | None:

@@ -20,7 +20,7 @@ from .greedy import part_cost
 from .players import Policy
 from .positions import Positions
 from .rules import Game, check_memory
-from .scoring import Scorer, map_positions, part_numbers, scorer
+from .scoring import Block, Scorer, map_positions, part_numbers, scorer
 
 #: Compiled numbers of positions that are searched together.
 LANES = (1, 16, 64)
@@ -82,7 +82,8 @@ class Simulator:
             def ranked() -> Array:
                 (codes,) = jnp.nonzero(possible, size=-(-self.most // 8) * 8, fill_value=0)
                 size = possible.sum(dtype=jnp.int32)
-                parts = part_numbers(self.table, self.game.feedbacks, codes.astype(jnp.int32), size).astype(jnp.int32)
+                parts = part_numbers(Block(self.table), self.game.feedbacks, codes.astype(jnp.int32), size)
+                parts = parts.astype(jnp.int32)
                 scores, guesses = lax.top_k(2 * parts + possible.astype(jnp.int32), width)
                 return jnp.where(scores > 2, guesses, -1).astype(jnp.int32)  # with two parts or more
 
