@@ -44,8 +44,7 @@ _WIDTHS = (_PAIRED, _BYTE_CODES)
 #: Guesses that are scored together on a CPU, whose counts stay in its cache; on an accelerator it is all.
 _BLOCK = 1024
 
-#: With at most this many inequivalent guesses, they alone are scored in a table of their own, in games of at least
-#: ``_WORTH`` times as many codes.
+#: Columns of a table of inequivalent guesses alone, and how many times as many codes a game has that gets one.
 _FEW, _WORTH = 1024, 4
 
 #: Rows of at least this many guesses are fenced; otherwise XLA gathers them again for each feedback.
@@ -57,7 +56,8 @@ _CALL_BYTES = 1 << 25
 #: Positions that are scored together on an accelerator; on a CPU it is one.
 _BATCH = 64
 
-#: Compiled numbers of positions of a call, besides the most that ``_CALL_BYTES`` allows.
+#: Compiled numbers of positions of a call, besides the most that ``_CALL_BYTES`` allows. A CPU skips the others, so the
+#: first is left out where the results are small, those of the best guesses.
 _CALL_SIZES = (16, 256)
 
 
@@ -89,6 +89,21 @@ class PartCost:
         """(slope, intercept) of the cost up to there: ``intercept + slope * codes``."""
         slope = int(self.by_size[2] - self.by_size[1]) if len(self.by_size) > 2 else 0
         return slope, int(self.by_size[1]) - slope
+
+
+class _Columns(NamedTuple):
+    """Guesses to score.
+
+    Attributes:
+      guesses: int64[g], numbers of codes, ascending.
+      table: uint8[size, w], the feedback of all secrets with them, on the device; w is at least g, and the columns from
+        g on repeat the last guess.
+      numbers: int32[w], the guesses of the columns, on the device; None if they are all codes.
+    """
+
+    guesses: np.ndarray
+    table: Array
+    numbers: Array | None
 
 
 #: The guesses before each position, as for ``inequivalent_guesses``.
@@ -133,8 +148,8 @@ class Scorer:
           (guesses int32[n], scores int32[n]).
         """
         chosen, scores = np.zeros(len(positions), np.int32), np.zeros(len(positions), np.int32)
-        for indices, guesses, found in self._results(positions, cost, True, consistent, histories):
-            chosen[indices], scores[indices] = guesses[found[0]], found[1]
+        for indices, guesses, (places, least) in self._results(positions, cost, True, consistent, histories):
+            chosen[indices], scores[indices] = guesses[places], least
         return chosen, scores
 
     def scores(self, positions: Positions, cost: PartCost) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -167,72 +182,67 @@ class Scorer:
     ) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
         """Calls compiled functions for positions of similar size, on all cores of a CPU.
 
-        Yields (indices of some positions int64[k], the guesses that are scored int64[g], the function's results, with
-        places among these guesses).
+        Yields (the indices of some positions int64[k], the guesses that are scored int64[g], results). These are the
+        places of the best guesses among those and their scores, int32[k] each, or all scores int32[k, g].
         """
         size = self.game.size
         most = max(_CALL_BYTES // (4 * size), _BATCH)
+        call_sizes = _CALL_SIZES[1:] if best and self.platform == "cpu" else _CALL_SIZES
         linear = positions.sizes <= cost.linear_to
         jobs = []
-        for group, guesses in self._groups(positions, histories):
-            columns = self._columns(guesses)
+        for group, columns in self._groups(positions, histories):
             for by_number, here in ((True, group[linear[group]]), (False, group[~linear[group]])):
-                least = 0
+                sizes, least = positions.sizes[here], 0
                 for width in (*_WIDTHS, size):
-                    indices = here[(positions.sizes[here] > least) & (positions.sizes[here] <= width)]
+                    indices = here[(sizes > least) & (sizes <= width)]
                     least = width
-                    jobs += [
-                        (by_number, width, indices[start : start + most], guesses, columns)
-                        for start in range(0, len(indices), most)
-                    ]
+                    cuts = [indices[start : start + most] for start in range(0, len(indices), most)]
+                    jobs += [(by_number, width, cut, columns) for cut in cuts]
 
-        def result(job: tuple[bool, int, np.ndarray, np.ndarray, tuple[Array, Array | None]]) -> Any:
-            by_number, width, indices, guesses, (table, numbers_of) = job
+        def result(job: tuple[bool, int, np.ndarray, _Columns]) -> tuple[np.ndarray, np.ndarray, Any]:
+            by_number, width, indices, (guesses, table, columns) = job
             chosen, count = positions.take(indices), len(indices)
-            call_size = min([most, *(allowed for allowed in _CALL_SIZES if allowed >= count)])
+            call_size = min([most, *(allowed for allowed in call_sizes if allowed >= count)])
             rows = np.zeros((call_size, -(-width // _UNROLLED) * _UNROLLED), np.int32)
             rows[:count] = chosen.padded(rows.shape[1])
             counts = np.zeros(call_size, np.int32)
             counts[:count] = chosen.sizes
             numbers = np.array(cost.line, np.int32) if by_number else cost.by_size
             run = compiled_scores(by_number, best, consistent, self.game.feedbacks, cost.largest, self.platform)
-            found = run(table, numbers, np.int32(cost.bonus), rows, counts, np.int32(count), numbers_of)
+            found = run(table, numbers, np.int32(cost.bonus), rows, counts, np.int32(count), columns)
             arrays = jax.tree.map(lambda array: np.asarray(array)[:count], found)
             return indices, guesses, arrays if best else arrays[:, : len(guesses)]
 
         workers = usable_cores() if self.platform == "cpu" else 2
         return map(result, jobs) if len(jobs) < 2 or workers < 2 else in_order(result, jobs, workers)
 
-    def _groups(self, positions: Positions, histories: Histories | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Positions for which the same guesses are scored: (their indices int64[k], the guesses int64[g]).
+    def _groups(self, positions: Positions, histories: Histories | None) -> Iterator[tuple[np.ndarray, _Columns]]:
+        """Groups of positions with the guesses to score: yields (indices int64[k], guesses).
 
-        The guesses are all codes, or the inequivalent ones after a history if they are few, and its positions have so
-        many codes that a table of their own is worth it.
+        All codes are scored, or where it is worth a table of their own the inequivalent guesses: if these are few, and
+        the positions with the same history have half of all codes or more.
         """
         size = self.game.size
+        groups: dict[tuple[int, ...], list[int]] = {}
+        if size >= _WORTH * _FEW:
+            for index, history in enumerate(histories or ()):
+                if history is not None and len(history) <= SYMMETRIC_GUESSES:
+                    groups.setdefault(history, []).append(index)
         rest = np.ones(len(positions), bool)
-        same: dict[tuple[int, ...], list[int]] = {}
-        for index, history in enumerate(histories or ()):
-            if history is not None and len(history) <= SYMMETRIC_GUESSES and size >= _WORTH * _FEW:
-                same.setdefault(history, []).append(index)
-        for history, listed in same.items():
-            indices = np.array(listed)
+        for history, indices in groups.items():
             if 2 * positions.sizes[indices].sum() >= size:
                 guesses = inequivalent_guesses(self.game, history)
                 if len(guesses) <= _FEW:
                     rest[indices] = False
-                    yield indices, guesses
+                    yield np.array(indices), self._few(guesses)
         if rest.any():
-            yield np.flatnonzero(rest), np.arange(size)
+            yield np.flatnonzero(rest), _Columns(np.arange(size), self.table, None)
 
-    def _columns(self, guesses: np.ndarray) -> tuple[Array, Array | None]:
-        """The table of some guesses, uint8[size, _FEW], padded with the last one, and these, int32[_FEW]; or of all."""
-        if len(guesses) == self.game.size:
-            return self.table, None
-        padded = np.pad(guesses, (0, _FEW - len(guesses)), mode="edge").astype(np.int32)
-        device = next(iter(self.table.devices()))
-        table, numbers = jax.device_put((np.take(self.host, padded, axis=1), padded), device)
-        return table, numbers
+    def _few(self, guesses: np.ndarray) -> _Columns:
+        """At most ``_FEW`` guesses with a table of their own, of that many columns."""
+        numbers = np.pad(guesses, (0, _FEW - len(guesses)), mode="edge").astype(np.int32)
+        (device,) = self.table.devices()
+        return _Columns(guesses, *jax.device_put((np.take(self.host, numbers, axis=1), numbers), device))
 
 
 @functools.lru_cache(maxsize=1)
