@@ -193,7 +193,7 @@ class Scorer:
         for group, columns in self._groups(positions, histories):
             for by_number, here in ((True, group[linear[group]]), (False, group[~linear[group]])):
                 sizes, least = positions.sizes[here], 0
-                for width in (*_WIDTHS, size):
+                for width in (*_WIDTHS, size) if columns.numbers is None else (size,):
                     indices = here[(sizes > least) & (sizes <= width)]
                     least = width
                     cuts = [indices[start : start + most] for start in range(0, len(indices), most)]
