@@ -212,6 +212,7 @@ COSTS = {
     "largest": PartCost((2 * SIZES).astype(np.int32), 1, largest=True),
     "parts": PartCost(-2 * np.minimum(SIZES, 1).astype(np.int32), 1),
     "a line": PartCost(np.maximum(2 * SIZES - 1, 0).astype(np.int32), 7),
+    "fewer parts": PartCost(3 * np.minimum(SIZES, 1).astype(np.int32), 1),
     "a line with a bend": PartCost(np.maximum(2 * SIZES - 1, SIZES * SIZES // 8).astype(np.int32), 1),
 }
 
@@ -315,6 +316,7 @@ def test_sizes_up_to_which_costs_are_linear():
     evens = [COSTS[name].linear_to for name in ("squares", "largest", "parts", "a line", "a line with a bend")]
     assert evens == [2, 0, 256, 256, 15]
     assert COSTS["a line"].line == (2, -1)
+    assert [name for name, cost in COSTS.items() if not cost.least_apart] == ["fewer parts"]
     assert COSTS["parts"].line == (0, -2)
 
 

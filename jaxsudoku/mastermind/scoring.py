@@ -5,6 +5,7 @@ part's size; the lowest score is best. All numbers are integers, so that the bes
 
 The sizes of parts are found in one of three ways. In positions of few codes these are compared with each other; the
 codes of larger ones are compared with each feedback. If the cost is linear in the size, the number of parts is enough.
+A position of few codes needs none of these if one of its codes gets another feedback from each.
 """
 
 from __future__ import annotations
@@ -84,6 +85,12 @@ class PartCost:
         bends = np.flatnonzero(np.diff(self.by_size[1:], n=2))
         return int(bends[0]) + 2 if len(bends) else len(self.by_size) - 1
 
+    @functools.cached_property
+    def least_apart(self) -> bool:
+        """Whether no parts cost less than as many of a single code as there are codes."""
+        sizes = np.arange(1, len(self.by_size), dtype=np.int64)
+        return bool((self.by_size[1:] >= self.by_size[1] * (1 if self.largest else sizes)).all())
+
     @property
     def line(self) -> tuple[int, int]:
         """(slope, intercept) of the cost up to there: ``intercept + slope * codes``."""
@@ -147,10 +154,27 @@ class Scorer:
         Returns:
           (guesses int32[n], scores int32[n]).
         """
-        chosen, scores = np.zeros(len(positions), np.int32), np.zeros(len(positions), np.int32)
-        for indices, guesses, (places, least) in self._results(positions, cost, True, consistent, histories):
-            chosen[indices], scores[indices] = guesses[places], least
+        chosen, scores = np.full(len(positions), -1, np.int32), np.zeros(len(positions), np.int32)
+        if cost.bonus > 0 and cost.least_apart:  # then no guess is better than one of these
+            chosen = self._separating(positions)
+            scores[:] = cost.by_size[1] * (1 if cost.largest else positions.sizes) - cost.bonus
+        (rest,) = np.nonzero(chosen < 0)
+        known = None if histories is None else [histories[index] for index in rest.tolist()]
+        for indices, guesses, (places, least) in self._results(positions.take(rest), cost, True, consistent, known):
+            chosen[rest[indices]], scores[rest[indices]] = guesses[places], least
         return chosen, scores
+
+    def _separating(self, positions: Positions) -> np.ndarray:
+        """The first code of each small position that gets another feedback from each of its codes, int32[n]; or -1."""
+        found = np.full(len(positions), -1, np.int32)
+        for size in range(1, _PAIRED + 1):
+            (indices,) = np.nonzero(positions.sizes == size)
+            codes = positions.take(indices).codes.reshape(-1, size)
+            heard = np.sort(self.host[codes[:, :, None], codes[:, None]], axis=2)
+            apart = (heard[..., 1:] != heard[..., :-1]).all(axis=2)
+            first = codes[np.arange(len(codes)), apart.argmax(axis=1)]
+            found[indices] = np.where(apart.any(axis=1), first, -1)
+        return found
 
     def scores(self, positions: Positions, cost: PartCost) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The score of every guess: yields (indices of some positions int64[k], their scores int32[k, size])."""
