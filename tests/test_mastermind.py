@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxsudoku.mastermind as mm
-from jaxsudoku.mastermind import greedy, players, report, rollouts
+from jaxsudoku.mastermind import greedy, players, report, rollouts, scoring
 from jaxsudoku.mastermind.greedy import lost_information
 from jaxsudoku.mastermind.lookahead import estimate
 from jaxsudoku.mastermind.optimal import Search, least_totals
@@ -173,6 +173,30 @@ def test_greedy_guesses_are_those_of_the_definition(player, consistent):
     guesses = choose(Positions.of(sets), np.zeros((7, 0), np.int32), jax.random.key(0))
     expected = [best_by_hand(game, player, tuple(every[code] for code in codes), consistent) for codes in sets]
     assert [every[guess] for guess in guesses] == expected
+
+
+@pytest.mark.parametrize("player", ["minimax", "entropy"])
+def test_a_greedy_tree_is_that_of_plain_counting(player, monkeypatch):
+    """In a game of several blocks of guesses, with positions of all sizes, and with symmetry at the first guesses."""
+    monkeypatch.setattr(scoring, "_FEW", 256)
+    game = mm.PegGame(4, 6)
+    table, cost = np.asarray(mm.feedback_table(game)), greedy.part_cost(game, player)
+    cells = game.feedbacks * np.arange(game.size)
+
+    def best(positions, history, key):
+        guesses = []
+        for codes in positions:
+            counts = np.bincount((cells + table[codes]).ravel(), minlength=game.feedbacks * game.size)
+            costs = cost.by_size[counts.reshape(game.size, game.feedbacks)].astype(np.int64)
+            scores = costs.max(axis=1) if cost.largest else costs.sum(axis=1)
+            scores[codes] -= cost.bonus
+            guesses.append(scores.argmin())
+        return np.array(guesses)
+
+    (expected,) = mm.grow(game, best)
+    tree = mm.build(game, player, openings=1)
+    for name in ("guesses", "parents", "feedbacks"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name))
 
 
 def test_equal_entropies_come_out_equal():

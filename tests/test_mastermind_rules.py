@@ -6,14 +6,15 @@ import itertools
 
 import hypothesis
 import hypothesis.strategies as st
+import jax
 import mastermind_reference as reference
 import numpy as np
 import pytest
 
-from jaxsudoku.mastermind import PegGame, feedbacks, rules
+from jaxsudoku.mastermind import PegGame, feedbacks, rules, scoring
 from jaxsudoku.mastermind.positions import Positions, PositionTable, canonical, inequivalent_guesses, partition
 from jaxsudoku.mastermind.rules import CodeError, GameError
-from jaxsudoku.mastermind.scoring import PartCost, Scorer, scorer
+from jaxsudoku.mastermind.scoring import Block, PartCost, Scorer, part_numbers, part_sizes, parts_of_at_least, scorer
 
 GAMES = [
     PegGame(1, 1),
@@ -219,6 +220,7 @@ COSTS = {
     "largest": PartCost((2 * SIZES).astype(np.int32), 1, largest=True),
     "parts": PartCost(-2 * np.minimum(SIZES, 1).astype(np.int32), 1),
     "a line": PartCost(np.maximum(2 * SIZES - 1, 0).astype(np.int32), 7),
+    "fewer parts": PartCost(3 * np.minimum(SIZES, 1).astype(np.int32), 1),
     "a line with a bend": PartCost(np.maximum(2 * SIZES - 1, SIZES * SIZES // 8).astype(np.int32), 1),
 }
 
@@ -228,7 +230,7 @@ def test_scores_are_what_plain_counting_gives(name):
     game, cost = PegGame(4, 4), COSTS[name]
     # sizes on both sides of every width
     rng = np.random.default_rng(0)
-    sizes = [1, 2, 3, 5, 8, 9, 64, 65, 100, 248, 249, 256]
+    sizes = [1, 2, 3, 5, 8, 9, 15, 16, 17, 64, 65, 100, 248, 249, 256]
     positions = Positions.of(np.sort(rng.choice(256, size, replace=False)) for size in sizes)
     table = np.asarray(feedbacks.feedback_table(game))
     expected = np.zeros((len(sizes), 256), np.int64)
@@ -252,6 +254,57 @@ def test_scores_are_what_plain_counting_gives(name):
         assert least == row[guess]
 
 
+@pytest.mark.parametrize("first", [None, 272], ids=str)
+def test_parts_are_those_of_plain_counting(first):
+    """In blocks of guesses and in all of them, for positions of few codes, of several segments, and of all codes."""
+    game = PegGame(4, 6)
+    table = np.asarray(feedbacks.feedback_table(game))
+    block = Block(feedbacks.feedback_table(game), *(() if first is None else (first, 1024)))
+    ways = (
+        jax.jit(lambda codes, size: part_sizes(block, game.feedbacks, codes, size)),
+        jax.jit(lambda codes, size: part_numbers(block, game.feedbacks, codes, size)),
+        jax.jit(lambda codes, size: parts_of_at_least(block, codes, size)),
+    )
+    rng = np.random.default_rng(4)
+    for width, sizes in ((16, range(1, 17)), (248, (1, 17, 248)), (1296, (1, 248, 249, 497, 1296))):
+        for size in sizes:
+            codes = np.sort(rng.choice(game.size, size, replace=False)).astype(np.int32)
+            heard = table[codes, slice(None) if first is None else slice(first, first + 1024)]
+            counts = (heard == np.arange(game.feedbacks)[:, None, None]).sum(axis=1)
+            padded = np.pad(codes, (0, width - size))
+            np.testing.assert_array_equal(ways[0](padded, size), counts)
+            np.testing.assert_array_equal(ways[1](padded, size), (counts > 0).sum(axis=0))
+            if width == 16:
+                at_least = counts[None] >= np.arange(1, 17)[:, None, None]
+                np.testing.assert_array_equal(ways[2](padded, size), at_least.sum(axis=1))
+
+
+@pytest.mark.parametrize("name", ["squares", "largest", "parts"])
+def test_symmetry_does_not_change_scores(name, monkeypatch):
+    monkeypatch.setattr(scoring, "_FEW", 256)  # so that a small game has tables of inequivalent guesses
+    game = PegGame(4, 6)
+    sizes = np.arange(game.size + 1)
+    by_size = {"squares": 2 * sizes**2, "largest": 2 * sizes, "parts": -2 * np.minimum(sizes, 1)}[name]
+    cost = PartCost(by_size.astype(np.int32), 1, largest=name == "largest")
+    score = scorer(game)
+    opening = np.array([rules.parse_code(game, "1122")])
+    after = score.partition(Positions.of([np.arange(game.size)]), opening).parts
+    for positions, history in ((Positions.of([np.arange(game.size)]), ()), (after, (int(opening[0]),))):
+        histories = [history] * len(positions)
+        for consistent in (False, True):
+            found = score.best(positions, cost, consistent, histories)
+            np.testing.assert_array_equal(found, score.best(positions, cost, consistent))
+        expected = np.zeros((len(positions), game.size), np.int64)
+        for indices, scores in score.scores(positions, cost):
+            expected[indices] = scores
+        guesses = inequivalent_guesses(game, history)
+        assert len(guesses) <= 256
+        for index, ranked, scores in score.ranked(positions, cost, histories):
+            order = np.argsort(expected[index, guesses], kind="stable")
+            np.testing.assert_array_equal(ranked, guesses[order])
+            np.testing.assert_array_equal(scores, expected[index, ranked])
+
+
 @pytest.mark.parametrize("name", ["squares", "parts"])
 def test_scores_of_positions_in_batches(name):
     """An accelerator takes many positions at a time; what it gives is the same."""
@@ -263,14 +316,15 @@ def test_scores_of_positions_in_batches(name):
     together = score.best(positions, cost)
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
-    ((chosen, scores),) = score.scores(positions, cost)
-    np.testing.assert_array_equal(scores.min(axis=1), alone[1][chosen])
+    for chosen, scores in score.scores(positions, cost):
+        np.testing.assert_array_equal(scores.min(axis=1), alone[1][chosen])
 
 
 def test_sizes_up_to_which_costs_are_linear():
     evens = [COSTS[name].linear_to for name in ("squares", "largest", "parts", "a line", "a line with a bend")]
     assert evens == [2, 0, 256, 256, 15]
     assert COSTS["a line"].line == (2, -1)
+    assert [name for name, cost in COSTS.items() if not cost.least_apart] == ["fewer parts"]
     assert COSTS["parts"].line == (0, -2)
 
 

@@ -12,7 +12,7 @@ from jax import Array
 
 from .config import GreedyConfig, RandomConfig
 from .players import Policy, Progress
-from .positions import Positions
+from .positions import Positions, PositionTable
 from .rules import Game
 from .scoring import PartCost, scorer
 from .trees import grow
@@ -117,14 +117,29 @@ def _greedy(name: str, game: Game, config: GreedyConfig, progress: Progress) -> 
         large = positions.sizes > most
         for chosen, cost in ((large, coarse), (~large, exact)):
             (indices,) = np.nonzero(chosen)
-            guesses[indices] = score.best(positions.take(indices), cost, config.consistent)[0]
+            made = [tuple(row) for row in history[indices].tolist()]
+            guesses[indices] = score.best(positions.take(indices), cost, config.consistent, made)[0]
         return guesses
 
     if config.openings == 1:
         return best
     ((_, openings, _),) = score.ranked(Positions.of([np.arange(game.secrets)]), coarse, [()])
-    policies = [_opened(best, opening) for opening in openings[: config.openings].tolist()]
+    kept = _kept(game, best)
+    policies = [_opened(kept, opening) for opening in openings[: config.openings].tolist()]
     return min(policies, key=lambda policy: int(grow(game, policy)[0].attempts.sum()))
+
+
+def _kept(game: Game, policy: Policy) -> Policy:
+    """The policy, which keeps its guesses: a position that comes again, after any opening, gets the same at once."""
+    known, guesses = PositionTable(game), np.zeros(0, np.int32)
+
+    def kept(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+        nonlocal guesses
+        numbers, new = known.add(positions)
+        guesses = np.concatenate([guesses, policy(positions.take(new), history[new], key)])
+        return guesses[numbers]
+
+    return kept
 
 
 def _opened(policy: Policy, opening: int) -> Policy:

@@ -121,10 +121,15 @@ class PegGame(Game):
 
     def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
         """The first equivalent code of each code, under permutations of pegs and of colours, int64[size]."""
-        first = np.arange(self.size)
-        for images in peg_symmetry.images(self.codes, self.codes[list(history)], self.colours, self._separate):
+        find = functools.partial(
+            peg_symmetry.images, guesses=self.codes[list(history)], colours=self.colours, separate=self._separate
+        )
+        # first the colours alone, so that only the first of these equivalent codes are permuted
+        some, place = np.unique(self.index_of(next(find(self.codes))), return_inverse=True)
+        first = some.copy()
+        for images in find(self.codes[some]):
             first = np.minimum(first, self.index_of(images))
-        return first
+        return first[place]
 
     @property
     def _separate(self) -> bool:

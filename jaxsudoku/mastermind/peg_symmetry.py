@@ -13,7 +13,9 @@ _MOST_PERMUTATIONS = 720
 
 
 def images(codes: np.ndarray, guesses: np.ndarray, colours: int, separate: bool) -> Iterator[np.ndarray]:
-    """Each code's image under a symmetry that maps every guess to itself, uint8[n, pegs], for each such permutation.
+    """Each code's image under a symmetry that maps every guess to itself, uint8[n, pegs], for each order of the pegs.
+
+    The pegs as they are come first.
 
     Of the permutations of colours that keep the guesses, the one that gives the first image of a code is taken.
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     import jax
 
 #: Chooses a guess for each of n positions of more than two codes: (positions, the guesses so far int32[n, made], the
-#: same number for all, a JAX key) to the numbers of codes int[n].
+#: same number for all, a JAX key) to the numbers of codes int[n]. Positions follow from the feedback to these guesses
+#: alone, which determine what guesses are equivalent.
 Policy = Callable[[Positions, np.ndarray, "jax.Array"], np.ndarray]
 
 #: Receives a text that says how far a long search is.

@@ -20,7 +20,7 @@ from .greedy import part_cost
 from .players import Policy
 from .positions import Positions
 from .rules import Game, check_memory
-from .scoring import Scorer, map_positions, part_numbers, scorer
+from .scoring import Block, Scorer, map_positions, part_numbers, scorer
 
 #: Compiled numbers of positions that are searched together.
 LANES = (1, 16, 64)
@@ -88,7 +88,7 @@ class Simulator:
                 (codes,) = jnp.nonzero(possible, size=-(-self.most // 8) * 8, fill_value=0)
                 size = possible.sum(dtype=jnp.int32)
                 codes = codes.astype(jnp.int32)
-                parts = part_numbers(self.by_secrets, self.game.feedbacks, codes, size).astype(jnp.int32)
+                parts = part_numbers(Block(self.by_secrets), self.game.feedbacks, codes, size).astype(jnp.int32)
                 bonus = jnp.zeros_like(parts).at[: self.game.secrets].set(possible.astype(jnp.int32))
                 scores, guesses = lax.top_k(2 * parts + bonus, width)
                 return jnp.where(scores > 2, guesses, -1).astype(jnp.int32)  # with two parts or more

@@ -2,6 +2,10 @@
 
 The feedback to a guess splits a position into parts. A guess is scored by the sum, or the maximum, of a cost of each
 part's size; the lowest score is best. All numbers are integers, so that the best guess is the same on every machine.
+
+The sizes of parts are found in one of three ways. In positions of few codes these are compared with each other; the
+codes of larger ones are compared with each feedback. If the cost is linear in the size, the number of parts is enough.
+A position of few codes needs none of these if one of its codes gets another feedback from each.
 """
 
 from __future__ import annotations
@@ -9,8 +13,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -23,14 +27,26 @@ from jaxsudoku.devices import compiler_options, usable_cores
 from jaxsudoku.planes import fence
 
 from .feedbacks import feedback_table
-from .positions import Partition, Positions, inequivalent_guesses, partition
+from .positions import SYMMETRIC_GUESSES, Partition, Positions, inequivalent_guesses, partition
 from .rules import Game
 
 #: Codes that are counted in one pass over the counters.
 _UNROLLED = 8
 
-#: Compiled widths of rows of codes, besides the size of the game. Up to 255 codes are counted in bytes.
-_WIDTHS = (64, 248)
+#: The codes of positions up to this size are compared with each other instead of with each feedback.
+_PAIRED = 16
+
+#: Codes that are counted in bytes, a multiple of those of a pass.
+_BYTE_CODES = 248
+
+#: Compiled widths of rows of codes, besides the size of the game.
+_WIDTHS = (_PAIRED, _BYTE_CODES)
+
+#: Guesses that are scored together on a CPU, whose counts stay in its cache; on an accelerator it is all.
+_BLOCK = 1024
+
+#: Columns of a table of inequivalent guesses alone, and how many times as many codes a game has that gets one.
+_FEW, _WORTH = 1024, 4
 
 #: Rows of at least this many guesses are fenced; otherwise XLA gathers them again for each feedback.
 _FENCED = 64
@@ -41,7 +57,8 @@ _CALL_BYTES = 1 << 25
 #: Positions that are scored together on an accelerator; on a CPU it is one.
 _BATCH = 64
 
-#: Compiled numbers of positions of a call, besides the most that ``_CALL_BYTES`` allows.
+#: Compiled numbers of positions of a call, besides the most that ``_CALL_BYTES`` allows. A CPU skips the others, so the
+#: first is left out where the results are small, those of the best guesses.
 _CALL_SIZES = (16, 256)
 
 
@@ -53,7 +70,7 @@ class PartCost:
       by_size: int32[secrets + 1], the cost of a part by its number of codes, 0 where it is empty. The sum over
         the parts of any position fits in an int32.
       bonus: subtracted from the score of a guess that may be the secret.
-      largest: whether the score is the largest cost, rather than the sum.
+      largest: whether the score is the largest cost, rather than the sum; then no cost is below that of a smaller part.
     """
 
     by_size: np.ndarray
@@ -68,11 +85,36 @@ class PartCost:
         bends = np.flatnonzero(np.diff(self.by_size[1:], n=2))
         return int(bends[0]) + 2 if len(bends) else len(self.by_size) - 1
 
+    @functools.cached_property
+    def least_apart(self) -> bool:
+        """Whether no parts cost less than as many of a single code as there are codes."""
+        sizes = np.arange(1, len(self.by_size), dtype=np.int64)
+        return bool((self.by_size[1:] >= self.by_size[1] * (1 if self.largest else sizes)).all())
+
     @property
     def line(self) -> tuple[int, int]:
         """(slope, intercept) of the cost up to there: ``intercept + slope * codes``."""
         slope = int(self.by_size[2] - self.by_size[1]) if len(self.by_size) > 2 else 0
         return slope, int(self.by_size[1]) - slope
+
+
+class _Columns(NamedTuple):
+    """Guesses to score.
+
+    Attributes:
+      guesses: int64[g], numbers of codes, ascending.
+      table: uint8[secrets, w], the feedback of all secrets with them, on the device; w is at least g, and the columns
+        from g on repeat the last guess.
+      numbers: int32[w], the guesses of the columns, on the device; None if they are all codes.
+    """
+
+    guesses: np.ndarray
+    table: Array
+    numbers: Array | None
+
+
+#: The guesses before each position, as for ``inequivalent_guesses``.
+Histories: TypeAlias = Sequence[tuple[int, ...] | None]
 
 
 class Scorer:
@@ -97,7 +139,9 @@ class Scorer:
         """The parts into which guesses, one for each, split positions."""
         return partition(self.host, self.game.feedbacks, positions, guesses)
 
-    def best(self, positions: Positions, cost: PartCost, consistent: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def best(
+        self, positions: Positions, cost: PartCost, consistent: bool = False, histories: Histories | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The guess with the lowest score for each position.
 
         Among equals it is the first code that may be the secret, or else the first code, provided that the bonus is
@@ -107,25 +151,40 @@ class Scorer:
           positions: n positions.
           cost: what a score adds up.
           consistent: consider only guesses that may be the secret.
+          histories: the guesses so far, as for ``inequivalent_guesses``; they save work and do not change the result.
 
         Returns:
           (guesses int32[n], scores int32[n]).
         """
-        guesses, scores = np.zeros(len(positions), np.int32), np.zeros(len(positions), np.int32)
-        for indices, found in self._results(positions, cost, best=True, consistent=consistent):
-            guesses[indices], scores[indices] = found
-        return guesses, scores
+        chosen, scores = np.full(len(positions), -1, np.int32), np.zeros(len(positions), np.int32)
+        if cost.bonus > 0 and cost.least_apart:  # then no guess is better than one of these
+            chosen = self._separating(positions)
+            scores[:] = cost.by_size[1] * (1 if cost.largest else positions.sizes) - cost.bonus
+        (rest,) = np.nonzero(chosen < 0)
+        known = None if histories is None else [histories[index] for index in rest.tolist()]
+        for indices, guesses, (places, least) in self._results(positions.take(rest), cost, True, consistent, known):
+            chosen[rest[indices]], scores[rest[indices]] = guesses[places], least
+        return chosen, scores
+
+    def _separating(self, positions: Positions) -> np.ndarray:
+        """The first code of each small position that gets another feedback from each of its codes, int32[n]; or -1."""
+        found = np.full(len(positions), -1, np.int32)
+        for size in range(1, _PAIRED + 1):
+            (indices,) = np.nonzero(positions.sizes == size)
+            codes = positions.take(indices).codes.reshape(-1, size)
+            heard = np.sort(self.host[codes[:, :, None], codes[:, None]], axis=2)
+            apart = (heard[..., 1:] != heard[..., :-1]).all(axis=2)
+            first = codes[np.arange(len(codes)), apart.argmax(axis=1)]
+            found[indices] = np.where(apart.any(axis=1), first, -1)
+        return found
 
     def scores(self, positions: Positions, cost: PartCost) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The score of every guess: yields (indices of some positions int64[k], their scores int32[k, size])."""
-        return self._results(positions, cost, best=False, consistent=False)
+        for indices, _, scores in self._results(positions, cost, False, False, None):
+            yield indices, scores
 
     def ranked(
-        self,
-        positions: Positions,
-        cost: PartCost,
-        histories: Sequence[tuple[int, ...] | None],
-        below: Sequence[float] | None = None,
+        self, positions: Positions, cost: PartCost, histories: Histories, below: Sequence[float] | None = None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The inequivalent guesses of each position, the lowest score first.
 
@@ -133,44 +192,83 @@ class Scorer:
         ``histories`` are the guesses so far, as for ``inequivalent_guesses``. Scores that are not ``below`` a limit for
         each position are left out.
         """
-        for indices, scores in self.scores(positions, cost):
+        for indices, scored, scores in self._results(positions, cost, False, False, histories):
             for index, row in zip(indices.tolist(), scores, strict=True):
                 guesses = inequivalent_guesses(self.game, histories[index])
+                if len(guesses) < len(scored):
+                    row = row[guesses]  # all codes are scored
                 if below is not None:
-                    guesses = guesses[row[guesses] < below[index]]
-                guesses = guesses[np.argsort(row[guesses], kind="stable")]
-                yield index, guesses, row[guesses]
+                    lower = row < below[index]
+                    guesses, row = guesses[lower], row[lower]
+                order = np.argsort(row, kind="stable")
+                yield index, guesses[order], row[order]
 
     def _results(
-        self, positions: Positions, cost: PartCost, best: bool, consistent: bool
-    ) -> Iterator[tuple[np.ndarray, Any]]:
-        """Calls compiled functions for positions of similar size, on all cores of a CPU."""
-        size, sizes = self.game.size, positions.sizes
-        most = max(_CALL_BYTES // (4 * size), _BATCH)
-        linear = sizes <= cost.linear_to
-        jobs = []
-        for by_number, here in ((True, linear), (False, ~linear)):
-            least = 0
-            for width in (*_WIDTHS, size):
-                indices = np.flatnonzero(here & (sizes > least) & (sizes <= width))
-                least = width
-                jobs += [(by_number, width, indices[start : start + most]) for start in range(0, len(indices), most)]
+        self, positions: Positions, cost: PartCost, best: bool, consistent: bool, histories: Histories | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
+        """Calls compiled functions for positions of similar size, on all cores of a CPU.
 
-        def result(job: tuple[bool, int, np.ndarray]) -> tuple[np.ndarray, Any]:
-            by_number, width, indices = job
+        Yields (the indices of some positions int64[k], the guesses that are scored int64[g], results). These are the
+        places of the best guesses among those and their scores, int32[k] each, or all scores int32[k, g].
+        """
+        size = self.game.size
+        most = max(_CALL_BYTES // (4 * size), _BATCH)
+        call_sizes = _CALL_SIZES[1:] if best and self.platform == "cpu" else _CALL_SIZES
+        linear = positions.sizes <= cost.linear_to
+        jobs = []
+        for group, columns in self._groups(positions, histories):
+            for by_number, here in ((True, group[linear[group]]), (False, group[~linear[group]])):
+                sizes, least = positions.sizes[here], 0
+                for width in (*_WIDTHS, size) if columns.numbers is None else (size,):
+                    indices = here[(sizes > least) & (sizes <= width)]
+                    least = width
+                    cuts = [indices[start : start + most] for start in range(0, len(indices), most)]
+                    jobs += [(by_number, width, cut, columns) for cut in cuts]
+
+        def result(job: tuple[bool, int, np.ndarray, _Columns]) -> tuple[np.ndarray, np.ndarray, Any]:
+            by_number, width, indices, (guesses, table, columns) = job
             chosen, count = positions.take(indices), len(indices)
-            call_size = min([most, *(allowed for allowed in _CALL_SIZES if allowed >= count)])
+            call_size = min([most, *(allowed for allowed in call_sizes if allowed >= count)])
             rows = np.zeros((call_size, -(-width // _UNROLLED) * _UNROLLED), np.int32)
             rows[:count] = chosen.padded(rows.shape[1])
             counts = np.zeros(call_size, np.int32)
             counts[:count] = chosen.sizes
             numbers = np.array(cost.line, np.int32) if by_number else cost.by_size
             run = compiled_scores(by_number, best, consistent, self.game.feedbacks, cost.largest, self.platform)
-            found = run(self.rows, numbers, np.int32(cost.bonus), rows, counts, np.int32(count))
-            return indices, jax.tree.map(lambda array: np.asarray(array)[:count], found)
+            found = run(table, numbers, np.int32(cost.bonus), rows, counts, np.int32(count), columns)
+            arrays = jax.tree.map(lambda array: np.asarray(array)[:count], found)
+            return indices, guesses, arrays if best else arrays[:, : len(guesses)]
 
         workers = usable_cores() if self.platform == "cpu" else 2
         return map(result, jobs) if len(jobs) < 2 or workers < 2 else in_order(result, jobs, workers)
+
+    def _groups(self, positions: Positions, histories: Histories | None) -> Iterator[tuple[np.ndarray, _Columns]]:
+        """Groups of positions with the guesses to score: yields (indices int64[k], guesses).
+
+        All codes are scored, or where it is worth a table of their own the inequivalent guesses: if these are few, and
+        the positions with the same history have half of all codes or more.
+        """
+        size = self.game.size
+        groups: dict[tuple[int, ...], list[int]] = {}
+        if size >= _WORTH * _FEW:
+            for index, history in enumerate(histories or ()):
+                if history is not None and len(history) <= SYMMETRIC_GUESSES:
+                    groups.setdefault(history, []).append(index)
+        rest = np.ones(len(positions), bool)
+        for history, indices in groups.items():
+            if 2 * positions.sizes[indices].sum() >= size:
+                guesses = inequivalent_guesses(self.game, history)
+                if len(guesses) <= _FEW:
+                    rest[indices] = False
+                    yield np.array(indices), self._few(guesses)
+        if rest.any():
+            yield np.flatnonzero(rest), _Columns(np.arange(size), self.rows, None)
+
+    def _few(self, guesses: np.ndarray) -> _Columns:
+        """At most ``_FEW`` guesses with a table of their own, of that many columns."""
+        numbers = np.pad(guesses, (0, _FEW - len(guesses)), mode="edge").astype(np.int32)
+        (device,) = self.table.devices()
+        return _Columns(guesses, *jax.device_put((np.ascontiguousarray(self.host[numbers].T), numbers), device))
 
 
 @functools.lru_cache(maxsize=1)
@@ -182,11 +280,38 @@ def scorer(game: Game) -> Scorer:
 # ---------------------------------------------------------------------- on the device
 
 
-def part_sizes(table: Array, feedbacks: int, codes: Array, size: Array) -> Array:
-    """The number of codes of a position that get each feedback, for every guess.
+class Block(NamedTuple):
+    """Guesses that follow one another: columns of a table.
+
+    Attributes:
+      table: uint8[secrets, guesses], the feedback of secrets with guesses.
+      first: int32[], the first of the guesses.
+      number: how many they are; None for all.
+    """
+
+    table: Array
+    first: ArrayLike = 0
+    number: int | None = None
+
+    @property
+    def width(self) -> int:
+        """The number of guesses."""
+        return self.table.shape[1] if self.number is None else self.number
+
+    def rows(self, codes: Array) -> Array:
+        """The feedback of secrets int32[n] with the guesses, uint8[n, width]."""
+        if self.number is None:
+            return self.table[codes]
+        row = functools.partial(lax.dynamic_slice, self.table, slice_sizes=(1, self.number))
+        rows: Array = jax.vmap(lambda code: row((code, self.first))[0])(codes)
+        return rows
+
+
+def part_sizes(block: Block, feedbacks: int, codes: Array, size: Array) -> Array:
+    """The number of codes of a position that get each feedback, for every guess of a block.
 
     Args:
-      table: uint8[secrets, guesses], the feedback of secrets with guesses.
+      block: the guesses.
       feedbacks: the number of feedbacks.
       codes: int32[width], the position in the first ``size`` places; the width is a multiple of 8.
       size: int32[].
@@ -194,40 +319,75 @@ def part_sizes(table: Array, feedbacks: int, codes: Array, size: Array) -> Array
     Returns:
       uint8[feedbacks, guesses], uint32 where the width is 256 or more.
     """
-    dtype = jnp.uint8 if codes.shape[0] < 256 else jnp.uint32
     numbers = np.arange(feedbacks, dtype=np.uint8)[:, None]
+    steps, at_once = -(-size // _UNROLLED), _BYTE_CODES // _UNROLLED
 
     def count(step: Array, counts: Array) -> Array:
         first = step * _UNROLLED
-        rows = table[lax.dynamic_slice(codes, (first,), (_UNROLLED,))]
+        rows = block.rows(lax.dynamic_slice(codes, (first,), (_UNROLLED,)))
         within = first + np.arange(_UNROLLED, dtype=np.int32) < size
         rows = _fenced(jnp.where(within[:, None], rows, np.uint8(255)))  # which is no feedback
-        # a few bytes are added up before they are widened
-        more: Array = functools.reduce(operator.add, [(row == numbers).astype(jnp.uint8) for row in rows])
-        return counts + more.astype(dtype)
+        return counts + _sum((row == numbers).astype(jnp.uint8) for row in rows)
 
-    counts = jnp.zeros((feedbacks, table.shape[1]), dtype)
-    return _fenced(lax.fori_loop(0, -(-size // _UNROLLED), count, counts))
+    def count_bytes(start: ArrayLike, end: Array) -> Array:
+        return _fenced(lax.fori_loop(start, end, count, jnp.zeros((feedbacks, block.width), jnp.uint8)))
+
+    if codes.shape[0] < 256:
+        return count_bytes(0, steps)
+
+    def widen(turn: Array, counts: Array) -> Array:
+        start = turn * at_once
+        return counts + count_bytes(start, jnp.minimum(start + at_once, steps)).astype(jnp.uint32)
+
+    counts = jnp.zeros((feedbacks, block.width), jnp.uint32)
+    return _fenced(lax.fori_loop(0, -(-steps // at_once), widen, counts))
 
 
-def part_numbers(table: Array, feedbacks: int, codes: Array, size: Array) -> Array:
+def parts_of_at_least(block: Block, codes: Array, size: Array) -> Array:
+    """The number of parts of a position that have at least 1, 2, 3 ... codes, for every guess of a block.
+
+    Every code is compared with every other one, so it takes time in proportion to the square of the width.
+
+    Args:
+      block: the guesses.
+      codes: int32[width], the position in the first ``size`` places; the width is below 256.
+      size: int32[].
+
+    Returns:
+      uint8[width, guesses].
+    """
+    place = np.arange(codes.shape[0], dtype=np.int32)
+    rows = _fenced(block.rows(codes))
+    # a code's rank in its part: the codes up to it with the same feedback
+    ranks = _sum(((row == rows) & (other <= place)[:, None]).astype(jnp.uint8) for other, row in enumerate(rows))
+    ranks = _fenced(jnp.where((place < size)[:, None], ranks, np.uint8(0)))
+    # each part of at least so many codes has one of that rank
+    numbers = (place + 1).astype(np.uint8)[:, None]
+    return _fenced(_sum((rank == numbers).astype(jnp.uint8) for rank in ranks))
+
+
+def part_numbers(block: Block, feedbacks: int, codes: Array, size: Array) -> Array:
     """The number of parts of a position for every guess, uint8[guesses]; arguments as those of ``part_sizes``."""
     bits, dtype = (16, jnp.uint16) if feedbacks <= 16 else (32, jnp.uint32)
     codes = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, codes[0])
-    number = jnp.zeros(table.shape[1], jnp.uint8)
+    number = jnp.zeros(block.width, jnp.uint8)
     for start in range(0, feedbacks, bits):
 
         def unite(step: Array, union: Array, start: int = start) -> Array:
-            rows = _fenced(table[lax.dynamic_slice(codes, (step * _UNROLLED,), (_UNROLLED,))])
+            rows = _fenced(block.rows(lax.dynamic_slice(codes, (step * _UNROLLED,), (_UNROLLED,))))
             for row in rows:
                 place = row - np.uint8(start)  # feedbacks below ``start`` wrap around
                 bit = jnp.ones((), dtype) << place.astype(dtype)
                 union = union | (bit if feedbacks <= bits else jnp.where(place < bits, bit, jnp.zeros((), dtype)))
             return union
 
-        union = lax.fori_loop(0, -(-size // _UNROLLED), unite, jnp.zeros(table.shape[1], dtype))
+        union = lax.fori_loop(0, -(-size // _UNROLLED), unite, jnp.zeros(block.width, dtype))
         number = number + lax.population_count(union).astype(jnp.uint8)
     return number
+
+
+def _sum(terms: Iterable[Array]) -> Array:
+    return functools.reduce(operator.add, terms)
 
 
 def _fenced(array: Array) -> Array:
@@ -248,19 +408,41 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
       platform: the device's.
 
     Returns:
-      the function (rows uint8[secrets, size], line int32[2] or costs int32[secrets + 1], bonus int32, codes
-      int32[n, width], their numbers int32[n], how many positions there are int32); the width is a multiple of 8.
+      the function (table uint8[secrets, g], line int32[2] or costs int32[secrets + 1], bonus int32, codes
+      int32[n, width], their numbers int32[n], how many positions there are int32, the guesses int32[g] or None for all); the width is a
+      multiple of 8. A best guess is the number of a column.
     """
 
-    def result(table: Array, numbers: Array, bonus: Array, codes: Array, size: Array) -> Any:
+    def block_scores(block: Block, numbers: Array, codes: Array, size: Array) -> Array:
         if by_number:
             slope, intercept = numbers
-            scores = slope * size + intercept * part_numbers(table, feedbacks, codes, size).astype(jnp.int32)
-        else:
-            costs = numbers[part_sizes(table, feedbacks, codes, size).astype(jnp.int32)]
-            scores = costs.max(0) if largest else costs.sum(0)
-        places = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, scores.shape[0])
-        member = jnp.zeros(scores.shape, bool).at[places].set(True, mode="drop")
+            return slope * size + intercept * part_numbers(block, feedbacks, codes, size).astype(jnp.int32)
+        if codes.shape[0] <= _PAIRED:
+            parts = parts_of_at_least(block, codes, size)
+            parts = jnp.minimum(parts, np.uint8(1)) if largest else parts
+            steps = fence(jnp.diff(numbers[: codes.shape[0] + 1]))
+            return _sum(step * row.astype(jnp.int32) for step, row in zip(steps, parts, strict=False))
+        costs = numbers[part_sizes(block, feedbacks, codes, size).astype(jnp.int32)]
+        return costs.max(0) if largest else costs.sum(0)
+
+    def all_scores(table: Array, numbers: Array, codes: Array, size: Array) -> Array:
+        number = table.shape[1]
+        if platform != "cpu" or number <= _BLOCK:
+            return block_scores(Block(table), numbers, codes, size)
+
+        def put(turn: Array, scores: Array) -> Array:
+            first = jnp.minimum(turn * _BLOCK, number - _BLOCK)  # the last two blocks may overlap
+            found = block_scores(Block(table, first, _BLOCK), numbers, codes, size)
+            return lax.dynamic_update_slice(scores, found, (first,))
+
+        return lax.fori_loop(0, -(-number // _BLOCK), put, jnp.zeros(number, jnp.int32))
+
+    def result(table: Array, numbers: Array, bonus: Array, guesses: Array | None, codes: Array, size: Array) -> Any:
+        scores = all_scores(table, numbers, codes, size)
+        secrets = table.shape[0] if guesses is not None else table.shape[1]  # in which those that are none come last
+        places = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, secrets)
+        member = jnp.zeros(secrets, bool).at[places].set(True, mode="drop")
+        member = member if guesses is None else member.at[guesses].get(mode="fill", fill_value=False)
         scores = scores - jnp.where(member, bonus, 0)
         if not best:
             return scores
@@ -269,9 +451,19 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
         guess = jnp.argmin(scores).astype(jnp.int32)
         return guess, scores[guess]
 
-    def run(table: Array, numbers: Array, bonus: Array, codes: Array, sizes: Array, count: Array) -> Any:
-        batch = 1 if platform == "cpu" else _BATCH
-        return map_positions(lambda position: result(table, numbers, bonus, *position), (codes, sizes), count, batch)
+    def run(
+        table: Array,
+        numbers: Array,
+        bonus: Array,
+        codes: Array,
+        sizes: Array,
+        count: Array,
+        guesses: Array | None = None,
+    ) -> Any:
+        def one(position: tuple[Array, Array]) -> Any:
+            return result(table, numbers, bonus, guesses, *position)
+
+        return map_positions(one, (codes, sizes), count, 1 if platform == "cpu" else _BATCH)
 
     return jax.jit(run, compiler_options=compiler_options(platform))
 

@@ -174,7 +174,11 @@ def replay(tree: Tree, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
       (attempts int32[n], 0 where the tree ends before it finds the secret; the last node int32[n] of each game).
     """
-    attempts, nodes = _replay(tree.game, tree.game.codes[tree.guesses], tree.children, np.asarray(secrets, np.uint8))
+    missing = (1 << (len(tree) - 1).bit_length()) - len(tree)  # of a power of two, so that few sizes are compiled
+    guesses, children = (
+        np.pad(array, ((0, missing), (0, 0))) for array in (tree.game.codes[tree.guesses], tree.children)
+    )
+    attempts, nodes = _replay(tree.game, guesses, children, np.asarray(secrets, np.uint8))
     return np.asarray(attempts), np.asarray(nodes)
 
 
