@@ -189,9 +189,8 @@ def all_candidates(monkeypatch):
     monkeypatch.setattr(CubeNet, "_on_platform", lambda self, everywhere, on_cpu, *operands: everywhere(*operands))
 
 
-@pytest.mark.parametrize(
-    "board", [*(pytest.param(board, marks=pytest.mark.slow) for board in (NINE, BOARDS[-2])), BOARDS[-1]], ids=str
-)
+@pytest.mark.parametrize("board", [NINE, *BOARDS[-2:]], ids=str)
+@pytest.mark.slow
 def test_open_candidates_alone_give_the_same(board, request):
     network = cube(board, maximum=False)
     seen = some_candidates(board, 9, 3)

@@ -141,6 +141,7 @@ def test_an_oracle_is_asked_once_a_cell_or_once_for_all_that_it_is_sure_of():
         np.testing.assert_array_equal(found.iterations, np.maximum(empty, 1))
 
 
+@pytest.mark.slow
 def test_a_completion_that_is_right_is_the_answer():
     puzzles = of_the_pattern()
     empty = (puzzles == 0).sum(axis=1)

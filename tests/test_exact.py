@@ -619,6 +619,7 @@ def test_a_branch_of_another_shape_is_refused():
         exact.guided_search(np.zeros((1, 16), np.uint8), branch, lanes=32)
 
 
+@pytest.mark.slow
 def test_the_first_branchings_alone_are_by_branch():
     puzzles = jnp.asarray(reference.solvable(SIX, 32, givens=8))
 

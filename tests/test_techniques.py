@@ -219,6 +219,7 @@ def puzzles_of_every_kind() -> np.ndarray:
     return np.concatenate([hard, easy, solved, clash, several])
 
 
+@pytest.mark.slow
 def test_ratings_are_those_of_the_hardest_steps():
     puzzles, ratings = puzzles_of_every_kind(), rated()
     for number in range(0, 80, 20):

@@ -214,6 +214,7 @@ def test_one_process_has_all_rows():
 ENDLESS = ("--steps", "100000", "--validate-every", "100000")
 
 
+@pytest.mark.slow
 def test_a_signal_to_one_process_stops_all_after_the_same_step(data, environment, tmp_path):
     folder = tmp_path / "run"
     with Processes(together(data, folder, *ENDLESS), 2, tmp_path, environment=environment) as job:

@@ -409,8 +409,8 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
 
     Returns:
       the function (table uint8[secrets, g], line int32[2] or costs int32[secrets + 1], bonus int32, codes
-      int32[n, width], their numbers int32[n], how many positions there are int32, the guesses int32[g] or None for all);
-      the width is a multiple of 8. A best guess is the number of a column.
+      int32[n, width], their numbers int32[n], how many positions there are int32, the guesses int32[g] or None for
+      all); the width is a multiple of 8. A best guess is the number of a column.
     """
 
     def block_scores(block: Block, numbers: Array, codes: Array, size: Array) -> Array:
