@@ -1,0 +1,47 @@
+"""The best Mastermind strategies known, in benchmarks/results: each takes as many guesses as its name says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jaxsudoku.mastermind as mm
+
+RECORDS = sorted((Path(__file__).parents[1] / "benchmarks" / "results").glob("mastermind-*.json.gz"))
+
+
+def feedback_numbers(game: mm.PegGame, guesses: np.ndarray, secrets: np.ndarray) -> np.ndarray:
+    """The feedback to codes, int[n], by numpy alone."""
+    exact = (guesses == secrets).sum(axis=1)
+    common = sum(
+        np.minimum((guesses == colour).sum(axis=1), (secrets == colour).sum(axis=1)) for colour in range(game.colours)
+    )
+    numbers = {pair: number for number, pair in enumerate(game.pairs)}
+    return np.array([numbers[pair] for pair in zip(exact.tolist(), (common - exact).tolist(), strict=True)])
+
+
+def test_there_are_records():
+    assert RECORDS
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name)
+def test_a_record_is_what_it_is_called(path):
+    name, total = re.fullmatch(r"mastermind-(.+)-(\d+)\.json\.gz", path.name).groups()
+    tree = mm.load_tree(path)
+    game = tree.game
+    expected = mm.bulls_and_cows() if name == "bulls-and-cows" else mm.PegGame(*map(int, name.split("x")))
+    assert game == expected
+    codes = game.codes
+    nodes, attempts = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
+    playing = np.arange(len(codes))
+    while len(playing):
+        guesses = tree.guesses[nodes[playing]]
+        attempts[playing] += 1
+        heard = feedback_numbers(game, codes[guesses], codes[playing])
+        playing, heard = playing[guesses != playing], heard[guesses != playing]
+        nodes[playing] = tree.children[nodes[playing], heard]
+        assert (nodes[playing] > 0).all(), "a code is not found"
+    assert attempts.sum() == int(total) == tree.attempts.sum()
