@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from jaxsudoku.mastermind import PegGame, feedbacks, rules, scoring
+from jaxsudoku.mastermind.parts import Block, part_numbers, part_sizes, parts_of_at_least
 from jaxsudoku.mastermind.positions import Positions, PositionTable, canonical, inequivalent_guesses, partition
 from jaxsudoku.mastermind.rules import CodeError, GameError
-from jaxsudoku.mastermind.scoring import Block, PartCost, Scorer, part_numbers, part_sizes, parts_of_at_least, scorer
+from jaxsudoku.mastermind.scoring import PartCost, Scorer, scorer
 
 GAMES = [
     PegGame(1, 1),

@@ -20,7 +20,8 @@ from .config import (
     RandomConfig,
     StochasticMuZeroConfig,
 )
-from .peg_game import PegGame, bulls_and_cows
+from .games import bulls_and_cows
+from .peg_game import PegGame
 from .players import PLAYERS, Player, Policy
 from .positions import Positions
 from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback

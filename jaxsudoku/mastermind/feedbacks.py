@@ -45,6 +45,11 @@ def feedback_table(game: Game) -> Array:
     return table
 
 
+def by_secrets(game: Game, table: Array) -> Array:
+    """The feedback table, uint8[size, secrets], as uint8[secrets, size]."""
+    return table if game.symmetric else table.T
+
+
 @functools.partial(jax.jit, static_argnums=0)
 def _table(game: Game, codes: Array) -> Array:
     secrets = game.prepared(codes[: game.secrets])

@@ -14,16 +14,24 @@ KINDS: dict[str, type[PegGame] | type[WordGame]] = {kind.kind: kind for kind in 
 #: What a game of each kind must have in files.
 _REQUIRED = {"pegs": ("pegs", "colours", "repeats"), "words": ("words",)}
 
+#: Codes of different digits.
+_DIGITS: dict[str, Any] = {"colours": 10, "repeats": False, "lowest": 0}
+
 #: The games of pegs by name, each by what distinguishes it from ``PegGame()``.
 PEG_GAMES: dict[str, dict[str, Any]] = {
     "mastermind": {},
     "black-pegs": {"elsewhere": False},
-    "bulls-and-cows": {"colours": 10, "repeats": False, "lowest": 0},
-    "ab": {"pegs": 3, "colours": 10, "repeats": False, "lowest": 0},
+    "bulls-and-cows": _DIGITS,
+    "ab": {"pegs": 3, **_DIGITS},
 }
 
 #: The name of the games whose words are in files.
 WORDS = "words"
+
+
+def bulls_and_cows(digits: int = 4) -> PegGame:
+    """Bulls and Cows: a number of different digits. Bulls are right digits, cows are digits elsewhere."""
+    return PegGame(digits, **_DIGITS)
 
 
 def to_fields(game: Game) -> dict[str, Any]:

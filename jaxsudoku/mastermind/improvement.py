@@ -21,7 +21,7 @@ from jaxsudoku import cache
 from .lookahead import estimate
 from .optimal import Search
 from .players import Progress
-from .positions import SYMMETRIC_GUESSES, Positions
+from .positions import SYMMETRIC_GUESSES, History, Positions
 from .scoring import scorer
 from .trees import Tree, grow
 
@@ -32,8 +32,8 @@ _EXACT, _WIDTH, _LARGER, _WIDER = 16, 4, 1.5, 2
 #: Of positions that are not in the strategy so many times fewer guesses are tried.
 _NARROWER = 4
 
-#: Positions that are solved together, and codes of positions that are split together.
-_TOGETHER, _CODES = 256, 1 << 20
+#: Positions that are valued together, and their codes; and codes of positions that are split together.
+_TOGETHER, _CHUNK, _CODES = 256, 1 << 14, 1 << 20
 
 #: Positions in the memory of a search, about 1 GB; after as many a new search is begun.
 _MOST_SEARCHED = 3_000_000
@@ -43,9 +43,6 @@ _PAUSE = 60.0
 
 #: The round of positions that are proven.
 _PROVEN = 1 << 30
-
-#: The guesses so far, as long as they leave a symmetry; else None.
-History = tuple[int, ...] | None
 
 
 class _Effort(NamedTuple):
@@ -91,7 +88,7 @@ def improve(
 
     Args:
       tree: the strategy to begin with.
-      seconds: the time. A search that has begun is not interrupted, so it may take longer. It ends earlier where the
+      seconds: the time, to which that of putting the best strategy together is added. It ends earlier where the
         strategy is proven to be the best.
       progress: called with a text now and then.
       better: called with every strategy that is better than those before it, about once a minute at most.
@@ -108,13 +105,14 @@ def improve(
 
 
 class _Improver:
-    """Improves a strategy until a deadline of ``time.monotonic``'s clock."""
+    """Improves a strategy until a deadline on ``time.monotonic``'s clock."""
 
     def __init__(self, tree: Tree, deadline: float, progress: Progress) -> None:
         self._game, self._player = tree.game, tree.player
         self._deadline, self._progress = deadline, progress
         self._scorer, self._estimate = scorer(tree.game), estimate(tree.game)
         self._search = self._new_search()
+        self._rebuilt = Search(tree.game)  # without a deadline
         self._known: dict[bytes, _Known] = {}
         for node in _nodes(tree):
             self._known[node.codes.tobytes()] = _Known(node.total, node.guess, -1)
@@ -143,15 +141,16 @@ class _Improver:
 
     def _tree(self) -> Tree:
         """The best strategy known as a tree."""
-        search = Search(self._game)  # without a deadline: positions within solved ones are solved again
+        if len(self._rebuilt) > _MOST_SEARCHED:
+            self._rebuilt = Search(self._game)
 
         def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
             known = [self._known.get(codes.tobytes()) for codes in positions]
             guesses = np.array([-1 if found is None else found.guess for found in known], np.int32)
             (within,) = np.nonzero(guesses < 0)
-            if len(within):
+            if len(within):  # solved ones, whose guesses are not kept
                 free = np.zeros((len(within), _length(None)), np.int32)
-                guesses[within] = search.solve(positions.take(within), free)[0]
+                guesses[within] = self._rebuilt.solve(positions.take(within), free)[0]
             return guesses
 
         (tree,) = grow(self._game, policy, player=self._player)
@@ -172,7 +171,6 @@ class _Improver:
         for start in range(0, few.sum(), _TOGETHER):
             chosen = indices[few][start : start + _TOGETHER]
             self._solve(positions.take(chosen), [histories[index] for index in chosen.tolist()])
-        # the largest ones, one after the other, have parts enough to be valued together
         for start in range(0, (~few).sum(), _TOGETHER):
             larger = indices[~few][start : start + _TOGETHER]
             self._search_guesses(positions.take(larger), [histories[index] for index in larger], effort)
@@ -226,8 +224,8 @@ class _Improver:
         found = self._scorer.partition(positions, guesses)
         sizes = found.parts.sizes
         whole = np.zeros(len(positions), bool)
-        whole[found.owner] = (sizes == positions.sizes[found.owner]) & ~found.won
-        (large,) = np.nonzero((sizes > 2) & ~found.won & ~whole[found.owner])
+        whole[found.owner] = sizes == positions.sizes[found.owner]  # the guess gives no information
+        (large,) = np.nonzero((sizes > 2) & ~whole[found.owner])
         totals = positions.sizes + np.bincount(found.owner, found.small_totals, len(positions)).astype(np.int64)
         if len(large):
             after = [_after(histories[found.owner[part]], int(guesses[found.owner[part]])) for part in large]
@@ -292,7 +290,7 @@ def _chunks(nodes: list[_Node]) -> Iterator[list[_Node]]:
     start = codes = 0
     for end, node in enumerate(nodes):
         codes += len(node.codes)
-        if end - start == _TOGETHER or codes > _CODES // 64:
+        if end - start == _TOGETHER or codes > _CHUNK:
             yield nodes[start : end + 1]
             start, codes = end + 1, 0
     if start < len(nodes):

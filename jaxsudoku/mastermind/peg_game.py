@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import operator
 import re
 from typing import Any, ClassVar
 
@@ -67,8 +68,8 @@ class PegGame(Game):
     def __str__(self) -> str:
         pegs = "1 peg" if self.pegs == 1 else f"{self.pegs} pegs"
         colours = "1 colour" if self.colours == 1 else f"{self.colours} colours"
-        notes = ["no colour twice"] * (not self.repeats) + ["black pegs alone"] * (not self.elsewhere)
-        return ", ".join([pegs, colours, *notes])
+        name = f"{pegs}, {colours}" if self.repeats else f"{pegs}, {colours}, no colour twice"
+        return name if self.elsewhere else f"{name}, black pegs alone"
 
     @property
     def size(self) -> int:
@@ -199,7 +200,8 @@ class PegGame(Game):
 
     def feedback_text(self, number: int) -> str:
         """A feedback as a text that ``parse_feedback`` reads, such as "2 1"."""
-        return " ".join(map(str, self.pairs[number][: 1 + self.elsewhere]))
+        exact, colour = self.pairs[number]
+        return f"{exact} {colour}" if self.elsewhere else str(exact)
 
     @property
     def feedback_form(self) -> str:
@@ -216,18 +218,8 @@ class PegGame(Game):
         return [2] * exact + [1] * colour + [0] * (self.pegs - exact - colour)
 
     def fields(self) -> dict[str, Any]:
-        """The attributes; those that are as in Mastermind with repeats are left out."""
-        own = dataclasses.asdict(self)
-        return {name: own[name] for name in own if name in ("pegs", "colours", "repeats") or own[name] != _PLAIN[name]}
-
-
-#: What files leave out.
-_PLAIN = {field.name: field.default for field in dataclasses.fields(PegGame)}
-
-
-def bulls_and_cows(digits: int = 4) -> PegGame:
-    """Bulls and Cows: a number of different digits. Bulls are right digits, cows are digits elsewhere."""
-    return PegGame(digits, 10, repeats=False, lowest=0)
+        """The attributes."""
+        return dataclasses.asdict(self)
 
 
 @functools.lru_cache(maxsize=8)
@@ -243,7 +235,7 @@ def _codes(game: PegGame) -> np.ndarray:
 
 
 def _sum(terms: list[Any]) -> Any:
-    return functools.reduce(lambda one, other: one + other, terms)
+    return functools.reduce(operator.add, terms)
 
 
 def _parts(text: str, digits: bool) -> list[str]:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from .rules import Game
 
 #: After more guesses than this hardly any symmetry is left, and no equivalent codes are looked for.
 SYMMETRIC_GUESSES = 2
+
+#: The guesses before a position, from which it follows which guesses are equivalent; None if they are not known.
+History: TypeAlias = tuple[int, ...] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +147,7 @@ def partition(table: np.ndarray, feedbacks: int, positions: Positions, guesses: 
 # ---------------------------------------------------------------------- equivalent guesses
 
 
-def inequivalent_guesses(game: Game, history: tuple[int, ...] | None) -> np.ndarray:
+def inequivalent_guesses(game: Game, history: History) -> np.ndarray:
     """The first code of each class of equivalent codes, int64[n].
 
     Args:

@@ -16,11 +16,13 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.devices import compiler_options
 from jaxsudoku.random import APART, mix
 
+from .feedbacks import by_secrets
 from .greedy import part_cost
+from .parts import Block, part_numbers
 from .players import Policy
 from .positions import Positions
 from .rules import Game, check_memory
-from .scoring import Block, Scorer, map_positions, part_numbers, scorer
+from .scoring import Scorer, map_positions, scorer
 
 #: Compiled numbers of positions that are searched together.
 LANES = (1, 16, 64)
@@ -62,11 +64,6 @@ class Simulator:
     most: int
     batch: int
 
-    @property
-    def by_secrets(self) -> Array:
-        """The table by secrets, uint8[secrets, size]."""
-        return self.table if self.game.symmetric else self.table.T
-
     def masks(self, roots: Roots) -> Array:
         """The positions as bool[B, secrets]."""
         lanes, most = roots.codes.shape
@@ -87,8 +84,8 @@ class Simulator:
             def ranked() -> Array:
                 (codes,) = jnp.nonzero(possible, size=-(-self.most // 8) * 8, fill_value=0)
                 size = possible.sum(dtype=jnp.int32)
-                codes = codes.astype(jnp.int32)
-                parts = part_numbers(Block(self.by_secrets), self.game.feedbacks, codes, size).astype(jnp.int32)
+                codes, rows = codes.astype(jnp.int32), by_secrets(self.game, self.table)
+                parts = part_numbers(Block(rows), self.game.feedbacks, codes, size).astype(jnp.int32)
                 bonus = jnp.zeros_like(parts).at[: self.game.secrets].set(possible.astype(jnp.int32))
                 scores, guesses = lax.top_k(2 * parts + bonus, width)
                 return jnp.where(scores > 2, guesses, -1).astype(jnp.int32)  # with two parts or more

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,30 +25,22 @@ from jaxsudoku.batches import in_order
 from jaxsudoku.devices import compiler_options, usable_cores
 from jaxsudoku.planes import fence
 
-from .feedbacks import feedback_table
-from .positions import SYMMETRIC_GUESSES, Partition, Positions, inequivalent_guesses, partition
+from .feedbacks import by_secrets, feedback_table
+from .parts import BYTE_CODES, UNROLLED, Block, part_numbers, part_sizes, parts_of_at_least, total
+from .positions import SYMMETRIC_GUESSES, History, Partition, Positions, inequivalent_guesses, partition
 from .rules import Game
-
-#: Codes that are counted in one pass over the counters.
-_UNROLLED = 8
 
 #: The codes of positions up to this size are compared with each other instead of with each feedback.
 _PAIRED = 16
 
-#: Codes that are counted in bytes, a multiple of those of a pass.
-_BYTE_CODES = 248
-
 #: Compiled widths of rows of codes, besides the size of the game.
-_WIDTHS = (_PAIRED, _BYTE_CODES)
+_WIDTHS = (_PAIRED, BYTE_CODES)
 
 #: Guesses that are scored together on a CPU, whose counts stay in its cache; on an accelerator it is all.
 _BLOCK = 1024
 
 #: Columns of a table of inequivalent guesses alone, and how many times as many codes a game has that gets one.
 _FEW, _WORTH = 1024, 4
-
-#: Rows of at least this many guesses are fenced; otherwise XLA gathers them again for each feedback.
-_FENCED = 64
 
 #: Bytes of the scores of one call.
 _CALL_BYTES = 1 << 25
@@ -113,10 +104,6 @@ class _Columns(NamedTuple):
     numbers: Array | None
 
 
-#: The guesses before each position, as for ``inequivalent_guesses``.
-Histories: TypeAlias = Sequence[tuple[int, ...] | None]
-
-
 class Scorer:
     """Scores guesses of a game.
 
@@ -131,7 +118,7 @@ class Scorer:
     def __init__(self, game: Game) -> None:
         self.game = game
         self.table = feedback_table(game)
-        self.rows = self.table if game.symmetric else self.table.T
+        self.rows = by_secrets(game, self.table)
         self.host = np.asarray(self.table)
         self.platform = next(iter(self.table.devices())).platform
 
@@ -140,7 +127,7 @@ class Scorer:
         return partition(self.host, self.game.feedbacks, positions, guesses)
 
     def best(
-        self, positions: Positions, cost: PartCost, consistent: bool = False, histories: Histories | None = None
+        self, positions: Positions, cost: PartCost, consistent: bool = False, histories: Sequence[History] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """The guess with the lowest score for each position.
 
@@ -184,7 +171,7 @@ class Scorer:
             yield indices, scores
 
     def ranked(
-        self, positions: Positions, cost: PartCost, histories: Histories, below: Sequence[float] | None = None
+        self, positions: Positions, cost: PartCost, histories: Sequence[History], below: Sequence[float] | None = None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The inequivalent guesses of each position, the lowest score first.
 
@@ -204,7 +191,7 @@ class Scorer:
                 yield index, guesses[order], row[order]
 
     def _results(
-        self, positions: Positions, cost: PartCost, best: bool, consistent: bool, histories: Histories | None
+        self, positions: Positions, cost: PartCost, best: bool, consistent: bool, histories: Sequence[History] | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
         """Calls compiled functions for positions of similar size, on all cores of a CPU.
 
@@ -229,7 +216,7 @@ class Scorer:
             by_number, width, indices, (guesses, table, columns) = job
             chosen, count = positions.take(indices), len(indices)
             call_size = min([most, *(allowed for allowed in call_sizes if allowed >= count)])
-            rows = np.zeros((call_size, -(-width // _UNROLLED) * _UNROLLED), np.int32)
+            rows = np.zeros((call_size, -(-width // UNROLLED) * UNROLLED), np.int32)
             rows[:count] = chosen.padded(rows.shape[1])
             counts = np.zeros(call_size, np.int32)
             counts[:count] = chosen.sizes
@@ -242,7 +229,9 @@ class Scorer:
         workers = usable_cores() if self.platform == "cpu" else 2
         return map(result, jobs) if len(jobs) < 2 or workers < 2 else in_order(result, jobs, workers)
 
-    def _groups(self, positions: Positions, histories: Histories | None) -> Iterator[tuple[np.ndarray, _Columns]]:
+    def _groups(
+        self, positions: Positions, histories: Sequence[History] | None
+    ) -> Iterator[tuple[np.ndarray, _Columns]]:
         """Groups of positions with the guesses to score: yields (indices int64[k], guesses).
 
         All codes are scored, or where it is worth a table of their own the inequivalent guesses: if these are few, and
@@ -280,121 +269,6 @@ def scorer(game: Game) -> Scorer:
 # ---------------------------------------------------------------------- on the device
 
 
-class Block(NamedTuple):
-    """Guesses that follow one another: columns of a table.
-
-    Attributes:
-      table: uint8[secrets, guesses], the feedback of secrets with guesses.
-      first: int32[], the first of the guesses.
-      number: how many they are; None for all.
-    """
-
-    table: Array
-    first: ArrayLike = 0
-    number: int | None = None
-
-    @property
-    def width(self) -> int:
-        """The number of guesses."""
-        return self.table.shape[1] if self.number is None else self.number
-
-    def rows(self, codes: Array) -> Array:
-        """The feedback of secrets int32[n] with the guesses, uint8[n, width]."""
-        if self.number is None:
-            return self.table[codes]
-        row = functools.partial(lax.dynamic_slice, self.table, slice_sizes=(1, self.number))
-        rows: Array = jax.vmap(lambda code: row((code, self.first))[0])(codes)
-        return rows
-
-
-def part_sizes(block: Block, feedbacks: int, codes: Array, size: Array) -> Array:
-    """The number of codes of a position that get each feedback, for every guess of a block.
-
-    Args:
-      block: the guesses.
-      feedbacks: the number of feedbacks.
-      codes: int32[width], the position in the first ``size`` places; the width is a multiple of 8.
-      size: int32[].
-
-    Returns:
-      uint8[feedbacks, guesses], uint32 where the width is 256 or more.
-    """
-    numbers = np.arange(feedbacks, dtype=np.uint8)[:, None]
-    steps, at_once = -(-size // _UNROLLED), _BYTE_CODES // _UNROLLED
-
-    def count(step: Array, counts: Array) -> Array:
-        first = step * _UNROLLED
-        rows = block.rows(lax.dynamic_slice(codes, (first,), (_UNROLLED,)))
-        within = first + np.arange(_UNROLLED, dtype=np.int32) < size
-        rows = _fenced(jnp.where(within[:, None], rows, np.uint8(255)))  # which is no feedback
-        return counts + _sum((row == numbers).astype(jnp.uint8) for row in rows)
-
-    def count_bytes(start: ArrayLike, end: Array) -> Array:
-        return _fenced(lax.fori_loop(start, end, count, jnp.zeros((feedbacks, block.width), jnp.uint8)))
-
-    if codes.shape[0] < 256:
-        return count_bytes(0, steps)
-
-    def widen(turn: Array, counts: Array) -> Array:
-        start = turn * at_once
-        return counts + count_bytes(start, jnp.minimum(start + at_once, steps)).astype(jnp.uint32)
-
-    counts = jnp.zeros((feedbacks, block.width), jnp.uint32)
-    return _fenced(lax.fori_loop(0, -(-steps // at_once), widen, counts))
-
-
-def parts_of_at_least(block: Block, codes: Array, size: Array) -> Array:
-    """The number of parts of a position that have at least 1, 2, 3 ... codes, for every guess of a block.
-
-    Every code is compared with every other one, so it takes time in proportion to the square of the width.
-
-    Args:
-      block: the guesses.
-      codes: int32[width], the position in the first ``size`` places; the width is below 256.
-      size: int32[].
-
-    Returns:
-      uint8[width, guesses].
-    """
-    place = np.arange(codes.shape[0], dtype=np.int32)
-    rows = _fenced(block.rows(codes))
-    # a code's rank in its part: the codes up to it with the same feedback
-    ranks = _sum(((row == rows) & (other <= place)[:, None]).astype(jnp.uint8) for other, row in enumerate(rows))
-    ranks = _fenced(jnp.where((place < size)[:, None], ranks, np.uint8(0)))
-    # each part of at least so many codes has one of that rank
-    numbers = (place + 1).astype(np.uint8)[:, None]
-    return _fenced(_sum((rank == numbers).astype(jnp.uint8) for rank in ranks))
-
-
-def part_numbers(block: Block, feedbacks: int, codes: Array, size: Array) -> Array:
-    """The number of parts of a position for every guess, uint8[guesses]; arguments as those of ``part_sizes``."""
-    bits, dtype = (16, jnp.uint16) if feedbacks <= 16 else (32, jnp.uint32)
-    codes = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, codes[0])
-    number = jnp.zeros(block.width, jnp.uint8)
-    for start in range(0, feedbacks, bits):
-
-        def unite(step: Array, union: Array, start: int = start) -> Array:
-            rows = _fenced(block.rows(lax.dynamic_slice(codes, (step * _UNROLLED,), (_UNROLLED,))))
-            for row in rows:
-                place = row - np.uint8(start)  # feedbacks below ``start`` wrap around
-                bit = jnp.ones((), dtype) << place.astype(dtype)
-                union = union | (bit if feedbacks <= bits else jnp.where(place < bits, bit, jnp.zeros((), dtype)))
-            return union
-
-        union = lax.fori_loop(0, -(-size // _UNROLLED), unite, jnp.zeros(block.width, dtype))
-        number = number + lax.population_count(union).astype(jnp.uint8)
-    return number
-
-
-def _sum(terms: Iterable[Array]) -> Array:
-    return functools.reduce(operator.add, terms)
-
-
-def _fenced(array: Array) -> Array:
-    """The array [..., guesses] behind a fence; jax 0.10 can't compile fences of a few bytes, which need none."""
-    return fence(array) if array.shape[-1] >= _FENCED else array
-
-
 @functools.lru_cache(maxsize=64)
 def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: int, largest: bool, platform: str) -> Any:
     """Scores positions by the number of parts or by their sizes; the best guesses or all scores, jitted.
@@ -421,7 +295,7 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
             parts = parts_of_at_least(block, codes, size)
             parts = jnp.minimum(parts, np.uint8(1)) if largest else parts
             steps = fence(jnp.diff(numbers[: codes.shape[0] + 1]))
-            return _sum(step * row.astype(jnp.int32) for step, row in zip(steps, parts, strict=False))
+            return total(step * row.astype(jnp.int32) for step, row in zip(steps, parts, strict=False))
         costs = numbers[part_sizes(block, feedbacks, codes, size).astype(jnp.int32)]
         return costs.max(0) if largest else costs.sum(0)
 
@@ -439,9 +313,10 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
 
     def result(table: Array, numbers: Array, bonus: Array, guesses: Array | None, codes: Array, size: Array) -> Any:
         scores = all_scores(table, numbers, codes, size)
-        secrets = table.shape[0] if guesses is not None else table.shape[1]  # in which those that are none come last
-        places = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, secrets)
-        member = jnp.zeros(secrets, bool).at[places].set(True, mode="drop")
+        # by the numbers of all codes, which are the columns; or of the secrets, in which the columns are looked up
+        number = table.shape[1] if guesses is None else table.shape[0]
+        places = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, number)
+        member = jnp.zeros(number, bool).at[places].set(True, mode="drop")
         member = member if guesses is None else member.at[guesses].get(mode="fill", fill_value=False)
         scores = scores - jnp.where(member, bonus, 0)
         if not best:

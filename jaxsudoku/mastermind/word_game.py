@@ -81,9 +81,9 @@ class WordGame(Game):
             raise GameError(f"{files}: {error}") from error
 
     def __str__(self) -> str:
-        letters = len(self.words[0])
+        letters = "1 letter" if len(self.words[0]) == 1 else f"{len(self.words[0])} letters"
         further = f", {len(self.further):,} further guesses" if self.further else ""
-        return f"{len(self.words):,} words of {letters} letter{'s' * (letters > 1)}{further}"
+        return f"{len(self.words):,} words of {letters}{further}"
 
     @property
     def _every(self) -> tuple[str, ...]:
