@@ -40,10 +40,11 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
     from jaxsudoku.devices import compiler_options
     from jaxsudoku.terminal.progress import Screen
     from train import rounds
-    from train.devices import local_mesh
+    from train.devices import whole_mesh
+    from train.processes import Processes
     from train.stream import Stream
 
-    mesh, key = local_mesh(), jax.random.key(config.seed)
+    mesh, key = whole_mesh(), jax.random.key(config.seed)
     learners, actor = rounds.networks_at(config, config.steps)
     options = compiler_options(jax.default_backend())
     acting, learning = rounds.make_acting(config, actor, mesh), rounds.make_learning(config, learners, mesh)
@@ -54,7 +55,7 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
     }
     with tempfile.TemporaryDirectory() as folder:
         stream = Stream(config, mesh.size)
-        stream.open(Path(folder), Screen(bar=False))
+        stream.open(Path(folder), Screen(bar=False), Processes())
         puzzles = stream.rounds(key, mesh, 0)
         first = next(puzzles)
 

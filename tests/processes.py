@@ -10,8 +10,17 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from train.record import read
 
 ROOT = Path(__file__).resolve().parents[1]
+
+#: The flags of a program that is one of several processes.
+PLACE = ("--coordinator", "{coordinator}", "--processes", "{processes}", "--process", "{process}")
+
+#: Seconds for a run of training, on a busy machine.
+TIMEOUT = 420
 
 #: Characters of a log that a failure shows.
 _SHOWN = 6000
@@ -189,3 +198,37 @@ def run(
     with Processes(arguments, count, folder, devices, environment) as job:
         job.succeed(timeout)
         return [job.log(process) for process in range(count)]
+
+
+def shared_programs(folder: Path) -> dict[str, str | None]:
+    """Variables by which processes keep all compiled programs in a folder and find them there."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(folder),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAXSUDOKU_CACHE": None,
+    }
+
+
+def alone(arguments: Sequence[str], environment: dict[str, str | None], devices: int = 2) -> str:
+    """Runs a program, which must succeed, in one process; its standard error."""
+    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices), **environment}
+    kept = {name: value for name, value in (os.environ | settings).items() if value is not None}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=kept, capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def reports(folder: Path) -> list[dict[str, Any]]:
+    """What a run of training reported, but for times."""
+    return [
+        {name: value for name, value in line.items() if name not in ("seconds", "positions_per_second")}
+        for line in read(folder / "metrics.jsonl")
+    ]
+
+
+def saved(folder: Path) -> list[int]:
+    """The steps of the checkpoints of a run of training."""
+    there = folder / "checkpoints"
+    return sorted(int(entry) for entry in os.listdir(there) if entry.isdecimal()) if there.exists() else []

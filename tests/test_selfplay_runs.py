@@ -21,6 +21,7 @@ from train.arena import Arena, play_alone
 from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure
 from train.invention import dig, invent
+from train.processes import Processes
 from train.selfplay import self_play
 from train.selfplay_config import ArenaConfig, PlayConfig, ReplayConfig, StreamConfig
 from train.selfplay_presets import PRESETS, TINY
@@ -120,7 +121,7 @@ def test_games_alone_end_at_their_first_error(network):
 def test_the_arena_counts_what_it_says(network):
     puzzles = np.array(js.load("6x6")[:40])
     config = ArenaConfig(arena_puzzles=40, arena_simulations=2, arena_rules="naked", arena_budget=8)
-    found = Arena(SIX, config, puzzles, "cpu")(network.apply, network.params)
+    found = Arena(SIX, config, puzzles, "cpu").compare({"small": (network.apply, network.params)}, Processes())["small"]
     assert set(found) == {"solved", "grids", "calls", "right", "alone"}
     search = GumbelConfig(simulations=2, rules="naked", temperature=0.0, budget=8)
     solved = js.solve(puzzles, SIX, solver="gumbel", network=network, **dataclasses.asdict(search))
@@ -160,13 +161,13 @@ def test_puzzles_with_several_solutions_or_none_are_left_out(tmp_path, capsys):
     assert apart.isdisjoint(map(bytes, np.asarray(played)))
     assert (js.count_solutions(np.asarray(played), board=FOUR) == 1).all()
     for _ in range(2):
-        stream.open(tmp_path / "data", Screen(bar=False))
+        stream.open(tmp_path / "data", Screen(bar=False), Processes())
     err = capsys.readouterr().err
     assert "30 puzzles with several solutions are left out" in err
     assert "2 puzzles with no solution are left out" in err
     save(file, unique[:14])
     with pytest.raises(ValueError, match="puzzles.txt holds other puzzles than when the run began"):
-        Stream(config, 1).open(tmp_path / "data", Screen(bar=False))
+        Stream(config, 1).open(tmp_path / "data", Screen(bar=False), Processes())
 
 
 def test_puzzles_of_a_file_are_turned_for_networks_that_see_places(tmp_path):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
-from processes import Processes, run
+from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved, shared_programs
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
@@ -19,17 +16,9 @@ from jaxsudoku.terminal.stop import Signals, Stop
 from train.devices import own_rows
 from train.processes import ProcessError
 from train.processes import Processes as Together
-from train.record import read
-from train.selfplay import main as self_play
-
-ROOT = Path(__file__).parents[1]
-PLACE = ("--coordinator", "{coordinator}", "--processes", "{processes}", "--process", "{process}")
 
 #: Steps of a run that is compared with others.
 STEPS = 6
-
-#: Seconds for a run, on a busy machine.
-TIMEOUT = 420
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +32,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """A folder of compiled programs that all processes share."""
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAXSUDOKU_CACHE": None,
-    }
+    return shared_programs(tmp_path_factory.mktemp("cache"))
 
 
 def arguments(data, folder, *flags):
@@ -61,31 +45,6 @@ def arguments(data, folder, *flags):
 def together(data, folder, *flags):
     """The same for one of several processes."""
     return arguments(data, folder, *PLACE, *flags)
-
-
-def alone(arguments, environment, devices=2):
-    """Runs the program in one process; its standard error."""
-    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices), **environment}
-    kept = {name: value for name, value in (os.environ | settings).items() if value is not None}
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env=kept, capture_output=True, text=True, timeout=TIMEOUT
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stderr
-
-
-def reports(folder):
-    """What a run reported, but for times."""
-    return [
-        {name: value for name, value in line.items() if name not in ("seconds", "positions_per_second")}
-        for line in read(folder / "metrics.jsonl")
-    ]
-
-
-def saved(folder):
-    """The steps of the checkpoints."""
-    there = folder / "checkpoints"
-    return sorted(int(entry) for entry in os.listdir(there) if entry.isdecimal()) if there.exists() else []
 
 
 # ---------------------------------------------------------------------- agreement
@@ -356,12 +315,6 @@ def test_flags_that_do_not_go_together(flags, message, capsys):
         main(["--output", "x", *(numbers.get(flag, flag) for flag in flags)])
     assert status.value.code == 2
     assert message in capsys.readouterr().err
-
-
-def test_self_play_is_for_one_process(capsys, tmp_path):
-    flags = ["--coordinator", "localhost:1", "--processes", "2", "--process", "0"]
-    assert self_play(["--preset", "tiny", "--output", str(tmp_path / "run"), *flags]) == 2
-    assert "train.selfplay runs in one process: leave out --distributed and --coordinator" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------- in one process

@@ -7,7 +7,7 @@ gets without backtracking, in cells filled before the first error.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -26,6 +26,7 @@ from jaxsudoku.solvers.tree import graph
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 
 from .games import play
+from .processes import Processes
 from .selfplay_config import ArenaConfig
 
 
@@ -124,22 +125,38 @@ class Arena:
         self._tree: GumbelConfig = tree.resolve(board, platform)
         self._graph: McgsConfig = McgsConfig(simulations=simulations, rules=rules).resolve(board, platform)
 
-    def __call__(self, forward: Forward, params: Params) -> dict[str, float]:
-        """What a network achieves.
+    def compare(
+        self, networks: Mapping[str, tuple[Forward, Params]], processes: Processes
+    ) -> dict[str, dict[str, float]]:
+        """What networks achieve, by name; their games are divided among the processes, all of which call it.
+
+        Args:
+          networks: by name, each with its parameters, which lie on one device.
+          processes: the processes of the run.
 
         Returns:
-          ``solved``: share of the puzzles solved by the tree search within the budget, each grid compared with the
-          solution; ``grids`` and ``calls``: grids and network calls of a game in the mean, failed games with all that
-          they took; ``right``: share of the open cells that the graph search filled before its first error, the mean
-          over puzzles; ``alone``: share of the puzzles in which it made none.
+          of each network ``solved``: share of the puzzles solved by the tree search within the budget, each grid
+          compared with the solution; ``grids`` and ``calls``: grids and network calls of a game in the mean, failed
+          games with all that they took; ``right``: share of the open cells that the graph search filled before its
+          first error, the mean over puzzles; ``alone``: share of the puzzles in which it made none.
         """
+        parts = (self._searched, self._alone)
+        jobs = [functools.partial(part, *network) for network in networks.values() for part in parts]
+        told = processes.share("arena", jobs)
+        return {name: searched | alone for name, searched, alone in zip(networks, told[::2], told[1::2], strict=True)}
+
+    def _searched(self, forward: Forward, params: Params) -> dict[str, float]:
         games = jax.device_get(_games(self._board, self._tree, forward)(params, self._puzzles))
         solved = (games.status == Status.SOLVED) & (games.solutions == self._truth).all(axis=1)
-        alone = play_alone(self._board, self._graph, forward, params, self._puzzles, self._truth)
         return {
             "solved": float(solved.mean()),
             "grids": float(games.iterations.mean()),
             "calls": float(games.calls.mean()),
+        }
+
+    def _alone(self, forward: Forward, params: Params) -> dict[str, float]:
+        alone = play_alone(self._board, self._graph, forward, params, self._puzzles, self._truth)
+        return {
             "right": float((alone.right / np.maximum(alone.opened, 1)).mean()),
             "alone": float(alone.solved.mean()),
         }

@@ -28,8 +28,6 @@ def run_command(
     run: Callable[[ConfigT, argparse.Namespace], object],
     check_devices: Callable[[ConfigT, int], object],
     add_flags: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
-    *,
-    several: bool = False,
 ) -> int:
     """Runs a command line, as ``parse_arguments`` reads it.
 
@@ -37,7 +35,6 @@ def run_command(
       program, description, presets, argv, add_flags: as for ``parse_arguments``.
       run: what is run, with the settings and the other arguments.
       check_devices: raises ValueError if a run with these settings can't be divided among so many devices.
-      several: whether several processes can run it together.
 
     Returns:
       the exit status: 0, 1 if training failed, 2 after a usage error. A signal ends the process with 128 + the signal.
@@ -45,7 +42,7 @@ def run_command(
     config, args = parse_arguments(program, description, presets, argv, add_flags)
     try:
         if args.distributed or args.coordinator is not None:
-            _join(program, args, several)
+            _join(args)
         if args.devices or "JAX_NUM_CPU_DEVICES" not in os.environ:
             devices = args.devices or fitting_devices(
                 lambda devices: check_devices(config, devices * joined()), usable_cores()
@@ -64,10 +61,8 @@ def run_command(
     return 0
 
 
-def _join(program: str, args: argparse.Namespace, several: bool) -> None:
+def _join(args: argparse.Namespace) -> None:
     """Joins the other processes."""
-    if not several:
-        raise ValueError(f"{program} runs in one process: leave out --distributed and --coordinator")
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
     distributed.start(args.coordinator, args.processes, args.process, heartbeat_timeout=HEARTBEAT_TIMEOUT)
 

@@ -10,20 +10,25 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
+from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku.networks import Params
 
 
-def local_mesh() -> Mesh:
-    """All devices of this process, which share a batch."""
-    return Mesh(np.asarray(jax.local_devices()), ("batch",))
-
-
 def whole_mesh() -> Mesh:
     """All devices of all processes, which share a batch; the devices of each process are successive."""
     return Mesh(np.asarray(sorted(jax.devices(), key=lambda device: device.process_index)), ("batch",))
+
+
+def connect(mesh: Mesh) -> None:
+    """Makes the first collective of the devices; called by all processes at once.
+
+    On CPUs the first one of a program waits half a minute for the other processes, while they connect, and later ones
+    for as long as it takes.
+    """
+    total = jax.jit(jax.shard_map(lambda: lax.psum(1, "batch"), mesh=mesh, in_specs=(), out_specs=PartitionSpec()))
+    jax.block_until_ready(total())
 
 
 def own_rows(mesh: Mesh, total: int) -> slice:

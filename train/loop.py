@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.metadata
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,13 +19,14 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+import jaxsudoku as js
 from jaxsudoku.locks import OutputLock, check_unlocked
 from jaxsudoku.terminal.progress import Screen
 from jaxsudoku.terminal.stop import Signals, Stop
 
 from .config import TrainConfig
-from .devices import placed
-from .folder import Checkpoints, check_folder, write_settings
+from .devices import connect, placed
+from .folder import Checkpoints, as_json, check_folder, write_settings
 from .objective import Metrics
 from .processes import Processes
 from .record import Recorder
@@ -90,15 +92,41 @@ class Run:
     stop_at: int | None = None
 
 
-def check_startable(folder: Path, config: TrainConfig, resume: bool) -> None:
-    """Raises FileExistsError, BlockingIOError or ValueError unless a run can start, or resume, in the folder."""
-    check_unlocked(folder)
-    check_folder(folder, config, resume)
+def check_startable(folder: Path, config: TrainConfig, resume: bool, processes: Processes, **run: Any) -> None:
+    """Checks that a run can start, or resume, in a folder, and that all processes mean the same run.
+
+    Args:
+      folder: the folder.
+      config: the resolved settings.
+      resume: whether to continue the run that is there.
+      processes: the processes of the run.
+      **run: further values, JSON by name, that must be the same in all processes.
+
+    Raises:
+      FileExistsError, BlockingIOError: the folder is in use, in process 0.
+      ValueError: it holds a run with other settings; or another process has other settings, versions or devices.
+    """
+    if processes.several:
+        packages = ("jax", "jaxlib", "numpy", "flax", "optax", "orbax-checkpoint")
+        versions = {"jaxsudoku": js.__version__, **{name: importlib.metadata.version(name) for name in packages}}
+        processes.agree(
+            {
+                "settings": as_json(config),
+                "run": {"output": str(folder), "resume": resume, **run},
+                "versions": versions,
+                "devices": {"platform": jax.default_backend(), "number": jax.local_device_count()},
+            }
+        )
+    if processes.first:
+        check_unlocked(folder)
+        check_folder(folder, config, resume)
 
 
 @contextlib.contextmanager
-def opened(folder: Path, screen: Screen, processes: Processes) -> Iterator[Signals]:
+def opened(folder: Path, mesh: Mesh, screen: Screen, processes: Processes) -> Iterator[Signals]:
     """The folder of a run, made and locked by the first process; a signal that ends the run is told how to continue it.
+
+    All processes open it together, and connect their devices.
 
     Raises ValueError in a process that doesn't see the folder.
     """
@@ -111,6 +139,8 @@ def opened(folder: Path, screen: Screen, processes: Processes) -> Iterator[Signa
             processes.exchange("folder")
             if not folder.is_dir():
                 raise ValueError(f"{folder} isn't there: all processes need one folder, on a shared file system")
+            if processes.several:
+                connect(mesh)
             yield signals
         except Stop as stop:
             stop.advice = f"continue with --resume, from {stop.advice or 'what is there'}"

@@ -20,6 +20,7 @@ from jaxsudoku.terminal.progress import Meter, Screen
 from .config import DataConfig, TrainConfig
 from .devices import own_rows, placed_rows
 from .positions import puzzles_needed
+from .processes import Processes
 
 
 def load_held_out(config: TrainConfig) -> np.ndarray:
@@ -69,11 +70,19 @@ def check_data(config: TrainConfig, total: int, taker: str) -> None:
             raise ValueError(f"exclude is for the classic 9x9 board, not for {board}")
 
 
-def open_data(config: TrainConfig, held_out: np.ndarray, folder: Path, screen: Screen) -> list[Dataset]:
-    """The named data sets; if there is none, one that is generated in the folder, as far as it is not there."""
+def open_data(
+    config: TrainConfig, held_out: np.ndarray, folder: Path, screen: Screen, processes: Processes
+) -> list[Dataset]:
+    """The named data sets; if there is none, one that is generated in the folder, as far as it is not there.
+
+    Process 0 generates it, while the others wait.
+    """
     data, board = config.data, config.board
     if data.datasets:
         return [datasets.load(name) for name in data.datasets]
+    if not processes.first:
+        processes.exchange("data")
+        return [datasets.load(folder)]
     meter = Meter()
     screen.say(f"generating {data.generate:,} puzzles in {folder}, unless they are there")
     excluded = [js.read_puzzles(name, board) for name in data.exclude]
@@ -89,6 +98,7 @@ def open_data(config: TrainConfig, held_out: np.ndarray, folder: Path, screen: S
         clues=clues_of(data),
         progress=lambda done, count: screen.show(meter.line(done, count), now=True),
     )
+    processes.exchange("data")
     return [dataset]
 
 

@@ -94,9 +94,10 @@ class Replay:
         return self._buffer.init(jax.tree.map(lambda leaf: leaf[0], one))
 
     def check_memory(self) -> None:
-        """Raises ValueError if the buffer takes more than half of the device's memory, which devices of a CPU share."""
+        """Raises ValueError if the buffer takes more than half of a device's memory, which CPU devices share."""
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(jax.eval_shape(self.init)))
-        size *= self._devices if jax.default_backend() == "cpu" else 1
+        if jax.default_backend() == "cpu":
+            size *= min(self._devices, jax.local_device_count())
         if 2 * size > (memory := device_memory()):
             replay = self._config.replay
             raise ValueError(

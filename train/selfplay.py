@@ -31,7 +31,7 @@ from jaxsudoku.terminal.progress import Screen
 
 from .arena import Arena
 from .command import run_command
-from .devices import local_mesh, on_one_device
+from .devices import on_one_device, whole_mesh
 from .folder import save_network, saved_steps
 from .loop import Run, Task, check_startable, no_position, opened, run_task
 from .objective import Metrics
@@ -61,9 +61,11 @@ def self_play(
     tensorboard: bool = False,
     stop_at: int | None = None,
 ) -> networks.Network:
-    """Trains a network by self-play on all devices of this process.
+    """Trains a network by self-play on all devices of all processes that ``jaxsudoku.distributed.start`` has joined.
 
-    Ctrl-C and SIGTERM end it after the current round, with a checkpoint; a second signal ends it at once.
+    Ctrl-C and SIGTERM end it after the current round, with a checkpoint; a second signal ends it at once. Several
+    processes call it with the same settings and the same folder, as ``supervised.train``. Each device plays its own
+    games and learns from them; gradients are summed over all.
 
     Args:
       config: the settings.
@@ -78,22 +80,36 @@ def self_play(
       The network with the averaged parameters; also saved as ``network.safetensors`` after the last step.
 
     Raises:
-      FileExistsError, BlockingIOError, ValueError, FloatingPointError, ImportError, Stop: as ``supervised.train``;
-        ValueError also for several processes.
+      FileExistsError, BlockingIOError, ValueError, FloatingPointError, ImportError, Stop, ProcessError: as
+        ``supervised.train``.
     """
-    begun = time.perf_counter()
-    folder, screen, mesh, processes = Path(folder).absolute(), Screen(bar=True), local_mesh(), Processes()
-    if processes.several:
-        raise ValueError(f"self-play runs in one process, on all of its devices; there are {processes.count} processes")
+    with Processes() as processes:
+        screen = Screen(bar=processes.first, messages=processes.first)
+        return _self_play(config, Path(folder).absolute(), minutes, resume, tensorboard, stop_at, processes, screen)
+
+
+def _self_play(
+    config: ZeroConfig,
+    folder: Path,
+    minutes: float | None,
+    resume: bool,
+    tensorboard: bool,
+    stop_at: int | None,
+    processes: Processes,
+    screen: Screen,
+) -> networks.Network:
+    """``self_play``, as one of some processes."""
+    begun, mesh = time.perf_counter(), whole_mesh()
     if minutes is not None and not 0 < minutes < math.inf:
         raise ValueError(f"the time must be above 0 minutes, not {minutes}")
     config = config.resolve(config.board, jax.default_backend())
     if minutes and resume and (steps := saved_steps(folder)):
         config, minutes = dataclasses.replace(config, steps=steps), None
-    check_startable(folder, config, resume)
+    check_startable(folder, config, resume, processes, stop_at=stop_at, minutes=minutes)
     stream = _check(config, mesh.size, timed=minutes is not None)
-    with opened(folder, screen, processes) as signals:
-        stream.open(folder / "data", screen)
+    processes.exchange("checked")
+    with opened(folder, mesh, screen, processes) as signals:
+        stream.open(folder / "data", screen, processes)
         key = jax.random.key(config.seed)
         state_key, puzzles_key, rounds_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
         learners = config.learners()
@@ -103,11 +119,8 @@ def self_play(
 
         def compare(state: ZeroState, arena: Arena | None) -> dict[str, dict[str, float]]:
             each = zip(learners, names, (state.learner, *state.rivals), strict=True)
-            return {
-                name: arena(_in_arena(learner), on_one_device(trained.average))
-                for learner, name, trained in each
-                if arena
-            }
+            playing = {name: (_in_arena(learner), on_one_device(trained.average)) for learner, name, trained in each}
+            return arena.compare(playing, processes) if arena else {}
 
         def validate(state: ZeroState) -> dict[str, float]:
             return validation(on_one_device(state.average))
@@ -116,6 +129,7 @@ def self_play(
         if minutes:
             end = begun + 60 * minutes
             steps = _steps_until(end, config, stream, mesh, lambda state: (validate(state), compare(state, arena)))
+            steps = int(processes.exchange("steps", str(steps))[0])
             config = dataclasses.replace(config, steps=steps)
             learners = config.learners()
 
@@ -131,7 +145,7 @@ def self_play(
             return summary(sums.played) | losses
 
         def refuse(message: str) -> None:
-            raise ValueError(f"{message}, and there are {mesh.size}: resume on as many (--devices)")
+            raise ValueError(f"{message}, and there are {mesh.size}: resume on as many, of any number of processes")
 
         task = Task(
             unit=config.play.updates,
@@ -166,7 +180,8 @@ def self_play(
                     facts = own(network.params)
                 facts |= {f"test_{name}": value for name, value in tested.get(network.name, {}).items()}
                 file = "network" if plays else f"network-{network.name}"
-                save_network(network, folder, learner, stream.data, seconds, facts, file)
+                if processes.first:
+                    save_network(network, folder, learner, stream.data, seconds, facts, file)
         return trained[0]
 
 

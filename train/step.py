@@ -31,7 +31,6 @@ from .objective import Aux, Metrics, objective, open_cells
 from .optimiser import make_optimiser
 from .pool import Pool, empty_pool, refill
 from .positions import Positions, sample_batch
-from .processes import Processes
 
 T = TypeVar("T")
 
@@ -132,25 +131,6 @@ def compiled_step(config: TrainConfig, forward: Forward, mesh: Mesh) -> jax.stag
     platform = mesh.devices.flat[0].platform
     step = make_step(config, forward, mesh, sample)
     return jax.jit(step, donate_argnums=(0, 1), compiler_options=compiler_options(platform))
-
-
-def compiled_together(step: jax.stages.Wrapped, processes: Processes) -> Step:
-    """A compiled step that processes begin together the first time.
-
-    One of them may compile for longer than the others' collectives wait.
-    """
-    if not processes.several:
-        return step
-    compiled: list[jax.stages.Compiled] = []
-
-    def together(state: TrainState, sums: Metrics, data: Any, key: Array) -> tuple[TrainState, Metrics]:
-        if not compiled:
-            compiled.append(step.lower(state, sums, data, key).compile())
-            processes.exchange("compiled")
-        done: tuple[TrainState, Metrics] = compiled[0](state, sums, data, key)
-        return done
-
-    return together
 
 
 def make_step(config: TrainConfig, forward: Forward, mesh: Mesh, sample: Sample) -> Step:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh
 
 import jaxsudoku as js
 from jaxsudoku import networks, symmetry
@@ -23,6 +23,8 @@ from jaxsudoku.datasets import Dataset
 from jaxsudoku.files import write_file
 from jaxsudoku.terminal.progress import Screen
 
+from .devices import own_rows, placed_rows
+from .processes import Processes
 from .puzzles import check_data, data_batches, load_held_out, open_data
 from .selfplay_config import ZeroConfig
 
@@ -93,14 +95,21 @@ class Stream:
             return symmetry.solution_hashes(puzzles)
         return np.array([puzzle.tobytes().hex() for puzzle in puzzles])
 
-    def open(self, folder: Path, screen: Screen) -> None:
-        """Opens the data sets; without one, without a file and without invented grids, generates one in the folder."""
+    def open(self, folder: Path, screen: Screen, processes: Processes) -> None:
+        """Opens the data sets; without one, without a file and without invented grids, generates one in the folder.
+
+        All processes call it; the first one writes.
+        """
         for message in self._left_out:
             screen.say(message)
         if self._puzzles is not None:
-            self._check_same(folder / _DIGEST)
+            if processes.first:
+                self._check_same(folder / _DIGEST)
+            processes.exchange("puzzles")
+            if not processes.first:
+                self._check_same(folder / _DIGEST)
         elif self._config.stream.source == "puzzles":
-            self.data = open_data(self._config, self.held_out, folder, screen)
+            self.data = open_data(self._config, self.held_out, folder, screen, processes)
 
     def _check_same(self, path: Path) -> None:
         """Raises ValueError if the file holds other puzzles than at the start of the run, whose digest is in a file."""
@@ -123,9 +132,9 @@ class Stream:
             for batch in data_batches(self.data, self._config, key, mesh, start, self._size):
                 yield batch.puzzles
         else:
-            split = NamedSharding(mesh, PartitionSpec("batch"))
+            rows = own_rows(mesh, self._size)
             for puzzles in self._from_file(self._puzzles, key, start):
-                yield jax.device_put(puzzles, split)
+                yield placed_rows(puzzles[rows], mesh)
 
     @property
     def _size(self) -> int:

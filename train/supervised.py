@@ -9,7 +9,6 @@ their card. ``--resume`` continues an interrupted run; on a CPU it ends in the s
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import itertools
 import os
 import sys
@@ -20,7 +19,6 @@ from typing import Any
 import jax
 import numpy as np
 
-import jaxsudoku as js
 from jaxsudoku import datasets, networks
 from jaxsudoku.terminal.progress import Screen
 
@@ -37,13 +35,13 @@ from .boards import (
 from .command import run_command
 from .config import TrainConfig
 from .devices import on_one_device, whole_mesh
-from .folder import as_json, save_network
+from .folder import save_network
 from .loop import Run, Task, check_startable, no_position, opened, run_task
 from .positions import puzzles_needed
 from .presets import PRESETS
 from .processes import Processes
 from .puzzles import load_held_out, open_data
-from .step import compiled_step, compiled_together, load_start, make_forward
+from .step import compiled_step, load_start, make_forward
 from .validation import Validation
 
 
@@ -98,15 +96,12 @@ def _train(
     """``train``, as one of some processes."""
     mesh = whole_mesh()
     config = config.resolve(config.board, jax.default_backend())
-    if processes.several:
-        processes.agree(_facts(config, folder, resume, stop_at))
-    if processes.first:
-        check_startable(folder, config, resume)
+    check_startable(folder, config, resume, processes, stop_at=stop_at)
     configs = configs_of(config)
     held_out = _check(configs, mesh.size)
     processes.exchange("checked")
-    with opened(folder, screen, processes) as signals:
-        data = [_open_data(config, held_out, folder / "data", screen, processes)]
+    with opened(folder, mesh, screen, processes) as signals:
+        data = [open_data(config, held_out, folder / "data", screen, processes)]
         data += [[datasets.load(name)] for name in config.data.others]
         key = jax.random.key(config.seed)
         state_key, puzzles_key, steps_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
@@ -116,7 +111,7 @@ def _train(
         @functools.cache
         def program(iterations: int | None) -> Any:
             steps = [compiled_step(each, make_forward(each, iterations), mesh) for each in configs]
-            return take_turns([compiled_together(step, processes) for step in steps])
+            return take_turns(steps)
 
         def batches(step: int) -> Any:
             puzzles = puzzles_in_turn(data, configs, puzzles_key, mesh, step)
@@ -146,29 +141,6 @@ def _train(
         return network
 
 
-def _facts(config: TrainConfig, folder: Path, resume: bool, stop_at: int | None) -> dict[str, Any]:
-    """What must be the same in all processes."""
-    packages = ("jax", "jaxlib", "numpy", "flax", "optax", "orbax-checkpoint")
-    return {
-        "settings": as_json(config),
-        "run": {"output": str(folder), "resume": resume, "stop_at": stop_at},
-        "versions": {"jaxsudoku": js.__version__, **{name: importlib.metadata.version(name) for name in packages}},
-        "devices": {"platform": jax.default_backend(), "number": jax.local_device_count()},
-    }
-
-
-def _open_data(
-    config: TrainConfig, held_out: np.ndarray, folder: Path, screen: Screen, processes: Processes
-) -> list[datasets.Dataset]:
-    """The data sets; one that is generated is made by the first process, while the others wait."""
-    if processes.first:
-        found = open_data(config, held_out, folder, screen)
-        processes.exchange("data")
-        return found
-    processes.exchange("data")
-    return open_data(config, held_out, folder, screen) if config.data.datasets else [datasets.load(folder)]
-
-
 def _check(configs: Sequence[TrainConfig], devices: int) -> np.ndarray:
     """Raises the errors of ``train`` that settings cause, before anything is written; the held-out puzzles."""
     config = configs[0]
@@ -191,7 +163,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         lambda config, args: train(config, args.output, resume=args.resume, tensorboard=args.tensorboard),
         check_division,
-        several=True,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 
 import jax
 import jax.numpy as jnp
@@ -61,12 +60,14 @@ class Validation:
 
     def __call__(self, params: Params) -> dict[str, float]:
         """The ``summary`` of the metrics of parameters, which lie on one device; called by all processes."""
-        measure, count = _measure(self._forward, self._config.objective), self._processes.count
-        own = [jax.device_get(measure(params, chunk)) for chunk in self._chunks[self._processes.index :: count]]
-        told = self._processes.exchange("validation", json.dumps([list(map(float, metrics)) for metrics in own]))
-        parts = list(map(json.loads, told))
-        chunks = [jax.tree.map(np.float32, Metrics(*parts[n % count][n // count])) for n in range(len(self._chunks))]
-        return summary(jax.tree.map(lambda *totals: sum(totals), *chunks))
+        measure = _measure(self._forward, self._config.objective)
+
+        def of_chunk(chunk: Positions) -> list[float]:
+            return [float(total) for total in jax.device_get(measure(params, chunk))]
+
+        chunks = self._processes.share("validation", [functools.partial(of_chunk, chunk) for chunk in self._chunks])
+        metrics = [jax.tree.map(np.float32, Metrics(*totals)) for totals in chunks]
+        return summary(jax.tree.map(lambda *totals: sum(totals), *metrics))
 
 
 @functools.lru_cache(maxsize=8)

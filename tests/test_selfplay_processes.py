@@ -1,0 +1,133 @@
+"""Self-play over several processes: agreement with one process, resumed runs, killed processes."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved, shared_programs
+
+import jaxsudoku as js
+from jaxsudoku import networks
+
+pytestmark = pytest.mark.slow
+
+#: Steps of a run that is compared with others: two rounds, each with a report, a validation and a checkpoint.
+STEPS = 20
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    return shared_programs(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def puzzles(tmp_path_factory):
+    """A file of 4x4 puzzles."""
+    file = tmp_path_factory.mktemp("data") / "puzzles.txt"
+    generated = np.unique(js.generate(5, 80, js.Board.classic(4)).puzzles, axis=0)
+    file.write_text("".join("".join(map(str, puzzle)) + "\n" for puzzle in generated))
+    return str(file)
+
+
+def arguments(puzzles, folder, *flags):
+    """The arguments of Python for a tiny run with an arena."""
+    every = ["--report-every", "10", "--validate-every", "10", "--save-every", "10"]
+    chosen = ["--preset", "tiny", "--steps", str(STEPS), "--puzzles", puzzles, "--arena-puzzles", "8"]
+    return ["-m", "train.selfplay", *chosen, *every, "--output", str(folder), *flags]
+
+
+def together(puzzles, folder, *flags):
+    """The same for one of several processes."""
+    return arguments(puzzles, folder, *PLACE, *flags)
+
+
+@pytest.fixture(scope="module")
+def whole(puzzles, environment, tmp_path_factory):
+    """A run of one process with two devices."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    alone(arguments(puzzles, folder), environment)
+    return folder
+
+
+def same(folder, other):
+    """Asserts that two runs reported the same, and ended in the same networks, bit for bit."""
+    assert reports(folder) == reports(other)
+    files = sorted(file.name for file in other.glob("*.safetensors"))
+    assert files and files == sorted(file.name for file in folder.glob("*.safetensors"))
+    for file in files:
+        assert (folder / file).read_bytes() == (other / file).read_bytes()
+
+
+def test_two_processes_do_what_one_does_with_two_devices(puzzles, environment, whole, tmp_path):
+    folder = tmp_path / "run"
+    logs = run(together(puzzles, folder), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    same(folder, whole)
+    assert [(line["kind"], line["step"]) for line in reports(whole)] == [
+        (kind, step) for step in (10, 20) for kind in ("train", "validate", "generation")
+    ]
+    assert "solved" in logs[0] and "loss" not in logs[1]
+    facts = networks.read_card(folder / "network").facts
+    assert facts["device"].startswith("2 x ") and facts["metrics"]["test_solved"] > 0
+    assert facts["metrics"] == networks.read_card(whole / "network").facts["metrics"]
+    # both wrote their parts of the state
+    assert {"ocdbt.process_0", "ocdbt.process_1"} <= set(os.listdir(folder / "checkpoints" / "20" / "state"))
+
+
+#: The command, which stops after a step as if it were interrupted there.
+STOPPED = """
+import functools, sys
+from train import selfplay
+selfplay.self_play = functools.partial(selfplay.self_play, stop_at=10)
+sys.exit(selfplay.main())
+"""
+
+
+def stopped(arguments):
+    """Arguments of Python for the first round of a run."""
+    return ["-c", STOPPED, *arguments[2:]]
+
+
+def test_one_process_resumes_what_two_began(puzzles, environment, whole, tmp_path):
+    folder = tmp_path / "run"
+    run(stopped(together(puzzles, folder)), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    assert saved(folder) == [10] and not (folder / "network.safetensors").exists()
+    alone(arguments(puzzles, folder, "--resume"), environment)
+    same(folder, whole)
+
+
+def test_the_time_sets_the_steps_of_all_who_share_generated_puzzles(environment, tmp_path):
+    folder = tmp_path / "run"
+    flags = ["--preset", "tiny", "--minutes", "0.5", "--generate", "128", "--rivals", "cell_cnn:width=8", *PLACE]
+    run(
+        ["-m", "train.selfplay", *flags, "--output", str(folder)], 2, tmp_path, timeout=TIMEOUT, environment=environment
+    )
+    steps = networks.read_card(folder / "network").facts["training"]["steps"]
+    assert steps % 10 == 0 and reports(folder)[-1]["step"] == steps
+    assert (folder / "network-cell_cnn.safetensors").exists()
+
+
+def test_another_number_of_devices_is_refused_by_all(puzzles, environment, tmp_path):
+    folder = tmp_path / "run"
+    alone(stopped(arguments(puzzles, folder)), environment, devices=1)
+    with Processes(together(puzzles, folder, "--resume"), 2, tmp_path, environment=environment) as job:
+        assert job.wait(TIMEOUT) == [2, 2]
+        for process in range(2):
+            message = "the last checkpoint was made on 1 devices, and there are 2: resume on as many"
+            assert message in job.log(process)
+    assert saved(folder) == [10]
+
+
+#: Flags of a run that goes on until it is ended, without the time to compile a validation.
+ENDLESS = ("--steps", "1000000", "--validate-every", "1000000", "--arena-puzzles", "0")
+
+
+def test_a_killed_process_ends_all(puzzles, environment, tmp_path):
+    folder = tmp_path / "run"
+    with Processes(together(puzzles, folder, *ENDLESS), 2, tmp_path, environment=environment) as job:
+        job.wait_until_said("20 of 1,000,000: loss", TIMEOUT, [0])
+        job.kill(1)
+        assert job.wait_for(0, 60) != 0
+        assert "train: error: process 1 has ended without a word" in job.log(0)
+    assert saved(folder)
