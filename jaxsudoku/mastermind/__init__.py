@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from .formats import draw_tree, load_tree, save_tree
     from .improvement import improve
     from .kept import SearchTree, SearchTreeError
+    from .memo import MemoError
     from .optimal import SearchLimitError
+    from .proof import Proof, prove
     from .report import Report, build, evaluate, plot, table
     from .session import CodeBreaker, CodeMaker, InconsistentError
     from .trees import Tree, TreeError, grow, replay
@@ -44,6 +46,7 @@ __all__ += ["CodeError", "Game", "GameError", "PegGame", "WordGame", "bulls_and_
 __all__ += ["code_text", "feedback_text", "parse_code", "parse_feedback"]
 __all__ += ["consistent", "feedback", "feedback_table"]
 __all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "improve", "load_tree", "replay", "save_tree"]
+__all__ += ["MemoError", "Proof", "prove"]
 __all__ += ["CodeBreaker", "CodeMaker", "InconsistentError", "Report", "build", "evaluate", "plot", "table"]
 
 _LAZY = {
@@ -51,7 +54,9 @@ _LAZY = {
     "formats": ("draw_tree", "load_tree", "save_tree"),
     "improvement": ("improve",),
     "kept": ("SearchTree", "SearchTreeError"),
+    "memo": ("MemoError",),
     "optimal": ("SearchLimitError",),
+    "proof": ("Proof", "prove"),
     "report": ("Report", "build", "evaluate", "plot", "table"),
     "session": ("CodeBreaker", "CodeMaker", "InconsistentError"),
     "trees": ("Tree", "TreeError", "grow", "replay"),

@@ -58,7 +58,7 @@ class OptimalConfig(Config):
     """Settings of ``optimal``.
 
     Attributes:
-      positions: positions in memory at which the search ends with an error; None for no limit. Each takes about 300
+      positions: positions in memory at which the search ends with an error; None for no limit. Each takes about 100
         bytes.
     """
 

@@ -2,12 +2,17 @@
 
 The total of a position is its size, one guess for each of its codes, and the totals of the parts that its best guess
 leaves. For every position the search keeps a lower bound of the total, and whether that is proven to be exact. The
-guesses of a position wait in a priority queue by their bounds. The first one is examined: at first its parts get bounds
-of their own; later, if it is first again, its parts are solved, up to the limit beyond which the guess would lose. When
-no guess in the queue has a lower bound than the best total found, the position is proven.
+guesses of a position wait in a priority queue by their bounds. The first one is examined: at first its parts get
+bounds of their own; later, if it is first again, its parts are solved, up to the limit beyond which the guess would
+lose. When no guess in the queue has a lower bound than the best total found, the position is proven.
 
-All open positions of a depth advance together, so that the device scores thousands at once. Equal positions are stored
-once, whatever guesses led to them, and only one of several equivalent guesses is tried (``inequivalent_guesses``).
+The bound of a part is at first that of its size. It is raised to the lowest score of any guess only while the guess
+that leaves the part may still win, in the parts first from which most is expected. Of the parts of a guess the smaller
+ones are solved first, as what they take beyond their bounds is then known when the larger ones are.
+
+All open positions of a depth advance together, so that the device scores thousands at once. Positions that are equal
+but for a symmetry of the game are stored once, whatever guesses led to them (``Game.relabelled``). After the first
+guesses, which leave symmetries, only one of several equivalent guesses is tried (``inequivalent_guesses``).
 """
 
 from __future__ import annotations
@@ -23,19 +28,29 @@ import numpy as np
 from jax import Array
 
 from .config import OptimalConfig
+from .memo import Memo
 from .players import Policy, Progress
-from .positions import SYMMETRIC_GUESSES, Positions, PositionTable
+from .positions import SYMMETRIC_GUESSES, Positions, inequivalent_guesses
 from .rules import Game
 from .scoring import PartCost, scorer
 
-#: Guesses of a position whose parts get bounds in one round.
-_WIDTH = 12
+#: Guesses of a position whose parts get bounds in the first round, and at most in later ones, each twice as many.
+_WIDTH, _MOST_WIDTH = 12, 192
+
+#: Codes of positions that are split together.
+_CODES = 1 << 19
+
+#: Of the parts of a guess those up to so many times the smallest are solved together.
+_LARGER = 1.5
 
 #: Positions that are open together, and new positions that are bounded together.
 _OPEN, _NEW = 2048, 8192
 
 #: Up to this size at most the bounds of guesses use the number of parts, which is fast; beyond it, their sizes.
 _SMALL = 28
+
+#: What is known of a position: that its guesses were scored, and that its bound is exact.
+_SCORED, _PROVEN = 1, 2
 
 #: Nested calls for each guess of a game, and the most for a whole game.
 _CALLS, _MOST_CALLS = 4, 10_000
@@ -87,9 +102,16 @@ class Search:
       game: the game.
       limit: the most positions to keep; None for no limit.
       progress: called with a text now and then.
+      memo: of the game, from which the search goes on; None for an empty one in memory.
     """
 
-    def __init__(self, game: Game, limit: int | None = None, progress: Progress = lambda text: None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        limit: int | None = None,
+        progress: Progress = lambda text: None,
+        memo: Memo | None = None,
+    ) -> None:
         self._game, self._limit, self._progress = game, limit, progress
         self._scorer = scorer(game)
         by_size, by_number = least_totals(game), np.maximum(2 * np.arange(game.secrets + 1) - 1, 0)
@@ -97,70 +119,97 @@ class Search:
         self._by_size, self._by_number = (PartCost(total.astype(np.int32), 1) for total in (by_size, by_number))
         # the number of parts gives as good a bound where no part has more codes than there are feedbacks
         self._small = min(_SMALL, 2 * self._by_size.linear_to)
-        # all positions reached; by their numbers, in arrays with room for more: the bound of the total, whether it is
-        # exact, and the guess that it is for
-        self._table = PositionTable(game)
-        self._bound = np.zeros(0, np.int64)
-        self._proven = np.zeros(0, bool)
-        self._guess = np.zeros(0, np.int32)
+        self._memo = Memo(game) if memo is None else memo
+        self._least = by_size
+        # what scores of positions have added to the bounds of their sizes, and how many were scored
+        self._gain, self._gained = np.arange(game.secrets + 1) / 8, np.ones(game.secrets + 1)
 
     def __len__(self) -> int:
         """The number of positions reached."""
-        return len(self._table)
+        return len(self._memo)
 
-    def solve(self, positions: Positions, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(
+        self, positions: Positions, history: np.ndarray, below: float = math.inf
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The best guess for each position of more than two codes, and the total from there.
 
         Args:
           positions: n positions.
           history: int32[n, made], the guesses so far; the positions follow from the feedback to these and nothing else,
             as they determine which guesses are equivalent.
+          below: the least total that is not wanted.
 
         Returns:
-          (guesses int32[n], totals int64[n], for all codes of a position together).
+          (guesses int32[n], totals int64[n], for all codes of a position together). Where no total is below the limit
+          the guess is -1, and the total a lower bound, the limit or more.
 
         Raises:
           SearchLimitError: the search needs more positions than its limit.
         """
         numbers = self._insert(positions)
+        self._score(numbers, positions)
         with _nested_calls(_CALLS * int(positions.sizes.max(initial=0))):
             goals = zip(numbers.tolist(), history.tolist(), strict=True)
-            self._prove((number, math.inf, tuple(made)) for number, made in goals)
-        return self._guess[numbers], self._bound[numbers]
+            self._prove((number, below, tuple(made)) for number, made in goals)
+        bounds = self._memo.bounds[numbers].astype(np.int64)
+        return np.where(self._is(_PROVEN, numbers) & (bounds < below), self._memo.guesses[numbers], -1), bounds
+
+    def bound(self, positions: Positions) -> int:
+        """The lower bound of the total of a position, as far as it is known."""
+        return int(self._memo.bounds[self._insert(positions)[0]])
+
+    def openings(self, below: int) -> list[tuple[int, int]]:
+        """The inequivalent first guesses whose total is not proven to be ``below`` or more, each with a lower bound."""
+        guesses = inequivalent_guesses(self._game, ())
+        everything = np.arange(self._game.secrets)
+        found = self._scorer.partition(Positions.of([everything] * len(guesses)), guesses)
+        (large,) = np.nonzero(found.parts.sizes > 2)
+        totals = self._game.secrets + np.bincount(found.owner, found.small_totals, len(guesses)).astype(np.int64)
+        bounds = self._memo.bounds[self._insert(found.parts.take(large))]
+        totals += np.bincount(found.owner[large], bounds, len(guesses)).astype(np.int64)
+        (left,) = np.nonzero(totals < below)
+        return list(zip(guesses[left].tolist(), totals[left].tolist(), strict=True))
 
     # ------------------------------------------------------------------ the positions reached
 
     def _insert(self, positions: Positions) -> np.ndarray:
-        """The numbers int64[n] of positions of more than two codes; new ones are stored with a first bound."""
-        numbers, new = self._table.add(positions)
-        size, room = len(self._table), len(self._bound)
-        if self._limit is not None and size > self._limit:
+        """The numbers int64[n] of positions of more than two codes; new ones get the bound of their size."""
+        numbers, new = self._memo.add(positions)
+        if self._limit is not None and len(self._memo) > self._limit:
             raise SearchLimitError(f"{self._game}: more than {self._limit:,} positions; no proof of the best guess yet")
-        if size > room:
-            more = max(size - room, room)
-            self._bound, self._proven, self._guess = (
-                np.concatenate([array, np.zeros(more, array.dtype)])
-                for array in (self._bound, self._proven, self._guess)
-            )
-        for start in range(0, len(new), _NEW):
-            indices = new[start : start + _NEW]
-            self._bound_new(numbers[indices], positions.take(indices))
+        self._memo.bounds[numbers[new]] = self._least[positions.sizes[new]]
         return numbers
 
-    def _bound_new(self, numbers: np.ndarray, positions: Positions) -> None:
-        """Sets the first bounds of positions: the lowest of any guess.
+    def _is(self, state: int, numbers: np.ndarray) -> np.ndarray:
+        """Whether positions are ``_SCORED`` or ``_PROVEN``, bool[n]."""
+        found: np.ndarray = (self._memo.states[numbers] & state) > 0
+        return found
+
+    def _score(self, numbers: np.ndarray, positions: Positions) -> None:
+        """Raises the bounds of positions to the lowest of any guess.
 
         Where that guess leaves no part of more than two codes, the bound is exact.
         """
+        (new,) = np.nonzero(~self._is(_SCORED, numbers))
+        new = new[np.unique(numbers[new], return_index=True)[1]]
+        for start in range(0, len(new), _NEW):
+            indices = new[start : start + _NEW]
+            self._score_new(numbers[indices], positions.take(indices))
+
+    def _score_new(self, numbers: np.ndarray, positions: Positions) -> None:
+        memo, sizes = self._memo, positions.sizes
+        guesses, bounds = np.zeros(len(numbers), np.int32), np.zeros(len(numbers), np.int64)
         for indices, cost in self._costs(positions):
-            guesses, scores = self._scorer.best(positions.take(indices), cost)
-            self._guess[numbers[indices]] = guesses
-            self._bound[numbers[indices]] = scores + positions.sizes[indices]
-        found = self._scorer.partition(positions, self._guess[numbers])
+            guesses[indices], scores = self._scorer.best(positions.take(indices), cost)
+            bounds[indices] = scores + sizes[indices]
+        found = self._scorer.partition(positions, guesses)
         largest = np.zeros(len(positions), np.int64)
         np.maximum.at(largest, found.owner, found.parts.sizes)
-        self._proven[numbers] = largest <= 2
-        self._progress(f"{len(self._table):,} positions")
+        memo.guesses[numbers], memo.bounds[numbers] = guesses, bounds
+        memo.states[numbers] = _SCORED | np.where(largest <= 2, _PROVEN, 0).astype(np.uint8)
+        self._gain += np.bincount(sizes, bounds - self._least[sizes], len(self._gain))
+        self._gained += np.bincount(sizes, minlength=len(self._gain))
+        self._progress(f"{len(memo):,} positions")
 
     def _costs(self, positions: Positions) -> Iterator[tuple[np.ndarray, PartCost]]:
         """The indices of the positions that are bounded by the number of their parts, and by their sizes."""
@@ -178,17 +227,22 @@ class Search:
         """
         wanted: dict[int, _Open] = {}
         for number, limit, history in goals:
-            if not self._proven[number] and self._bound[number] < limit:
-                other = wanted.get(number)
-                if other is None or other.limit < limit:
-                    wanted[number] = _Open(number, limit, history)
-        opened = list(wanted.values())
+            other = wanted.get(number)
+            if other is None or other.limit < limit:
+                wanted[number] = _Open(number, limit, history)
+        numbers = np.fromiter(wanted, np.int64, len(wanted))
+        bounds, proven = self._memo.bounds[numbers].tolist(), self._is(_PROVEN, numbers).tolist()
+        opened = [
+            node
+            for node, bound, known in zip(wanted.values(), bounds, proven, strict=True)
+            if not known and bound < node.limit
+        ]
         for start in range(0, len(opened), _OPEN):
             self._close(opened[start : start + _OPEN])
 
     def _close(self, opened: list[_Open]) -> None:
         """Works on open positions in rounds, until none is open."""
-        positions = self._table.take(node.number for node in opened)
+        positions = self._memo.take(np.array([node.number for node in opened], np.int64))
         self._queue_guesses(opened, positions)
         remaining = list(range(len(opened)))
         while remaining:
@@ -204,7 +258,8 @@ class Search:
                 if node.bounded and node.bounded[0].bound <= node.least_unbounded:
                     to_solve.append((node, heapq.heappop(node.bounded)))
                 else:
-                    to_bound += [(index, guess) for guess in node.take(_WIDTH)]
+                    to_bound += [(index, guess) for guess in node.take(node.width)]
+                    node.width = min(2 * node.width, _MOST_WIDTH)
             remaining = still
             if to_bound:
                 self._bound_parts(opened, positions, to_bound)
@@ -222,53 +277,117 @@ class Search:
 
     def _bound_parts(self, opened: list[_Open], positions: Positions, pairs: list[tuple[int, int]]) -> None:
         """Bounds (position, guess) pairs by the bounds of their parts; each guess is solved or queued again."""
+        sizes = positions.sizes[np.array([index for index, _ in pairs])]
+        block = np.cumsum(sizes) // _CODES
+        for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(block)) + 1):
+            self._bound_some(opened, positions, [pairs[index] for index in some.tolist()])
+
+    def _bound_some(self, opened: list[_Open], positions: Positions, pairs: list[tuple[int, int]]) -> None:
         owner, guesses = np.array(pairs).T
         found = self._scorer.partition(positions.take(owner), guesses)
         sizes = found.parts.sizes
         fixed = positions.sizes[owner] + np.bincount(found.owner, found.small_totals, len(pairs)).astype(np.int64)
-        (large,) = np.nonzero(sizes > 2)
-        parts = self._insert(found.parts.take(large))
-        cuts = np.searchsorted(found.owner[large], np.arange(len(pairs) + 1))
         useless = np.zeros(len(pairs), bool)
         useless[found.owner] = sizes == positions.sizes[owner[found.owner]]  # the position stays whole
-        for pair, (index, guess) in enumerate(pairs):
-            if not useless[pair]:
-                candidate = _Candidate(0, guess, int(fixed[pair]), parts[cuts[pair] : cuts[pair + 1]])
-                self._update(opened[index], candidate)
+        (large,) = np.nonzero((sizes > 2) & ~useless[found.owner])
+        of = found.owner[large]
+        parts = found.parts.take(large)
+        symmetric = np.array([self._after(opened[index], 0) is not None for index in owner.tolist()])[of]
+        numbers = np.zeros(len(large), np.int64)
+        (plain,), (others,) = np.nonzero(symmetric), np.nonzero(~symmetric)
+        numbers[plain] = self._insert(parts.take(plain))
+        relabelled = parts.take(others).relabelled(self._game)
+        numbers[others] = self._insert(relabelled)
+        parts = _joined(parts, others, relabelled)
+        ceilings = np.array([opened[index].ceiling for index in owner.tolist()])
+        self._score_parts(numbers, parts, of, fixed, ceilings)
+        cuts = np.searchsorted(of, np.arange(len(pairs) + 1))
+        bounds = fixed + np.bincount(of, self._memo.bounds[numbers], len(pairs)).astype(np.int64)
+        for pair in np.flatnonzero(~useless & (bounds < ceilings)).tolist():
+            index, guess = pairs[pair]
+            self._update(opened[index], _Candidate(0, guess, int(fixed[pair]), numbers[cuts[pair] : cuts[pair + 1]]))
+
+    def _score_parts(
+        self, numbers: np.ndarray, parts: Positions, of: np.ndarray, fixed: np.ndarray, ceilings: np.ndarray
+    ) -> None:
+        """Scores parts of pairs until the bound of each pair reaches its ceiling, or all of its parts are scored.
+
+        The parts from which most is expected are scored first, as many as may be enough.
+        """
+        gain = (self._gain / self._gained)[parts.sizes]
+        order = np.lexsort((-gain, of))
+        while True:
+            bounds = fixed + np.bincount(of, self._memo.bounds[numbers], len(fixed))
+            missing = ceilings - bounds
+            left = order[~self._is(_SCORED, numbers[order]) & (missing[of[order]] > 0)]
+            if not len(left):
+                return
+            before = np.cumsum(gain[left]) - gain[left]
+            first = np.flatnonzero(np.concatenate([[True], np.diff(of[left]) > 0]))
+            before -= np.repeat(before[first], np.diff([*first, len(left)]))
+            chosen = left[before < missing[of[left]]]
+            self._score(numbers[chosen], parts.take(chosen))
 
     def _update(self, node: _Open, candidate: _Candidate) -> None:
         """Takes a guess as the best one so far if its parts are proven; queues it if it may become that."""
-        bound = candidate.fixed + int(self._bound[candidate.parts].sum())
+        bound = candidate.fixed + int(self._memo.bounds[candidate.parts].sum())
         if bound >= node.ceiling:
             return
-        if self._proven[candidate.parts].all():
+        if self._is(_PROVEN, candidate.parts).all():
             node.best, node.guess = bound, candidate.guess
         else:
             heapq.heappush(node.bounded, candidate._replace(bound=bound))
 
     def _solve_parts(self, pairs: list[tuple[_Open, _Candidate]]) -> None:
-        """Solves the parts of one guess of each position, up to the totals with which the guess would lose."""
-        goals: list[tuple[int, float, tuple[int, ...] | None]] = []
-        for node, candidate in pairs:
-            bounds = self._bound[candidate.parts]
-            slack = node.ceiling - candidate.fixed - int(bounds.sum())  # what the parts may take beyond their bounds
-            if slack > 0:
-                history = None
-                if node.history is not None and len(node.history) < SYMMETRIC_GUESSES:
-                    history = (*node.history, candidate.guess)
-                limits = (bounds + slack).tolist()
-                goals += [(part, limit, history) for part, limit in zip(candidate.parts.tolist(), limits, strict=True)]
-        self._prove(goals)
+        """Solves the parts of one guess of each position, up to the totals with which the guess would lose.
+
+        The smaller parts are solved first: what they take beyond their bounds, the larger ones can't.
+        """
+        active = pairs
+        while active:
+            goals: list[tuple[int, float, tuple[int, ...] | None]] = []
+            still = []
+            for node, candidate in active:
+                parts = candidate.parts
+                # what the parts may take beyond their bounds
+                slack = node.ceiling - candidate.fixed - int(self._memo.bounds[parts].sum())
+                open_parts = parts[~self._is(_PROVEN, parts)]
+                if slack <= 0 or not len(open_parts):
+                    continue
+                still.append((node, candidate))
+                history = self._after(node, candidate.guess)
+                sizes = self._memo.sizes(open_parts)
+                chosen = open_parts[sizes <= _LARGER * sizes.min()]
+                limits = self._memo.bounds[chosen] + slack
+                goals += [(part, limit, history) for part, limit in zip(chosen.tolist(), limits.tolist(), strict=True)]
+            self._prove(goals)
+            active = still
         for node, candidate in pairs:
             self._update(node, candidate)
 
+    @staticmethod
+    def _after(node: _Open, guess: int) -> tuple[int, ...] | None:
+        """The guesses so far after another guess in a position, as long as they leave a symmetry."""
+        if node.history is None or len(node.history) >= SYMMETRIC_GUESSES:
+            return None
+        return (*node.history, guess)
+
     def _conclude(self, node: _Open) -> None:
         """Stores the result of a position whose queue has nothing better than its best guess or its limit."""
+        memo, number = self._memo, node.number
         if node.best < node.limit:
-            self._bound[node.number], self._guess[node.number] = node.best, node.guess
-            self._proven[node.number] = True
+            memo.bounds[number], memo.guesses[number] = node.best, node.guess
+            memo.states[number] |= _PROVEN
         else:
-            self._bound[node.number] = max(self._bound[node.number], node.limit)
+            memo.bounds[number] = max(int(memo.bounds[number]), math.ceil(node.limit))
+
+
+def _joined(positions: Positions, indices: np.ndarray, others: Positions) -> Positions:
+    """Positions, of which some are replaced by others of the same sizes."""
+    codes = positions.codes.copy()
+    places = np.repeat(positions.bounds[:-1][indices] - others.bounds[:-1], others.sizes)
+    codes[places + np.arange(len(others.codes))] = others.codes
+    return Positions(codes, positions.bounds)
 
 
 class _Candidate(NamedTuple):
@@ -299,11 +418,11 @@ class _Open:
       bounded: a heap of those whose parts have bounds.
     """
 
-    __slots__ = ("best", "bounded", "bounds", "guess", "guesses", "history", "limit", "next", "number")
+    __slots__ = ("best", "bounded", "bounds", "guess", "guesses", "history", "limit", "next", "number", "width")
 
     def __init__(self, number: int, limit: float, history: tuple[int, ...] | None) -> None:
         self.number, self.limit, self.history = number, limit, history
-        self.best, self.guess, self.next = math.inf, -1, 0
+        self.best, self.guess, self.next, self.width = math.inf, -1, 0, _WIDTH
         self.guesses = self.bounds = np.zeros(0, np.int64)
         self.bounded: list[_Candidate] = []
 

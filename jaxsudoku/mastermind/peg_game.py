@@ -132,6 +132,13 @@ class PegGame(Game):
             first = np.minimum(first, self.index_of(images))
         return first[place]
 
+    def relabelled(self, codes: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        """The codes of positions with pegs and colours in an order of their own, as ``Game.relabelled``."""
+        image = peg_symmetry.relabelled(self.codes[codes], bounds, self.colours, self._separate)
+        owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        numbers = np.sort(owner * self.size + self.index_of(image))
+        return (numbers - owner * self.size).astype(np.int32)
+
     @property
     def _separate(self) -> bool:
         """Whether each peg's colours can be permuted for themselves."""

@@ -15,6 +15,9 @@ from .rules import Game
 #: After more guesses than this hardly any symmetry is left, and no equivalent codes are looked for.
 SYMMETRIC_GUESSES = 2
 
+#: Codes that are relabelled together, about.
+_RELABELLED = 1 << 14
+
 #: The guesses before a position, from which it follows which guesses are equivalent; None if they are not known.
 History: TypeAlias = tuple[int, ...] | None
 
@@ -59,6 +62,17 @@ class Positions:
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         places = np.repeat(self.bounds[:-1][indices] - bounds[:-1], sizes) + np.arange(bounds[-1])
         return Positions(self.codes[places], bounds)
+
+    def relabelled(self, game: Game) -> Positions:
+        """Positions that are equivalent to these, as ``Game.relabelled``."""
+        cuts = np.searchsorted(self.bounds, np.arange(0, len(self.codes), _RELABELLED))
+        parts = [
+            game.relabelled(
+                self.codes[self.bounds[start] : self.bounds[end]], self.bounds[start : end + 1] - self.bounds[start]
+            )
+            for start, end in itertools.pairwise([*np.unique(cuts).tolist(), len(self)])
+        ]
+        return Positions(np.concatenate([np.zeros(0, np.int32), *parts]), self.bounds)
 
     def padded(self, width: int) -> np.ndarray:
         """The positions as rows int32[n, width], padded with code 0; none may be larger."""

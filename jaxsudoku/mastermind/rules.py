@@ -84,6 +84,20 @@ class Game(abc.ABC):
         """
         return np.arange(self.size)
 
+    def relabelled(self, codes: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        """The codes of positions under a symmetry for each position, so that equivalent ones become equal if possible.
+
+        Games without symmetry have the codes themselves.
+
+        Args:
+          codes: the numbers of codes that may be the secret, int[total], ascending within each of n positions.
+          bounds: int64[n + 1], position i holds ``codes[bounds[i] : bounds[i + 1]]``.
+
+        Returns:
+          int32[total], ascending within each position.
+        """
+        return codes
+
     @abc.abstractmethod
     def parse_code(self, text: str) -> int:
         """The number of a code; raises CodeError that says why a text is none."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jaxsudoku.cli.parser import Parser
 
-from . import evaluate, improve, play, show, train
+from . import evaluate, improve, play, prove, show, train
 
 SUMMARY = "play Mastermind, and measure its players"
 
@@ -18,6 +18,7 @@ examples:
   jaxsudoku mastermind evaluate --player all --plot players.png
   jaxsudoku mastermind evaluate --player optimal --save optimal.json
   jaxsudoku mastermind improve tree.json --hours 2
+  jaxsudoku mastermind prove tree.json
   jaxsudoku mastermind show optimal.json --guesses 3
   jaxsudoku mastermind train --simulations 10000 --output tree.json
 
@@ -28,4 +29,4 @@ examples:
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The actions."""
     del argv
-    parser.add_commands((play, evaluate, improve, show, train), "action")
+    parser.add_commands((play, evaluate, improve, prove, show, train), "action")

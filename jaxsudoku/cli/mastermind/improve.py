@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Sequence
 
@@ -14,7 +13,7 @@ from jaxsudoku.locks import OutputLock
 from jaxsudoku.terminal.failure import as_usage
 from jaxsudoku.terminal.stop import Stop
 
-from .options import load_strategy
+from .options import add_hours, load_strategy
 
 SUMMARY = "make a saved strategy better, for some hours"
 
@@ -33,7 +32,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``improve``."""
     del argv
     parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
-    parser.add_argument("--hours", type=_hours, default=1.0, metavar="H", help="the time, such as 0.5 (default: 1)")
+    add_hours(parser, 1.0, "the time, such as 0.5 (default: 1)")
     parser.add_argument("--output", metavar="FILE", help="file for the better strategy (default: the same file)")
     parser.add_argument("--force", action="store_true", help="replace an existing output")
     parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
@@ -71,14 +70,3 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         after = int(tree.attempts.sum())
         put(sys.stdout.buffer, f"{tree.game}: {before:,} guesses, now {after:,}; mean {tree.mean:.4f}\n", "<stdout>")
     return 0
-
-
-def _hours(text: str) -> float:
-    """A positive number of hours."""
-    try:
-        hours = float(text)
-    except ValueError:
-        hours = math.nan
-    if not 0 < hours < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number of hours")
-    return hours

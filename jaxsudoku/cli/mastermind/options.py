@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,22 @@ def add_game(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="a code may have a colour more than once (default: it may)",
     )
+
+
+def add_hours(parser: argparse.ArgumentParser, default: float, text: str) -> None:
+    """The time in hours."""
+    parser.add_argument("--hours", type=_hours, default=default, metavar="H", help=text)
+
+
+def _hours(text: str) -> float:
+    """A positive number of hours."""
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = math.nan
+    if not 0 < hours < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number of hours")
+    return hours
 
 
 def add_player(parser: Parser, names: Sequence[str], several: bool) -> None:

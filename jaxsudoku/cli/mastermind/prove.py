@@ -1,0 +1,89 @@
+"""``jaxsudoku mastermind prove``: proves that a saved strategy is the best, or finds a better one."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxsudoku.cli.invocation import Invocation
+from jaxsudoku.cli.outputs import check_outputs, put
+from jaxsudoku.cli.parser import Parser
+from jaxsudoku.locks import OutputLock
+from jaxsudoku.terminal.failure import UsageError, as_usage
+
+from .options import add_hours, load_strategy
+
+if TYPE_CHECKING:
+    from jaxsudoku.mastermind import Proof
+
+SUMMARY = "prove that no strategy is better than a saved one, or find a better one"
+
+EPILOG = """\
+examples:
+  jaxsudoku mastermind evaluate --pegs 4 --colours 7 --player lookahead --save tree.json
+  jaxsudoku mastermind prove tree.json --output best.json
+  jaxsudoku mastermind prove tree.json --memo known --hours 6
+  jaxsudoku mastermind prove tree.json --memo known --resume
+
+output: the lower bound of all strategies and the guesses of the best one known, for all codes together; without a proof
+also the first guesses that a better strategy may begin with. What the search knows is kept in the folder --memo, so
+that it goes on with --resume, even if it was killed. Give it a good strategy, one of `jaxsudoku mastermind improve`.
+"""
+
+
+def add_flags(parser: Parser, argv: Sequence[str]) -> None:
+    """The flags of ``prove``."""
+    del argv
+    parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
+    add_hours(parser, math.inf, "the time after which it ends without a proof (default: none)")
+    parser.add_argument("--memo", metavar="FOLDER", help="folder for what the search knows (default: in memory)")
+    parser.add_argument("--resume", action="store_true", help="go on from what is in --memo")
+    parser.add_argument("--output", metavar="FILE", help="file for the best strategy")
+    parser.add_argument("--force", action="store_true", help="replace an existing output")
+    parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> int:
+    """Proves a strategy; the exit status, 0 also without a proof."""
+    if args.resume and args.memo is None:
+        raise UsageError("--resume needs the folder of --memo")
+    if args.memo is not None and not args.resume and Path(args.memo).exists() and any(Path(args.memo).iterdir()):
+        raise UsageError(f"{args.memo} isn't empty: go on from it with --resume, or name another folder")
+    if args.output:
+        check_outputs([args.output], reads=[args.tree], force=args.force)
+    screen = invocation.start_screen(args.quiet)
+    from jaxsudoku import mastermind
+    from jaxsudoku.mastermind.rules import check_size
+
+    with as_usage((ValueError, BlockingIOError)):
+        tree = load_strategy(args.tree)
+        check_size(tree.game)
+        if args.memo is None:
+            found = mastermind.prove(tree, 3600 * args.hours, None, screen.show)
+        else:
+            Path(args.memo).mkdir(parents=True, exist_ok=True)
+            with OutputLock(args.memo):
+                found = mastermind.prove(tree, 3600 * args.hours, args.memo, screen.show)
+        if args.output:
+            mastermind.save_tree(found.tree, args.output)
+    screen.clear()
+    put(sys.stdout.buffer, _text(found), "<stdout>")
+    return 0
+
+
+def _text(found: Proof) -> str:
+    """What was found, as lines."""
+    from jaxsudoku.mastermind import code_text
+
+    if found.proven:
+        lines = [f"{found.game}: {found.upper:,} guesses, which is the best; mean {found.tree.mean:.4f}"]
+    else:
+        lines = [f"{found.game}: between {found.lower:,} and {found.upper:,} guesses, no proof yet"]
+        lines += [f"from {code_text(found.game, guess)}: {bound:,} or more" for guess, bound in found.left]
+    lines.append(f"{found.positions:,} positions, {found.seconds:.0f} s")
+    return "".join(f"{line}\n" for line in lines)

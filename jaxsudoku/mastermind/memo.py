@@ -1,0 +1,232 @@
+"""What a search knows of the positions that it has reached: in memory, or in the files of a folder. No JAX.
+
+A position is found by a key of 128 bits, the sums of two random words of 64 bits for each of its codes. Two positions
+of one game share a key with a probability of 2^-128, and nothing else tells them apart.
+
+In a folder each column is a file that is mapped into memory: the operating system writes it, keeps in memory what there
+is room for, and reads the rest again. A search that was killed finds there what it knew. A position counts from the
+moment when the file ``count`` includes it, after all else of it is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxsudoku.files import write_file
+
+from .games import from_fields, to_fields
+from .positions import Positions
+from .rules import Game
+
+#: The columns, and their dtypes.
+_COLUMNS = {
+    "keys": np.dtype((np.uint64, 2)),
+    "starts": np.dtype(np.int64),
+    "sizes": np.dtype(np.int32),
+    "bounds": np.dtype(np.int32),
+    "guesses": np.dtype(np.int32),
+    "states": np.dtype(np.uint8),
+}
+
+#: The name and the version of the file that says what a folder holds.
+_CARD, _VERSION = "memo.json", 1
+
+#: Rows of the first files, and slots of the first table for each row that there is room for.
+_ROWS, _SLOTS = 1 << 16, 2
+
+
+class MemoError(ValueError):
+    """A folder that holds no memo, or that of another game."""
+
+
+class _Column:
+    """An array that grows, in memory or in a file."""
+
+    def __init__(self, path: Path | None, dtype: np.dtype[Any]) -> None:
+        self._path, self._dtype = path, dtype
+        width = dtype.itemsize
+        rows = path.stat().st_size // width if path is not None and path.exists() else 0
+        self.array = np.zeros(0, dtype)
+        self.grow(max(rows, _ROWS))
+
+    def grow(self, rows: int) -> None:
+        """Makes room for so many rows at least."""
+        if rows <= len(self.array):
+            return
+        rows = max(rows, 2 * len(self.array))
+        base, shape = self._dtype.base, (rows, *self._dtype.shape)
+        if self._path is None:
+            grown = np.zeros(shape, base)
+            grown[: len(self.array)] = self.array
+            self.array = grown
+        else:
+            with self._path.open("ab") as file:
+                file.truncate(rows * self._dtype.itemsize)
+            self.array = np.memmap(self._path, base, "r+", shape=shape)
+
+
+class Memo:
+    """Distinct positions of a game, numbered in the order in which they are added, with a row of columns for each.
+
+    Args:
+      game: the game.
+      folder: where the columns are kept; None for the machine's memory. A folder with a memo of the game is continued.
+
+    Attributes:
+      bounds: int32[rows], a lower bound of the total of each position; the others are to be set by the search.
+      guesses: int32[rows], the guess that a bound is for.
+      states: uint8[rows], what else the search knows.
+
+    Raises:
+      MemoError: the folder holds something else.
+      OSError: it can't be read or written.
+    """
+
+    def __init__(self, game: Game, folder: str | os.PathLike[str] | None = None) -> None:
+        self._game, place = game, None if folder is None else Path(folder)
+        if place is not None:
+            _open_folder(place, game)
+        codes = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
+        columns: Mapping[str, np.dtype[Any]] = _COLUMNS | {"codes": codes, "count": np.dtype(np.int64)}
+        self._columns = {name: _Column(place and place / name, dtype) for name, dtype in columns.items()}
+        words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
+        self._words = words
+        self._slots = np.zeros(0, np.int32)
+        self._rehash()
+
+    def __len__(self) -> int:
+        return int(self._columns["count"].array[0])
+
+    @property
+    def bounds(self) -> np.ndarray:
+        return self._columns["bounds"].array
+
+    @property
+    def guesses(self) -> np.ndarray:
+        return self._columns["guesses"].array
+
+    @property
+    def states(self) -> np.ndarray:
+        return self._columns["states"].array
+
+    def sizes(self, numbers: np.ndarray) -> np.ndarray:
+        """The numbers of codes of some positions, int64[n]."""
+        return self._columns["sizes"].array[numbers].astype(np.int64)
+
+    def take(self, numbers: np.ndarray) -> Positions:
+        """The positions with some numbers."""
+        sizes = self.sizes(numbers)
+        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        places = np.repeat(self._columns["starts"].array[numbers] - bounds[:-1], sizes) + np.arange(bounds[-1])
+        return Positions(self._columns["codes"].array[places].astype(np.int32), bounds)
+
+    def add(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+        """(the numbers of positions int64[n], the indices int64[m] of those that were not in the memo before)."""
+        if not len(positions):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        keys = self._keys(positions)
+        order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: equal keys stay in order
+        fresh = np.ones(len(order), bool)
+        fresh[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+        firsts = order[fresh]
+        numbers = self._find(keys[firsts])
+        (missing,) = np.nonzero(numbers < 0)
+        missing = missing[np.argsort(firsts[missing])]
+        new = firsts[missing]
+        if len(new):
+            numbers[missing] = self._append(keys[new], positions.take(new))
+        found = np.empty(len(order), np.int64)
+        found[order] = numbers[np.cumsum(fresh) - 1]
+        return found, new
+
+    def _keys(self, positions: Positions) -> np.ndarray:
+        """The keys of positions, uint64[n, 2]."""
+        sums = np.zeros((2, len(positions.codes) + 1), np.uint64)
+        np.cumsum(self._words[:, positions.codes], axis=1, dtype=np.uint64, out=sums[:, 1:])
+        return np.ascontiguousarray(np.diff(sums[:, positions.bounds], axis=1).T)
+
+    def _append(self, keys: np.ndarray, positions: Positions) -> np.ndarray:
+        """Adds new positions; their numbers, int64[n]."""
+        count, columns = len(self), self._columns
+        rows, end = slice(count, count + len(keys)), self._end()
+        for name in _COLUMNS:
+            columns[name].grow(rows.stop)
+        columns["codes"].grow(end + len(positions.codes))
+        columns["codes"].array[end : end + len(positions.codes)] = positions.codes
+        columns["keys"].array[rows] = keys
+        columns["starts"].array[rows] = positions.bounds[:-1] + end
+        columns["sizes"].array[rows] = positions.sizes
+        for name in ("bounds", "guesses", "states"):
+            columns[name].array[rows] = 0
+        columns["count"].array[0] = rows.stop
+        numbers = np.arange(rows.start, rows.stop)
+        if _SLOTS * rows.stop > len(self._slots):
+            self._rehash()
+        else:
+            self._place(numbers)
+        return numbers
+
+    def _end(self) -> int:
+        """The number of codes of all positions."""
+        last = len(self) - 1
+        return 0 if last < 0 else int(self._columns["starts"].array[last] + self._columns["sizes"].array[last])
+
+    # ------------------------------------------------------------------ the table of slots, with open addressing
+
+    def _rehash(self) -> None:
+        """Makes a table of slots with room for twice the positions."""
+        size = 1 << max(16, (2 * _SLOTS * len(self)).bit_length())
+        self._slots = np.full(size, -1, np.int32)
+        for start in range(0, len(self), _ROWS):
+            self._place(np.arange(start, min(start + _ROWS, len(self))))
+
+    def _place(self, numbers: np.ndarray) -> None:
+        """Puts different positions, none of which is in the table, into free slots."""
+        mask = len(self._slots) - 1
+        slots = (self._columns["keys"].array[numbers, 0] & np.uint64(mask)).astype(np.int64)
+        while len(numbers):
+            free = self._slots[slots] < 0
+            self._slots[slots[free]] = numbers[free]  # of several for one slot the last one gets it
+            left = self._slots[slots] != numbers
+            numbers, slots = numbers[left], (slots[left] + 1) & mask
+
+    def _find(self, keys: np.ndarray) -> np.ndarray:
+        """The numbers of positions by their keys, int64[n]; -1 for those that are not in the memo."""
+        mask, there = len(self._slots) - 1, self._columns["keys"].array
+        found = np.full(len(keys), -1, np.int64)
+        slots = (keys[:, 0] & np.uint64(mask)).astype(np.int64)
+        left = np.arange(len(keys))
+        while len(left):
+            here = self._slots[slots]
+            same = (here >= 0) & (there[here] == keys[left]).all(axis=1)
+            found[left[same]] = here[same]
+            on = (here >= 0) & ~same
+            left, slots = left[on], (slots[on] + 1) & mask
+        return found
+
+
+def _open_folder(folder: Path, game: Game) -> None:
+    """Makes the folder of a memo, or checks that it is that of a game."""
+    card = {"memo": _VERSION, "game": to_fields(game)}
+    path = folder / _CARD
+    if not path.exists():
+        if folder.exists() and any(entry.name[0] != "." for entry in folder.iterdir()):
+            raise MemoError(f"{folder} holds other files, and no memo of a search")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(path, f"{json.dumps(card, indent=2)}\n".encode())
+        return
+    try:
+        there = json.loads(path.read_text())
+        version, other = there["memo"], from_fields(there["game"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise MemoError(f"{path} says of no memo: {error}") from error
+    if version != _VERSION:
+        raise MemoError(f"{path}: version {version} of the format is not known, only {_VERSION}")
+    if other != game:
+        raise MemoError(f"{folder} is of another game: {other}, not {game}")

@@ -1,0 +1,245 @@
+"""Proofs of Mastermind strategies: relabelled positions, the memo, bounds, resumed and killed searches, the command."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from mastermind_reference import fewest_guesses
+
+import jaxsudoku.mastermind as mm
+from jaxsudoku.cli import main
+from jaxsudoku.locks import OutputLock
+from jaxsudoku.mastermind.memo import Memo
+from jaxsudoku.mastermind.optimal import Search
+from jaxsudoku.mastermind.positions import Positions
+
+GAMES = [
+    mm.PegGame(4, 6),
+    mm.PegGame(3, 9),
+    mm.PegGame(3, 5, elsewhere=False),
+    mm.PegGame(3, 6, repeats=False),
+    mm.PegGame(3, 5, repeats=False, elsewhere=False),
+]
+
+
+def some_positions(game, seed, count, most=40):
+    """Random positions, and some with few colours."""
+    random = np.random.default_rng(seed)
+    sets = []
+    for number in range(count):
+        among = np.arange(game.secrets)
+        if number % 2:
+            chosen = random.permutation(game.colours)[: max(game.pegs, 3)]
+            among = np.flatnonzero(np.isin(game.codes, chosen).all(axis=1))
+        size = int(random.integers(1, min(most, len(among)) + 1))
+        sets.append(np.sort(random.choice(among, size, replace=False)))
+    return Positions.of(sets)
+
+
+def image(game, random, codes):
+    """The codes under a random symmetry of the game, ascending."""
+    rows = game.codes[codes][:, random.permutation(game.pegs)]
+    separate = game.repeats and not game.elsewhere
+    maps = [random.permutation(game.colours) for _ in range(game.pegs if separate else 1)]
+    rows = np.stack([maps[peg % len(maps)][rows[:, peg]] for peg in range(game.pegs)], axis=1)
+    return np.sort(game.index_of(rows.astype(np.uint8)))
+
+
+def table_of(game, codes):
+    """How often each row of feedbacks, sorted, comes in the table of the codes with each other."""
+    rows = np.sort(np.asarray(mm.feedback_table(game))[np.ix_(codes, codes)], axis=1)
+    return sorted(map(bytes, rows))
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_relabelled_positions_are_equivalent(game):
+    positions = some_positions(game, 1, 60)
+    relabelled = positions.relabelled(game)
+    np.testing.assert_array_equal(relabelled.bounds, positions.bounds)
+    assert relabelled.codes.dtype == np.int32
+    for before, after in zip(positions, relabelled, strict=True):
+        assert (np.diff(after) > 0).all() and after[0] >= 0
+        assert table_of(game, before) == table_of(game, after)
+    # the same few colours in all of them, the first ones
+    for after in relabelled:
+        for pegs in (
+            np.unique(game.codes[after], axis=0).T if game.repeats and not game.elsewhere else [game.codes[after]]
+        ):
+            assert np.array_equal(np.unique(pegs), np.arange(len(np.unique(pegs))))
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_equivalent_positions_become_equal(game):
+    random = np.random.default_rng(2)
+    positions = some_positions(game, 3, 200)
+    images = Positions.of([image(game, random, codes) for codes in positions])
+    pairs = zip(positions.relabelled(game), images.relabelled(game), strict=True)
+    assert np.mean([np.array_equal(*pair) for pair in pairs]) > 0.5
+
+
+def test_positions_of_words_stay():
+    game = mm.WordGame(("abba", "baba", "aabb"))
+    positions = Positions.of([np.array([0, 2]), np.array([1])])
+    np.testing.assert_array_equal(positions.relabelled(game).codes, positions.codes)
+
+
+# ---------------------------------------------------------------------- the memo
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_positions_have_numbers_in_the_order_in_which_they_came(kept, monkeypatch, tmp_path):
+    monkeypatch.setattr("jaxsudoku.mastermind.memo._ROWS", 16)
+    game = mm.PegGame(4, 6)
+    memo, numbers = Memo(game, tmp_path / "memo" if kept else None), {}
+    for seed in range(20):
+        positions = some_positions(game, seed % 15, 40, most=3)
+        found, new = memo.add(positions)
+        expected, fresh = [], []
+        for index, codes in enumerate(positions):
+            key = codes.tobytes()
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                fresh.append(index)
+            expected.append(numbers[key])
+        assert (found.tolist(), new.tolist(), len(memo)) == (expected, fresh, len(numbers))
+        np.testing.assert_array_equal(memo.sizes(found), positions.sizes)
+        np.testing.assert_array_equal(memo.take(found).codes, positions.codes)
+        memo.bounds[found] = found
+        assert (memo.bounds[: len(memo)] == np.arange(len(memo))).all()
+    assert len(memo) > 300
+    if kept:
+        again = Memo(game, tmp_path / "memo")
+        assert len(again) == len(memo)
+        np.testing.assert_array_equal(again.add(positions)[0], found)
+        np.testing.assert_array_equal(again.bounds[found], found)
+
+
+def test_a_memo_is_of_one_game(tmp_path):
+    Memo(mm.PegGame(2, 3), tmp_path / "memo")
+    with pytest.raises(mm.MemoError, match="is of another game: 2 pegs, 3 colours, not 2 pegs, 4 colours"):
+        Memo(mm.PegGame(2, 4), tmp_path / "memo")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes").write_text("mine")
+    with pytest.raises(mm.MemoError, match="holds other files"):
+        Memo(mm.PegGame(2, 3), tmp_path / "other")
+    for text in ("{}", "no JSON", '{"memo": 2, "game": {"pegs": 2, "colours": 3}}'):
+        (tmp_path / "memo" / "memo.json").write_text(text)
+        with pytest.raises(mm.MemoError, match=r"memo\.json"):
+            Memo(mm.PegGame(2, 3), tmp_path / "memo")
+
+
+# ---------------------------------------------------------------------- proofs
+
+
+SMALL = [
+    mm.PegGame(1, 1),
+    mm.PegGame(1, 2),
+    mm.PegGame(2, 3),
+    mm.PegGame(3, 3),
+    mm.PegGame(2, 5),
+    mm.PegGame(2, 4, repeats=False),
+]
+
+
+@pytest.mark.parametrize("game", SMALL, ids=str)
+def test_the_best_strategy_is_proven(game):
+    best = fewest_guesses(game)
+    found = mm.prove(mm.build(game, "random", key=3))
+    assert (found.lower, found.upper, found.proven, found.left) == (best, best, True, ())
+    again = mm.prove(found.tree)
+    assert again.tree is found.tree and again.proven
+
+
+def test_words_are_proven():
+    game = mm.WordGame(("abba", "baba", "aabb", "abcd", "dcba", "bbca", "acca", "ddda", "cabd"), ("aaaa",))
+    assert mm.prove(mm.build(game, "random")).upper == mm.build(game, "optimal").attempts.sum()
+
+
+def test_a_limit_is_proven_or_the_total_found():
+    game = mm.PegGame(3, 4)
+    everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
+    best = int(mm.build(game, "optimal").attempts.sum())
+    for below in (0, best - 5, best - 1, best, best + 1, best + 10):
+        (guess,), (total,) = Search(game).solve(everything, nothing, below)
+        assert (guess >= 0) == (below > best)
+        assert total == best if below > best else below <= total <= best
+
+
+def test_without_time_there_are_bounds(tmp_path):
+    tree = mm.build(mm.PegGame(4, 4), "lookahead")
+    found = mm.prove(tree, 0.0, tmp_path / "memo")
+    assert not found.proven and found.tree is tree and found.lower < found.upper
+    assert found.left and all(found.lower <= bound < found.upper for _, bound in found.left)
+    done = mm.prove(tree, memo=tmp_path / "memo")
+    assert done.proven and done.upper == mm.build(tree.game, "optimal").attempts.sum()
+    told = []
+    again = mm.prove(done.tree, 60, tmp_path / "memo", told.append)
+    assert again.proven and again.positions == done.positions
+
+
+# ---------------------------------------------------------------------- command
+
+
+def run(capsys, *arguments):
+    """The exit status and both outputs of ``jaxsudoku mastermind prove``."""
+    code = main(["mastermind", "prove", *map(str, arguments)])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file with a strategy that isn't the best."""
+    mm.save_tree(mm.build(mm.PegGame(3, 4), "random", key=1), tmp_path / "tree.json")
+    return tmp_path / "tree.json"
+
+
+def test_the_better_strategy_is_saved(capsys, path, tmp_path):
+    best = int(mm.build(mm.PegGame(3, 4), "optimal").attempts.sum())
+    code, out, err = run(capsys, path, "--output", tmp_path / "best.json", "--quiet")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"3 pegs, 4 colours: {best} guesses, which is the best; mean {best / 64:.4f}\n")
+    assert mm.load_tree(tmp_path / "best.json").attempts.sum() == best
+    assert run(capsys, path, "--output", tmp_path / "best.json", "--quiet")[0] == 2  # exists
+
+
+def test_a_memo_is_continued_with_resume(capsys, path, tmp_path):
+    memo = tmp_path / "memo"
+    assert run(capsys, path, "--resume")[0] == 2
+    code, out, _ = run(capsys, path, "--memo", memo, "--hours", 1e-9, "--quiet")
+    assert code == 0
+    lower, upper = map(
+        int, re.match(r"3 pegs, 4 colours: between (\d+) and (\d+) guesses, no proof yet\n", out).groups()
+    )
+    assert lower < upper and re.search(r"from 112: \d+ or more\n", out)
+    code, _, err = run(capsys, path, "--memo", memo)
+    assert code == 2 and "isn't empty: go on from it with --resume" in err
+    with OutputLock(memo):
+        code, _, err = run(capsys, path, "--memo", memo, "--resume")
+    assert code == 2 and "Traceback" not in err
+    assert "which is the best" in run(capsys, path, "--memo", memo, "--resume", "--quiet")[1]
+    mm.save_tree(mm.build(mm.PegGame(2, 3), "random"), path)
+    code, _, err = run(capsys, path, "--memo", memo, "--resume")
+    assert code == 2 and "is of another game" in err
+
+
+@pytest.mark.slow
+def test_a_killed_search_goes_on(tmp_path):
+    tree, memo = tmp_path / "tree.json", tmp_path / "memo"
+    mm.save_tree(mm.build(mm.PegGame(4, 6), "entropy"), tree)
+    line = [sys.executable, "-m", "jaxsudoku", "mastermind", "prove", str(tree), "--memo", str(memo), "--quiet"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as running:
+        until = time.monotonic() + 120
+        while not (memo / "count").exists() or np.fromfile(memo / "count", np.int64)[0] < 3000:
+            assert running.poll() is None and time.monotonic() < until
+            time.sleep(0.05)
+        os.kill(running.pid, signal.SIGKILL)
+    done = subprocess.run([*line, "--resume"], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.startswith("4 pegs, 6 colours: 5,625 guesses, which is the best; mean 4.3403\n")
