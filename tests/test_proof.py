@@ -8,17 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from mastermind_checker import WrongCertificateError, check
 from mastermind_reference import fewest_guesses
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
 from jaxsudoku.locks import OutputLock
+from jaxsudoku.mastermind.certificate import save_certificate
 from jaxsudoku.mastermind.memo import Memo
 from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 GAMES = [
     mm.PegGame(4, 6),
@@ -184,6 +189,68 @@ def test_without_time_there_are_bounds(tmp_path):
     assert again.proven and again.positions == done.positions
 
 
+# ---------------------------------------------------------------------- certificates
+
+
+CERTIFIED = [
+    mm.PegGame(2, 3),
+    mm.PegGame(3, 4),
+    mm.PegGame(4, 3),
+    mm.PegGame(3, 4, elsewhere=False),
+    mm.PegGame(3, 6, repeats=False),
+    mm.PegGame(3, 5, repeats=False, elsewhere=False),
+]
+
+
+@pytest.mark.parametrize("game", CERTIFIED, ids=str)
+def test_a_certificate_is_checked_without_the_library(game, tmp_path):
+    found = mm.prove(mm.build(game, "lookahead"), certificate=tmp_path / "c.npz")
+    fields, bound, claims = check(tmp_path / "c.npz")
+    assert bound == found.upper and claims >= 1
+    assert mm.PegGame(**{name: value for name, value in fields.items() if name != "kind"}) == game
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """The arrays of a certificate."""
+    path = tmp_path_factory.mktemp("certificate") / "c.npz"
+    mm.prove(mm.build(mm.PegGame(3, 4), "optimal"), certificate=path)
+    with np.load(path) as file:
+        return dict(file)
+
+
+def test_a_changed_certificate_is_refused(certificate, tmp_path):
+    path, count = tmp_path / "c.npz", len(certificate["sizes"])
+    ends = np.cumsum(certificate["sizes"])
+    for claim in range(count):  # one more than is shown
+        np.savez(path, **certificate | {"bounds": certificate["bounds"] + (np.arange(count) == claim)})
+        with pytest.raises(WrongCertificateError, match="are claimed; with the guess"):
+            check(path)
+    for claim in range(count):  # without a claim
+        left = np.arange(count) != claim
+        codes = np.delete(certificate["codes"], slice(ends[claim] - certificate["sizes"][claim], ends[claim]))
+        some = {name: certificate[name][left] for name in ("sizes", "bounds")}
+        np.savez(path, **certificate | some | {"codes": codes})
+        message = "no claim is about all codes" if claim == count - 1 else "are claimed; with the guess"
+        with pytest.raises(WrongCertificateError, match=message):
+            check(path)
+    np.savez(path, **certificate | {"codes": certificate["codes"][::-1]})
+    with pytest.raises(WrongCertificateError, match="no set of codes"):
+        check(path)
+
+
+def test_a_bound_that_is_not_known_has_no_certificate(tmp_path):
+    game = mm.PegGame(3, 4)
+    with pytest.raises(ValueError, match="the memo has a bound of"):
+        save_certificate(game, 206, Memo(game), tmp_path / "c.npz")
+    assert not (tmp_path / "c.npz").exists()
+
+
+@pytest.mark.slow
+def test_the_certificate_of_the_classic_game():
+    assert check(RESULTS / "mastermind-4x6-5625.npz")[1] == 5625
+
+
 # ---------------------------------------------------------------------- command
 
 
@@ -203,8 +270,10 @@ def path(tmp_path):
 
 def test_the_better_strategy_is_saved(capsys, path, tmp_path):
     best = int(mm.build(mm.PegGame(3, 4), "optimal").attempts.sum())
-    code, out, err = run(capsys, path, "--output", tmp_path / "best.json", "--quiet")
+    flags = ["--output", tmp_path / "best.json", "--certificate", tmp_path / "best.npz"]
+    code, out, err = run(capsys, path, *flags, "--quiet")
     assert (code, err) == (0, "")
+    assert check(tmp_path / "best.npz")[1] == best
     assert out.startswith(f"3 pegs, 4 colours: {best} guesses, which is the best; mean {best / 64:.4f}\n")
     assert mm.load_tree(tmp_path / "best.json").attempts.sum() == best
     assert run(capsys, path, "--output", tmp_path / "best.json", "--quiet")[0] == 2  # exists

@@ -17,6 +17,7 @@ from jax import Array
 
 from jaxsudoku import cache
 
+from .certificate import save_certificate
 from .memo import Memo
 from .optimal import Search
 from .players import Progress
@@ -25,7 +26,7 @@ from .rules import Game
 from .trees import Tree, grow
 
 #: The limits of the steps, as shares of what lies between the lower bound and the total of the strategy.
-_STEPS = (0.25, 0.5, 0.75, 1.0)
+_STEPS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,6 +74,7 @@ def prove(
     seconds: float = math.inf,
     memo: str | os.PathLike[str] | None = None,
     progress: Progress = lambda text: None,
+    certificate: str | os.PathLike[str] | None = None,
 ) -> Proof:
     """Searches for a better strategy until there is one or it is proven that there is none.
 
@@ -82,6 +84,8 @@ def prove(
       memo: a folder for what the search knows, from 60 bytes a position, of which it goes on if it has been there
         before; None to keep it in memory.
       progress: called with a text now and then.
+      certificate: a file for what the proof rests on, as ``save_certificate`` writes it, if there is a proof; the time
+        does not limit it.
 
     Raises:
       MemoError: the folder is that of another game, or holds something else.
@@ -97,7 +101,8 @@ def prove(
             raise _OutOfTimeError
         progress(f"{text}; bounds {lower:,} and {upper:,}")
 
-    search = Search(game, None, report, Memo(game, memo))
+    known = Memo(game, memo)
+    search = Search(game, None, report, known)
     try:
         lower = min(int(search.solve(everything, nothing, below=0)[1][0]), upper)
         first, guess = lower, -1
@@ -112,6 +117,8 @@ def prove(
             tree, upper = _best_tree(search, game), lower
     except _OutOfTimeError:
         lower = max(lower, search.bound(everything))
+    if certificate is not None and lower == upper:
+        save_certificate(game, lower, known, certificate, progress)
     left = search.openings(upper) if lower < upper else []
     return Proof(tree, lower, tuple(left), len(search), time.monotonic() - begun)
 

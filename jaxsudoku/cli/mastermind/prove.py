@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import sys
 from collections.abc import Sequence
@@ -27,11 +28,12 @@ examples:
   jaxsudoku mastermind evaluate --pegs 4 --colours 7 --player lookahead --save tree.json
   jaxsudoku mastermind prove tree.json --output best.json
   jaxsudoku mastermind prove tree.json --memo known --hours 6
-  jaxsudoku mastermind prove tree.json --memo known --resume
+  jaxsudoku mastermind prove tree.json --memo known --resume --certificate proof.npz
 
 output: the lower bound of all strategies and the guesses of the best one known, for all codes together; without a proof
 also the first guesses that a better strategy may begin with. What the search knows is kept in the folder --memo, so
 that it goes on with --resume, even if it was killed. Give it a good strategy, one of `jaxsudoku mastermind improve`.
+`python tests/mastermind_checker.py FILE` checks a certificate, by numpy alone.
 """
 
 
@@ -43,7 +45,8 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     parser.add_argument("--memo", metavar="FOLDER", help="folder for what the search knows (default: in memory)")
     parser.add_argument("--resume", action="store_true", help="go on from what is in --memo")
     parser.add_argument("--output", metavar="FILE", help="file for the best strategy")
-    parser.add_argument("--force", action="store_true", help="replace an existing output")
+    parser.add_argument("--certificate", metavar="FILE", help="file for what the proof rests on, to be checked (.npz)")
+    parser.add_argument("--force", action="store_true", help="replace existing outputs")
     parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
     parser.set_defaults(run=run)
 
@@ -54,8 +57,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         raise UsageError("--resume needs the folder of --memo")
     if args.memo is not None and not args.resume and Path(args.memo).exists() and any(Path(args.memo).iterdir()):
         raise UsageError(f"{args.memo} isn't empty: go on from it with --resume, or name another folder")
-    if args.output:
-        check_outputs([args.output], reads=[args.tree], force=args.force)
+    check_outputs(list(filter(None, [args.output, args.certificate])), reads=[args.tree], force=args.force)
     screen = invocation.start_screen(args.quiet)
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind.rules import check_size
@@ -63,12 +65,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     with as_usage((ValueError, BlockingIOError)):
         tree = load_strategy(args.tree)
         check_size(tree.game)
-        if args.memo is None:
-            found = mastermind.prove(tree, 3600 * args.hours, None, screen.show)
-        else:
-            Path(args.memo).mkdir(parents=True, exist_ok=True)
-            with OutputLock(args.memo):
-                found = mastermind.prove(tree, 3600 * args.hours, args.memo, screen.show)
+        with contextlib.ExitStack() as stack:
+            if args.memo is not None:
+                Path(args.memo).mkdir(parents=True, exist_ok=True)
+                stack.enter_context(OutputLock(args.memo))
+            found = mastermind.prove(tree, 3600 * args.hours, args.memo, screen.show, args.certificate)
         if args.output:
             mastermind.save_tree(found.tree, args.output)
     screen.clear()
