@@ -111,7 +111,7 @@ def test_links_between_pages_lead_to_files():
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
             made = target.startswith("api/") or "/api/" in target  # written when the site is built
             raw = (
-                target.endswith((".json", ".json.gz", ".safetensors")) and not checkout
+                target.endswith((".json", ".json.gz", ".npz", ".safetensors")) and not checkout
             )  # they are in the checkout alone
             if "://" not in target and not made and not raw and not (page.parent / target).exists():
                 broken.append(f"{page.relative_to(ROOT)}: {target}")

@@ -188,13 +188,14 @@ def test_puzzles_of_a_file_are_turned_for_networks_that_see_places(tmp_path):
 @pytest.mark.parametrize("kind", ["mcgs", "empty"])
 def test_a_run_with_everything_is_resumed_to_the_same_bits(tmp_path, kind):
     small = {"games": 32, "updates": 10, "simulations": 2, "rules": "none", "budget": 64}
+    rivals = ("axial:width=6,heads=1,hidden=8,rounds=1", "se_resnet:width=8,blocks=1")[: 2 if kind == "mcgs" else 1]
     config = dataclasses.replace(
         TINY,
         steps=30,
         save_every=10,
         validate_every=10,
         data=dataclasses.replace(TINY.data, generate=300),
-        rivals=("se_resnet:width=8,blocks=1", "axial:width=6,heads=1,hidden=8,rounds=1"),
+        rivals=rivals,
         arena=ArenaConfig(arena_puzzles=5, arena_simulations=2),
         play=PlayConfig(**small, method="mcgs", backtracking=False) if kind == "mcgs" else PlayConfig(**small),
         stream=StreamConfig(offered=2) if kind == "mcgs" else StreamConfig(source="empty", offered=2, dug=4),
@@ -204,7 +205,8 @@ def test_a_run_with_everything_is_resumed_to_the_same_bits(tmp_path, kind):
     self_play(config, tmp_path / "broken", stop_at=10)
     again = self_play(config, tmp_path / "broken", resume=True)
     jax.tree.map(np.testing.assert_array_equal, whole.params, again.params)
-    names = ("network", "network-se_resnet", "network-axial")
+    others = [rival.partition(":")[0] for rival in rivals]
+    names = ("network", *(f"network-{other}" for other in others))
     for name in names:
         file = f"{name}.safetensors"
         assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "broken" / file).read_bytes()
@@ -212,8 +214,8 @@ def test_a_run_with_everything_is_resumed_to_the_same_bits(tmp_path, kind):
     lines = [json.loads(line) for line in (tmp_path / "broken" / "metrics.jsonl").read_text().splitlines()]
     compared = [line for line in lines if line["kind"] == "generation"]
     assert [line["step"] for line in compared] == [step for step in (10, 20, 30) for _ in names]
-    assert {key.split("/")[0] for line in compared for key in line if "/" in key} == {"cube", "se_resnet", "axial"}
-    card = json.loads((tmp_path / "whole" / "network-se_resnet.json").read_text())
+    assert {key.split("/")[0] for line in compared for key in line if "/" in key} == {"cube", *others}
+    card = json.loads((tmp_path / "whole" / "network-axial.json").read_text())
     assert 0 <= card["facts"]["metrics"]["test_solved"] <= 1
     reports = [line for line in lines if line["kind"] == "train"]
     assert all(line["axial_loss"] > 0 for line in reports)

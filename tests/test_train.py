@@ -853,9 +853,12 @@ def finished(process, code=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("program", "unit"), [("supervised", 1), ("selfplay", 10)])
-def test_killed_runs_end_as_unbroken_ones(tmp_path, cache, program, unit):
-    steps = 60 * unit
+@pytest.mark.parametrize(
+    ("program", "unit", "signals"),
+    [("supervised", 1, (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)), ("selfplay", 10, (signal.SIGKILL,))],
+)
+def test_killed_runs_end_as_unbroken_ones(tmp_path, cache, program, unit, signals):
+    steps = 20 * (len(signals) * unit)
 
     def started(folder, *flags):
         return command(folder, cache, *flags, program=program, steps=steps)
@@ -863,7 +866,7 @@ def test_killed_runs_end_as_unbroken_ones(tmp_path, cache, program, unit):
     finished(started(tmp_path / "whole"))
     folder = tmp_path / "killed"
     reached = 0
-    for kill in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+    for kill in signals:
         process = started(folder, "--resume")
         # in the midst of saving, which it does at every step or round; later, where a busy machine has missed that
         while process.poll() is None and not any(
