@@ -81,8 +81,8 @@ def prove(
     Args:
       tree: a strategy, better a good one: all totals that are not below its own are excluded at once.
       seconds: the time after which the search ends without a proof.
-      memo: a folder for what the search knows, from 60 bytes a position, of which it goes on if it has been there
-        before; None to keep it in memory.
+      memo: a folder for what the search knows, about 100 bytes for each position; a folder with a memo of the game is
+        continued. None keeps it in memory.
       progress: called with a text now and then.
       certificate: a file for what the proof rests on, as ``save_certificate`` writes it, if there is a proof; the time
         does not limit it.

@@ -73,6 +73,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         if args.output:
             mastermind.save_tree(found.tree, args.output)
     screen.clear()
+    if args.certificate and not found.proven:
+        screen.say("there is no proof, so no certificate is written")
     put(sys.stdout.buffer, _text(found), "<stdout>")
     return 0
 
