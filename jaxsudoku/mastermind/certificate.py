@@ -22,9 +22,9 @@ from jaxsudoku.files import write_file
 
 from .games import to_fields
 from .memo import Memo
-from .optimal import Search, least_totals
+from .optimal import Search, least_totals, sums_before
 from .players import Progress
-from .positions import SYMMETRIC_GUESSES, Positions, inequivalent_guesses
+from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
 from .rules import Game
 from .scoring import PartCost, scorer
 
@@ -141,8 +141,7 @@ class _Collector:
         if not pairs:
             return
         owner, guesses = np.concatenate(pairs).T
-        block = np.cumsum(positions.sizes[owner]) // _CODES
-        for some in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(block)) + 1):
+        for some in blocks(positions.sizes[owner], _CODES):
             self._support_pairs(numbers, positions, owner[some], guesses[some])
 
     def _support_pairs(self, numbers: np.ndarray, positions: Positions, owner: np.ndarray, guesses: np.ndarray) -> None:
@@ -164,9 +163,7 @@ class _Collector:
         # first the claims that there are, then those that add most, as many as are enough
         self._make_room()
         order = np.lexsort((-gain, ~self._claimed[parts], of))
-        before = np.cumsum(gain[order]) - gain[order]
-        first = np.flatnonzero(np.concatenate([np.ones(min(len(order), 1), bool), np.diff(of[order]) > 0]))
-        before -= np.repeat(before[first], np.diff([*first, len(order)]))
+        before = sums_before(gain[order], of[order])
         needed = order[(before < missing[of[order]]) & (gain[order] > 0)]
         self._claim(parts[needed])
 

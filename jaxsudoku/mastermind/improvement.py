@@ -21,7 +21,7 @@ from jaxsudoku import cache
 from .lookahead import estimate
 from .optimal import Search
 from .players import Progress
-from .positions import SYMMETRIC_GUESSES, History, Positions
+from .positions import SYMMETRIC_GUESSES, History, Positions, blocks
 from .scoring import scorer
 from .trees import Tree, grow
 
@@ -197,8 +197,7 @@ class _Improver:
     def _search_guesses(self, positions: Positions, histories: Sequence[History], effort: _Effort) -> None:
         """Tries the best guesses of positions by the estimate, and the best ones known."""
         owner, guesses = self._candidates(positions, histories, effort.width)
-        block = np.cumsum(positions.sizes[owner]) // _CODES
-        for pairs in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(block)) + 1):
+        for pairs in blocks(positions.sizes[owner], _CODES):
             self._try(
                 positions.take(owner[pairs]), [histories[index] for index in owner[pairs]], guesses[pairs], effort
             )

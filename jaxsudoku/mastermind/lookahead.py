@@ -14,7 +14,7 @@ from jax import Array
 
 from .config import LookaheadConfig
 from .players import Policy, Progress
-from .positions import SYMMETRIC_GUESSES, Positions, PositionTable
+from .positions import SYMMETRIC_GUESSES, Positions, PositionTable, blocks
 from .rules import Game
 from .scoring import PartCost, scorer
 
@@ -71,8 +71,7 @@ class _Lookahead:
             return guesses, scores + sizes * self._unit
         owner, guesses = self._candidates(positions, history)
         totals = sizes[owner] * self._unit
-        block = np.cumsum(sizes[owner]) // _CODES
-        for pairs in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(block)) + 1):
+        for pairs in blocks(sizes[owner], _CODES):
             after = None
             if history is not None and history.shape[1] < SYMMETRIC_GUESSES:
                 after = np.concatenate([history[owner[pairs]], guesses[pairs, None]], axis=1)

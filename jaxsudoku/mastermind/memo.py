@@ -37,7 +37,7 @@ _COLUMNS = {
 #: The name and the version of the file that says what a folder holds.
 _CARD, _VERSION = "memo.json", 1
 
-#: Rows of the first files, and slots of the first table for each row that there is room for.
+#: Rows of the first columns, and the least slots of the table for each position.
 _ROWS, _SLOTS = 1 << 16, 2
 
 
@@ -89,14 +89,13 @@ class Memo:
     """
 
     def __init__(self, game: Game, folder: str | os.PathLike[str] | None = None) -> None:
-        self._game, place = game, None if folder is None else Path(folder)
+        place = None if folder is None else Path(folder)
         if place is not None:
             _open_folder(place, game)
         codes = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
         columns: Mapping[str, np.dtype[Any]] = _COLUMNS | {"codes": codes, "count": np.dtype(np.int64)}
         self._columns = {name: _Column(place and place / name, dtype) for name, dtype in columns.items()}
-        words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
-        self._words = words
+        self._words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
         self._slots = np.zeros(0, np.int32)
         self._rehash()
 
@@ -180,7 +179,7 @@ class Memo:
     # ------------------------------------------------------------------ the table of slots, with open addressing
 
     def _rehash(self) -> None:
-        """Makes a table of slots with room for twice the positions."""
+        """Makes a table of slots with room for at least twice the positions that there are."""
         size = 1 << max(16, (2 * _SLOTS * len(self)).bit_length())
         self._slots = np.full(size, -1, np.int32)
         for start in range(0, len(self), _ROWS):

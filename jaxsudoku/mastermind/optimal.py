@@ -30,7 +30,7 @@ from jax import Array
 from .config import OptimalConfig
 from .memo import Memo
 from .players import Policy, Progress
-from .positions import SYMMETRIC_GUESSES, Positions, inequivalent_guesses
+from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
 from .rules import Game
 from .scoring import PartCost, scorer
 
@@ -62,12 +62,7 @@ class SearchLimitError(RuntimeError):
 
 def optimal(game: Game, config: OptimalConfig, progress: Progress) -> Policy:
     """A guess that is proven to lead to the lowest mean."""
-    search = Search(game, config.positions, progress)
-
-    def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        return search.solve(positions, history)[0]
-
-    return policy
+    return Search(game, config.positions, progress).policy
 
 
 def least_totals(game: Game) -> np.ndarray:
@@ -82,6 +77,14 @@ def least_totals(game: Game) -> np.ndarray:
         guesses[found + 1 : end + 1] = guess
         found, guess, branches = end, guess + 1, branches * (game.feedbacks - 1)
     return np.cumsum(guesses)
+
+
+def sums_before(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """For each of n values the sum of those before it in its group; the groups [n] are ascending."""
+    before = np.cumsum(values) - values
+    firsts = np.searchsorted(groups, groups)  # the first of the group
+    found: np.ndarray = before - before[firsts]
+    return found
 
 
 @contextlib.contextmanager
@@ -153,6 +156,10 @@ class Search:
             self._prove((number, below, tuple(made)) for number, made in goals)
         bounds = self._memo.bounds[numbers].astype(np.int64)
         return np.where(self._is(_PROVEN, numbers) & (bounds < below), self._memo.guesses[numbers], -1), bounds
+
+    def policy(self, positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+        """The best guesses, as a player's ``Policy``."""
+        return self.solve(positions, history)[0]
 
     def bound(self, positions: Positions) -> int:
         """The lower bound of the total of a position, as far as it is known."""
@@ -278,8 +285,7 @@ class Search:
     def _bound_parts(self, opened: list[_Open], positions: Positions, pairs: list[tuple[int, int]]) -> None:
         """Bounds (position, guess) pairs by the bounds of their parts; each guess is solved or queued again."""
         sizes = positions.sizes[np.array([index for index, _ in pairs])]
-        block = np.cumsum(sizes) // _CODES
-        for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(block)) + 1):
+        for some in blocks(sizes, _CODES):
             self._bound_some(opened, positions, [pairs[index] for index in some.tolist()])
 
     def _bound_some(self, opened: list[_Open], positions: Positions, pairs: list[tuple[int, int]]) -> None:
@@ -322,10 +328,7 @@ class Search:
             left = order[~self._is(_SCORED, numbers[order]) & (missing[of[order]] > 0)]
             if not len(left):
                 return
-            before = np.cumsum(gain[left]) - gain[left]
-            first = np.flatnonzero(np.concatenate([[True], np.diff(of[left]) > 0]))
-            before -= np.repeat(before[first], np.diff([*first, len(left)]))
-            chosen = left[before < missing[of[left]]]
+            chosen = left[sums_before(gain[left], of[left]) < missing[of[left]]]
             self._score(numbers[chosen], parts.take(chosen))
 
     def _update(self, node: _Open, candidate: _Candidate) -> None:

@@ -113,6 +113,12 @@ class PositionTable:
         return Positions.of(np.frombuffer(self._codes[number], self._dtype) for number in numbers)
 
 
+def blocks(sizes: np.ndarray, most: int) -> list[np.ndarray]:
+    """Successive indices of positions by their sizes int64[n], in blocks of about ``most`` codes in all."""
+    number = np.cumsum(sizes) // most
+    return np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(number)) + 1)
+
+
 # ---------------------------------------------------------------------- partition by a guess
 
 

@@ -13,7 +13,6 @@ import os
 import time
 
 import numpy as np
-from jax import Array
 
 from jaxsudoku import cache
 
@@ -114,20 +113,10 @@ def prove(
             if guess >= 0:
                 break
         if guess >= 0:  # its total is the lowest
-            tree, upper = _best_tree(search, game), lower
+            (tree,), upper = grow(game, search.policy, player="optimal"), lower
     except _OutOfTimeError:
         lower = max(lower, search.bound(everything))
     if certificate is not None and lower == upper:
         save_certificate(game, lower, known, certificate, progress)
     left = search.openings(upper) if lower < upper else []
     return Proof(tree, lower, tuple(left), len(search), time.monotonic() - begun)
-
-
-def _best_tree(search: Search, game: Game) -> Tree:
-    """The strategy that a search has found."""
-
-    def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        return search.solve(positions, history)[0]
-
-    (tree,) = grow(game, policy, player="optimal")
-    return tree
