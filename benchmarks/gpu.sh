@@ -192,6 +192,7 @@ if [[ -n $QUICK ]]; then
   exact resident 60 --sets "$few" --puzzles 1024 --repeat 1 --options rounds=1,lanes=1024 --resident
   exact unique 60 --sets "$few" --puzzles 1024 --repeat 1 --limit 2 --options rounds=1
   exact 16x16 60 --sets "$wide" --puzzles 64 --repeat 1 --options rounds=1,lanes=64
+  part mastermind 60 "" mastermind.py --games 3x4 --players entropy
   part cube 60 "$networks" networks.py --networks cube --batch 32 --repeat 1
 else
   gumbel=(search.py --set "$few" --solvers gumbel --option simulations=16 --iterations 16 --repeat 3)
@@ -201,6 +202,8 @@ else
   # One figure of everything.
   exact few 65 --sets "$few" --puzzles 2000000 --memory
   exact hard 45 --sets "$hard" --puzzles 2000000 --repeat 3
+  exact pallas 60 --sets "$few,$hard" --puzzles 2000000 --repeat 3 --options settle=pallas
+  part mastermind 40 "" mastermind.py --games 5x8 --players entropy,expected-size
   part gumbel-1024 150 "$searches" "${gumbel[@]}" --batch 1024
   part annealing 70 "" population.py --set "$rated" --option rules=none --option budget=100
   part evolution 55 "" population.py --set "$rated" --puzzles 2048 --solver evolution --option rules=none \
