@@ -212,6 +212,7 @@ else
   part minimal 70 "" generation.py --puzzles 131072 --repeat 2 --wishes minimal
   part clues 40 "" generation.py --puzzles 131072 --repeat 2 --wishes 24:34
   # What is left of the time goes to these.
+  exact batches 60 --sets "$few,$hard" --puzzles 2000000 --repeat 3 --batch 262144,1048576,2097152
   part gumbel-4096 130 "$searches" "${gumbel[@]}" --batch 4096
   part gumbel-256 110 "$searches" "${gumbel[@]}" --batch 256
   exact lanes 100 --sets "$few,$hard" --puzzles 500000 --repeat 3 "${lanes[@]}"

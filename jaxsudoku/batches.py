@@ -1,8 +1,9 @@
 """Runs a compiled kernel on any number of items, in batches, on all cores or devices.
 
 A kernel is compiled once for a batch size and a set of devices, then called from threads. A CPU has one thread a core,
-as XLA hardly uses more than one core for this code. Several devices share each batch. Short inputs are padded to one of
-a few batch sizes, so that few shapes are compiled.
+as XLA hardly uses more than one core for this code. An accelerator has two batches at a time, of which one is computed
+while the other is transferred; meanwhile two more threads pad the next batch and put away the results of the last.
+Several devices share each batch. Short inputs are padded to one of a few batch sizes, so that few shapes are compiled.
 
 The devices are those of this process. Of several processes each has engines and programs of its own: kernels do not
 communicate, so a process neither waits for another nor hangs when one dies.
@@ -33,7 +34,10 @@ from jaxsudoku.random import as_key
 from jaxsudoku.terminal.progress import Report
 
 #: Default size of a batch on a device, in bytes.
-_BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 30, "tpu": 1 << 29}
+_BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 28, "tpu": 1 << 29}
+
+#: Batches that an accelerator has at a time, and threads that prepare batches and put away results.
+_ON_DEVICE, _WORKERS = 2, 4
 
 
 class Limits(NamedTuple):
@@ -132,8 +136,8 @@ class Engine:
         self.shared = shared
         self._shapes = jax.eval_shape(lambda shared: shared, shared)
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
-        # else one batch is computed while another is transferred
-        self.workers = usable_cores() if self.threaded else 2
+        self.workers = usable_cores() if self.threaded else _WORKERS
+        self._on_device = threading.BoundedSemaphore(self.workers if self.threaded else _ON_DEVICE)
 
     @functools.cached_property
     def _placed(self) -> tuple[Any, ...]:
@@ -162,7 +166,7 @@ class Engine:
         devices = len(self.devices)
         positions = np.arange(devices, dtype=np.uint32)
         work = ((devices * number + positions, _shares(batch, devices)) for number, batch in enumerate(batches, first))
-        return self._stream(work, _joined)
+        return self._stream(work, lambda _, results: _joined(results))
 
     def run(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
         """Runs the kernel on all items and returns the results of all batches concatenated, as numpy arrays.
@@ -207,19 +211,26 @@ class Engine:
         cuts = self.split(longest) if len(shares) == 1 else _even_slices(longest, -(-longest // each))
         work = ((step * at + numbers, [share[cut] for share in shares]) for at, cut in enumerate(cuts))
         whole: list[Any] = []
-        done = 0
-        for cut, results in zip(cuts, self._stream(work, list), strict=True):
-            if not whole:
-                whole = [_empty(len(share), result) for share, result in zip(shares, results, strict=True)]
-            jax.tree.map(functools.partial(_put, cut), whole, results)
-            done += sum(len(share[cut]) for share in shares)
+        allocating = threading.Lock()
+
+        def put(at: int, results: list[Any]) -> int:
+            with allocating:
+                if not whole:
+                    whole.extend(_empty(len(share), result) for share, result in zip(shares, results, strict=True))
+            jax.tree.map(functools.partial(_put, cuts[at]), whole, results)
+            return sum(len(share[cuts[at]]) for share in shares)
+
+        for done in itertools.accumulate(self._stream(work, put)):
             progress(done, size)
         return whole
 
     def _stream(
-        self, work: Iterable[tuple[np.ndarray, list[np.ndarray]]], join: Callable[[list[Any]], Any]
+        self, work: Iterable[tuple[np.ndarray, list[np.ndarray]]], join: Callable[[int, list[Any]], Any]
     ) -> Iterator[Any]:
-        """Runs batches, each the devices' numbers and items; yields what ``join`` makes of the devices' results."""
+        """Runs batches, each the devices' numbers and items.
+
+        Yields what ``join`` makes of a batch's place and its devices' results. It is called in threads, in any order.
+        """
         if away := [device for device in self.devices if device.process_index != jax.process_index()]:
             raise ValueError(
                 f"{away[0]} belongs to another process: an engine runs on the devices of its own process alone, "
@@ -227,15 +238,15 @@ class Engine:
             )
         shared = self._placed  # before threads ask for it
 
-        def jobs() -> Iterator[tuple[np.ndarray, list[np.ndarray], int]]:
+        def jobs() -> Iterator[tuple[int, np.ndarray, list[np.ndarray], int]]:
             padded = 0
-            for numbers, parts in work:
+            for at, (numbers, parts) in enumerate(work):
                 size = len(parts) * max(map(len, parts))
                 if size > padded:  # a short last batch uses the program of those before it
                     padded = self._padded(size)
-                yield numbers, parts, padded
+                yield at, numbers, parts, padded
 
-        return in_order(lambda job: join(self._run(shared, *job)), jobs(), self.workers)
+        return in_order(lambda job: join(job[0], self._run(shared, *job[1:])), jobs(), self.workers)
 
     def nothing(self) -> Any:
         """Results for no items, from shapes alone."""
@@ -258,10 +269,14 @@ class Engine:
         each = padded_size // len(parts)
         padded = parts[0]
         if len(parts) > 1 or len(padded) < padded_size or padded.dtype != row.dtype:
-            padded = np.full((padded_size, *row.shape), np.iinfo(row.dtype).max, row.dtype)
+            padded = np.empty((padded_size, *row.shape), row.dtype)
             for device, part in enumerate(parts):
-                padded[device * each : device * each + len(part)] = part
-        results = jax.tree.map(np.asarray, self._call(padded_size)(padded, self.key, numbers, *shared))
+                start = device * each
+                padded[start : start + len(part)] = part
+                padded[start + len(part) : start + each] = np.iinfo(row.dtype).max
+        call = self._call(padded_size)
+        with self._on_device:
+            results = jax.tree.map(np.asarray, call(padded, self.key, numbers, *shared))
         return [
             jax.tree.map(operator.itemgetter(slice(device * each, device * each + len(part))), results)
             for device, part in enumerate(parts)

@@ -52,8 +52,8 @@ class ExactConfig(Config):
       order: order of branching: fixed, or random by the key.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
       settle: what runs the rules: xla, or pallas, one kernel that keeps a block of nodes on chip. That is for boards up
-        to 9x9 on an H100 and up to 16x16 on a TPU, without restarts; no device has run it yet. A CPU interprets it,
-        which is slower and only checks results.
+        to 9x9 on an H100 and up to 16x16 on a TPU, without restarts. A CPU interprets it, which is slower and only
+        checks results.
     """
 
     rules: SearchRules = "locked"
