@@ -9,21 +9,28 @@ from collections.abc import Iterable, Sequence
 import jax
 
 
-def compiler_options(platform: str | None = None) -> dict[str, str] | None:
+def compiler_options(platform: str | None = None, one_thread: bool = False) -> dict[str, str] | None:
     """Options for ``jax.jit(..., compiler_options=...)`` under which the library's kernels run fastest.
 
     On a CPU they ask for vectors of 512 bits where it has them; XLA's default of 256 makes a search a tenth slower. In
     jax 0.10 they also disable a pass that removes ``lax.optimization_barrier`` before fusion, which makes a search a
     hundred times slower. Other platforms need none.
+
+    Args:
+      platform: the devices'; None for the default backend.
+      one_thread: whether a CPU runs each call of the program in one thread, which suits programs of many short loops
+        that are called from a thread a core: to share these loops among threads takes longer than to run them.
     """
     platform = platform or jax.default_backend()
     if platform != "cpu":
         return None
     options = {"xla_cpu_prefer_vector_width": "512"}
-    if jax.__version_info__ < (0, 11):
+    passes = ["cse_barrier_expander"] if jax.__version_info__ < (0, 11) else []
+    passes += ["cpu-parallel-task-assigner"] if one_thread else []
+    if passes:
         # an option replaces the flag of its name, so what the flag disables is repeated
         named = re.findall(r"--xla_disable_hlo_passes=(\S+)", os.environ.get("XLA_FLAGS", ""))
-        options["xla_disable_hlo_passes"] = ",".join(["cse_barrier_expander", *named])
+        options["xla_disable_hlo_passes"] = ",".join([*passes, *named])
     return options
 
 

@@ -340,7 +340,7 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
 
         return map_positions(one, (codes, sizes), count, 1 if platform == "cpu" else _BATCH)
 
-    return jax.jit(run, compiler_options=compiler_options(platform))
+    return jax.jit(run, compiler_options=compiler_options(platform, one_thread=True))
 
 
 def map_positions(function: Callable[[Any], Any], positions: tuple[Array, Array], count: ArrayLike, batch: int) -> Any:
