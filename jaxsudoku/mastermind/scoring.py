@@ -45,6 +45,9 @@ _FEW, _WORTH = 1024, 4
 #: Bytes of the scores of one call.
 _CALL_BYTES = 1 << 25
 
+#: Codes times guesses of a call that are worth a thread of their own on a CPU.
+_THREAD_PAIRS = 1 << 26
+
 #: Positions that are scored together on an accelerator; on a CPU it is one.
 _BATCH = 64
 
@@ -200,7 +203,9 @@ class Scorer:
         """
         size = self.game.size
         most = max(_CALL_BYTES // (4 * size), _BATCH)
-        call_sizes = _CALL_SIZES[1:] if best and self.platform == "cpu" else _CALL_SIZES
+        cpu = self.platform == "cpu"
+        call_sizes = _CALL_SIZES[1:] if best and cpu else _CALL_SIZES
+        workers = usable_cores() if cpu else 2
         linear = positions.sizes <= cost.linear_to
         jobs = []
         for group, columns in self._groups(positions, histories):
@@ -209,8 +214,11 @@ class Scorer:
                 for width in (*_WIDTHS, size) if columns.numbers is None else (size,):
                     indices = here[(sizes > least) & (sizes <= width)]
                     least = width
-                    cuts = [indices[start : start + most] for start in range(0, len(indices), most)]
-                    jobs += [(by_number, width, cut, columns) for cut in cuts]
+                    parts = -(-len(indices) // most)
+                    if cpu:
+                        pairs = int(positions.sizes[indices].sum()) * columns.table.shape[1]
+                        parts = max(parts, min(workers, len(indices), pairs // _THREAD_PAIRS))
+                    jobs += [(by_number, width, indices[part::parts], columns) for part in range(parts)]
 
         def result(job: tuple[bool, int, np.ndarray, _Columns]) -> tuple[np.ndarray, np.ndarray, Any]:
             by_number, width, indices, (guesses, table, columns) = job
@@ -226,7 +234,6 @@ class Scorer:
             arrays = jax.tree.map(lambda array: np.asarray(array)[:count], found)
             return indices, guesses, arrays if best else arrays[:, : len(guesses)]
 
-        workers = usable_cores() if self.platform == "cpu" else 2
         return map(result, jobs) if len(jobs) < 2 or workers < 2 else in_order(result, jobs, workers)
 
     def _groups(
