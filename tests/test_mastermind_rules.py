@@ -11,7 +11,8 @@ import mastermind_reference as reference
 import numpy as np
 import pytest
 
-from jaxsudoku.mastermind import PegGame, feedbacks, rules, scoring
+import jaxsudoku.mastermind as mm
+from jaxsudoku.mastermind import PegGame, feedbacks, greedy, lookahead, rules, scoring, trees
 from jaxsudoku.mastermind.parts import Block, part_numbers, part_sizes, parts_of_at_least
 from jaxsudoku.mastermind.positions import Positions, PositionTable, canonical, inequivalent_guesses, partition
 from jaxsudoku.mastermind.rules import CodeError, GameError
@@ -191,7 +192,8 @@ def test_positions_are_kept_and_taken():
 def test_split_by_feedback(game):
     positions = _some_positions(game, 1, 6)
     guesses = np.random.default_rng(2).integers(game.size, size=6)
-    found = partition(np.asarray(feedbacks.feedback_table(game)), game.feedbacks, positions, guesses)
+    heard = np.asarray(feedbacks.feedback_table(game))[np.repeat(guesses, positions.sizes), positions.codes]
+    found = partition(game.feedbacks, positions, heard)
     every = reference.codes(game)
     expected = []
     for owner, (codes, guess) in enumerate(zip(positions, guesses, strict=True)):
@@ -215,15 +217,21 @@ def test_distinct_positions():
 
 # ---------------------------------------------------------------------- scores
 
-SIZES = np.arange(257)
-COSTS = {
-    "squares": PartCost((SIZES**2).astype(np.int32), 1),
-    "largest": PartCost((2 * SIZES).astype(np.int32), 1, largest=True),
-    "parts": PartCost(-2 * np.minimum(SIZES, 1).astype(np.int32), 1),
-    "a line": PartCost(np.maximum(2 * SIZES - 1, 0).astype(np.int32), 7),
-    "fewer parts": PartCost(3 * np.minimum(SIZES, 1).astype(np.int32), 1),
-    "a line with a bend": PartCost(np.maximum(2 * SIZES - 1, SIZES * SIZES // 8).astype(np.int32), 1),
-}
+
+def _costs(codes: int) -> dict[str, PartCost]:
+    """Costs of several kinds, for games of so many codes."""
+    sizes = np.arange(codes + 1)
+    return {
+        "squares": PartCost((sizes**2).astype(np.int32), 1),
+        "largest": PartCost((2 * sizes).astype(np.int32), 1, largest=True),
+        "parts": PartCost(-2 * np.minimum(sizes, 1).astype(np.int32), 1),
+        "a line": PartCost(np.maximum(2 * sizes - 1, 0).astype(np.int32), 7),
+        "fewer parts": PartCost(3 * np.minimum(sizes, 1).astype(np.int32), 1),
+        "a line with a bend": PartCost(np.maximum(2 * sizes - 1, sizes * sizes // 8).astype(np.int32), 1),
+    }
+
+
+COSTS = _costs(256)
 
 
 @pytest.mark.parametrize("name", COSTS)
@@ -304,6 +312,45 @@ def test_symmetry_does_not_change_scores(name, monkeypatch):
             order = np.argsort(expected[index, guesses], kind="stable")
             np.testing.assert_array_equal(ranked, guesses[order])
             np.testing.assert_array_equal(scores, expected[index, ranked])
+
+
+@pytest.mark.parametrize("name", ["squares", "largest", "parts", "a line with a bend"])
+def test_scores_without_a_table_are_the_same(name, monkeypatch):
+    monkeypatch.setattr(scoring, "_BLOCK_BYTES", 1 << 21)  # so that positions are taken in several turns
+    game, cost = PegGame(4, 6), _costs(1296)[name]
+    with_table, without = Scorer(game, by_blocks=False), Scorer(game, by_blocks=True)
+    opening = rules.parse_code(game, "1122")
+    after = with_table.partition(Positions.of([np.arange(game.size)]), np.array([opening])).parts
+    for positions, histories in (
+        (Positions.of([np.arange(game.size)]), [()]),
+        (after, [(opening,)] * len(after)),
+        (_some_positions(game, 5, 30), None),
+    ):
+        for consistent in (False, True):
+            expected = with_table.best(positions, cost, consistent, histories)
+            np.testing.assert_array_equal(without.best(positions, cost, consistent, histories), expected)
+        made = [None] * len(positions) if histories is None else histories
+        ranked = {index: found for index, *found in with_table.ranked(positions, cost, made)}
+        for index, guesses, scores in without.ranked(positions, cost, made):
+            np.testing.assert_array_equal((guesses, scores), ranked.pop(index))
+        assert not ranked
+        guesses = np.arange(len(positions))
+        one, other = (score.partition(positions, guesses) for score in (with_table, without))
+        np.testing.assert_array_equal(one.parts.codes, other.parts.codes)
+        np.testing.assert_array_equal(one.feedback, other.feedback)
+
+
+@pytest.mark.parametrize("player", ["minimax", "entropy", "lookahead"])
+def test_players_without_a_table_make_the_same_strategies(player, monkeypatch):
+    game = PegGame(4, 6)
+    expected = mm.build(game, player)
+    without = Scorer(game, by_blocks=True)
+    for module in (greedy, lookahead, trees):
+        monkeypatch.setattr(module, "scorer", lambda game: without)
+    tree = mm.build(game, player)
+    np.testing.assert_array_equal(tree.guesses, expected.guesses)
+    np.testing.assert_array_equal(tree.children, expected.children)
+    assert "table" not in vars(without) and "host" not in vars(without)
 
 
 @pytest.mark.parametrize("name", ["squares", "parts"])

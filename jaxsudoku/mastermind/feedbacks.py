@@ -17,6 +17,9 @@ from .rules import Game, check_size
 #: Bytes of the rows of the table that are computed together.
 _BLOCK = 1 << 22
 
+#: Pairs whose feedback is computed together on the host.
+_PAIRS = 1 << 18
+
 
 def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
     """The feedback to guesses, as numbers.
@@ -43,6 +46,48 @@ def feedback_table(game: Game) -> Array:
     check_size(game)
     table: Array = _table(game, game.codes)
     return table
+
+
+def feedback_of(game: Game, guesses: np.ndarray, secrets: np.ndarray) -> np.ndarray:
+    """The feedback of guesses with secrets, computed by numpy without a table.
+
+    Args:
+      game: the game.
+      guesses: int[...], numbers of codes.
+      secrets: int[...], numbers of codes, of a shape that broadcasts with it.
+
+    Returns:
+      uint8[...].
+    """
+    shape = np.broadcast_shapes(np.shape(guesses), np.shape(secrets))
+    one, other = (np.broadcast_to(codes, shape).ravel() for codes in (guesses, secrets))
+    found = np.empty(len(one), np.uint8)
+    for start in range(0, len(one), _PAIRS):
+        some = slice(start, start + _PAIRS)
+        found[some] = game.compare(game.prepared(game.codes[one[some]]), game.prepared(game.codes[other[some]]))
+    return found.reshape(shape)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def block_by_secrets(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
+    """The feedback of some secrets with some guesses.
+
+    Args:
+      game: the game.
+      guesses: uint8[g, places], codes.
+      secrets: uint8[s, places], codes.
+
+    Returns:
+      uint8[s, g].
+    """
+    prepared = game.prepared(jnp.asarray(guesses))
+
+    def row(secret: Array) -> Array:
+        return jnp.asarray(game.compare(prepared, game.prepared(secret)))
+
+    secrets = jnp.asarray(secrets)
+    rows: Array = lax.map(row, secrets, batch_size=max(min(_BLOCK // len(guesses), len(secrets)), 1))
+    return rows
 
 
 def by_secrets(game: Game, table: Array) -> Array:

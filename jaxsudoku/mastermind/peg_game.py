@@ -16,7 +16,7 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.config import check_types
 
 from . import peg_symmetry
-from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_size
+from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_codes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,8 +91,8 @@ class PegGame(Game):
 
     @property
     def codes(self) -> np.ndarray:
-        """All codes, uint8[size, pegs]; raises GameError as ``check_size``."""
-        check_size(self)
+        """All codes, uint8[size, pegs]; raises GameError as ``check_codes``."""
+        check_codes(self)
         return _codes(self)
 
     # ------------------------------------------------------------------ feedback
@@ -147,6 +147,8 @@ class PegGame(Game):
     def index_of(self, codes: np.ndarray) -> np.ndarray:
         """The numbers int64[...] of codes uint8[..., pegs]; -1 where the game has no such code."""
         place_values = self.colours ** np.arange(self.pegs - 1, -1, -1, dtype=np.int64)
+        if self.repeats:  # then the number of a code is what it is as a number
+            return np.where((codes < self.colours).all(axis=-1), codes @ place_values, -1)
         found = np.searchsorted(self.codes @ place_values, codes @ place_values)
         found = np.minimum(found, self.size - 1)
         return np.where((self.codes[found] == codes).all(axis=-1), found, -1)

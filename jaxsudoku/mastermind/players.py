@@ -29,7 +29,7 @@ from .config import (
     StochasticMuZeroConfig,
 )
 from .positions import Positions
-from .rules import Game
+from .rules import Game, check_codes, check_size
 
 if TYPE_CHECKING:
     import jax
@@ -53,6 +53,7 @@ class Player:
       function: where the player is, "module:function" below ``jaxsudoku.mastermind``.
       config: frozen dataclass of its settings.
       random: whether its guesses depend on the key.
+      by_table: whether it needs the table of all feedbacks, so that the game must be small.
     """
 
     name: str
@@ -60,6 +61,11 @@ class Player:
     function: str
     config: type
     random: bool = False
+    by_table: bool = False
+
+    def check(self, game: Game) -> None:
+        """Raises GameError if what the player keeps of the game takes more than half of the memory."""
+        (check_size if self.by_table else check_codes)(game)
 
     @functools.cached_property
     def make(self) -> Callable[[Game, Any, Progress], Policy]:
@@ -79,17 +85,31 @@ PLAYERS: dict[str, Player] = {
         Player("expected-size", "the smallest parts on average (Irving)", "greedy:expected_size", GreedyConfig),
         Player("entropy", "the most information (Neuwirth)", "greedy:entropy", EntropyConfig),
         Player("most-parts", "the most parts (Kooi)", "greedy:most_parts", GreedyConfig),
-        Player("mcts", "Monte-Carlo tree search by UCT, with random rollouts", "mcts:mcts", MctsConfig, random=True),
-        Player("kept-tree", "Monte-Carlo tree search in one tree, trained first", "kept:kept_tree", KeptTreeConfig),
+        Player(
+            "mcts",
+            "Monte-Carlo tree search by UCT, with random rollouts",
+            "mcts:mcts",
+            MctsConfig,
+            random=True,
+            by_table=True,
+        ),
+        Player(
+            "kept-tree",
+            "Monte-Carlo tree search in one tree, trained first",
+            "kept:kept_tree",
+            KeptTreeConfig,
+            by_table=True,
+        ),
         Player(
             "stochastic-muzero",
             "Stochastic MuZero's search in mctx, with random rollouts",
             "muzero:stochastic_muzero",
             StochasticMuZeroConfig,
             random=True,
+            by_table=True,
         ),
         Player("lookahead", "the lowest estimate after several guesses", "lookahead:lookahead", LookaheadConfig),
-        Player("optimal", "the lowest mean of any strategy, proven", "optimal:optimal", OptimalConfig),
+        Player("optimal", "the lowest mean of any strategy, proven", "optimal:optimal", OptimalConfig, by_table=True),
     )
 }
 

@@ -145,17 +145,15 @@ class Partition:
         return np.where(self.won | (sizes > 2), 0, 2 * sizes - 1)
 
 
-def partition(table: np.ndarray, feedbacks: int, positions: Positions, guesses: np.ndarray) -> Partition:
-    """Splits every position by the feedback to its guess.
+def partition(feedbacks: int, positions: Positions, heard: np.ndarray) -> Partition:
+    """Splits every position by the feedback to a guess.
 
     Args:
-      table: uint8[size, secrets], the feedback of every guess with every secret.
       feedbacks: the number of feedbacks of the game.
       positions: n positions.
-      guesses: int[n], numbers of codes.
+      heard: uint8[total], the feedback of each of their codes with the guess in its position.
     """
-    owner = np.repeat(np.arange(len(positions)), positions.sizes)
-    keys = owner * feedbacks + table[np.asarray(guesses)[owner], positions.codes]
+    keys = np.repeat(np.arange(len(positions)), positions.sizes) * feedbacks + heard
     order = np.argsort(keys, kind="stable")  # codes stay ascending
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))

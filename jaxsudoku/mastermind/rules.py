@@ -16,6 +16,10 @@ from jaxsudoku.arrays import AnyArray
 #: Feedbacks are numbered in a byte; the value 255 is no feedback.
 MOST_FEEDBACKS = 255
 
+#: Bytes for each code that players need without a table of all feedbacks: two threads' feedback with 1,024 guesses, as
+#: much again for what is computed, positions.
+_CODE_BYTES = 4096
+
 
 class GameError(ValueError):
     """A game that can't be played, or not on this machine."""
@@ -62,7 +66,7 @@ class Game(abc.ABC):
     @property
     @abc.abstractmethod
     def codes(self) -> np.ndarray:
-        """All codes, uint8[size, places]; raises GameError as ``check_size``."""
+        """All codes, uint8[size, places]; raises GameError as ``check_codes``."""
 
     @abc.abstractmethod
     def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
@@ -135,6 +139,11 @@ class Game(abc.ABC):
 def check_size(game: Game) -> None:
     """Raises GameError if the feedback table takes more than half of the device's memory."""
     check_memory(game.size * game.secrets, f"{game}: {game.size:,} codes, whose table of feedbacks")
+
+
+def check_codes(game: Game) -> None:
+    """Raises GameError if the codes, and their feedback with a block of guesses, take more than half of the memory."""
+    check_memory(_CODE_BYTES * game.size, f"{game}: {game.size:,} codes, whose feedback with some guesses")
 
 
 def check_memory(size: int, what: str) -> None:

@@ -3,6 +3,9 @@
 The feedback to a guess splits a position into parts. A guess is scored by the sum, or the maximum, of a cost of each
 part's size; the lowest score is best. All numbers are integers, so that the best guess is the same on every machine.
 
+Feedback is looked up in a table of all guesses with all secrets. Of games whose table takes more than a quarter of the
+memory it is computed for a block of guesses after the other, each with the secrets of some positions.
+
 The sizes of parts are found in one of three ways. In positions of few codes these are compared with each other; the
 codes of larger ones are compared with each feedback. If the cost is linear in the size, the number of parts is enough.
 A position of few codes needs none of these if one of its codes gets another feedback from each.
@@ -22,10 +25,10 @@ from jax import Array, lax
 from jax.typing import ArrayLike
 
 from jaxsudoku.batches import in_order
-from jaxsudoku.devices import compiler_options, usable_cores
+from jaxsudoku.devices import compiler_options, device_memory, usable_cores
 from jaxsudoku.planes import fence
 
-from .feedbacks import by_secrets, feedback_table
+from .feedbacks import block_by_secrets, by_secrets, feedback_of, feedback_table
 from .parts import BYTE_CODES, UNROLLED, Block, part_numbers, part_sizes, parts_of_at_least, total
 from .positions import SYMMETRIC_GUESSES, History, Partition, Positions, inequivalent_guesses, partition
 from .rules import Game
@@ -33,8 +36,8 @@ from .rules import Game
 #: The codes of positions up to this size are compared with each other instead of with each feedback.
 _PAIRED = 16
 
-#: Compiled widths of rows of codes, besides the size of the game.
-_WIDTHS = (_PAIRED, BYTE_CODES)
+#: Compiled widths of rows of codes, besides the size of the game; the last one where there is no table.
+_WIDTHS, _WIDE = (_PAIRED, BYTE_CODES), 4096
 
 #: Guesses that are scored together on a CPU, whose counts stay in its cache; on an accelerator it is all.
 _BLOCK = 1024
@@ -47,6 +50,12 @@ _CALL_BYTES = 1 << 25
 
 #: Codes times guesses of a call that are worth a thread of their own on a CPU.
 _THREAD_PAIRS = 1 << 26
+
+#: Of the memory the part that a table may take; bytes of a block's table, and of scores kept, where there is none.
+_TABLE_SHARE, _BLOCK_BYTES = 4, 1 << 28
+
+#: Secrets of the table of a block: compiled sizes are this times a power of 4, or all secrets.
+_FEWEST_SECRETS = 1024
 
 #: Positions that are scored together on an accelerator; on a CPU it is one.
 _BATCH = 64
@@ -107,27 +116,68 @@ class _Columns(NamedTuple):
     numbers: Array | None
 
 
+class _Call(NamedTuple):
+    """Positions that are scored by one call of a compiled function.
+
+    Attributes:
+      by_number: whether the number of parts determines a score.
+      indices: of the positions, int64[k].
+      codes: int32[n, width], the positions padded; the width is a multiple of 8, and n at least k.
+      counts: int32[n], their numbers of codes.
+    """
+
+    by_number: bool
+    indices: np.ndarray
+    codes: np.ndarray
+    counts: np.ndarray
+
+
 class Scorer:
     """Scores guesses of a game.
 
+    Args:
+      game: the game.
+      by_blocks: whether to do without a table of all feedbacks; None decides by the memory.
+
     Attributes:
       game: the game.
-      table: uint8[size, secrets], the feedback table, on the device.
-      rows: uint8[secrets, size], the same by secrets.
-      host: the table in the machine's memory.
+      by_blocks: whether there is no table.
       platform: the device's.
     """
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, by_blocks: bool | None = None) -> None:
         self.game = game
-        self.table = feedback_table(game)
-        self.rows = by_secrets(game, self.table)
-        self.host = np.asarray(self.table)
-        self.platform = next(iter(self.table.devices())).platform
+        if by_blocks is None:
+            by_blocks = _TABLE_SHARE * game.size * game.secrets > device_memory()
+        self.by_blocks = by_blocks
+        self.platform = jax.local_devices()[0].platform if by_blocks else next(iter(self.table.devices())).platform
+
+    @functools.cached_property
+    def table(self) -> Array:
+        """The feedback table, uint8[size, secrets], on the device; raises GameError as ``feedback_table``."""
+        return feedback_table(self.game)
+
+    @functools.cached_property
+    def rows(self) -> Array:
+        """The same by secrets, uint8[secrets, size]."""
+        return by_secrets(self.game, self.table)
+
+    @functools.cached_property
+    def host(self) -> np.ndarray:
+        """The table in the machine's memory."""
+        return np.asarray(self.table)
+
+    def feedback(self, guesses: Any, secrets: Any) -> np.ndarray:
+        """The feedback of guesses with secrets, numbers of codes int[...] whose shapes broadcast, uint8[...]."""
+        if self.by_blocks:
+            return feedback_of(self.game, guesses, secrets)
+        found: np.ndarray = self.host[guesses, secrets]
+        return found
 
     def partition(self, positions: Positions, guesses: np.ndarray) -> Partition:
         """The parts into which guesses, one for each, split positions."""
-        return partition(self.host, self.game.feedbacks, positions, guesses)
+        heard = self.feedback(np.repeat(np.asarray(guesses), positions.sizes), positions.codes)
+        return partition(self.game.feedbacks, positions, heard)
 
     def best(
         self, positions: Positions, cost: PartCost, consistent: bool = False, histories: Sequence[History] | None = None
@@ -162,7 +212,7 @@ class Scorer:
         for size in range(1, _PAIRED + 1):
             (indices,) = np.nonzero(positions.sizes == size)
             codes = positions.take(indices).codes.reshape(-1, size)
-            heard = np.sort(self.host[codes[:, :, None], codes[:, None]], axis=2)
+            heard = np.sort(self.feedback(codes[:, :, None], codes[:, None]), axis=2)
             apart = (heard[..., 1:] != heard[..., :-1]).all(axis=2)
             first = codes[np.arange(len(codes)), apart.argmax(axis=1)]
             found[indices] = np.where(apart.any(axis=1), first, -1)
@@ -201,40 +251,140 @@ class Scorer:
         Yields (the indices of some positions int64[k], the guesses that are scored int64[g], results). These are the
         places of the best guesses among those and their scores, int32[k] each, or all scores int32[k, g].
         """
-        size = self.game.size
-        most = max(_CALL_BYTES // (4 * size), _BATCH)
-        cpu = self.platform == "cpu"
-        call_sizes = _CALL_SIZES[1:] if best and cpu else _CALL_SIZES
-        workers = usable_cores() if cpu else 2
-        linear = positions.sizes <= cost.linear_to
+        if self.by_blocks:
+            yield from self._results_by_blocks(positions, cost, best, consistent, histories)
+            return
+        most = max(_CALL_BYTES // (4 * self.game.size), _BATCH)
+        call_sizes = (*(_CALL_SIZES[1:] if best and self.platform == "cpu" else _CALL_SIZES), most)
         jobs = []
         for group, columns in self._groups(positions, histories):
-            for by_number, here in ((True, group[linear[group]]), (False, group[~linear[group]])):
-                sizes, least = positions.sizes[here], 0
-                for width in (*_WIDTHS, size) if columns.numbers is None else (size,):
-                    indices = here[(sizes > least) & (sizes <= width)]
-                    least = width
-                    parts = -(-len(indices) // most)
-                    if cpu:
-                        pairs = int(positions.sizes[indices].sum()) * columns.table.shape[1]
-                        parts = max(parts, min(workers, len(indices), pairs // _THREAD_PAIRS))
-                    jobs += [(by_number, width, indices[part::parts], columns) for part in range(parts)]
+            widths = (*_WIDTHS, self.game.size) if columns.numbers is None else (self.game.size,)
+            worth = _THREAD_PAIRS // columns.table.shape[1] if self.platform == "cpu" else None
+            jobs += [(columns, *call) for call in self._calls(positions, group, cost, widths, most, worth)]
 
-        def result(job: tuple[bool, int, np.ndarray, _Columns]) -> tuple[np.ndarray, np.ndarray, Any]:
-            by_number, width, indices, (guesses, table, columns) = job
-            chosen, count = positions.take(indices), len(indices)
-            call_size = min([most, *(allowed for allowed in call_sizes if allowed >= count)])
-            rows = np.zeros((call_size, -(-width // UNROLLED) * UNROLLED), np.int32)
-            rows[:count] = chosen.padded(rows.shape[1])
-            counts = np.zeros(call_size, np.int32)
-            counts[:count] = chosen.sizes
-            numbers = np.array(cost.line, np.int32) if by_number else cost.by_size
-            run = compiled_scores(by_number, best, consistent, self.game.feedbacks, cost.largest, self.platform)
-            found = run(table, numbers, np.int32(cost.bonus), rows, counts, np.int32(count), columns)
-            arrays = jax.tree.map(lambda array: np.asarray(array)[:count], found)
-            return indices, guesses, arrays if best else arrays[:, : len(guesses)]
+        def result(job: tuple[_Columns, bool, int, np.ndarray]) -> tuple[np.ndarray, np.ndarray, Any]:
+            columns, by_number, width, indices = job
+            call = _padded_call(positions, by_number, width, indices, call_sizes)
+            return indices, columns.guesses, self._scored(call, columns, cost, best, consistent)
 
-        return map(result, jobs) if len(jobs) < 2 or workers < 2 else in_order(result, jobs, workers)
+        yield from self._in_order(result, jobs)
+
+    def _in_order(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
+        """The function of each job, in order, on all cores of a CPU."""
+        workers = usable_cores() if self.platform == "cpu" else 2
+        return map(function, jobs) if len(jobs) < 2 or workers < 2 else in_order(function, jobs, workers)
+
+    @staticmethod
+    def _calls(
+        positions: Positions, group: np.ndarray, cost: PartCost, widths: Sequence[int], most: int, worth: int | None
+    ) -> list[tuple[bool, int, np.ndarray]]:
+        """Divides the positions at some indices among calls: (by the number of parts, width, indices int64[k]).
+
+        Args:
+          positions: n positions.
+          group: int64[k], the indices.
+          cost: what a score adds up.
+          widths: the widths that are compiled, ascending.
+          most: the most positions of a call.
+          worth: codes that are worth a thread of their own; None to use as few calls as possible.
+        """
+        linear = positions.sizes[group] <= cost.linear_to
+        calls = []
+        for by_number, here in ((True, group[linear]), (False, group[~linear])):
+            sizes, least = positions.sizes[here], 0
+            for width in widths:
+                indices = here[(sizes > least) & (sizes <= width)]
+                least = width
+                parts = -(-len(indices) // most)
+                if worth is not None:
+                    threads = int(positions.sizes[indices].sum()) // worth
+                    parts = max(parts, min(usable_cores(), len(indices), threads))
+                calls += [(by_number, width, indices[part::parts]) for part in range(parts)]
+        return calls
+
+    def _scored(self, call: _Call, columns: _Columns, cost: PartCost, best: bool, consistent: bool) -> Any:
+        """The results of a call: (places int32[k], scores int32[k]) of the best guesses, or scores int32[k, g]."""
+        count, (guesses, table, numbers) = len(call.indices), columns
+        costs = np.array(cost.line, np.int32) if call.by_number else cost.by_size
+        run = compiled_scores(call.by_number, best, consistent, self.game.feedbacks, cost.largest, self.platform)
+        found = run(table, costs, np.int32(cost.bonus), call.codes, call.counts, np.int32(count), numbers)
+        arrays = jax.tree.map(lambda array: np.asarray(array)[:count], found)
+        return arrays if best else arrays[:, : len(guesses)]
+
+    # ------------------------------------------------------------------ without a table
+
+    def _results_by_blocks(
+        self, positions: Positions, cost: PartCost, best: bool, consistent: bool, histories: Sequence[History] | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
+        """As ``_results``: some positions after the other, each with a block of guesses after the other."""
+        for group, guesses in self._groups_of_guesses(positions, histories):
+            codes, together = _BLOCK_BYTES // _FEW, max(_BLOCK_BYTES // (4 * (1 if best else len(guesses))), 1)
+            turns = np.maximum(np.cumsum(positions.sizes[group]) // codes, np.arange(len(group)) // together)
+            for some in np.split(group, np.flatnonzero(np.diff(turns)) + 1):
+                yield some, guesses, self._scored_by_blocks(positions.take(some), guesses, cost, best, consistent)
+
+    def _scored_by_blocks(
+        self, positions: Positions, guesses: np.ndarray, cost: PartCost, best: bool, consistent: bool
+    ) -> Any:
+        """The results of ``_scored`` for a few positions and any number of guesses."""
+        secrets = np.unique(positions.codes)
+        room = _FEWEST_SECRETS
+        while room < len(secrets):
+            room *= 4
+        room = min(room, self.game.secrets)
+        chosen = self.game.codes[np.pad(secrets, (0, room - len(secrets)), mode="edge")]
+        local = Positions(np.searchsorted(secrets, positions.codes).astype(np.int32), positions.bounds)
+        widths = (*(width for width in (*_WIDTHS, _WIDE) if width < self.game.secrets), self.game.secrets)
+        most = _CALL_BYTES // (4 * _FEW)
+        divided = self._calls(local, np.arange(len(local)), cost, widths, most, None)
+        calls = [_padded_call(local, *call, (*_CALL_SIZES, most)) for call in divided]
+        starts = range(0, len(guesses), _FEW)
+
+        def block(start: int) -> list[Any]:
+            some = guesses[start : start + _FEW]
+            padded = np.pad(some, (0, _FEW - len(some)), mode="edge")
+            places = np.searchsorted(secrets, padded)
+            member = secrets[np.minimum(places, len(secrets) - 1)] == padded
+            numbers = jnp.asarray(np.where(member, places, room).astype(np.int32))
+            columns = _Columns(some, block_by_secrets(self.game, self.game.codes[padded], chosen), numbers)
+            return [self._scored(call, columns, cost, best, consistent) for call in calls]
+
+        if not best:
+            scores = np.empty((len(positions), len(guesses)), np.int32)
+            for start, results in zip(starts, self._in_order(block, starts), strict=True):
+                for call, found in zip(calls, results, strict=True):
+                    scores[call.indices, start : start + _FEW] = found
+            return scores
+        places = np.zeros(len(positions), np.int64)
+        least = np.full(len(positions), np.iinfo(np.int64).max)
+        for start, results in zip(starts, self._in_order(block, starts), strict=True):
+            for call, (place, found) in zip(calls, results, strict=True):
+                better = found < least[call.indices]  # of equal ones the first stays
+                least[call.indices[better]], places[call.indices[better]] = found[better], start + place[better]
+        return places, least
+
+    def _groups_of_guesses(
+        self, positions: Positions, histories: Sequence[History] | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Groups of positions with the guesses to score: yields (indices int64[k], guesses int64[g])."""
+        rest = np.ones(len(positions), bool)
+        for history, indices in self._frequent(positions, histories):
+            rest[indices] = False
+            yield np.array(indices), inequivalent_guesses(self.game, history)
+        if rest.any():
+            yield np.flatnonzero(rest), np.arange(self.game.size)
+
+    def _frequent(
+        self, positions: Positions, histories: Sequence[History] | None
+    ) -> Iterator[tuple[History, list[int]]]:
+        """The histories of positions that have half of all codes or more together, with the positions' indices."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for index, history in enumerate(histories or ()):
+            if history is not None and len(history) <= SYMMETRIC_GUESSES:
+                groups.setdefault(history, []).append(index)
+        for history, indices in groups.items():
+            if 2 * positions.sizes[indices].sum() >= self.game.size:
+                yield history, indices
 
     def _groups(
         self, positions: Positions, histories: Sequence[History] | None
@@ -244,32 +394,38 @@ class Scorer:
         All codes are scored, or where it is worth a table of their own the inequivalent guesses: if these are few, and
         the positions with the same history have half of all codes or more.
         """
-        size = self.game.size
-        groups: dict[tuple[int, ...], list[int]] = {}
-        if size >= _WORTH * _FEW:
-            for index, history in enumerate(histories or ()):
-                if history is not None and len(history) <= SYMMETRIC_GUESSES:
-                    groups.setdefault(history, []).append(index)
         rest = np.ones(len(positions), bool)
-        for history, indices in groups.items():
-            if 2 * positions.sizes[indices].sum() >= size:
-                guesses = inequivalent_guesses(self.game, history)
-                if len(guesses) <= _FEW:
-                    rest[indices] = False
-                    yield np.array(indices), self._few(guesses)
+        for history, indices in self._frequent(positions, histories if self.game.size >= _WORTH * _FEW else None):
+            guesses = inequivalent_guesses(self.game, history)
+            if len(guesses) <= _FEW:
+                rest[indices] = False
+                yield np.array(indices), self._few(guesses)
         if rest.any():
-            yield np.flatnonzero(rest), _Columns(np.arange(size), self.rows, None)
+            yield np.flatnonzero(rest), _Columns(np.arange(self.game.size), self.rows, None)
 
     def _few(self, guesses: np.ndarray) -> _Columns:
         """At most ``_FEW`` guesses with a table of their own, of that many columns."""
         numbers = np.pad(guesses, (0, _FEW - len(guesses)), mode="edge").astype(np.int32)
-        (device,) = self.table.devices()
-        return _Columns(guesses, *jax.device_put((np.ascontiguousarray(self.host[numbers].T), numbers), device))
+        table = block_by_secrets(self.game, self.game.codes[numbers], self.game.codes[: self.game.secrets])
+        return _Columns(guesses, table, jnp.asarray(numbers))
+
+
+def _padded_call(
+    positions: Positions, by_number: bool, width: int, indices: np.ndarray, call_sizes: Sequence[int]
+) -> _Call:
+    """The arrays of a call for some positions, padded to one of a few sizes; the last one is enough for any call."""
+    chosen, count = positions.take(indices), len(indices)
+    call_size = min(size for size in call_sizes if count <= size <= call_sizes[-1])
+    rows = np.zeros((call_size, -(-width // UNROLLED) * UNROLLED), np.int32)
+    rows[:count] = chosen.padded(rows.shape[1])
+    counts = np.zeros(call_size, np.int32)
+    counts[:count] = chosen.sizes
+    return _Call(by_number, indices, rows, counts)
 
 
 @functools.lru_cache(maxsize=1)
 def scorer(game: Game) -> Scorer:
-    """The scorer of a game, made once. Raises GameError where its table takes more than half of the memory."""
+    """The scorer of a game, made once."""
     return Scorer(game)
 
 

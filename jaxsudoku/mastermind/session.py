@@ -75,7 +75,7 @@ class CodeBreaker:
         for what, number, size in (("code", guess, self.game.size), ("feedback", feedback, self.game.feedbacks)):
             if number not in range(size):
                 raise CodeError(f"{self.game}: a {what} is a number from 0 to {size - 1}, not {number!r}")
-        possible = self.possible[self._scorer.host[guess, self.possible] == feedback]
+        possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
         if not len(possible):
             raise InconsistentError(self._contradiction([*self.answers, (guess, feedback)]))
         self.possible = possible
@@ -97,7 +97,7 @@ class CodeBreaker:
     def _consistent(self, answers: list[tuple[int, int]]) -> np.ndarray:
         possible = np.ones(self.game.secrets, bool)
         for guess, feedback in answers:
-            possible &= self._scorer.host[guess] == feedback
+            possible &= self._scorer.feedback(guess, np.arange(self.game.secrets)) == feedback
         return np.flatnonzero(possible).astype(np.int32)
 
     def _text(self, guess: int, feedback: int) -> str:
@@ -133,8 +133,8 @@ class CodeMaker:
     def answer(self, guess: int) -> int:
         """The feedback to a guess."""
         self.guesses += 1
-        feedback = int(self._scorer.host[guess, self.secret])
-        self.possible = self.possible[self._scorer.host[guess, self.possible] == feedback]
+        feedback = int(self._scorer.feedback(guess, self.secret))
+        self.possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
         return feedback
 
     def fits(self, guess: int) -> bool:

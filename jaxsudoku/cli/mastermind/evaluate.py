@@ -67,10 +67,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind.players import get
     from jaxsudoku.mastermind.report import evaluate_trees
-    from jaxsudoku.mastermind.rules import check_size
 
     with as_usage():
-        check_size(game)
+        for name in configs:
+            get(name).check(game)
     reports: list[mastermind.Report] = []
     trees: list[mastermind.Tree] = []
     for name, config in configs.items():

@@ -73,7 +73,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     check_printed("-", *(path for path in (args.tree, args.search_tree) if path))
     screen = invocation.start_screen(quiet=False)
     from jaxsudoku.mastermind import SearchLimitError, SearchTree
-    from jaxsudoku.mastermind.rules import check_size
+    from jaxsudoku.mastermind.players import get
+    from jaxsudoku.mastermind.rules import check_codes
 
     tree: Tree | SearchTree | None = options.load_strategy(args.tree) if args.tree else None
     if args.search_tree:
@@ -85,7 +86,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             raise UsageError(f"{path}: a {kind} for {tree.game}, where the game is {game}")
         game = tree.game
     with as_usage():
-        check_size(game)
+        if args.you == "guess" or tree is not None:
+            check_codes(game)
+        else:
+            get(*configs).check(game)
     seed = random.SystemRandom().getrandbits(32) if args.seed is None else args.seed
     screen.clear()
     if args.you == "guess":
