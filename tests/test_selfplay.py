@@ -228,6 +228,24 @@ def test_surprising_games_are_drawn_more_often(games):
     assert (np.asarray(replay.drawn(jax.random.key(1), buffer).puzzles) == games.puzzles[5]).all(axis=1).mean() > 0.95
 
 
+@pytest.mark.parametrize("priority", [0.0, 1.0])
+def test_a_buffer_has_the_same_types_before_and_after_games_are_added(games, priority):
+    """Else the first round would be compiled as a program of its own."""
+    config = dataclasses.replace(
+        TINY.resolve(TINY.board, "cpu"),
+        board=SIX,
+        batch_size=8,
+        play=PlayConfig(games=24, updates=10),
+        replay=ReplayConfig(buffer=64, kept_positions=KEPT, priority=priority),
+    )
+    replay = Replay(config, 1)
+    empty = jax.eval_shape(replay.init)
+    after = jax.eval_shape(lambda buffer: replay.add(buffer, jax.tree.map(jnp.asarray, games)), empty)
+    assert jax.tree.map(lambda leaf: (leaf.dtype, leaf.shape, leaf.weak_type), empty) == jax.tree.map(
+        lambda leaf: (leaf.dtype, leaf.shape, leaf.weak_type), after
+    )
+
+
 def test_turned_positions_keep_their_truth(games):
     solved = games.solutions[games.status == Status.SOLVED]
     truth = solved[:, None] == np.arange(1, 7)[:, None]

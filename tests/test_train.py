@@ -858,7 +858,7 @@ def finished(process, code=0):
     [("supervised", 1, (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)), ("selfplay", 10, (signal.SIGKILL,))],
 )
 def test_killed_runs_end_as_unbroken_ones(tmp_path, cache, program, unit, signals):
-    steps = 20 * (len(signals) * unit)
+    steps = 12 * len(signals) * unit
 
     def started(folder, *flags):
         return command(folder, cache, *flags, program=program, steps=steps)

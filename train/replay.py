@@ -91,7 +91,9 @@ class Replay:
     def init(self) -> Any:
         """The empty buffer."""
         one = no_games(self._config.board, 1, self._config.replay.kept_positions)
-        return self._buffer.init(jax.tree.map(lambda leaf: leaf[0], one))
+        empty = self._buffer.init(jax.tree.map(lambda leaf: leaf[0], one))
+        # flashbax's weak types would make the first round a program of its own
+        return jax.tree.map(lambda leaf: leaf.astype(leaf.dtype), empty)
 
     def check_memory(self) -> None:
         """Raises ValueError if the buffer takes more than half of a device's memory, which CPU devices share."""
