@@ -197,7 +197,7 @@ if [[ -n $QUICK ]]; then
 else
   gumbel=(search.py --set "$few" --solvers gumbel --option simulations=16 --iterations 16 --repeat 3)
   speeds=(networks.py --dtype float32,bfloat16 --repeat 3)
-  mapfile -t lanes < <(sweep lanes 32768 131072 524288)
+  mapfile -t lanes < <(sweep lanes 32768 131072 262144 524288)
   mapfile -t rounds < <(sweep rounds 3 5 8)
   # One figure of everything.
   exact few 65 --sets "$few" --puzzles 2000000 --memory

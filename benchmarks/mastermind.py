@@ -135,7 +135,7 @@ def main() -> int:
     return 0
 
 
-def _game(text: str) -> Any:
+def game_of(text: str) -> Any:
     """The game of a name such as 4x6, or 4x6- for one without repeats.
 
     Raises:
@@ -162,7 +162,7 @@ def _parse() -> argparse.Namespace:
     add("--json", type=Path, help="file for all raw figures")
     args = parser.parse_args()
     try:
-        args.games = {name: _game(name) for name in args.games.split(",")}
+        args.games = {name: game_of(name) for name in args.games.split(",")}
         args.option = {name: json.loads(value) for name, value in (text.split("=") for text in args.option)}
         for player in args.players:
             if player != "all":

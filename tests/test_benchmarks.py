@@ -293,6 +293,19 @@ def test_forms_of_convolutions_are_compared(script, monkeypatch, tmp_path):
     assert all(row["difference"] < 1e-5 and row["gradients_per_s"] > 0 for row in rows)
 
 
+@pytest.mark.slow
+def test_a_table_of_mastermind_is_continued(script, monkeypatch, capsys, tmp_path):
+    file = tmp_path / "table.json"
+    monkeypatch.setattr(sys, "argv", ["mastermind_table.py", "--codes", "8", "--json", str(file)])
+    for _ in range(2):
+        assert script("mastermind_table").main() == 0
+    out = capsys.readouterr().out
+    rows = json.loads(file.read_text())["rows"]
+    assert [(row["game"], row["total"]) for row in rows if row["player"] == "optimal"] == [("2x2", 8), ("3x2", 18)]
+    assert len(rows) == 12 and out.count("2x2           optimal") == 1
+    assert out.count("| 2 | **2.0000** |") == out.count("| 3 | **2.2500** |") == 2
+
+
 # ---------------------------------------------------------------------- the suite for a GPU
 
 

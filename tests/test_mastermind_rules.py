@@ -316,7 +316,17 @@ def test_symmetry_does_not_change_scores(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["squares", "largest", "parts", "a line with a bend"])
 def test_scores_without_a_table_are_the_same(name, monkeypatch):
-    monkeypatch.setattr(scoring, "_BLOCK_BYTES", 1 << 21)  # so that positions are taken in several turns
+    # so that positions are taken in several groups
+    monkeypatch.setattr(scoring, "_GROUP_CODES", 2000)
+    monkeypatch.setattr(scoring, "_SCORE_BYTES", 1 << 15)
+    groups = []
+    monkeypatch.setattr(
+        Scorer,
+        "_scored_by_blocks",
+        lambda self, some, guesses, *rest, scored=Scorer._scored_by_blocks: (
+            groups.append((some.sizes, len(guesses))) or scored(self, some, guesses, *rest)
+        ),
+    )
     game, cost = PegGame(4, 6), _costs(1296)[name]
     with_table, without = Scorer(game, by_blocks=False), Scorer(game, by_blocks=True)
     opening = rules.parse_code(game, "1122")
@@ -338,6 +348,8 @@ def test_scores_without_a_table_are_the_same(name, monkeypatch):
         one, other = (score.partition(positions, guesses) for score in (with_table, without))
         np.testing.assert_array_equal(one.parts.codes, other.parts.codes)
         np.testing.assert_array_equal(one.feedback, other.feedback)
+    assert len(groups) > 30
+    assert all(sizes.sum() <= 2000 + sizes[0] for sizes, _ in groups)
 
 
 @pytest.mark.parametrize("player", ["minimax", "entropy", "lookahead"])

@@ -94,6 +94,7 @@ def improve(
       better: called with every strategy that is better than those before it, about once a minute at most.
 
     Raises:
+      GameError: the game's feedback table takes more than half of the memory.
       TreeError: the strategy does not find every code.
     """
     best = tree

@@ -31,7 +31,7 @@ from .config import OptimalConfig
 from .memo import Memo
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
-from .rules import Game
+from .rules import Game, check_size
 from .scoring import PartCost, scorer
 
 #: Guesses of a position whose parts get bounds in the first round, and at most in later ones, each twice as many.
@@ -106,6 +106,9 @@ class Search:
       limit: the most positions to keep; None for no limit.
       progress: called with a text now and then.
       memo: of the game, from which the search goes on; None for an empty one in memory.
+
+    Raises:
+      GameError: the feedback table takes more than half of the memory.
     """
 
     def __init__(
@@ -115,6 +118,7 @@ class Search:
         progress: Progress = lambda text: None,
         memo: Memo | None = None,
     ) -> None:
+        check_size(game)
         self._game, self._limit, self._progress = game, limit, progress
         self._scorer = scorer(game)
         by_size, by_number = least_totals(game), np.maximum(2 * np.arange(game.secrets + 1) - 1, 0)

@@ -145,7 +145,11 @@ class PegGame(Game):
         return self.repeats and not self.elsewhere
 
     def index_of(self, codes: np.ndarray) -> np.ndarray:
-        """The numbers int64[...] of codes uint8[..., pegs]; -1 where the game has no such code."""
+        """The numbers int64[...] of codes uint8[..., pegs]; -1 where the game has no such code.
+
+        Raises GameError as ``check_codes``.
+        """
+        check_codes(self)
         place_values = self.colours ** np.arange(self.pegs - 1, -1, -1, dtype=np.int64)
         if self.repeats:  # then the number of a code is what it is as a number
             return np.where((codes < self.colours).all(axis=-1), codes @ place_values, -1)

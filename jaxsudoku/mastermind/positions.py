@@ -179,5 +179,5 @@ def inequivalent_guesses(game: Game, history: History) -> np.ndarray:
 
 @functools.lru_cache(maxsize=512)
 def canonical(game: Game, history: tuple[int, ...]) -> np.ndarray:
-    """``game.equivalents(history)``, kept."""
-    return game.equivalents(history)
+    """``game.equivalents(history)`` as int32[size], kept."""
+    return game.equivalents(history).astype(np.int32)

@@ -87,6 +87,7 @@ def prove(
         does not limit it.
 
     Raises:
+      GameError: the game's feedback table takes more than half of the memory.
       MemoError: the folder is that of another game, or holds something else.
       OSError: it can't be read or written.
     """

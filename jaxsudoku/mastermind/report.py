@@ -124,7 +124,8 @@ def build(
       **options: fields of the player's config.
 
     Raises:
-      ValueError: no such player, option or value; as GameError, a game whose feedback table takes too much memory.
+      ValueError: no such player, option or value; as GameError, a game of which the player keeps more than half of the
+        memory holds.
     """
     config = players.make_config(player, **options)
     with shown(progress, lambda screen: screen.show) as report:
@@ -164,7 +165,9 @@ def evaluate_trees(
 
 @cache.kept()
 def _grown(game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Progress) -> list[Tree]:
-    return grow(game, players.get(player).make(game, config, progress), key, trees, player, progress)
+    chosen = players.get(player)
+    chosen.check(game)
+    return grow(game, chosen.make(game, config, progress), key, trees, player, progress)
 
 
 # ---------------------------------------------------------------------- presentation

@@ -16,8 +16,8 @@ from jaxsudoku.arrays import AnyArray
 #: Feedbacks are numbered in a byte; the value 255 is no feedback.
 MOST_FEEDBACKS = 255
 
-#: Bytes for each code that players need without a table of all feedbacks: two threads' feedback with 1,024 guesses, as
-#: much again for what is computed, positions.
+#: Bytes for each code that players need without a table of all feedbacks: its feedback with 1,024 guesses, the
+#: equivalent codes that are kept for 512 histories, positions.
 _CODE_BYTES = 4096
 
 

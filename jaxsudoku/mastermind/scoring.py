@@ -3,8 +3,8 @@
 The feedback to a guess splits a position into parts. A guess is scored by the sum, or the maximum, of a cost of each
 part's size; the lowest score is best. All numbers are integers, so that the best guess is the same on every machine.
 
-Feedback is looked up in a table of all guesses with all secrets. Of games whose table takes more than a quarter of the
-memory it is computed for a block of guesses after the other, each with the secrets of some positions.
+Feedback is looked up in a table of all guesses with all secrets. Where that takes more than a quarter of the memory,
+positions are scored in groups, with 1,024 guesses at a time; only the feedback of these is computed.
 
 The sizes of parts are found in one of three ways. In positions of few codes these are compared with each other; the
 codes of larger ones are compared with each feedback. If the cost is linear in the size, the number of parts is enough.
@@ -24,6 +24,7 @@ import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 
+from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import in_order
 from jaxsudoku.devices import compiler_options, device_memory, usable_cores
 from jaxsudoku.planes import fence
@@ -36,10 +37,11 @@ from .rules import Game
 #: The codes of positions up to this size are compared with each other instead of with each feedback.
 _PAIRED = 16
 
-#: Compiled widths of rows of codes, besides the size of the game; the last one where there is no table.
-_WIDTHS, _WIDE = (_PAIRED, BYTE_CODES), 4096
+#: Compiled widths of rows of codes, besides the size of the game; further ones where there is no table.
+_WIDTHS, _WIDER = (_PAIRED, BYTE_CODES), (1 << 12, 1 << 15)
 
-#: Guesses that are scored together on a CPU, whose counts stay in its cache; on an accelerator it is all.
+#: Guesses that are scored together on a CPU, whose counts stay in its cache, and wherever there is no table. With a
+#: table an accelerator scores all together.
 _BLOCK = 1024
 
 #: Columns of a table of inequivalent guesses alone, and how many times as many codes a game has that gets one.
@@ -51,8 +53,12 @@ _CALL_BYTES = 1 << 25
 #: Codes times guesses of a call that are worth a thread of their own on a CPU.
 _THREAD_PAIRS = 1 << 26
 
-#: Of the memory the part that a table may take; bytes of a block's table, and of scores kept, where there is none.
-_TABLE_SHARE, _BLOCK_BYTES = 4, 1 << 28
+#: A table may take a quarter of the memory.
+_TABLE_SHARE = 4
+
+#: Without a table: codes of the positions of a group, bytes of their scores, of the rows of a call, and of the feedback
+#: that all threads hold.
+_GROUP_CODES, _SCORE_BYTES, _ROW_BYTES, _FEEDBACK_BYTES = 1 << 18, 1 << 28, 1 << 26, 1 << 30
 
 #: Secrets of the table of a block: compiled sizes are this times a power of 4, or all secrets.
 _FEWEST_SECRETS = 1024
@@ -106,9 +112,10 @@ class _Columns(NamedTuple):
 
     Attributes:
       guesses: int64[g], numbers of codes, ascending.
-      table: uint8[secrets, w], the feedback of all secrets with them, on the device; w is at least g, and the columns
-        from g on repeat the last guess.
-      numbers: int32[w], the guesses of the columns, on the device; None if they are all codes.
+      table: uint8[s, w], the feedback of all secrets with them, or of those in some positions, on the device; w is at
+        least g, and the columns from g on repeat the last guess.
+      numbers: int32[w], the row of the table that is of the same code as the column, on the device; a larger number
+        if there is none. None if the columns and the rows are all codes.
     """
 
     guesses: np.ndarray
@@ -128,8 +135,8 @@ class _Call(NamedTuple):
 
     by_number: bool
     indices: np.ndarray
-    codes: np.ndarray
-    counts: np.ndarray
+    codes: AnyArray
+    counts: AnyArray
 
 
 class Scorer:
@@ -257,10 +264,14 @@ class Scorer:
         most = max(_CALL_BYTES // (4 * self.game.size), _BATCH)
         call_sizes = (*(_CALL_SIZES[1:] if best and self.platform == "cpu" else _CALL_SIZES), most)
         jobs = []
-        for group, columns in self._groups(positions, histories):
-            widths = (*_WIDTHS, self.game.size) if columns.numbers is None else (self.game.size,)
+        everything = _Columns(np.arange(self.game.size), self.rows, None)
+        known = histories if self.game.size >= _WORTH * _FEW else None
+        for group, guesses in self._groups(positions, known, _FEW):
+            few = len(guesses) < self.game.size
+            columns = self._few(guesses) if few else everything
             worth = _THREAD_PAIRS // columns.table.shape[1] if self.platform == "cpu" else None
-            jobs += [(columns, *call) for call in self._calls(positions, group, cost, widths, most, worth)]
+            widths = dict.fromkeys((self.game.size,) if few else (*_WIDTHS, self.game.size), most)
+            jobs += [(columns, *call) for call in self._calls(positions, group, cost, widths, worth)]
 
         def result(job: tuple[_Columns, bool, int, np.ndarray]) -> tuple[np.ndarray, np.ndarray, Any]:
             columns, by_number, width, indices = job
@@ -269,14 +280,15 @@ class Scorer:
 
         yield from self._in_order(result, jobs)
 
-    def _in_order(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
-        """The function of each job, in order, on all cores of a CPU."""
+    def _in_order(self, function: Callable[[Any], Any], jobs: Sequence[Any], most: int | None = None) -> Iterator[Any]:
+        """The function of each job, in order, on all cores of a CPU, but ``most`` at a time."""
         workers = usable_cores() if self.platform == "cpu" else 2
+        workers = workers if most is None else min(workers, max(most, 1))
         return map(function, jobs) if len(jobs) < 2 or workers < 2 else in_order(function, jobs, workers)
 
     @staticmethod
     def _calls(
-        positions: Positions, group: np.ndarray, cost: PartCost, widths: Sequence[int], most: int, worth: int | None
+        positions: Positions, group: np.ndarray, cost: PartCost, widths: dict[int, int], worth: int | None
     ) -> list[tuple[bool, int, np.ndarray]]:
         """Divides the positions at some indices among calls: (by the number of parts, width, indices int64[k]).
 
@@ -284,15 +296,14 @@ class Scorer:
           positions: n positions.
           group: int64[k], the indices.
           cost: what a score adds up.
-          widths: the widths that are compiled, ascending.
-          most: the most positions of a call.
+          widths: the widths that are compiled, ascending, and the most positions of a call of each.
           worth: codes that are worth a thread of their own; None to use as few calls as possible.
         """
         linear = positions.sizes[group] <= cost.linear_to
         calls = []
         for by_number, here in ((True, group[linear]), (False, group[~linear])):
             sizes, least = positions.sizes[here], 0
-            for width in widths:
+            for width, most in widths.items():
                 indices = here[(sizes > least) & (sizes <= width)]
                 least = width
                 parts = -(-len(indices) // most)
@@ -316,11 +327,12 @@ class Scorer:
     def _results_by_blocks(
         self, positions: Positions, cost: PartCost, best: bool, consistent: bool, histories: Sequence[History] | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
-        """As ``_results``: some positions after the other, each with a block of guesses after the other."""
-        for group, guesses in self._groups_of_guesses(positions, histories):
-            codes, together = _BLOCK_BYTES // _FEW, max(_BLOCK_BYTES // (4 * (1 if best else len(guesses))), 1)
-            turns = np.maximum(np.cumsum(positions.sizes[group]) // codes, np.arange(len(group)) // together)
-            for some in np.split(group, np.flatnonzero(np.diff(turns)) + 1):
+        """As ``_results``, where there is no table."""
+        for group, guesses in self._groups(positions, histories, self.game.size):
+            together = max(_SCORE_BYTES // (4 * (1 if best else len(guesses))), 1)
+            by_codes = np.diff(np.cumsum(positions.sizes[group]) // _GROUP_CODES) > 0
+            by_number = np.diff(np.arange(len(group)) // together) > 0
+            for some in np.split(group, np.flatnonzero(by_codes | by_number) + 1):
                 yield some, guesses, self._scored_by_blocks(positions.take(some), guesses, cost, best, consistent)
 
     def _scored_by_blocks(
@@ -334,45 +346,47 @@ class Scorer:
         room = min(room, self.game.secrets)
         chosen = self.game.codes[np.pad(secrets, (0, room - len(secrets)), mode="edge")]
         local = Positions(np.searchsorted(secrets, positions.codes).astype(np.int32), positions.bounds)
-        widths = (*(width for width in (*_WIDTHS, _WIDE) if width < self.game.secrets), self.game.secrets)
-        most = _CALL_BYTES // (4 * _FEW)
-        divided = self._calls(local, np.arange(len(local)), cost, widths, most, None)
-        calls = [_padded_call(local, *call, (*_CALL_SIZES, most)) for call in divided]
-        starts = range(0, len(guesses), _FEW)
+        calls = self._placed_calls(local, cost)
+        starts = range(0, len(guesses), _BLOCK)
 
         def block(start: int) -> list[Any]:
-            some = guesses[start : start + _FEW]
-            padded = np.pad(some, (0, _FEW - len(some)), mode="edge")
-            places = np.searchsorted(secrets, padded)
-            member = secrets[np.minimum(places, len(secrets) - 1)] == padded
-            numbers = jnp.asarray(np.where(member, places, room).astype(np.int32))
+            some = guesses[start : start + _BLOCK]
+            padded = np.pad(some, (0, _BLOCK - len(some)), mode="edge")
+            rows = np.searchsorted(secrets, padded)
+            member = secrets[np.minimum(rows, len(secrets) - 1)] == padded
+            numbers = jnp.asarray(np.where(member, rows, room).astype(np.int32))
             columns = _Columns(some, block_by_secrets(self.game, self.game.codes[padded], chosen), numbers)
             return [self._scored(call, columns, cost, best, consistent) for call in calls]
 
+        blocks = zip(starts, self._in_order(block, starts, _FEEDBACK_BYTES // (room * _BLOCK)), strict=True)
         if not best:
             scores = np.empty((len(positions), len(guesses)), np.int32)
-            for start, results in zip(starts, self._in_order(block, starts), strict=True):
+            for start, results in blocks:
                 for call, found in zip(calls, results, strict=True):
-                    scores[call.indices, start : start + _FEW] = found
+                    scores[call.indices, start : start + _BLOCK] = found
             return scores
         places = np.zeros(len(positions), np.int64)
         least = np.full(len(positions), np.iinfo(np.int64).max)
-        for start, results in zip(starts, self._in_order(block, starts), strict=True):
+        for start, results in blocks:
             for call, (place, found) in zip(calls, results, strict=True):
                 better = found < least[call.indices]  # of equal ones the first stays
                 least[call.indices[better]], places[call.indices[better]] = found[better], start + place[better]
         return places, least
 
-    def _groups_of_guesses(
-        self, positions: Positions, histories: Sequence[History] | None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Groups of positions with the guesses to score: yields (indices int64[k], guesses int64[g])."""
-        rest = np.ones(len(positions), bool)
-        for history, indices in self._frequent(positions, histories):
-            rest[indices] = False
-            yield np.array(indices), inequivalent_guesses(self.game, history)
-        if rest.any():
-            yield np.flatnonzero(rest), np.arange(self.game.size)
+    def _placed_calls(self, positions: Positions, cost: PartCost) -> list[_Call]:
+        """The calls for positions with a block of guesses, their arrays on the device."""
+        size = self.game.secrets
+        widths = {
+            width: min(_CALL_BYTES // (4 * _BLOCK), max(_ROW_BYTES // (4 * width), 1))
+            for width in (*(width for width in (*_WIDTHS, *_WIDER) if width < size), size)
+        }
+        calls = []
+        for by_number, width, indices in self._calls(positions, np.arange(len(positions)), cost, widths, None):
+            call = _padded_call(positions, by_number, width, indices, (*_CALL_SIZES, widths[width]))
+            calls.append(call._replace(codes=jnp.asarray(call.codes), counts=jnp.asarray(call.counts)))
+        return calls
+
+    # ------------------------------------------------------------------ guesses to score
 
     def _frequent(
         self, positions: Positions, histories: Sequence[History] | None
@@ -387,21 +401,21 @@ class Scorer:
                 yield history, indices
 
     def _groups(
-        self, positions: Positions, histories: Sequence[History] | None
-    ) -> Iterator[tuple[np.ndarray, _Columns]]:
-        """Groups of positions with the guesses to score: yields (indices int64[k], guesses).
+        self, positions: Positions, histories: Sequence[History] | None, most: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Groups of positions with the guesses to score: yields (indices int64[k], guesses int64[g]).
 
-        All codes are scored, or where it is worth a table of their own the inequivalent guesses: if these are few, and
-        the positions with the same history have half of all codes or more.
+        These are all codes, or the inequivalent guesses: if there are at most so many, and the positions with the same
+        history have half of all codes or more.
         """
         rest = np.ones(len(positions), bool)
-        for history, indices in self._frequent(positions, histories if self.game.size >= _WORTH * _FEW else None):
+        for history, indices in self._frequent(positions, histories):
             guesses = inequivalent_guesses(self.game, history)
-            if len(guesses) <= _FEW:
+            if len(guesses) <= most:
                 rest[indices] = False
-                yield np.array(indices), self._few(guesses)
+                yield np.array(indices), guesses
         if rest.any():
-            yield np.flatnonzero(rest), _Columns(np.arange(self.game.size), self.rows, None)
+            yield np.flatnonzero(rest), np.arange(self.game.size)
 
     def _few(self, guesses: np.ndarray) -> _Columns:
         """At most ``_FEW`` guesses with a table of their own, of that many columns."""
@@ -445,9 +459,9 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
       platform: the device's.
 
     Returns:
-      the function (table uint8[secrets, g], line int32[2] or costs int32[secrets + 1], bonus int32, codes
-      int32[n, width], their numbers int32[n], how many positions there are int32, the guesses int32[g] or None for
-      all); the width is a multiple of 8. A best guess is the number of a column.
+      the function (table uint8[s, g], line int32[2] or costs int32[secrets + 1], bonus int32, codes int32[n, width],
+      their numbers int32[n], how many positions there are int32, the rows of the columns' codes int32[g] or None if
+      both are all codes); the width is a multiple of 8, codes are rows of the table, and a best guess is a column.
     """
 
     def block_scores(block: Block, numbers: Array, codes: Array, size: Array) -> Array:

@@ -83,8 +83,7 @@ class CodeBreaker:
 
     def picture(self) -> Picture:
         """The game so far as a picture, which a notebook shows: the guesses, their feedback, and the codes left."""
-        left = [len(self._consistent(self.answers[:made])) for made in range(len(self.answers) + 1)]
-        return game_picture(self.game, self.answers, left)
+        return game_picture(self.game, self.answers, [len(left) for left in self._consistent(self.answers)])
 
     def _repr_svg_(self) -> str:
         return self.picture().svg
@@ -92,13 +91,14 @@ class CodeBreaker:
     def undo(self) -> None:
         """Takes back the last guess and its feedback; raises IndexError if there is none."""
         self.answers.pop()
-        self.possible = self._consistent(self.answers)
+        self.possible = self._consistent(self.answers)[-1]
 
-    def _consistent(self, answers: list[tuple[int, int]]) -> np.ndarray:
-        possible = np.ones(self.game.secrets, bool)
+    def _consistent(self, answers: list[tuple[int, int]]) -> list[np.ndarray]:
+        """The codes int32[n] that are consistent with the first 0, 1, 2 ... answers."""
+        possible = [np.arange(self.game.secrets, dtype=np.int32)]
         for guess, feedback in answers:
-            possible &= self._scorer.feedback(guess, np.arange(self.game.secrets)) == feedback
-        return np.flatnonzero(possible).astype(np.int32)
+            possible.append(possible[-1][self._scorer.feedback(guess, possible[-1]) == feedback])
+        return possible
 
     def _text(self, guess: int, feedback: int) -> str:
         return f"{feedback_text(self.game, feedback)} to {code_text(self.game, guess)}"

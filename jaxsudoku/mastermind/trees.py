@@ -224,7 +224,7 @@ def grow(
       progress: called with a text at each guess.
 
     Raises:
-      GameError: the feedback table takes more than half of the memory.
+      GameError: the codes, and their feedback with a block of guesses, take more than half of the memory.
       TreeError: the policy made a guess that gives no information.
     """
     key, score = as_key(key), scorer(game)
