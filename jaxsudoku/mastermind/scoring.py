@@ -264,11 +264,11 @@ class Scorer:
         most = max(_CALL_BYTES // (4 * self.game.size), _BATCH)
         call_sizes = (*(_CALL_SIZES[1:] if best and self.platform == "cpu" else _CALL_SIZES), most)
         jobs = []
-        everything = _Columns(np.arange(self.game.size), self.rows, None)
+        everything, secrets = _Columns(np.arange(self.game.size), self.rows, None), np.arange(self.game.secrets)
         known = histories if self.game.size >= _WORTH * _FEW else None
         for group, guesses in self._groups(positions, known, _FEW):
             few = len(guesses) < self.game.size
-            columns = self._few(guesses) if few else everything
+            columns = self._columns(guesses, _FEW, secrets, len(secrets)) if few else everything
             worth = _THREAD_PAIRS // columns.table.shape[1] if self.platform == "cpu" else None
             widths = dict.fromkeys((self.game.size,) if few else (*_WIDTHS, self.game.size), most)
             jobs += [(columns, *call) for call in self._calls(positions, group, cost, widths, worth)]
@@ -344,18 +344,12 @@ class Scorer:
         while room < len(secrets):
             room *= 4
         room = min(room, self.game.secrets)
-        chosen = self.game.codes[np.pad(secrets, (0, room - len(secrets)), mode="edge")]
         local = Positions(np.searchsorted(secrets, positions.codes).astype(np.int32), positions.bounds)
         calls = self._placed_calls(local, cost)
         starts = range(0, len(guesses), _BLOCK)
 
         def block(start: int) -> list[Any]:
-            some = guesses[start : start + _BLOCK]
-            padded = np.pad(some, (0, _BLOCK - len(some)), mode="edge")
-            rows = np.searchsorted(secrets, padded)
-            member = secrets[np.minimum(rows, len(secrets) - 1)] == padded
-            numbers = jnp.asarray(np.where(member, rows, room).astype(np.int32))
-            columns = _Columns(some, block_by_secrets(self.game, self.game.codes[padded], chosen), numbers)
+            columns = self._columns(guesses[start : start + _BLOCK], _BLOCK, secrets, room)
             return [self._scored(call, columns, cost, best, consistent) for call in calls]
 
         blocks = zip(starts, self._in_order(block, starts, _FEEDBACK_BYTES // (room * _BLOCK)), strict=True)
@@ -388,18 +382,6 @@ class Scorer:
 
     # ------------------------------------------------------------------ guesses to score
 
-    def _frequent(
-        self, positions: Positions, histories: Sequence[History] | None
-    ) -> Iterator[tuple[History, list[int]]]:
-        """The histories of positions that have half of all codes or more together, with the positions' indices."""
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for index, history in enumerate(histories or ()):
-            if history is not None and len(history) <= SYMMETRIC_GUESSES:
-                groups.setdefault(history, []).append(index)
-        for history, indices in groups.items():
-            if 2 * positions.sizes[indices].sum() >= self.game.size:
-                yield history, indices
-
     def _groups(
         self, positions: Positions, histories: Sequence[History] | None, most: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -408,8 +390,14 @@ class Scorer:
         These are all codes, or the inequivalent guesses: if there are at most so many, and the positions with the same
         history have half of all codes or more.
         """
+        by_history: dict[tuple[int, ...], list[int]] = {}
+        for index, history in enumerate(histories or ()):
+            if history is not None and len(history) <= SYMMETRIC_GUESSES:
+                by_history.setdefault(history, []).append(index)
         rest = np.ones(len(positions), bool)
-        for history, indices in self._frequent(positions, histories):
+        for history, indices in by_history.items():
+            if 2 * positions.sizes[indices].sum() < self.game.size:
+                continue
             guesses = inequivalent_guesses(self.game, history)
             if len(guesses) <= most:
                 rest[indices] = False
@@ -417,11 +405,14 @@ class Scorer:
         if rest.any():
             yield np.flatnonzero(rest), np.arange(self.game.size)
 
-    def _few(self, guesses: np.ndarray) -> _Columns:
-        """At most ``_FEW`` guesses with a table of their own, of that many columns."""
-        numbers = np.pad(guesses, (0, _FEW - len(guesses)), mode="edge").astype(np.int32)
-        table = block_by_secrets(self.game, self.game.codes[numbers], self.game.codes[: self.game.secrets])
-        return _Columns(guesses, table, jnp.asarray(numbers))
+    def _columns(self, guesses: np.ndarray, width: int, secrets: np.ndarray, room: int) -> _Columns:
+        """At most ``width`` guesses with a table of their own, of the ``secrets``, padded to ``room`` rows."""
+        padded = np.pad(guesses, (0, width - len(guesses)), mode="edge")
+        chosen = np.pad(secrets, (0, room - len(secrets)), mode="edge")
+        table = block_by_secrets(self.game, self.game.codes[padded], self.game.codes[chosen])
+        rows = np.searchsorted(secrets, padded)
+        member = secrets[np.minimum(rows, len(secrets) - 1)] == padded
+        return _Columns(guesses, table, jnp.asarray(np.where(member, rows, room).astype(np.int32)))
 
 
 def _padded_call(
