@@ -198,10 +198,10 @@ def _find_training() -> None:
 
 def _scores(by_number: bool, device: Any) -> Program:
     """The best guess of Mastermind for each position."""
-    from jaxsudoku.mastermind import PegGame, scoring
+    from jaxsudoku.mastermind import PegGame, score_programs
 
     game = PegGame(*_GAME)
-    run = scoring.compiled_scores(by_number, True, False, game.feedbacks, False, device.platform)
+    run = score_programs.compiled_scores(by_number, True, False, game.feedbacks, False, device.platform)
     arguments = (
         jax.ShapeDtypeStruct((game.size, game.size), np.uint8),
         jax.ShapeDtypeStruct((2 if by_number else game.size + 1,), np.int32),

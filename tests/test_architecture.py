@@ -67,7 +67,7 @@ WITHOUT_JAX = (
     *("terminal", "cli", "solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     "generation.config",
     *("techniques.registry", "techniques.locked_pairs"),
-    *("mastermind.config", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
+    *("mastermind.config", "mastermind.costs", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
 )
 
 

@@ -13,10 +13,11 @@ import pytest
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.mastermind import PegGame, feedbacks, greedy, lookahead, rules, scoring, trees
+from jaxsudoku.mastermind.costs import PartCost
 from jaxsudoku.mastermind.parts import Block, part_numbers, part_sizes, parts_of_at_least
 from jaxsudoku.mastermind.positions import Positions, PositionTable, canonical, inequivalent_guesses, partition
 from jaxsudoku.mastermind.rules import CodeError, GameError
-from jaxsudoku.mastermind.scoring import PartCost, Scorer, scorer
+from jaxsudoku.mastermind.scoring import Scorer, scorer
 
 GAMES = [
     PegGame(1, 1),

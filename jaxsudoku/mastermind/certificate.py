@@ -20,13 +20,14 @@ import numpy as np
 
 from jaxsudoku.files import write_file
 
+from .costs import PartCost
 from .games import to_fields
 from .memo import Memo
 from .optimal import Search, least_totals, sums_before
 from .players import Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
 from .rules import Game
-from .scoring import PartCost, scorer
+from .scoring import scorer
 
 #: The version of the file.
 VERSION = 1

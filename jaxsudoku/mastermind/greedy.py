@@ -11,10 +11,11 @@ import numpy as np
 from jax import Array
 
 from .config import GreedyConfig, RandomConfig
+from .costs import PartCost
 from .players import Policy, Progress
 from .positions import Positions, PositionTable
 from .rules import Game
-from .scoring import PartCost, scorer
+from .scoring import scorer
 from .trees import grow
 
 #: Half of what an int32 holds: no sum of costs exceeds it, as costs are doubled to leave room for the bonus.

@@ -13,10 +13,11 @@ import numpy as np
 from jax import Array
 
 from .config import LookaheadConfig
+from .costs import PartCost
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, PositionTable, blocks
 from .rules import Game
-from .scoring import PartCost, scorer
+from .scoring import scorer
 
 #: In the middle of a game a guess gets about this share of all feedbacks.
 _OCCURRING = 0.55

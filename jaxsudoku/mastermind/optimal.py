@@ -28,11 +28,12 @@ import numpy as np
 from jax import Array
 
 from .config import OptimalConfig
+from .costs import PartCost
 from .memo import Memo
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
 from .rules import Game, check_size
-from .scoring import PartCost, scorer
+from .scoring import scorer
 
 #: Guesses of a position whose parts get bounds in the first round, and at most in later ones, each twice as many.
 _WIDTH, _MOST_WIDTH = 12, 192

@@ -22,7 +22,8 @@ from .parts import Block, part_numbers
 from .players import Policy
 from .positions import Positions
 from .rules import Game, check_memory
-from .scoring import Scorer, map_positions, scorer
+from .score_programs import map_positions
+from .scoring import Scorer, scorer
 
 #: Compiled numbers of positions that are searched together.
 LANES = (1, 16, 64)

@@ -13,7 +13,6 @@ A position of few codes needs none of these if one of its codes gets another fee
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -21,28 +20,21 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
-from jax.typing import ArrayLike
+from jax import Array
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import in_order
-from jaxsudoku.devices import compiler_options, device_memory, usable_cores
-from jaxsudoku.planes import fence
+from jaxsudoku.devices import device_memory, usable_cores
 
+from .costs import PartCost
 from .feedbacks import block_by_secrets, by_secrets, feedback_of, feedback_table
-from .parts import BYTE_CODES, UNROLLED, Block, part_numbers, part_sizes, parts_of_at_least, total
+from .parts import BYTE_CODES, UNROLLED
 from .positions import SYMMETRIC_GUESSES, History, Partition, Positions, inequivalent_guesses, partition
 from .rules import Game
-
-#: The codes of positions up to this size are compared with each other instead of with each feedback.
-_PAIRED = 16
+from .score_programs import BATCH, BLOCK, PAIRED, compiled_scores
 
 #: Compiled widths of rows of codes, besides the size of the game; further ones where there is no table.
-_WIDTHS, _WIDER = (_PAIRED, BYTE_CODES), (1 << 12, 1 << 15)
-
-#: Guesses that are scored together on a CPU, whose counts stay in its cache, and wherever there is no table. With a
-#: table an accelerator scores all together.
-_BLOCK = 1024
+_WIDTHS, _WIDER = (PAIRED, BYTE_CODES), (1 << 12, 1 << 15)
 
 #: Columns of a table of inequivalent guesses alone, and how many times as many codes a game has that gets one.
 _FEW, _WORTH = 1024, 4
@@ -63,48 +55,9 @@ _GROUP_CODES, _SCORE_BYTES, _ROW_BYTES, _FEEDBACK_BYTES = 1 << 18, 1 << 28, 1 <<
 #: Secrets of the table of a block: compiled sizes are this times a power of 4, or all secrets.
 _FEWEST_SECRETS = 1024
 
-#: Positions that are scored together on an accelerator; on a CPU it is one.
-_BATCH = 64
-
 #: Compiled numbers of positions of a call, besides the most that ``_CALL_BYTES`` allows. A CPU skips the others, so the
 #: first is left out where the results are small, those of the best guesses.
 _CALL_SIZES = (16, 256)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class PartCost:
-    """The cost that a score adds up over the parts of a position.
-
-    Attributes:
-      by_size: int32[secrets + 1], the cost of a part by its number of codes, 0 where it is empty. The sum over
-        the parts of any position fits in an int32.
-      bonus: subtracted from the score of a guess that may be the secret.
-      largest: whether the score is the largest cost, rather than the sum; then no cost is below that of a smaller part.
-    """
-
-    by_size: np.ndarray
-    bonus: int
-    largest: bool = False
-
-    @functools.cached_property
-    def linear_to(self) -> int:
-        """The largest size up to which the cost is linear, so that the number of parts determines a score."""
-        if self.largest:
-            return 0
-        bends = np.flatnonzero(np.diff(self.by_size[1:], n=2))
-        return int(bends[0]) + 2 if len(bends) else len(self.by_size) - 1
-
-    @functools.cached_property
-    def least_apart(self) -> bool:
-        """Whether no parts cost less than as many of a single code as there are codes."""
-        sizes = np.arange(1, len(self.by_size), dtype=np.int64)
-        return bool((self.by_size[1:] >= self.by_size[1] * (1 if self.largest else sizes)).all())
-
-    @property
-    def line(self) -> tuple[int, int]:
-        """(slope, intercept) of the cost up to there: ``intercept + slope * codes``."""
-        slope = int(self.by_size[2] - self.by_size[1]) if len(self.by_size) > 2 else 0
-        return slope, int(self.by_size[1]) - slope
 
 
 class _Columns(NamedTuple):
@@ -216,7 +169,7 @@ class Scorer:
     def _separating(self, positions: Positions) -> np.ndarray:
         """The first code of each small position that gets another feedback from each of its codes, int32[n]; or -1."""
         found = np.full(len(positions), -1, np.int32)
-        for size in range(1, _PAIRED + 1):
+        for size in range(1, PAIRED + 1):
             (indices,) = np.nonzero(positions.sizes == size)
             codes = positions.take(indices).codes.reshape(-1, size)
             heard = np.sort(self.feedback(codes[:, :, None], codes[:, None]), axis=2)
@@ -261,7 +214,7 @@ class Scorer:
         if self.by_blocks:
             yield from self._results_by_blocks(positions, cost, best, consistent, histories)
             return
-        most = max(_CALL_BYTES // (4 * self.game.size), _BATCH)
+        most = max(_CALL_BYTES // (4 * self.game.size), BATCH)
         call_sizes = (*(_CALL_SIZES[1:] if best and self.platform == "cpu" else _CALL_SIZES), most)
         jobs = []
         everything, secrets = _Columns(np.arange(self.game.size), self.rows, None), np.arange(self.game.secrets)
@@ -346,18 +299,18 @@ class Scorer:
         room = min(room, self.game.secrets)
         local = Positions(np.searchsorted(secrets, positions.codes).astype(np.int32), positions.bounds)
         calls = self._placed_calls(local, cost)
-        starts = range(0, len(guesses), _BLOCK)
+        starts = range(0, len(guesses), BLOCK)
 
         def block(start: int) -> list[Any]:
-            columns = self._columns(guesses[start : start + _BLOCK], _BLOCK, secrets, room)
+            columns = self._columns(guesses[start : start + BLOCK], BLOCK, secrets, room)
             return [self._scored(call, columns, cost, best, consistent) for call in calls]
 
-        blocks = zip(starts, self._in_order(block, starts, _FEEDBACK_BYTES // (room * _BLOCK)), strict=True)
+        blocks = zip(starts, self._in_order(block, starts, _FEEDBACK_BYTES // (room * BLOCK)), strict=True)
         if not best:
             scores = np.empty((len(positions), len(guesses)), np.int32)
             for start, results in blocks:
                 for call, found in zip(calls, results, strict=True):
-                    scores[call.indices, start : start + _BLOCK] = found
+                    scores[call.indices, start : start + BLOCK] = found
             return scores
         places = np.zeros(len(positions), np.int64)
         least = np.full(len(positions), np.iinfo(np.int64).max)
@@ -371,7 +324,7 @@ class Scorer:
         """The calls for positions with a block of guesses, their arrays on the device."""
         size = self.game.secrets
         widths = {
-            width: min(_CALL_BYTES // (4 * _BLOCK), max(_ROW_BYTES // (4 * width), 1))
+            width: min(_CALL_BYTES // (4 * BLOCK), max(_ROW_BYTES // (4 * width), 1))
             for width in (*(width for width in (*_WIDTHS, *_WIDER) if width < size), size)
         }
         calls = []
@@ -432,94 +385,3 @@ def _padded_call(
 def scorer(game: Game) -> Scorer:
     """The scorer of a game, made once."""
     return Scorer(game)
-
-
-# ---------------------------------------------------------------------- on the device
-
-
-@functools.lru_cache(maxsize=64)
-def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: int, largest: bool, platform: str) -> Any:
-    """Scores positions by the number of parts or by their sizes; the best guesses or all scores, jitted.
-
-    Args:
-      by_number: whether costs are linear in sizes, so that the number of parts determines a score.
-      best: whether to return the best guesses and their scores, int32[n] each, instead of int32[n, size].
-      consistent: consider only guesses that may be the secret.
-      feedbacks: the game's number of feedbacks.
-      largest: whether a score is the largest cost of a part.
-      platform: the device's.
-
-    Returns:
-      the function (table uint8[s, g], line int32[2] or costs int32[secrets + 1], bonus int32, codes int32[n, width],
-      their numbers int32[n], how many positions there are int32, the rows of the columns' codes int32[g] or None if
-      both are all codes); the width is a multiple of 8, codes are rows of the table, and a best guess is a column.
-    """
-
-    def block_scores(block: Block, numbers: Array, codes: Array, size: Array) -> Array:
-        if by_number:
-            slope, intercept = numbers
-            return slope * size + intercept * part_numbers(block, feedbacks, codes, size).astype(jnp.int32)
-        if codes.shape[0] <= _PAIRED:
-            parts = parts_of_at_least(block, codes, size)
-            parts = jnp.minimum(parts, np.uint8(1)) if largest else parts
-            steps = fence(jnp.diff(numbers[: codes.shape[0] + 1]))
-            return total(step * row.astype(jnp.int32) for step, row in zip(steps, parts, strict=False))
-        costs = numbers[part_sizes(block, feedbacks, codes, size).astype(jnp.int32)]
-        return costs.max(0) if largest else costs.sum(0)
-
-    def all_scores(table: Array, numbers: Array, codes: Array, size: Array) -> Array:
-        number = table.shape[1]
-        if platform != "cpu" or number <= _BLOCK:
-            return block_scores(Block(table), numbers, codes, size)
-
-        def put(turn: Array, scores: Array) -> Array:
-            first = jnp.minimum(turn * _BLOCK, number - _BLOCK)  # the last two blocks may overlap
-            found = block_scores(Block(table, first, _BLOCK), numbers, codes, size)
-            return lax.dynamic_update_slice(scores, found, (first,))
-
-        return lax.fori_loop(0, -(-number // _BLOCK), put, jnp.zeros(number, jnp.int32))
-
-    def result(table: Array, numbers: Array, bonus: Array, guesses: Array | None, codes: Array, size: Array) -> Any:
-        scores = all_scores(table, numbers, codes, size)
-        # by the numbers of all codes, which are the columns; or of the secrets, in which the columns are looked up
-        number = table.shape[1] if guesses is None else table.shape[0]
-        places = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, number)
-        member = jnp.zeros(number, bool).at[places].set(True, mode="drop")
-        member = member if guesses is None else member.at[guesses].get(mode="fill", fill_value=False)
-        scores = scores - jnp.where(member, bonus, 0)
-        if not best:
-            return scores
-        if consistent:
-            scores = jnp.where(member, scores, np.iinfo(np.int32).max)
-        guess = jnp.argmin(scores).astype(jnp.int32)
-        return guess, scores[guess]
-
-    def run(
-        table: Array,
-        numbers: Array,
-        bonus: Array,
-        codes: Array,
-        sizes: Array,
-        count: Array,
-        guesses: Array | None = None,
-    ) -> Any:
-        def one(position: tuple[Array, Array]) -> Any:
-            return result(table, numbers, bonus, guesses, *position)
-
-        return map_positions(one, (codes, sizes), count, 1 if platform == "cpu" else _BATCH)
-
-    return jax.jit(run, compiler_options=compiler_options(platform, one_thread=True))
-
-
-def map_positions(function: Callable[[Any], Any], positions: tuple[Array, Array], count: ArrayLike, batch: int) -> Any:
-    """The results for positions, ``batch`` at a time; with 1, for the first ``count`` alone and 0 for others."""
-    if batch > 1:
-        return lax.map(function, positions, batch_size=batch)
-
-    def put(index: Array, results: Any) -> Any:
-        one = function(jax.tree.map(lambda array: array[index], positions))
-        return jax.tree.map(lambda array, value: array.at[index].set(value), results, one)
-
-    shapes = jax.eval_shape(function, jax.tree.map(lambda array: array[0], positions))
-    size = len(positions[1])
-    return lax.fori_loop(0, count, put, jax.tree.map(lambda one: jnp.zeros((size, *one.shape), one.dtype), shapes))
