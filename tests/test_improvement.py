@@ -41,7 +41,7 @@ def test_without_time_the_strategy_stays():
 
 def test_strategies_in_between_are_better_and_whole(monkeypatch):
     monkeypatch.setattr(improvement, "_PAUSE", 0.0)
-    monkeypatch.setattr(improvement, "_TOGETHER", 1)
+    monkeypatch.setattr(improvement, "TOGETHER", 1)
     tree, kept = mm.build(mm.PegGame(3, 4), "random", key=1), []
     improvement.improve(tree, 600, better=kept.append)
     sums = [int(each.attempts.sum()) for each in (tree, *kept)]

@@ -12,8 +12,8 @@ import pytest
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.mastermind import greedy, players, report, rollouts, scoring
+from jaxsudoku.mastermind.costs import estimate
 from jaxsudoku.mastermind.greedy import lost_information
-from jaxsudoku.mastermind.lookahead import estimate
 from jaxsudoku.mastermind.optimal import Search, least_totals
 from jaxsudoku.mastermind.positions import Positions
 

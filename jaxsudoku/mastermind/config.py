@@ -7,17 +7,26 @@ import math
 
 from jaxsudoku.config import Config, Natural, NonNegative, Positive
 
+from .rules import Game
+
 #: The usual weight of exploration in UCT.
 SQRT2 = math.sqrt(2)
 
 
+class PlayerConfig(Config):
+    """Base of the settings of players."""
+
+    def check(self, game: Game) -> None:
+        """Raises ValueError if a player with these settings can't play a game; nothing is computed yet."""
+
+
 @dataclasses.dataclass(frozen=True)
-class RandomConfig(Config):
+class RandomConfig(PlayerConfig):
     """Settings of ``random``: none."""
 
 
 @dataclasses.dataclass(frozen=True)
-class GreedyConfig(Config):
+class GreedyConfig(PlayerConfig):
     """Settings of players that look one guess ahead.
 
     Attributes:
@@ -41,20 +50,33 @@ class EntropyConfig(GreedyConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class LookaheadConfig(Config):
+class LookaheadConfig(PlayerConfig):
     """Settings of ``lookahead``.
 
     Attributes:
       plies: guesses to look ahead; the parts that the last one leaves are estimated.
       width: guesses that are searched at each ply but the last, the best by the estimate.
+      openings: as in ``GreedyConfig``.
+      values: a network that corrects the estimate: a file of ``train.mastermind``, or "trained" for the one that ships;
+        None for the estimate alone.
     """
 
     plies: Positive = 2
     width: Positive = 20
+    openings: Positive = 1
+    values: str | None = None
+
+    def check(self, game: Game) -> None:
+        """Raises ValueFileError if the file holds no network, and GameError if the game is not one of pegs."""
+        if self.values is not None:
+            from .values import LearnedValue, game_of_pegs  # loads JAX
+
+            game_of_pegs(game)
+            LearnedValue.load(self.values)
 
 
 @dataclasses.dataclass(frozen=True)
-class OptimalConfig(Config):
+class OptimalConfig(PlayerConfig):
     """Settings of ``optimal``.
 
     Attributes:
@@ -66,7 +88,7 @@ class OptimalConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class MctsConfig(Config):
+class MctsConfig(PlayerConfig):
     """Settings of ``mcts``.
 
     Attributes:
@@ -81,7 +103,7 @@ class MctsConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class KeptTreeConfig(Config):
+class KeptTreeConfig(PlayerConfig):
     """Settings of ``kept-tree``.
 
     Attributes:
@@ -96,7 +118,7 @@ class KeptTreeConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class StochasticMuZeroConfig(Config):
+class StochasticMuZeroConfig(PlayerConfig):
     """Settings of ``stochastic-muzero``.
 
     Attributes:

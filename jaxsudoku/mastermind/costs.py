@@ -1,11 +1,20 @@
-"""The cost of the parts of a position by their sizes, of which guesses' scores are made. No JAX."""
+"""The cost of the parts of a position by their sizes, and the estimate of totals by sizes. No JAX."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 
 import numpy as np
+
+from .rules import Game
+
+#: In the middle of a game a guess gets about this share of all feedbacks.
+OCCURRING = 0.55
+
+#: The estimate of the whole game stays below this, in its units.
+_MOST = 1 << 29
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,3 +51,17 @@ class PartCost:
         """(slope, intercept) of the cost up to there: ``intercept + slope * codes``."""
         slope = int(self.by_size[2] - self.by_size[1]) if len(self.by_size) > 2 else 0
         return slope, int(self.by_size[1]) - slope
+
+
+def estimate(game: Game) -> PartCost:
+    """The total number of guesses of positions by their size, in units of a fraction of a guess.
+
+    A guess splits n codes into about as many parts as half of the feedbacks, until few codes are left, which one guess
+    separates. The bonus is one guess.
+    """
+    sizes = np.arange(game.secrets + 1)
+    plies = np.log2(np.maximum(sizes, 1)) / math.log2(max(OCCURRING * game.feedbacks, 2))
+    guesses = np.where(sizes > 0, np.maximum(2 * sizes - 1, sizes * (1 + plies)), 0)
+    unit = max(min(256, int(_MOST / guesses[-1])), 1)
+    by_size = np.rint(guesses * unit).astype(np.int32)
+    return PartCost(by_size, int(by_size[1]))

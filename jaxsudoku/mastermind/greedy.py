@@ -12,11 +12,11 @@ from jax import Array
 
 from .config import GreedyConfig, RandomConfig
 from .costs import PartCost
+from .openings import best_opened, ranked_openings
 from .players import Policy, Progress
-from .positions import Positions, PositionTable
+from .positions import Positions
 from .rules import Game
 from .scoring import scorer
-from .trees import grow
 
 #: Half of what an int32 holds: no sum of costs exceeds it, as costs are doubled to leave room for the bonus.
 _MOST = 1 << 30
@@ -124,33 +124,7 @@ def _greedy(name: str, game: Game, config: GreedyConfig, progress: Progress) -> 
 
     if config.openings == 1:
         return best
-    ((_, openings, _),) = score.ranked(Positions.of([np.arange(game.secrets)]), coarse, [()])
-    kept = _kept(game, best)
-    policies = [_opened(kept, opening) for opening in openings[: config.openings].tolist()]
-    return min(policies, key=lambda policy: int(grow(game, policy)[0].attempts.sum()))
-
-
-def _kept(game: Game, policy: Policy) -> Policy:
-    """The policy, which keeps its guesses: a position that comes again, after any opening, gets the same at once."""
-    known, guesses = PositionTable(game), np.zeros(0, np.int32)
-
-    def kept(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        nonlocal guesses
-        numbers, new = known.add(positions)
-        guesses = np.concatenate([guesses, policy(positions.take(new), history[new], key)])
-        return guesses[numbers]
-
-    return kept
-
-
-def _opened(policy: Policy, opening: int) -> Policy:
-    """The policy with a given first guess."""
-
-    def opened(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        first = history.shape[1] == 0
-        return np.full(len(positions), opening, np.int32) if first else policy(positions, history, key)
-
-    return opened
+    return best_opened(game, best, ranked_openings(game, coarse)[: config.openings])
 
 
 minimax = functools.partial(_greedy, "minimax")

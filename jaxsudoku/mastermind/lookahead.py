@@ -1,65 +1,57 @@
 """A player that looks several guesses ahead: every feedback to the best few guesses, and the guesses that follow.
 
 The total of a position is its size, one guess for each of its codes, and the totals of the parts that a guess leaves.
-At the last ply totals are estimated from the sizes of the parts; before it, only the guesses that are best by that
-estimate are searched.
+At the last ply totals are estimated from the sizes of the parts, or by a network (``values``); before it, only the
+guesses that are best by the estimate are searched.
 """
 
 from __future__ import annotations
 
-import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jax import Array
 
 from .config import LookaheadConfig
-from .costs import PartCost
+from .costs import estimate
+from .openings import best_opened, ranked_openings
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, PositionTable, blocks
 from .rules import Game
 from .scoring import scorer
 
-#: In the middle of a game a guess gets about this share of all feedbacks.
-_OCCURRING = 0.55
-
-#: The estimate of the whole game stays below this, in its units.
-_MOST = 1 << 29
+if TYPE_CHECKING:
+    from .values import LearnedValue
 
 #: Codes of positions that are split together.
 _CODES = 1 << 22
 
 
-def estimate(game: Game) -> PartCost:
-    """The total number of guesses of positions by their size, in units of a fraction of a guess.
-
-    A guess splits n codes into about as many parts as half of the feedbacks, until few codes are left, which one guess
-    separates. The bonus is one guess.
-    """
-    sizes = np.arange(game.secrets + 1)
-    plies = np.log2(np.maximum(sizes, 1)) / math.log2(max(_OCCURRING * game.feedbacks, 2))
-    guesses = np.where(sizes > 0, np.maximum(2 * sizes - 1, sizes * (1 + plies)), 0)
-    unit = max(min(256, int(_MOST / guesses[-1])), 1)
-    by_size = np.rint(guesses * unit).astype(np.int32)
-    return PartCost(by_size, int(by_size[1]))
-
-
 def lookahead(game: Game, config: LookaheadConfig, progress: Progress) -> Policy:
     """The guess with the lowest expected number of guesses, some plies ahead."""
-    search = _Lookahead(game, config.width)
+    search = _Lookahead(game, config)
 
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         return search.best(positions, history, config.plies)[0]
 
-    return policy
+    if config.openings == 1:
+        return policy
+    openings = ranked_openings(game, estimate(game))
+    return best_opened(game, policy, openings[: config.openings])
 
 
 class _Lookahead:
     """Searches ``width`` guesses at each ply but the last."""
 
-    def __init__(self, game: Game, width: int) -> None:
-        self._game, self._width = game, width
+    def __init__(self, game: Game, config: LookaheadConfig) -> None:
+        self._game, self._width = game, config.width
         self._scorer, self._estimate = scorer(game), estimate(game)
         self._unit = self._estimate.bonus
+        self._value: LearnedValue | None = None
+        if config.values is not None:
+            from .values import LearnedValue  # loads flax
+
+            self._value = LearnedValue.load(config.values)
 
     def best(self, positions: Positions, history: np.ndarray | None, plies: int) -> tuple[np.ndarray, np.ndarray]:
         """The best guess int32[n] for each position of more than two codes, and its total int64[n], in units.
@@ -69,7 +61,9 @@ class _Lookahead:
         sizes = positions.sizes
         if plies == 1:
             guesses, scores = self._scorer.best(positions, self._estimate)
-            return guesses, scores + sizes * self._unit
+            if self._value is None:
+                return guesses, scores + sizes * self._unit
+            return guesses, np.rint(self._value.totals(self._game, positions) * self._unit).astype(np.int64)
         owner, guesses = self._candidates(positions, history)
         totals = sizes[owner] * self._unit
         for pairs in blocks(sizes[owner], _CODES):

@@ -25,6 +25,7 @@ from .config import (
     LookaheadConfig,
     MctsConfig,
     OptimalConfig,
+    PlayerConfig,
     RandomConfig,
     StochasticMuZeroConfig,
 )
@@ -63,9 +64,15 @@ class Player:
     random: bool = False
     by_table: bool = False
 
-    def check(self, game: Game) -> None:
-        """Raises GameError if what the player keeps of the game takes more than half of the memory."""
+    def check(self, game: Game, config: PlayerConfig) -> None:
+        """Checks that the player can play a game.
+
+        Raises:
+          GameError: what it keeps of the game takes more than half of the memory.
+          ValueError: as ``PlayerConfig.check``.
+        """
         (check_size if self.by_table else check_codes)(game)
+        config.check(game)
 
     @functools.cached_property
     def make(self) -> Callable[[Game, Any, Progress], Policy]:

@@ -165,6 +165,11 @@ def partition(feedbacks: int, positions: Positions, heard: np.ndarray) -> Partit
 # ---------------------------------------------------------------------- equivalent guesses
 
 
+def after(history: History, guess: int) -> History:
+    """The guesses so far after another one."""
+    return None if history is None or len(history) >= SYMMETRIC_GUESSES else (*history, guess)
+
+
 def inequivalent_guesses(game: Game, history: History) -> np.ndarray:
     """The first code of each class of equivalent codes, int64[n].
 

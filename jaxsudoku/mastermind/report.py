@@ -166,7 +166,7 @@ def evaluate_trees(
 @cache.kept()
 def _grown(game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Progress) -> list[Tree]:
     chosen = players.get(player)
-    chosen.check(game)
+    chosen.check(game, config)
     return grow(game, chosen.make(game, config, progress), key, trees, player, progress)
 
 

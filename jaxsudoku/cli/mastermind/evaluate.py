@@ -69,8 +69,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     from jaxsudoku.mastermind.report import evaluate_trees
 
     with as_usage():
-        for name in configs:
-            get(name).check(game)
+        for name, config in configs.items():
+            get(name).check(game, config)
     reports: list[mastermind.Report] = []
     trees: list[mastermind.Tree] = []
     for name, config in configs.items():

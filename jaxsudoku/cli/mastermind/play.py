@@ -89,7 +89,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         if args.you == "guess" or tree is not None:
             check_codes(game)
         else:
-            get(*configs).check(game)
+            ((name, config),) = configs.items()
+            get(name).check(game, config)
     seed = random.SystemRandom().getrandbits(32) if args.seed is None else args.seed
     screen.clear()
     if args.you == "guess":

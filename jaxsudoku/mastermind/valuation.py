@@ -1,0 +1,187 @@
+"""Totals of positions: the best strategies that are known, found with a given effort.
+
+The total of a position is the number of guesses that all its codes take together. Positions of few codes are solved by
+``optimal``'s search. In larger ones the best guesses by ``lookahead``'s estimate are tried; the parts that they leave
+are valued in the same way, with fewer guesses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .costs import estimate
+from .optimal import Search
+from .positions import SYMMETRIC_GUESSES, History, Positions, after, blocks
+from .rules import Game
+from .scoring import scorer
+
+#: Of the parts that a guess leaves so many times fewer guesses are tried.
+_NARROWER = 4
+
+#: Positions that are valued together, and codes of positions that are split together.
+TOGETHER, _CODES = 256, 1 << 20
+
+#: Positions in the memory of a search, about 1 GB; after as many a new search is begun.
+MOST_SEARCHED = 3_000_000
+
+#: The round of positions that are proven.
+_PROVEN = 1 << 30
+
+
+class Effort(NamedTuple):
+    """How well positions are valued.
+
+    Attributes:
+      round: the number of the round, from 0.
+      exact: the most codes of a position that is solved.
+      width: guesses that are tried of a larger one.
+    """
+
+    round: int
+    exact: int
+    width: int
+
+    @property
+    def within(self) -> Effort:
+        """The effort for parts of a position."""
+        return self._replace(width=max(self.width // _NARROWER, 1))
+
+
+@dataclasses.dataclass
+class _Known:
+    """The best strategy known for a position: its total, its first guess, and the last round that looked for it."""
+
+    total: int
+    guess: int
+    round: int
+
+
+class OutOfTimeError(Exception):
+    """The time is over."""
+
+
+class Valuer:
+    """Values positions of a game, and keeps the best strategy known for each.
+
+    Args:
+      game: the game.
+      deadline: on ``time.monotonic``'s clock; after it OutOfTimeError is raised.
+
+    Raises:
+      GameError: the game's feedback table takes more than half of the memory.
+    """
+
+    def __init__(self, game: Game, deadline: float = math.inf) -> None:
+        self._game, self._deadline = game, deadline
+        self._scorer, self._estimate = scorer(game), estimate(game)
+        self._search = self._new_search()
+        self._known: dict[bytes, _Known] = {}
+
+    def learn(self, codes: np.ndarray, total: int, guess: int) -> None:
+        """Takes over a strategy for a position, int32[n] codes: its total and its first guess."""
+        self._known[codes.tobytes()] = _Known(total, guess, -1)
+
+    def proven(self, codes: np.ndarray) -> bool:
+        """Whether the strategy that is known for a position, int32[n] codes, is proven to be the best."""
+        known = self._known.get(codes.tobytes())
+        return known is not None and known.round == _PROVEN
+
+    def guesses(self, positions: Positions) -> np.ndarray:
+        """The first guesses of the best strategies known, int32[n]; -1 where none is known."""
+        known = [self._known.get(codes.tobytes()) for codes in positions]
+        return np.array([-1 if found is None else found.guess for found in known], np.int32)
+
+    def totals(self, positions: Positions, histories: Sequence[History], effort: Effort) -> np.ndarray:
+        """The totals of positions of more than two codes, int64[n], after they were looked for with an effort."""
+        keys = [codes.tobytes() for codes in positions]
+        wanted = {}
+        for index, key in enumerate(keys):
+            known = self._known.get(key)
+            if known is None or known.round < effort.round:
+                wanted[key] = index
+        indices = np.array(list(wanted.values()), np.int64)
+        few = positions.sizes[indices] <= effort.exact
+        for start in range(0, few.sum(), TOGETHER):
+            chosen = indices[few][start : start + TOGETHER]
+            self._solve(positions.take(chosen), [histories[index] for index in chosen.tolist()])
+        for start in range(0, (~few).sum(), TOGETHER):
+            larger = indices[~few][start : start + TOGETHER]
+            self._search_guesses(positions.take(larger), [histories[index] for index in larger], effort)
+        return np.array([self._known[key].total for key in keys], np.int64)
+
+    def _solve(self, positions: Positions, histories: Sequence[History]) -> None:
+        """Finds the best totals of positions."""
+        self._check_time()
+        if len(self._search) > MOST_SEARCHED:
+            self._search = self._new_search()
+        for length in sorted({_length(history) for history in histories}):
+            (alike,) = np.nonzero([_length(history) == length for history in histories])
+            chosen = positions.take(alike)
+            made = [histories[index] or (0,) * length for index in alike.tolist()]
+            history = np.array(made, np.int32).reshape(len(alike), length)
+            guesses, totals = self._search.solve(chosen, history)
+            for codes, guess, total in zip(chosen, guesses.tolist(), totals.tolist(), strict=True):
+                self._known[codes.tobytes()] = _Known(total, guess, _PROVEN)
+
+    def _new_search(self) -> Search:
+        """A search that ends at the deadline."""
+        return Search(self._game, progress=lambda text: self._check_time())
+
+    def _search_guesses(self, positions: Positions, histories: Sequence[History], effort: Effort) -> None:
+        """Tries the best guesses of positions by the estimate, and the best ones known."""
+        owner, guesses = self._candidates(positions, histories, effort.width)
+        for pairs in blocks(positions.sizes[owner], _CODES):
+            self._try(
+                positions.take(owner[pairs]), [histories[index] for index in owner[pairs]], guesses[pairs], effort
+            )
+        for codes in positions:
+            self._known[codes.tobytes()].round = effort.round
+
+    def _candidates(
+        self, positions: Positions, histories: Sequence[History], width: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of a position and a guess to try: (owner int64[pairs], guesses int32[pairs])."""
+        owner, guesses = [], []
+        for index, found, _ in self._scorer.ranked(positions, self._estimate, histories):
+            known = self._known.get(positions[index].tobytes())
+            best = [] if known is None else [known.guess]
+            tried = [*best, *(guess for guess in found[:width].tolist() if guess not in best)]
+            owner += [index] * len(tried)
+            guesses += tried
+        return np.array(owner, np.int64), np.array(guesses, np.int32)
+
+    def _try(self, positions: Positions, histories: Sequence[History], guesses: np.ndarray, effort: Effort) -> None:
+        """Values a guess of each position, and keeps those that are the best known."""
+        self._check_time()
+        found = self._scorer.partition(positions, guesses)
+        sizes = found.parts.sizes
+        whole = np.zeros(len(positions), bool)
+        whole[found.owner] = sizes == positions.sizes[found.owner]  # the guess gives no information
+        (large,) = np.nonzero((sizes > 2) & ~whole[found.owner])
+        totals = positions.sizes + np.bincount(found.owner, found.small_totals, len(positions)).astype(np.int64)
+        if len(large):
+            later = [after(histories[found.owner[part]], int(guesses[found.owner[part]])) for part in large]
+            values = self.totals(found.parts.take(large), later, effort.within)
+            totals += np.bincount(found.owner[large], values, len(positions)).astype(np.int64)
+        for index in np.flatnonzero(~whole).tolist():
+            key, total = positions[index].tobytes(), int(totals[index])
+            known = self._known.get(key)
+            if known is None:
+                self._known[key] = _Known(total, int(guesses[index]), -1)
+            elif total < known.total:
+                known.total, known.guess = total, int(guesses[index])
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise OutOfTimeError
+
+
+def _length(history: History) -> int:
+    """The number of guesses so far; one more than leave a symmetry for None."""
+    return SYMMETRIC_GUESSES + 1 if history is None else len(history)

@@ -1,0 +1,301 @@
+"""A learned estimate of positions: a small network that corrects the estimate from the sizes of parts.
+
+``lookahead`` values a position by its best guess, and the parts that this leaves by their sizes alone. The network adds
+what the codes say beyond that, in guesses for each code. It sees how often each colour is on each peg, the sizes of the
+parts of the best guess, and how the scores of all guesses are distributed. Its layers treat all pegs alike, and all
+colours, so the same weights serve games of any size, also games that they were not trained on.
+
+``train.mastermind`` trains it. A file has the parameters as safetensors, and in its header what they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors
+import safetensors.numpy
+from flax import nnx
+from jax import Array
+
+from jaxsudoku.arrays import AnyArray
+from jaxsudoku.config import Config, Positive
+from jaxsudoku.files import write_file
+
+from .costs import OCCURRING, estimate
+from .peg_game import PegGame
+from .positions import Positions
+from .rules import Game, GameError
+from .scoring import scorer
+
+#: Version of the file, and the key of its header.
+_VERSION, _CARD = 1, "jaxsudoku"
+
+#: The parts of the best guess whose sizes are features, the largest ones; and the places in the order of all scores.
+_PARTS, _PLACES = 8, (1, 3, 7, 15, 31, 63, 127, 255)
+
+#: The features of a position besides the shares of colours.
+NUMBERS = 10 + 2 * _PARTS + len(_PLACES)
+
+#: Positions whose features are made together, and the least that are evaluated together.
+_TOGETHER, _LEAST = 4096, 64
+
+#: The name of the network that ships with the package.
+SHIPPED = "trained"
+
+
+class ValueFileError(ValueError):
+    """A file that holds no learned value; the message names the file and the reason."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ValueConfig(Config):
+    """Sizes of the network.
+
+    Attributes:
+      width: features of each peg and colour.
+      hidden: features of a position.
+    """
+
+    width: Positive = 24
+    hidden: Positive = 64
+
+
+class Features(NamedTuple):
+    """What the network sees of n positions, and what it corrects.
+
+    Attributes:
+      shares: float32[n, pegs, colours], the share of the codes that have a colour on a peg.
+      numbers: float32[n, NUMBERS], sizes and scores.
+      total: float32[n], the total of the position by the estimate, in guesses.
+      sizes: float32[n], its codes.
+    """
+
+    shares: AnyArray
+    numbers: AnyArray
+    total: AnyArray
+    sizes: AnyArray
+
+    def take(self, indices: np.ndarray) -> Features:
+        """The features of the positions at some indices."""
+        return Features(*(array[indices] for array in self))
+
+
+class ValueNetwork(nnx.Module):
+    """The correction of the estimate for positions: shares and numbers as in ``Features`` to float32[n].
+
+    It is in guesses for each code of a position. Two layers take, for each peg and colour, the features there and their
+    means over pegs, over colours, and over both (Hartford et al. 2018, Deep models of interactions across sets). Their
+    means and maxima go with the numbers through a perceptron of two layers. Before training the correction is 0.
+    """
+
+    def __init__(self, config: ValueConfig, *, rngs: nnx.Rngs) -> None:
+        width, hidden = config.width, config.hidden
+        self.shares = nnx.Linear(4 * 3, width, rngs=rngs)
+        self.mixed = nnx.Linear(4 * width, width, rngs=rngs)
+        self.joined = nnx.Linear(2 * width + NUMBERS, hidden, rngs=rngs)
+        self.deeper = nnx.Linear(hidden, hidden, rngs=rngs)
+        self.correction = nnx.Linear(hidden, 1, kernel_init=nnx.initializers.zeros, rngs=rngs)
+
+    def __call__(self, shares: AnyArray, numbers: AnyArray) -> Array:
+        colours = shares.shape[2]
+        # 1 where all colours are as frequent, whatever their number
+        cells = jnp.stack([shares, shares * colours / 4, (shares > 0).astype(shares.dtype)], axis=-1)
+        cells = nnx.gelu(self.shares(_with_means(cells)))
+        cells = nnx.gelu(cells + self.mixed(_with_means(cells)))
+        whole = jnp.concatenate([cells.mean((1, 2)), cells.max((1, 2)), numbers], axis=-1)
+        whole = nnx.gelu(self.joined(whole))
+        whole = nnx.gelu(whole + self.deeper(whole))
+        return self.correction(whole)[:, 0]
+
+
+def _with_means(cells: Array) -> Array:
+    """Features [n, pegs, colours, f] with their means over pegs, colours and both, [n, pegs, colours, 4 f]."""
+    means = [cells.mean(axes, keepdims=True) for axes in ((1,), (2,), (1, 2))]
+    return jnp.concatenate([cells, *(jnp.broadcast_to(mean, cells.shape) for mean in means)], axis=-1)
+
+
+# ---------------------------------------------------------------------- features
+
+
+def features(game: Game, positions: Positions) -> Features:
+    """The features of positions; raises GameError if the game is not one of pegs."""
+    pegs = game_of_pegs(game)
+    made = [_features(pegs, some) for some in _chunks(positions)] or [_features(pegs, positions)]
+    return Features(*(np.concatenate(arrays).astype(np.float32) for arrays in zip(*made, strict=True)))
+
+
+def game_of_pegs(game: Game) -> PegGame:
+    """The game, if it is one of pegs, whose codes have colours; otherwise raises GameError."""
+    if not isinstance(game, PegGame):
+        raise GameError(f"{game}: a learned value is for games of pegs")
+    return game
+
+
+def _chunks(positions: Positions) -> Iterator[Positions]:
+    """Successive positions that are worked on together."""
+    for start in range(0, len(positions), _TOGETHER):
+        yield positions.take(np.arange(start, min(start + _TOGETHER, len(positions))))
+
+
+def _features(game: PegGame, positions: Positions) -> Features:
+    sizes, pegs, colours = positions.sizes, game.pegs, game.colours
+    owner = np.repeat(np.arange(len(positions)), sizes)
+    cells = (owner[:, None] * pegs + np.arange(pegs)) * colours + game.codes[positions.codes]
+    shares = np.bincount(cells.ravel(), minlength=len(positions) * pegs * colours) / np.repeat(sizes, pegs * colours)
+    cost, score = estimate(game), scorer(game)
+    guesses, least = np.zeros(len(positions), np.int64), np.zeros(len(positions), np.int64)
+    spread = np.zeros((len(positions), len(_PLACES)))
+    for indices, scores in score.scores(positions, cost):
+        places = np.minimum((0, *_PLACES), scores.shape[1] - 1)
+        ordered = np.partition(scores, places, axis=1)[:, places]
+        guesses[indices], least[indices] = scores.argmin(axis=1), ordered[:, 0]
+        spread[indices] = ordered[:, 1:] - ordered[:, :1]
+    total = least / cost.bonus + sizes
+    found = score.partition(positions, guesses)
+    parts = np.bincount(found.owner, minlength=len(positions))
+    wins = np.bincount(found.owner[found.won], minlength=len(positions))
+    largest = _largest_parts(found.parts.sizes, found.owner, len(positions))
+    numbers = [
+        np.log(sizes) / math.log(max(OCCURRING * game.feedbacks, 2)),
+        np.full(len(positions), pegs / 5),
+        np.full(len(positions), colours / 8),
+        sizes / game.feedbacks / 4,
+        1 / sizes,
+        sizes <= game.feedbacks,
+        total / sizes,
+        parts / sizes,
+        parts / game.feedbacks,
+        wins,
+        *(np.log1p(largest) / 3).T,
+        *(largest / sizes[:, None]).T,
+        *(spread / cost.bonus / np.sqrt(sizes)[:, None]).T,
+    ]
+    return Features(shares.reshape(-1, pegs, colours), np.stack(numbers, axis=1), total, sizes)
+
+
+def _largest_parts(sizes: np.ndarray, owner: np.ndarray, number: int) -> np.ndarray:
+    """The sizes of the largest parts of ``number`` positions, int64[number, _PARTS], from the largest on."""
+    order = np.lexsort((-sizes, owner))
+    rank = np.arange(len(order)) - np.searchsorted(owner, owner[order])
+    (kept,) = np.nonzero(rank < _PARTS)
+    largest = np.zeros((number, _PARTS), np.int64)
+    largest[owner[order[kept]], rank[kept]] = sizes[order[kept]]
+    return largest
+
+
+# ---------------------------------------------------------------------- the value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LearnedValue:
+    """A trained network.
+
+    Attributes:
+      config: its sizes.
+      params: its parameters, by name.
+      facts: how it was trained.
+    """
+
+    config: ValueConfig
+    params: Mapping[str, Any]
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @functools.cached_property
+    def _run(self) -> Any:
+        graph, state = nnx.split(ValueNetwork(self.config, rngs=nnx.Rngs(0)))
+        nnx.replace_by_pure_dict(state, _nested(self.params))
+        return jax.jit(lambda shares, numbers: nnx.merge(graph, state)(shares, numbers))
+
+    def totals(self, game: Game, positions: Positions) -> np.ndarray:
+        """The totals of positions of more than two codes, float64[n], in guesses."""
+        seen = features(game, positions)
+        return corrected(seen, self.corrections(seen))
+
+    def corrections(self, seen: Features) -> np.ndarray:
+        """The corrections of the estimate, float64[n], in guesses for each code."""
+        found = np.zeros(len(seen.sizes))
+        for start in range(0, len(found), _TOGETHER):
+            some = seen.take(np.arange(start, min(start + _TOGETHER, len(found))))
+            count = len(some.sizes)
+            padding = (0, max(_LEAST, 1 << (count - 1).bit_length()) - count)
+            shares, numbers = (np.pad(array, (padding, *((0, 0),) * (array.ndim - 1))) for array in some[:2])
+            found[start : start + count] = np.asarray(self._run(shares, numbers))[:count]
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the network to a file, which is replaced as a whole or not at all."""
+        card = {"version": _VERSION, "config": dataclasses.asdict(self.config), "facts": self.facts}
+        tensors = {name: np.asarray(array, np.float32) for name, array in self.params.items()}
+        write_file(Path(path), safetensors.numpy.save(tensors, {_CARD: json.dumps(card)}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LearnedValue:
+        """Reads a file of ``save``, or the network that ships with the package, by the name ``trained``.
+
+        Raises:
+          ValueFileError: the file is missing, or holds no learned value that this version knows.
+        """
+        shipped = resources.files("jaxsudoku") / "mastermind" / "trained" / "value.safetensors"
+        file = shipped if os.fspath(path) == SHIPPED else Path(path)
+        try:
+            data = file.read_bytes()
+            length = int.from_bytes(data[:8], "little")
+            card = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_CARD])
+            if card["version"] != _VERSION:
+                raise ValueFileError(f"{path}: version {card['version']} of the format is not known, only {_VERSION}")
+            params = safetensors.numpy.load(data)
+            found = cls(ValueConfig(**card["config"]), params, card["facts"])
+        except ValueFileError:
+            raise
+        except FileNotFoundError as error:
+            raise ValueFileError(f"{path}: there is no such file; the network that ships is {SHIPPED!r}") from error
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, safetensors.SafetensorError) as error:
+            raise ValueFileError(f"{path}: no learned value ({type(error).__name__}: {error})") from error
+        expected = {name: array.shape for name, array in initial_params(found.config, 0).items()}
+        if {name: array.shape for name, array in params.items()} != expected:
+            raise ValueFileError(f"{path}: its parameters are not those of a network of its sizes")
+        if not all(np.isfinite(array).all() for array in params.values()):
+            raise ValueFileError(f"{path}: some parameters are not finite")
+        return found
+
+
+def corrected(seen: Features, corrections: np.ndarray) -> np.ndarray:
+    """The totals of positions, float64[n], by corrections in guesses for each code.
+
+    A position of n codes takes 2 n - 1 guesses at least. Where the estimate has no more, as the best guess tells all
+    codes apart, it stays.
+    """
+    sizes, total = seen.sizes.astype(np.float64), seen.total.astype(np.float64)
+    least = 2 * sizes - 1
+    return np.where(total <= least, total, np.maximum(total + sizes * corrections, least))
+
+
+def initial_params(config: ValueConfig, seed: int) -> dict[str, np.ndarray]:
+    """The parameters before training, by name."""
+    return flat_params(nnx.state(ValueNetwork(config, rngs=nnx.Rngs(seed)), nnx.Param))
+
+
+def flat_params(state: Any) -> dict[str, np.ndarray]:
+    """The parameters of a state of the network by name, such as "mixed.kernel"."""
+    nested = nnx.to_pure_dict(state)
+    return {f"{layer}.{name}": np.asarray(array) for layer, arrays in nested.items() for name, array in arrays.items()}
+
+
+def _nested(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Named parameters by layer, as Flax has them."""
+    nested: dict[str, dict[str, Any]] = {}
+    for name, array in params.items():
+        layer, _, leaf = name.partition(".")
+        nested.setdefault(layer, {})[leaf] = jnp.asarray(array)
+    return nested

@@ -1,0 +1,206 @@
+"""The learned value of Mastermind: symmetry, bounds, files, its use by lookahead, and its training."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from mastermind_reference import fewest_guesses
+
+import jaxsudoku.mastermind as mm
+from jaxsudoku.cli import main
+from jaxsudoku.mastermind import values
+from jaxsudoku.mastermind.costs import estimate
+from jaxsudoku.mastermind.positions import Positions
+from jaxsudoku.mastermind.scoring import scorer
+from jaxsudoku.mastermind.values import LearnedValue, ValueConfig, ValueFileError
+from train import mastermind as training
+from train.guesses import Guesses, GuessesConfig, kept_guesses, make_guesses, parse_game
+
+SMALL = ValueConfig(width=4, hidden=8)
+
+
+def random_value(seed: int, config: ValueConfig = SMALL) -> LearnedValue:
+    """A network whose corrections are not 0."""
+    random = np.random.default_rng(seed)
+    shapes = {name: array.shape for name, array in values.initial_params(config, 0).items()}
+    return LearnedValue(config, {name: random.normal(0, 0.3, shape) for name, shape in shapes.items()})
+
+
+def some_positions(game: mm.Game, seed: int) -> Positions:
+    random = np.random.default_rng(seed)
+    sizes = random.integers(3, 40, size=12)
+    return Positions.of(np.sort(random.choice(game.secrets, size, replace=False)) for size in sizes)
+
+
+def test_before_training_the_estimate_stays():
+    game = mm.PegGame(3, 5)
+    positions = some_positions(game, 1)
+    _, scores = scorer(game).best(positions, estimate(game))
+    untrained = LearnedValue(SMALL, values.initial_params(SMALL, 3))
+    expected = scores / estimate(game).bonus + positions.sizes
+    np.testing.assert_allclose(untrained.totals(game, positions), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("game", [mm.PegGame(3, 5), mm.PegGame(3, 5, repeats=False)], ids=str)
+def test_exchanged_pegs_and_colours_have_the_same_value(game):
+    positions, random = some_positions(game, 2), np.random.default_rng(3)
+    pegs, colours = random.permutation(game.pegs), random.permutation(game.colours).astype(np.uint8)
+    images = [np.sort(game.index_of(colours[game.codes[codes]][:, pegs])) for codes in positions]
+    value = random_value(4)
+    found = value.totals(game, positions)
+    np.testing.assert_allclose(value.totals(game, Positions.of(images)), found, rtol=1e-5)
+    assert len(set(np.round(found / positions.sizes, 4))) > 6
+
+
+def test_a_value_is_one_that_a_strategy_may_have():
+    game = mm.PegGame(3, 6)
+    positions = some_positions(game, 5)
+    low = dataclasses.replace(random_value(6), params=values.initial_params(SMALL, 6) | {"correction.bias": [-9.0]})
+    np.testing.assert_array_equal(low.totals(game, positions), 2 * positions.sizes - 1)
+    apart = Positions.of([np.array([0, 1, 8])])  # 111, 112 and 123: a guess tells the others apart
+    assert random_value(7).totals(game, apart) == 5
+
+
+def test_positions_are_valued_alike_in_any_company():
+    game, value = mm.PegGame(3, 6), random_value(8)
+    positions = some_positions(game, 9)
+    alone = [value.totals(game, positions.take(np.array([index])))[0] for index in range(len(positions))]
+    np.testing.assert_allclose(value.totals(game, positions), alone, rtol=1e-5)
+    assert value.totals(game, Positions.of([])).shape == (0,)
+
+
+def test_words_have_no_learned_value(tmp_path):
+    random_value(1).save(tmp_path / "value")
+    game = mm.WordGame(("abba", "baba", "aabb"))
+    with pytest.raises(mm.GameError, match="a learned value is for games of pegs"):
+        mm.build(game, "lookahead", values=str(tmp_path / "value"))
+
+
+# ---------------------------------------------------------------------- files
+
+
+def test_a_file_holds_the_network_and_its_facts(tmp_path):
+    value = dataclasses.replace(random_value(10), facts={"games": ["4x6"], "seconds": 1.5})
+    value.save(tmp_path / "value.safetensors")
+    loaded = LearnedValue.load(tmp_path / "value.safetensors")
+    assert loaded.config == value.config and loaded.facts == value.facts
+    game = mm.PegGame(3, 5)
+    positions = some_positions(game, 11)
+    np.testing.assert_allclose(loaded.totals(game, positions), value.totals(game, positions), rtol=1e-5)
+
+
+def changed(card: dict, **params: np.ndarray) -> bytes:
+    tensors = {name: np.asarray(array, np.float32) for name, array in random_value(12).params.items()} | params
+    facts = {"version": 1, "config": dataclasses.asdict(SMALL), "facts": {}} | card
+    return safetensors.numpy.save(tensors, {"jaxsudoku": json.dumps(facts)})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "no learned value"),
+        (b"\x10\0\0\0\0\0\0\0not a safe tensor", "no learned value"),
+        (safetensors.numpy.save({"a": np.zeros(1, np.float32)}), "no learned value .*KeyError"),
+        (changed({})[:-20], "no learned value"),
+        (changed({"version": 2}), "version 2 of the format is not known, only 1"),
+        (changed({"config": {"width": 0, "hidden": 8}}), "width must be at least 1"),
+        (changed({"config": {"width": 5, "hidden": 8}}), "not those of a network of its sizes"),
+        (changed({}, other=np.zeros(1, np.float32)), "not those of a network of its sizes"),
+        (changed({}, **{"correction.bias": np.array([np.nan], np.float32)}), "some parameters are not finite"),
+    ],
+    ids=["empty", "other", "no-card", "short", "version", "config", "sizes", "more", "nan"],
+)
+def test_other_files_are_refused_by_name(tmp_path, data, message):
+    path = tmp_path / "value.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(ValueFileError, match=f"value.safetensors: .*{message}"):
+        LearnedValue.load(path)
+
+
+def test_a_missing_file_is_an_error_of_the_command(tmp_path, capsys):
+    assert main(["mastermind", "evaluate", "--player", "lookahead", "--values", str(tmp_path / "none")]) == 2
+    assert "none: there is no such file; the network that ships is 'trained'" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- lookahead
+
+
+def test_lookahead_plays_by_a_network(tmp_path):
+    game = mm.PegGame(3, 5)
+    random_value(13).save(tmp_path / "value")
+    tree = mm.build(game, "lookahead", values=str(tmp_path / "value"))
+    assert (tree.attempts > 0).all()
+    assert fewest_guesses(mm.PegGame(2, 3)) <= mm.build(mm.PegGame(2, 3), "lookahead", values="trained").attempts.sum()
+
+
+def test_the_network_that_ships_finds_the_best_strategy_of_the_classic_game():
+    assert mm.build(mm.PegGame(4, 6), "lookahead", values="trained").attempts.sum() == 5625
+
+
+def test_the_best_of_all_openings_is_no_worse():
+    game = mm.PegGame(4, 4)
+    one, all_of_them = (int(mm.build(game, "lookahead", width=1, openings=count).attempts.sum()) for count in (1, 9))
+    assert all_of_them <= one
+    opened = mm.build(game, "most-parts", openings=9).attempts.sum()
+    assert opened <= mm.build(game, "most-parts").attempts.sum()
+
+
+# ---------------------------------------------------------------------- training
+
+FEW = GuessesConfig(positions=6, guesses=5, further=2, exact=30, tried=8)
+
+
+def test_guesses_have_the_totals_of_the_best_strategies():
+    game = mm.PegGame(3, 3)
+    made = make_guesses(game, FEW, 0)
+    totals = made.sums(made.totals)
+    assert totals[: made.groups[1]].min() == fewest_guesses(game)
+    assert made.sizes[0] == game.secrets and (made.sizes[1:] > 8).all()
+    assert made.regret(made.totals) == 0
+    assert made.regret(-made.totals) > 0
+
+
+def test_guesses_are_made_once(tmp_path, monkeypatch):
+    game = mm.PegGame(2, 4)
+    made = kept_guesses(game, FEW, 0, tmp_path)
+    monkeypatch.setattr("train.guesses.make_guesses", None)
+    again = kept_guesses(game, FEW, 0, tmp_path)
+    for name in Guesses._fields[1:]:
+        np.testing.assert_array_equal(getattr(made, name), getattr(again, name))
+    np.testing.assert_array_equal(made.seen.shares, again.seen.shares)
+
+
+def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
+    flags = ["--games", "3x4", "3x5", "--held-out", "4x3", "--steps", "60", "--positions", "20", "--exact", "24"]
+    assert training.main(["--output", str(tmp_path), "--hidden", "16", "--width", "8", *flags]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["game"] for each in told[:3]] == ["3x4", "3x5", "4x3"]
+    assert told[-1]["loss"] < told[3]["loss"] and set(told[-1]["regret"]) == {"3x4", "3x5", "4x3"}
+    value = LearnedValue.load(tmp_path / "value.safetensors")
+    assert value.facts["training"]["games"] == ["3x4", "3x5"] and value.config.width == 8
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--games", "4by6"], "'4by6' is not PEGSxCOLOURS"),
+        (["--games"], "there must be a game to learn from"),
+        (["--games", "4x6", "--held-out", "4x6"], "4x6: a game that is held out"),
+        (["--games", "0x6"], "pegs must be at least 1"),
+        (["--temperature", "0"], "temperature must be above 0"),
+        (["--steps", "0"], "steps must be at least 1"),
+    ],
+)
+def test_wrong_settings_are_usage_errors(tmp_path, capsys, flags, message):
+    with pytest.raises(SystemExit) as error:
+        training.main(["--output", str(tmp_path), *flags])
+    assert error.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_games_are_named_by_pegs_and_colours():
+    assert parse_game("5x8") == mm.PegGame(5, 8)

@@ -1,0 +1,207 @@
+"""Guesses of Mastermind to learn from: those of some positions, with the totals of the parts that they leave.
+
+In a small game the positions of all codes, after one guess and after two are taken. For each, the best guesses by
+``lookahead``'s estimate and some further ones are split into parts, and every part is valued: by ``optimal``'s search
+where it has few codes, else by a wide search with proven ends.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsudoku.arrays import AnyArray
+from jaxsudoku.config import Config, Natural, Positive
+from jaxsudoku.mastermind import PegGame
+from jaxsudoku.mastermind.costs import estimate
+from jaxsudoku.mastermind.positions import History, Positions, PositionTable, after, inequivalent_guesses
+from jaxsudoku.mastermind.scoring import scorer
+from jaxsudoku.mastermind.valuation import Effort, Valuer
+from jaxsudoku.mastermind.values import Features, features
+
+#: Positions of fewer codes are hardly worth a choice: after one guess, and after two.
+_LEAST = (8, 12)
+
+
+@dataclasses.dataclass(frozen=True)
+class GuessesConfig(Config):
+    """What is taken of a game.
+
+    Attributes:
+      positions: after one guess, and as many after two, at most; random ones if there are more.
+      guesses: of a position, the best by the estimate.
+      further: random guesses among the next hundred.
+      exact: codes of a part that is solved.
+      tried: guesses that are tried of a larger part of the whole game; a quarter of it of other parts.
+    """
+
+    positions: Positive = 80
+    guesses: Positive = 40
+    further: Natural = 20
+    exact: Positive = 48
+    tried: Positive = 80
+
+
+class Guesses(NamedTuple):
+    """Guesses of a game in groups, one group for each position.
+
+    Attributes:
+      seen: features of the distinct parts of more than two codes, p of them.
+      totals: float32[p], their totals.
+      fixed: float32[g], for each guess its total without these parts.
+      bounds: int64[g + 1], the parts of guess i are ``parts[bounds[i] : bounds[i + 1]]``.
+      parts: int64[n], numbers of parts.
+      groups: int64[k + 1], the guesses of group j are those from ``groups[j]`` to ``groups[j + 1] - 1``.
+      sizes: int64[k], the codes of the position of each group.
+    """
+
+    seen: Features
+    totals: np.ndarray
+    fixed: np.ndarray
+    bounds: np.ndarray
+    parts: np.ndarray
+    groups: np.ndarray
+    sizes: np.ndarray
+
+    def sums(self, totals: AnyArray) -> np.ndarray:
+        """The totals of the guesses float64[g], by those of the parts [p]."""
+        guess = np.repeat(np.arange(len(self.fixed)), np.diff(self.bounds))
+        return self.fixed + np.bincount(guess, np.asarray(totals)[self.parts], len(self.fixed))
+
+    def regret(self, totals: AnyArray) -> float:
+        """What is lost by choosing guesses by some totals of the parts [p], in guesses for a thousand codes.
+
+        The first guess, of which players try several, does not count.
+        """
+        chosen, true = self.sums(totals), self.sums(self.totals)
+        lost = 0.0
+        for start, end in itertools.pairwise(self.groups[1:].tolist()):
+            lost += true[start + int(np.argmin(chosen[start:end]))] - true[start:end].min()
+        return 1000 * lost / float(self.sizes[1:].sum())
+
+
+def parse_game(text: str) -> PegGame:
+    """A game from its pegs and colours, such as "4x6"; raises ValueError."""
+    pegs, times, colours = text.partition("x")
+    if not times or not pegs.isdecimal() or not colours.isdecimal():
+        raise ValueError(f"game {text!r} is not PEGSxCOLOURS, such as 4x6")
+    return PegGame(int(pegs), int(colours))
+
+
+def make_guesses(game: PegGame, config: GuessesConfig, seed: int) -> Guesses:
+    """The guesses of a game."""
+    maker = _Maker(game, config, np.random.default_rng(seed))
+    everything, openings = Positions.of([np.arange(game.secrets)]), inequivalent_guesses(game, ())
+    effort = Effort(0, config.exact, config.tried)
+    first, histories = maker.add(everything, [()], [openings], effort)
+    first, histories = maker.some(first, histories, _LEAST[0])
+    second, histories = maker.add(first, histories, maker.candidates(first, histories), effort.within)
+    second, histories = maker.some(second, histories, _LEAST[1])
+    maker.add(second, histories, maker.candidates(second, histories), effort.within)
+    return maker.guesses()
+
+
+class _Maker:
+    """Collects the guesses of a game."""
+
+    def __init__(self, game: PegGame, config: GuessesConfig, random: np.random.Generator) -> None:
+        self._game, self._config, self._random = game, config, random
+        self._scorer, self._valuer, self._table = scorer(game), Valuer(game), PositionTable(game)
+        self._totals: dict[int, int] = {}
+        self._fixed: list[np.ndarray] = []
+        self._lengths: list[np.ndarray] = []
+        self._parts: list[np.ndarray] = []
+        self._groups: list[np.ndarray] = []
+        self._sizes: list[np.ndarray] = []
+
+    def some(
+        self, positions: Positions, histories: Sequence[History], least: int
+    ) -> tuple[Positions, Sequence[History]]:
+        """Some distinct positions of more than ``least`` codes."""
+        _, distinct = PositionTable(self._game).add(positions)
+        large = distinct[positions.sizes[distinct] > least]
+        chosen = self._random.permutation(large)[: self._config.positions]
+        return positions.take(chosen), [histories[index] for index in chosen.tolist()]
+
+    def candidates(self, positions: Positions, histories: Sequence[History]) -> list[np.ndarray]:
+        """The guesses of each position that are taken."""
+        found = [np.zeros(0, np.int32)] * len(positions)
+        best = self._config.guesses
+        for index, guesses, _ in self._scorer.ranked(positions, estimate(self._game), histories):
+            further = self._random.permutation(guesses[best : best + 100])[: self._config.further]
+            found[index] = np.concatenate([guesses[:best], further])
+        return found
+
+    def add(
+        self, positions: Positions, histories: Sequence[History], guesses: Sequence[np.ndarray], effort: Effort
+    ) -> tuple[Positions, Sequence[History]]:
+        """Adds guesses of positions; the parts that they leave, with their histories."""
+        numbers = [len(each) for each in guesses]
+        owner, made = np.repeat(np.arange(len(positions)), numbers), np.concatenate([np.zeros(0, np.int32), *guesses])
+        sizes = positions.sizes[owner]
+        found = self._scorer.partition(positions.take(owner), made)
+        whole = np.zeros(len(owner), bool)
+        whole[found.owner] = found.parts.sizes == sizes[found.owner]  # the guess says nothing
+        (large,) = np.nonzero((found.parts.sizes > 2) & ~whole[found.owner])
+        of = found.owner[large]
+        later = [after(histories[owner[guess]], int(made[guess])) for guess in of.tolist()]
+        parts, histories = self._relabelled(found.parts.take(large), later, effort.exact)
+        known, first = self._table.add(parts)
+        totals = self._valuer.totals(parts.take(first), [histories[index] for index in first.tolist()], effort)
+        self._totals |= dict(zip(known[first].tolist(), totals.tolist(), strict=True))
+        fixed = sizes + np.bincount(found.owner, found.small_totals, len(owner))
+        self._fixed.append(fixed[~whole])
+        self._lengths.append(np.bincount(of, minlength=len(owner))[~whole])
+        self._parts.append(known)
+        self._groups.append(np.bincount(owner[~whole], minlength=len(positions)))
+        self._sizes.append(positions.sizes)
+        return parts, histories
+
+    def _relabelled(
+        self, parts: Positions, histories: Sequence[History], exact: int
+    ) -> tuple[Positions, Sequence[History]]:
+        """Parts that will be solved under a symmetry, so that equivalent ones are the same; others as they are."""
+        few = [history is None or size <= exact for history, size in zip(histories, parts.sizes.tolist(), strict=True)]
+        images = parts.relabelled(self._game)
+        sets = [images[index] if each else parts[index] for index, each in enumerate(few)]
+        return Positions.of(sets), [None if each else made for each, made in zip(few, histories, strict=True)]
+
+    def guesses(self) -> Guesses:
+        """All that was added."""
+        positions = self._table.take(range(len(self._table)))
+        return Guesses(
+            features(self._game, positions),
+            np.array([self._totals[number] for number in range(len(positions))], np.float32),
+            np.concatenate(self._fixed).astype(np.float32),
+            np.cumsum([0, *np.concatenate(self._lengths)]),
+            np.concatenate(self._parts),
+            np.cumsum([0, *np.concatenate(self._groups)]),
+            np.concatenate(self._sizes),
+        )
+
+
+# ---------------------------------------------------------------------- files
+
+
+def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: str | os.PathLike[str]) -> Guesses:
+    """The guesses of a game, from a file in a folder if they were made before with the same settings."""
+    settings = "-".join(str(value) for value in (*dataclasses.astuple(config), seed))
+    path = Path(folder) / f"{game.pegs}x{game.colours}-{settings}.npz"
+    if not path.exists():
+        made = make_guesses(game, config, seed)
+        arrays = made._asdict() | {f"seen_{name}": array for name, array in made.seen._asdict().items()}
+        del arrays["seen"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(".part.npz")
+        np.savez_compressed(beside, **arrays)
+        beside.replace(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    seen = Features(*(arrays.pop(f"seen_{name}") for name in Features._fields))
+    return Guesses(seen=seen, **arrays)
