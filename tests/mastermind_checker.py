@@ -3,11 +3,14 @@
 Nothing of jaxsudoku is used. A certificate has claims: a position, which is a set of codes, and a lower bound of the
 guesses that any strategy takes for all its codes together. A claim is right if for every guess the size of the position
 and the bounds of the parts that the feedback leaves add up to the claimed bound or more. A part's bound is that of a
-claim about it, under some exchange of the pegs and of the colours, or else the least total of its size. A guess that
-leaves the position whole can be left out: the strategy without it is better.
+claim about it, under some exchange of the pegs and of the colours, or else the least total of its size.
 
-Which exchange is tried does not matter for the truth of a claim, as all of them keep feedback. The one that the file
-expects sorts pegs and colours by hashes; see ``relabelled``.
+Two kinds of guesses are left out. A guess that leaves the position whole: the strategy without it is better. And a
+guess that an exchange of two pegs, of two colours, or of both turns into another one, where the exchange keeps the
+position: the parts are equivalent.
+
+Which exchange is tried for a part does not matter for the truth of a claim, as all of them keep feedback. The one that
+the file expects sorts pegs and colours by hashes; see ``relabelled``.
 """
 
 from __future__ import annotations
@@ -15,15 +18,25 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+import time
 
 import numpy as np
+
+#: Codes of positions, one for each guess, that are split together, and parts of a guess that are looked up together.
+TOGETHER, AT_ONCE = 1 << 15, 4
+
+#: Known versions of the file.
+VERSIONS = 1, 2
+
+#: An odd factor of hashes.
+ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class WrongCertificateError(ValueError):
     """A claim that does not follow."""
 
 
-def check(path):
+def check(path, progress=lambda text: None):
     """(the fields of the game, the claimed bound of all strategies, the number of claims) of a certificate.
 
     Raises WrongCertificateError if a claim does not follow from the others, or no claim is about all codes.
@@ -31,75 +44,210 @@ def check(path):
     with np.load(path, allow_pickle=False) as file:
         card = json.loads(file["card"].tobytes())
         codes, sizes, bounds = (file[name].astype(np.int64) for name in ("codes", "sizes", "bounds"))
-    game = card["game"]
-    everything = all_codes(game)
-    table = feedback_table(game, everything)
-    least = least_totals(len(everything), table.max() + 1)
+    if card["certificate"] not in VERSIONS or card["game"]["kind"] != "pegs":
+        raise WrongCertificateError("no certificate of a game of pegs, or of an unknown version")
+    game = Game(card["game"])
     ends = np.cumsum(sizes)
-    positions = [codes[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-    claims = {}
+    if (sizes < 1).any() or ends[-1] != len(codes):
+        raise WrongCertificateError("a position is no set of codes")
+    ascending = np.diff(codes, prepend=-1) > 0
+    ascending[ends - sizes] = True
+    if not ascending.all() or codes.min() < 0 or codes.max() >= len(game.codes):
+        raise WrongCertificateError("a position is no set of codes")
+    codes = codes.astype(np.uint32)
+    positions = [codes[start:end] for start, end in zip((ends - sizes).tolist(), ends.tolist(), strict=True)]
+    claims, highest = {}, np.zeros(len(game.codes) + 1, np.int64)  # the highest bound of each size
+    np.maximum.at(highest, sizes, bounds)
     for position, bound in zip(positions, bounds.tolist(), strict=True):
-        if not len(position) or (np.diff(position) <= 0).any() or position[0] < 0 or position[-1] >= len(everything):
-            raise WrongCertificateError("a position is no set of codes")
         claims[position.tobytes()] = max(bound, claims.get(position.tobytes(), 0))
-    for position, bound in zip(positions, bounds.tolist(), strict=True):
-        check_claim(game, everything, table, least, claims, position, bound)
-    total = claims.get(np.arange(len(everything)).tobytes())
+    waiting, number = [], 0
+    for index, (position, bound) in enumerate(zip(positions, bounds.tolist(), strict=True)):
+        guesses = game.open_guesses(position, bound)
+        for some in np.array_split(guesses, -(-len(guesses) * len(position) // TOGETHER)) if len(guesses) else ():
+            waiting.append((position, bound, some))
+            number += len(some) * len(position)
+            if number >= TOGETHER:
+                check_guesses(game, claims, highest, waiting)
+                waiting, number = [], 0
+        if index % 1000 == 0:
+            progress(f"{index:,} of {len(positions):,} claims, {len(position)} codes")
+    check_guesses(game, claims, highest, waiting)
+    total = claims.get(np.arange(len(game.codes), dtype=np.uint32).tobytes())
     if total is None:
         raise WrongCertificateError("no claim is about all codes")
-    return game, total, len(positions)
+    return card["game"], total, len(positions)
 
 
-def check_claim(game, everything, table, least, claims, position, bound):
-    """Raises WrongCertificateError unless a claim follows from those about smaller positions."""
-    win = table.max()
-    heard = table[:, position]
-    kinds = win + 1
-    counts = np.bincount((heard + kinds * np.arange(len(table))[:, None]).ravel(), minlength=kinds * len(table))
-    counts = counts.reshape(len(table), kinds)
-    costs = least[counts]
-    costs[:, win] = 0
-    totals = len(position) + costs.sum(axis=1)
-    whole = counts.max(axis=1) == len(position)
-    whole &= counts[:, win] != len(position)  # the only code, found by the guess
-    (guesses,) = np.nonzero((totals < bound) & ~whole)
-    if not len(guesses):
+def check_guesses(game, claims, highest, waiting):
+    """Raises WrongCertificateError unless the bounds of parts exclude guesses.
+
+    ``waiting`` has (position, claimed bound, guesses). The parts are looked up from the smallest on, until they are
+    enough; those of sizes for which no claim is above the least total can't add anything.
+    """
+    if not waiting:
         return
-    # the parts of all of these guesses, one after another
-    keys = heard[guesses] + kinds * np.arange(len(guesses))[:, None]
-    order = np.argsort(keys, axis=1, kind="stable")
-    keys, members = np.take_along_axis(keys, order, axis=1).ravel(), position[order].ravel()
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    owners, feedbacks = np.divmod(keys[starts], kinds)
-    sizes = np.diff([*starts, len(keys)])
-    images = relabelled(game, everything, members, sizes)
-    shown = np.full(len(guesses), len(position))
-    for owner, feedback, start, size in zip(owners, feedbacks, starts, sizes, strict=True):
-        if feedback != win:
-            shown[owner] += max(int(least[size]), claims.get(images[start : start + size].tobytes(), 0))
+    length = np.concatenate([np.full(len(guesses), len(position)) for position, _, guesses in waiting])
+    bound = np.concatenate([np.full(len(guesses), bound) for _, bound, guesses in waiting])
+    asked = np.concatenate([guesses for _, _, guesses in waiting])
+    heard = np.concatenate([game.table[guesses][:, position].ravel() for position, _, guesses in waiting])
+    members = np.concatenate([np.tile(position, len(guesses)) for position, _, guesses in waiting])
+    # the parts of all guesses, one after another
+    keys = heard + (game.win + 1) * np.repeat(np.arange(len(asked)), length)
+    order = np.argsort(keys, kind="stable")
+    keys, members = keys[order], members[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    sizes = np.diff(starts, append=len(keys))
+    owner, feedback = np.divmod(keys[starts], game.win + 1)
+    shown = length.copy()
+    np.add.at(shown, owner, np.where(feedback == game.win, 0, game.least[sizes]))
+    (left,) = np.nonzero((feedback != game.win) & (highest[sizes] > game.least[sizes]))
+    left = left[np.lexsort((sizes[left], owner[left]))]
+    while True:
+        left = left[shown[owner[left]] < bound[owner[left]]]
+        if not len(left):
+            break
+        turn = np.arange(len(left)) - np.searchsorted(owner[left], owner[left])
+        now, left = left[turn < AT_ONCE], left[turn >= AT_ONCE]
+        bounds = np.cumsum(sizes[now])
+        places = np.arange(bounds[-1]) + np.repeat(starts[now] - bounds + sizes[now], sizes[now])
+        images = game.relabelled(members[places], sizes[now])
+        for part, size, end in zip(now.tolist(), sizes[now].tolist(), bounds.tolist(), strict=True):
+            known = claims.get(images[end - size : end].tobytes(), 0)
+            shown[owner[part]] += max(known - int(game.least[size]), 0)
     if (shown < bound).any():
-        guess = int(np.argmax(shown < bound))
+        wrong = int(np.argmax(shown < bound))
         raise WrongCertificateError(
-            f"of a position of {len(position)} codes {bound} guesses are claimed; "
-            f"with the guess {everything[guesses[guess]].tolist()} {shown[guess]} are shown"
+            f"of a position of {length[wrong]} codes {bound[wrong]} guesses are claimed; "
+            f"with the guess {game.codes[asked[wrong]].tolist()} {shown[wrong]} are shown"
         )
 
 
-def all_codes(game):
-    """All codes, int[n, pegs], in lexicographic order."""
-    rows = itertools.product(range(game["colours"]), repeat=game["pegs"])
-    return np.array([row for row in rows if game["repeats"] or len(set(row)) == len(row)])
+class Game:
+    """The rules of a game of pegs, and tables of them.
+
+    Attributes:
+      codes: int[n, pegs], all codes, in lexicographic order.
+      table: uint8[guesses, secrets], a number for each feedback; the highest, ``win``, is that of the secret itself.
+      bits: [secrets, guesses], a bit for each feedback.
+      least: int[n + 1], the least total of positions by their size: a guess finds one code, and leaves a part for each
+        other feedback.
+      exchanges: [k, n], the images of all codes under an exchange of two colours, of two pegs, or of both.
+    """
+
+    def __init__(self, fields):
+        self.pegs, self.colours = fields["pegs"], fields["colours"]
+        repeats, elsewhere = fields["repeats"], fields["elsewhere"]
+        rows = itertools.product(range(self.colours), repeat=self.pegs)
+        self.codes = np.array([row for row in rows if repeats or len(set(row)) == len(row)])
+        self.weights = self.colours ** np.arange(self.pegs - 1, -1, -1)
+        self.places = np.zeros(self.colours**self.pegs, np.int64)
+        self.places[self.codes @ self.weights] = np.arange(len(self.codes))
+        self.table = feedback_table(self.codes, self.colours, elsewhere)
+        self.win = int(self.table.max())
+        kind = np.uint16 if self.win < 16 else np.uint32 if self.win < 32 else np.uint64
+        self.bits = (kind(1) << self.table.T.astype(kind)).copy()
+        self.least = least_totals(len(self.codes), self.win + 1)
+        self.exchanges = np.array(
+            [
+                self.numbers(colours[self.codes[:, pegs]])
+                for colours in (np.arange(self.colours), *swaps(self.colours))
+                for pegs in (np.arange(self.pegs), *swaps(self.pegs))
+            ]
+        )
+        # for relabelled positions
+        self.separate = repeats and not elsewhere  # then each peg's colours are exchanged for themselves
+        self.repeated = np.ones(self.codes.shape, np.uint64)
+        if not self.separate:
+            self.repeated = (self.codes[:, :, None] == self.codes[:, None, :]).sum(axis=2).astype(np.uint64)
+
+    def numbers(self, codes):
+        """The numbers of codes, int[n, pegs]."""
+        return self.places[codes @ self.weights]
+
+    def open_guesses(self, position, bound):
+        """The guesses that the least totals of the parts do not exclude."""
+        size = len(position)
+        # at first by the number of parts: the first code of each takes a guess or more, the others two
+        union = np.bitwise_or.reduce(self.bits[position], axis=0)
+        parts, won = (
+            np.bitwise_count(union).astype(np.int64),
+            (union >> self.bits.dtype.type(self.win)).astype(np.int64),
+        )
+        whole = (parts == 1) & (won == 0)
+        (guesses,) = np.nonzero((3 * size - won - parts < bound) & ~whole)
+        if len(guesses) > 1:
+            guesses = guesses[self.first_equivalent(position)[guesses] == guesses]
+        if not len(guesses):
+            return guesses
+        keys = self.table[guesses][:, position] + (self.win + 1) * np.arange(len(guesses))[:, None]
+        counts = np.bincount(keys.ravel(), minlength=(self.win + 1) * len(guesses)).reshape(len(guesses), -1)
+        return guesses[size + self.least[counts[:, : self.win]].sum(axis=1) < bound]
+
+    def first_equivalent(self, position):
+        """The first guess that each guess can be turned into by exchanges that keep a position."""
+        inside = np.zeros(len(self.codes), bool)
+        inside[position] = True
+        keep = self.exchanges[inside[self.exchanges[:, position]].all(axis=1)]
+        first, before = np.arange(len(self.codes)), None
+        while before is None or (first != before).any():
+            before = first
+            for images in keep:
+                first = np.minimum(first, first[images])
+        return first
+
+    def relabelled(self, members, sizes):
+        """Positions, one after another, under an exchange of pegs and of colours for each.
+
+        Each code, colour and peg of a position has a hash that does not depend on labels, made twice of those of its
+        neighbours. Pegs and colours are sorted by their hashes, colours that are in no code last.
+        """
+        codes, pegs, number = self.codes[members], self.pegs, len(sizes)
+        owner = np.repeat(np.arange(number), sizes)
+        spaces = pegs if self.separate else 1
+        colour_at = (owner[:, None] * spaces + np.arange(pegs) % spaces) * self.colours + codes
+        peg_at = owner[:, None] * pegs + np.arange(pegs)
+        repeated = self.repeated[members]
+        colour_hash, peg_hash = np.zeros(number * spaces * self.colours, np.uint64), np.zeros(number * pegs, np.uint64)
+        for _ in range(2):
+            here = mixed(colour_hash[colour_at] + ODD * peg_hash[peg_at] + repeated)
+            told = mixed(mixed(here.sum(axis=1, dtype=np.uint64))[:, None] + here)
+            colour_hash, peg_hash = ODD * colour_hash, ODD * peg_hash
+            np.add.at(colour_hash, colour_at.ravel(), told.ravel())
+            np.add.at(peg_hash, peg_at.ravel(), told.ravel())
+            colour_hash, peg_hash = mixed(colour_hash), mixed(peg_hash)
+        absent = np.ones(len(colour_hash), bool)
+        absent[colour_at] = False
+        colour_hash[absent] = np.iinfo(np.uint64).max
+        order = np.argsort(colour_hash.reshape(-1, self.colours), axis=1, kind="stable")
+        rank = np.argsort(order, axis=1).ravel()
+        peg_order = np.argsort(peg_hash.reshape(number, pegs), axis=1, kind="stable")
+        image = np.take_along_axis(rank[colour_at], peg_order[owner], axis=1)
+        return (np.sort(owner * len(self.codes) + self.numbers(image)) % len(self.codes)).astype(np.uint32)
 
 
-def feedback_table(game, codes):
-    """A number for each feedback, int[guesses, secrets]; the highest is that of the secret itself."""
-    exact = (codes[:, None] == codes[None]).sum(axis=2)
-    if not game["elsewhere"]:
+def swaps(number):
+    """The numbers below one with two of them exchanged, for each two."""
+    for one, other in itertools.combinations(range(number), 2):
+        swapped = np.arange(number)
+        swapped[[one, other]] = other, one
+        yield swapped
+
+
+def feedback_table(codes, colours, elsewhere):
+    """A number for each feedback, uint8[guesses, secrets]; the highest is that of the secret itself."""
+    size, pegs = codes.shape
+    exact, common = np.zeros((size, size), np.uint8), np.zeros((size, size), np.uint8)
+    for peg in range(pegs):
+        exact += codes[:, None, peg] == codes[None, :, peg]
+    if not elsewhere:
         return exact
-    number = [(codes == colour).sum(axis=1) for colour in range(game["colours"])]
-    common = sum(np.minimum(one[:, None], one[None]) for one in number)
-    pair = exact * (game["pegs"] + 1) + common - exact
-    return np.unique(pair, return_inverse=True)[1].reshape(pair.shape)
+    for colour in range(colours):
+        number = (codes == colour).sum(axis=1).astype(np.uint8)
+        common += np.minimum(number[:, None], number[None])
+    pair = exact * np.uint8(pegs) + common
+    occurs = np.zeros(256, bool)
+    occurs[pair] = True
+    return (np.cumsum(occurs) - 1).astype(np.uint8)[pair]
 
 
 def least_totals(codes, feedbacks):
@@ -112,45 +260,24 @@ def least_totals(codes, feedbacks):
     return np.array(totals[: codes + 1])
 
 
-def relabelled(game, everything, members, sizes):
-    """Positions, one after another, under an exchange of pegs and of colours for each.
-
-    Each code, colour and peg of a position has a hash that does not depend on labels, made twice of those of its
-    neighbours. Pegs and colours are sorted by their hashes, colours that are in no code last.
-    """
-    codes, pegs, colours = everything[members], game["pegs"], game["colours"]
-    owner = np.repeat(np.arange(len(sizes)), sizes)[:, None]
-    separate = game["repeats"] and not game["elsewhere"]  # then each peg's colours are exchanged for themselves
-    space = np.arange(pegs) if separate else np.zeros(pegs, np.int64)
-    repeats = np.ones(codes.shape, np.uint64)
-    if not separate:
-        repeats = (codes[:, :, None] == codes[:, None, :]).sum(axis=2).astype(np.uint64)
-    odd = np.uint64(0x9E3779B97F4A7C15)
-    colour_hash = np.zeros((len(sizes), space[-1] + 1, colours), np.uint64)
-    peg_hash = np.zeros((len(sizes), pegs), np.uint64)
-    colour_place, peg_place = (owner, space, codes), (owner, np.arange(pegs))
-    for _ in range(2):
-        here = mixed(colour_hash[colour_place] + odd * peg_hash[peg_place] + repeats)
-        told = mixed(mixed(here.sum(axis=1, dtype=np.uint64))[:, None] + here)
-        colour_sums, peg_sums = np.zeros_like(colour_hash), np.zeros_like(peg_hash)
-        np.add.at(colour_sums, colour_place, told)
-        np.add.at(peg_sums, peg_place, told)
-        colour_hash, peg_hash = mixed(odd * colour_hash + colour_sums), mixed(odd * peg_hash + peg_sums)
-    absent = np.ones(colour_hash.shape, bool)
-    absent[colour_place] = False
-    colour_hash[absent] = np.iinfo(np.uint64).max
-    rank = np.argsort(np.argsort(colour_hash, axis=2, kind="stable"), axis=2)
-    image = np.take_along_axis(rank[colour_place], np.argsort(peg_hash, axis=1, kind="stable")[owner[:, 0]], axis=1)
-    weights = colours ** np.arange(pegs - 1, -1, -1)
-    numbers = np.searchsorted(everything @ weights, image @ weights)
-    return np.sort(owner[:, 0] * len(everything) + numbers) % len(everything)
-
-
 def mixed(values):
     """A hash below 2^40 of each number."""
     values = (values ^ (values >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
     return ((values ^ (values >> np.uint64(29))) * np.uint64(0xC2B2AE3D27D4EB4F)) >> np.uint64(24)
 
 
+def main(path):
+    """Checks a file, and says how far it is every ten seconds."""
+    said = time.monotonic()
+
+    def progress(text):
+        nonlocal said
+        if time.monotonic() > said + 10:
+            said = time.monotonic()
+            print(text, file=sys.stderr, flush=True)
+
+    print("{}: no strategy takes fewer than {} guesses; {} claims are right".format(*check(path, progress)))
+
+
 if __name__ == "__main__":
-    print("{}: no strategy takes fewer than {} guesses; {} claims are right".format(*check(sys.argv[1])))
+    main(sys.argv[1])
