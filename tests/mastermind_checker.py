@@ -3,7 +3,8 @@
 Nothing of jaxsudoku is used. A certificate has claims: a position, which is a set of codes, and a lower bound of the
 guesses that any strategy takes for all its codes together. A claim is right if for every guess the size of the position
 and the bounds of the parts that the feedback leaves add up to the claimed bound or more. A part's bound is that of a
-claim about it, under some exchange of the pegs and of the colours, or else the least total of its size.
+claim about it, under some exchange of the pegs and of the colours, or else the least total of its size, or that of the
+most parts into which any guess splits it: the first code of each takes one guess or more, and each other code two.
 
 Two kinds of guesses are left out. A guess that leaves the position whole: the strategy without it is better. And a
 guess that an exchange of two pegs, of two colours, or of both turns into another one, where the exchange keeps the
@@ -24,6 +25,9 @@ import numpy as np
 
 #: Codes of positions, one for each guess, that are split together, and parts of a guess that are looked up together.
 TOGETHER, AT_ONCE = 1 << 15, 4
+
+#: Bounds of parts without a claim that are kept.
+KEPT = 1 << 22
 
 #: Known versions of the file.
 VERSIONS = 1, 2
@@ -48,16 +52,15 @@ def check(path, progress=lambda text: None):
         raise WrongCertificateError("no certificate of a game of pegs, or of an unknown version")
     game = Game(card["game"])
     ends = np.cumsum(sizes)
-    if (sizes < 1).any() or ends[-1] != len(codes):
+    if (sizes < 1).any() or sizes.sum() != len(codes):
         raise WrongCertificateError("a position is no set of codes")
     ascending = np.diff(codes, prepend=-1) > 0
     ascending[ends - sizes] = True
-    if not ascending.all() or codes.min() < 0 or codes.max() >= len(game.codes):
+    if not (ascending & (codes >= 0) & (codes < len(game.codes))).all():
         raise WrongCertificateError("a position is no set of codes")
-    codes = codes.astype(np.uint32)
+    codes = codes.astype(game.kind)
     positions = [codes[start:end] for start, end in zip((ends - sizes).tolist(), ends.tolist(), strict=True)]
-    claims, highest = {}, np.zeros(len(game.codes) + 1, np.int64)  # the highest bound of each size
-    np.maximum.at(highest, sizes, bounds)
+    claims, known = {}, {}
     for position, bound in zip(positions, bounds.tolist(), strict=True):
         claims[position.tobytes()] = max(bound, claims.get(position.tobytes(), 0))
     waiting, number = [], 0
@@ -67,22 +70,22 @@ def check(path, progress=lambda text: None):
             waiting.append((position, bound, some))
             number += len(some) * len(position)
             if number >= TOGETHER:
-                check_guesses(game, claims, highest, waiting)
+                check_guesses(game, claims, known, waiting)
                 waiting, number = [], 0
         if index % 1000 == 0:
             progress(f"{index:,} of {len(positions):,} claims, {len(position)} codes")
-    check_guesses(game, claims, highest, waiting)
-    total = claims.get(np.arange(len(game.codes), dtype=np.uint32).tobytes())
+    check_guesses(game, claims, known, waiting)
+    total = claims.get(np.arange(len(game.codes), dtype=game.kind).tobytes())
     if total is None:
         raise WrongCertificateError("no claim is about all codes")
     return card["game"], total, len(positions)
 
 
-def check_guesses(game, claims, highest, waiting):
+def check_guesses(game, claims, known, waiting):
     """Raises WrongCertificateError unless the bounds of parts exclude guesses.
 
     ``waiting`` has (position, claimed bound, guesses). The parts are looked up from the smallest on, until they are
-    enough; those of sizes for which no claim is above the least total can't add anything.
+    enough. ``known`` keeps the bounds of those without a claim.
     """
     if not waiting:
         return
@@ -100,7 +103,7 @@ def check_guesses(game, claims, highest, waiting):
     owner, feedback = np.divmod(keys[starts], game.win + 1)
     shown = length.copy()
     np.add.at(shown, owner, np.where(feedback == game.win, 0, game.least[sizes]))
-    (left,) = np.nonzero((feedback != game.win) & (highest[sizes] > game.least[sizes]))
+    (left,) = np.nonzero((feedback != game.win) & (sizes > 2))
     left = left[np.lexsort((sizes[left], owner[left]))]
     while True:
         left = left[shown[owner[left]] < bound[owner[left]]]
@@ -112,8 +115,16 @@ def check_guesses(game, claims, highest, waiting):
         places = np.arange(bounds[-1]) + np.repeat(starts[now] - bounds + sizes[now], sizes[now])
         images = game.relabelled(members[places], sizes[now])
         for part, size, end in zip(now.tolist(), sizes[now].tolist(), bounds.tolist(), strict=True):
-            known = claims.get(images[end - size : end].tobytes(), 0)
-            shown[owner[part]] += max(known - int(game.least[size]), 0)
+            if shown[owner[part]] >= bound[owner[part]]:
+                continue
+            image = images[end - size : end]
+            key = image.tobytes()
+            least = claims.get(key) or known.get(key)
+            if least is None:
+                least = known[key] = int(game.bounds_by_parts(image).min())
+            shown[owner[part]] += max(least - int(game.least[size]), 0)
+    if len(known) > KEPT:
+        known.clear()
     if (shown < bound).any():
         wrong = int(np.argmax(shown < bound))
         raise WrongCertificateError(
@@ -144,6 +155,7 @@ class Game:
         self.places[self.codes @ self.weights] = np.arange(len(self.codes))
         self.table = feedback_table(self.codes, self.colours, elsewhere)
         self.win = int(self.table.max())
+        self.kind = np.uint16 if len(self.codes) <= 1 << 16 else np.uint32
         kind = np.uint16 if self.win < 16 else np.uint32 if self.win < 32 else np.uint64
         self.bits = (kind(1) << self.table.T.astype(kind)).copy()
         self.least = least_totals(len(self.codes), self.win + 1)
@@ -166,22 +178,22 @@ class Game:
 
     def open_guesses(self, position, bound):
         """The guesses that the least totals of the parts do not exclude."""
-        size = len(position)
-        # at first by the number of parts: the first code of each takes a guess or more, the others two
-        union = np.bitwise_or.reduce(self.bits[position], axis=0)
-        parts, won = (
-            np.bitwise_count(union).astype(np.int64),
-            (union >> self.bits.dtype.type(self.win)).astype(np.int64),
-        )
-        whole = (parts == 1) & (won == 0)
-        (guesses,) = np.nonzero((3 * size - won - parts < bound) & ~whole)
+        (guesses,) = np.nonzero(self.bounds_by_parts(position) < bound)
         if len(guesses) > 1:
             guesses = guesses[self.first_equivalent(position)[guesses] == guesses]
         if not len(guesses):
             return guesses
         keys = self.table[guesses][:, position] + (self.win + 1) * np.arange(len(guesses))[:, None]
         counts = np.bincount(keys.ravel(), minlength=(self.win + 1) * len(guesses)).reshape(len(guesses), -1)
-        return guesses[size + self.least[counts[:, : self.win]].sum(axis=1) < bound]
+        return guesses[len(position) + self.least[counts[:, : self.win]].sum(axis=1) < bound]
+
+    def bounds_by_parts(self, position):
+        """A bound for each guess, from the number of parts; very high for those that leave the position whole."""
+        union = np.bitwise_or.reduce(self.bits[position], axis=0)
+        parts, won = np.bitwise_count(union), (union >> self.bits.dtype.type(self.win)).astype(np.uint8)
+        bounds = 3 * len(position) - (parts + won).astype(np.int64)  # the winning part takes no guess more
+        bounds[(parts == 1) & (won == 0)] = np.iinfo(np.int64).max
+        return bounds
 
     def first_equivalent(self, position):
         """The first guess that each guess can be turned into by exchanges that keep a position."""
@@ -222,7 +234,7 @@ class Game:
         rank = np.argsort(order, axis=1).ravel()
         peg_order = np.argsort(peg_hash.reshape(number, pegs), axis=1, kind="stable")
         image = np.take_along_axis(rank[colour_at], peg_order[owner], axis=1)
-        return (np.sort(owner * len(self.codes) + self.numbers(image)) % len(self.codes)).astype(np.uint32)
+        return (np.sort(owner * len(self.codes) + self.numbers(image)) % len(self.codes)).astype(self.kind)
 
 
 def swaps(number):

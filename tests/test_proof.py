@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mastermind_checker import WrongCertificateError, check
+from mastermind_checker import Game, WrongCertificateError, check
 from mastermind_reference import fewest_guesses
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
 from jaxsudoku.locks import OutputLock
-from jaxsudoku.mastermind.certificate import save_certificate
+from jaxsudoku.mastermind.certificate import _Collector, save_certificate
 from jaxsudoku.mastermind.memo import Memo
 from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
@@ -194,9 +194,9 @@ def test_without_time_there_are_bounds(tmp_path):
 
 CERTIFIED = [
     mm.PegGame(2, 3),
-    mm.PegGame(3, 4),
-    mm.PegGame(4, 3),
-    mm.PegGame(3, 4, elsewhere=False),
+    mm.PegGame(3, 5),
+    mm.PegGame(4, 4),
+    mm.PegGame(3, 5, elsewhere=False),
     mm.PegGame(3, 6, repeats=False),
     mm.PegGame(3, 5, repeats=False, elsewhere=False),
 ]
@@ -214,29 +214,73 @@ def test_a_certificate_is_checked_without_the_library(game, tmp_path):
 def certificate(tmp_path_factory):
     """The arrays of a certificate."""
     path = tmp_path_factory.mktemp("certificate") / "c.npz"
-    mm.prove(mm.build(mm.PegGame(3, 4), "optimal"), certificate=path)
+    mm.prove(mm.build(mm.PegGame(3, 6), "optimal"), certificate=path)
     with np.load(path) as file:
         return dict(file)
 
 
+def totals_of(certificate):
+    """The lowest total of each position."""
+    sizes = certificate["sizes"]
+    positions = Positions.of(np.split(certificate["codes"].astype(np.int32), np.cumsum(sizes)[:-1]))
+    return Search(mm.PegGame(3, 6)).solve(positions, np.zeros((len(sizes), 3), np.int32))[1]
+
+
+def test_claims_are_true(certificate):
+    bounds, totals = certificate["bounds"], totals_of(certificate)
+    assert len(bounds) > 10 and (bounds <= totals).all() and bounds[-1] == totals[-1]
+
+
 def test_a_changed_certificate_is_refused(certificate, tmp_path):
-    path, count = tmp_path / "c.npz", len(certificate["sizes"])
-    ends = np.cumsum(certificate["sizes"])
-    for claim in range(count):  # one more than is shown
-        np.savez(path, **certificate | {"bounds": certificate["bounds"] + (np.arange(count) == claim)})
+    path, sizes, bounds = tmp_path / "c.npz", certificate["sizes"], certificate["bounds"]
+    for claim, total in enumerate(totals_of(certificate)):  # one more than is true
+        changed = np.where(np.arange(len(bounds)) == claim, total + 1, bounds)
+        np.savez(path, **certificate | {"bounds": changed})
         with pytest.raises(WrongCertificateError, match="are claimed; with the guess"):
             check(path)
-    for claim in range(count):  # without a claim
-        left = np.arange(count) != claim
-        codes = np.delete(certificate["codes"], slice(ends[claim] - certificate["sizes"][claim], ends[claim]))
-        some = {name: certificate[name][left] for name in ("sizes", "bounds")}
-        np.savez(path, **certificate | some | {"codes": codes})
-        message = "no claim is about all codes" if claim == count - 1 else "are claimed; with the guess"
+    for left in (slice(-1), slice(-1, None), slice(0)):  # without the last claim, without the others, without any
+        codes = np.concatenate([np.zeros(0, int), *np.split(certificate["codes"], np.cumsum(sizes)[:-1])[left]])
+        np.savez(path, **certificate | {"codes": codes, "sizes": sizes[left], "bounds": bounds[left]})
+        message = "no claim is about all codes" if left.start is None else "are claimed; with the guess"
         with pytest.raises(WrongCertificateError, match=message):
             check(path)
     np.savez(path, **certificate | {"codes": certificate["codes"][::-1]})
     with pytest.raises(WrongCertificateError, match="no set of codes"):
         check(path)
+
+
+@pytest.mark.parametrize("game", CERTIFIED, ids=str)
+def test_the_tables_of_the_checker(game):
+    rules = Game(game.fields())
+    np.testing.assert_array_equal(rules.codes, game.codes)
+    for images in rules.exchanges:
+        np.testing.assert_array_equal(rules.table[images][:, images], rules.table)
+    for codes in some_positions(game, 5, 20):
+        counts = np.array([len(np.unique(row)) for row in rules.table[:, codes]])
+        won, whole = np.isin(np.arange(game.size), codes), counts == 1
+        bounds = np.where(whole & ~won, np.iinfo(np.int64).max, 3 * len(codes) - counts - won)
+        np.testing.assert_array_equal(rules.bounds_by_parts(codes), bounds)
+        first = rules.first_equivalent(codes)
+        assert (first <= np.arange(len(first))).all() and (first[first] == first).all()
+        parts = np.sort(rules.table[:, codes], axis=1)
+        np.testing.assert_array_equal(parts, parts[first])
+
+
+def test_the_first_equivalent_guesses_are_those_of_the_checker():
+    game = mm.PegGame(3, 4)
+    collector, rules = _Collector(game, Memo(game), lambda text: None), Game(game.fields())
+    for codes in some_positions(game, 6, 30):
+        first = rules.first_equivalent(codes)
+        np.testing.assert_array_equal(collector._inequivalent(codes), np.unique(first))
+    everything = np.arange(game.secrets)
+    assert game.codes[collector._inequivalent(everything)].tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 2]]
+
+
+def test_a_certificate_of_another_version_is_refused(certificate, tmp_path):
+    card = certificate["card"].tobytes().replace(b'"certificate": 2', b'"certificate": 9')
+    np.savez(tmp_path / "c.npz", **certificate | {"card": np.frombuffer(card, np.uint8)})
+    with pytest.raises(WrongCertificateError, match="unknown version"):
+        check(tmp_path / "c.npz")
 
 
 def test_a_bound_that_is_not_known_has_no_certificate(tmp_path):
@@ -246,7 +290,6 @@ def test_a_bound_that_is_not_known_has_no_certificate(tmp_path):
     assert not (tmp_path / "c.npz").exists()
 
 
-@pytest.mark.slow
 def test_the_certificate_of_the_classic_game():
     assert check(RESULTS / "mastermind-4x6-5625.npz")[1] == 5625
 

@@ -144,6 +144,10 @@ class Memo:
         found[order] = numbers[np.cumsum(fresh) - 1]
         return found, new
 
+    def find(self, positions: Positions) -> np.ndarray:
+        """The numbers of positions int64[n]; -1 for those that are not in the memo."""
+        return self._find(self._keys(positions))
+
     def _keys(self, positions: Positions) -> np.ndarray:
         """The keys of positions, uint64[n, 2]."""
         sums = np.zeros((2, len(positions.codes) + 1), np.uint64)

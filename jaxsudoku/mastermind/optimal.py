@@ -137,7 +137,7 @@ class Search:
         return len(self._memo)
 
     def solve(
-        self, positions: Positions, history: np.ndarray, below: float = math.inf
+        self, positions: Positions, history: np.ndarray, below: float | np.ndarray = math.inf
     ) -> tuple[np.ndarray, np.ndarray]:
         """The best guess for each position of more than two codes, and the total from there.
 
@@ -145,7 +145,7 @@ class Search:
           positions: n positions.
           history: int32[n, made], the guesses so far; the positions follow from the feedback to these and nothing else,
             as they determine which guesses are equivalent.
-          below: the least total that is not wanted.
+          below: the least total that is not wanted, of all positions or of each, [n].
 
         Returns:
           (guesses int32[n], totals int64[n], for all codes of a position together). Where no total is below the limit
@@ -157,8 +157,9 @@ class Search:
         numbers = self._insert(positions)
         self._score(numbers, positions)
         with _nested_calls(_CALLS * int(positions.sizes.max(initial=0))):
-            goals = zip(numbers.tolist(), history.tolist(), strict=True)
-            self._prove((number, below, tuple(made)) for number, made in goals)
+            limits = np.broadcast_to(below, len(numbers)).tolist()
+            goals = zip(numbers.tolist(), limits, history.tolist(), strict=True)
+            self._prove((number, limit, tuple(made)) for number, limit, made in goals)
         bounds = self._memo.bounds[numbers].astype(np.int64)
         return np.where(self._is(_PROVEN, numbers) & (bounds < below), self._memo.guesses[numbers], -1), bounds
 
