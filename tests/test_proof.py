@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import signal
@@ -17,9 +18,10 @@ from mastermind_reference import fewest_guesses
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
+from jaxsudoku.jobs import JobError
 from jaxsudoku.locks import OutputLock
 from jaxsudoku.mastermind.certificate import _Collector, save_certificate
-from jaxsudoku.mastermind.memo import Memo
+from jaxsudoku.mastermind.memo import PROVEN, SCORED, Memo
 from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
 
@@ -189,6 +191,149 @@ def test_without_time_there_are_bounds(tmp_path):
     assert again.proven and again.positions == done.positions
 
 
+# ---------------------------------------------------------------------- several processes
+
+
+def test_what_is_found_only_gets_better():
+    game = mm.PegGame(3, 4)
+    memo = Memo(game)
+    numbers, _ = memo.add(some_positions(game, 1, 4), np.array([5, 5, 5, 5]))
+
+    def record(bounds, guesses, states):
+        memo.record(numbers, np.array(bounds), np.array(guesses, np.int32), np.array(states, np.uint8))
+
+    record([9, 7, 4, 8], [1, 2, 3, 4], [SCORED, SCORED | PROVEN, SCORED, 0])
+    record([8, 9, 6, 8], [5, 6, 7, 8], [0, SCORED, PROVEN, PROVEN])
+    record([9, 6, 6, 9], [1, 1, 1, 1], [0, 0, SCORED, SCORED])
+    proven, bounds, guesses = memo.results(numbers)
+    assert proven.tolist() == [False, True, True, True] and bounds.tolist() == [9, 7, 6, 8]
+    assert guesses[1:].tolist() == [2, 7, 8]
+    assert memo.states[numbers].tolist() == [SCORED, SCORED | PROVEN, SCORED | PROVEN, PROVEN]
+    with pytest.raises(mm.MemoError, match="below a bound"):
+        record([8, 7, 6, 8], [1, 2, 3, 4], [PROVEN] * 4)
+
+
+#: Adds overlapping positions to a shared memo, and records bounds of them; prints the numbers of all.
+WRITER = """
+import sys
+import numpy as np
+import jaxsudoku.mastermind as mm
+from jaxsudoku.mastermind import memo as memos
+from jaxsudoku.mastermind.positions import Positions
+
+folder, process = sys.argv[1], int(sys.argv[2])
+memos._ROWS = 16
+game, random, found = mm.PegGame(4, 6), np.random.default_rng(process), []
+memo = memos.Memo(game, folder, shared=True)
+sets = [np.arange(first, first + size) for first in range(1200) for size in range(1, 9)]
+for turn in range(250):
+    chosen = random.integers(len(sets), size=40) if turn < 200 else np.arange((turn - 200) * 192, (turn - 199) * 192)
+    positions = Positions.of([sets[place] for place in chosen])
+    numbers, _ = memo.add(positions, positions.sizes)
+    assert (memo.take(numbers).codes == positions.codes).all() and (memo.sizes(numbers) == positions.sizes).all()
+    proven, bounds, guesses = memo.results(numbers)
+    first = positions.codes[positions.bounds[:-1]]
+    assert (bounds >= positions.sizes).all() and (bounds[proven] == 1000 + first[proven]).all()
+    assert (guesses[proven] == first[proven]).all()
+    places = np.unique(numbers, return_index=True)[1]
+    exact = random.random(len(places)) < 0.3
+    raised = np.where(exact, 1000 + first[places], random.integers(1000, size=len(places)))
+    states = np.where(exact, memos.PROVEN, 0).astype(np.uint8)
+    memo.record(numbers[places], raised, np.where(exact, first[places], -1), states)
+    if turn >= 200:
+        found += numbers.tolist()
+print(*found)
+"""
+
+
+def test_processes_add_to_one_memo(tmp_path):
+    memo = Memo(mm.PegGame(4, 6), tmp_path / "memo")
+    line = [sys.executable, "-c", WRITER, str(tmp_path / "memo")]
+    running = [subprocess.Popen([*line, str(number)], stdout=subprocess.PIPE, text=True) for number in range(2)]
+    found = [writer.communicate(timeout=120)[0].split() for writer in running]
+    assert [writer.returncode for writer in running] == [0, 0]
+    assert found[0] == found[1] and sorted(map(int, found[0])) == list(range(9600)) and len(memo) == 9600
+    again = Memo(mm.PegGame(4, 6), tmp_path / "memo")
+    numbers = np.array(found[0], np.int64)
+    sets = [np.arange(first, first + size) for first in range(1200) for size in range(1, 9)]
+    np.testing.assert_array_equal(again.take(numbers).codes, Positions.of(sets).codes)
+    np.testing.assert_array_equal(again.add(Positions.of(sets))[0], numbers)
+
+
+def test_a_memo_that_processes_share_is_of_nobody_else(monkeypatch, tmp_path):
+    game = mm.PegGame(2, 3)
+    Memo(game, tmp_path / "memo")
+    shared = [Memo(game, tmp_path / "memo", shared=True) for _ in range(2)]
+    monkeypatch.setattr("jaxsudoku.mastermind.memo._PATIENCE", 0.1)
+    with pytest.raises(BlockingIOError, match="other processes search with this memo"):
+        Memo(game, tmp_path / "memo")
+    shared.clear()
+    Memo(game, tmp_path / "memo")
+
+
+def test_processes_prove_the_same_total(capsys, tmp_path):
+    best = int(mm.build(mm.PegGame(4, 5), "optimal").attempts.sum())
+    mm.save_tree(mm.build(mm.PegGame(4, 5), "entropy"), tmp_path / "tree.json")
+    flags = ["--memo", tmp_path / "memo", "--quiet", "--processes", 2]
+    code, out, err = run(capsys, tmp_path / "tree.json", *flags)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"4 pegs, 5 colours: {best:,} guesses, which is the best")
+    assert not (tmp_path / "memo" / "claims").exists()
+    mm.prove(mm.load_tree(tmp_path / "tree.json"), memo=tmp_path / "other")
+    agree(*(Memo(mm.PegGame(4, 5), tmp_path / name) for name in ("memo", "other")))
+
+
+def agree(memo, other):
+    """Compares what two searches have found of the same positions."""
+    count = len(memo)
+    numbers, new = other.add(memo.take(np.arange(count)))
+    assert count - len(new) > 100
+    proven, bounds, _ = memo.results(np.arange(count))
+    others_proven, others_bounds, _ = other.results(numbers)
+    both = proven & others_proven
+    assert both.sum() > 100 and (bounds[both] == others_bounds[both]).all()
+    assert (bounds <= others_bounds)[others_proven].all() and (others_bounds <= bounds)[proven].all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", [mm.PegGame(4, 4), mm.PegGame(3, 6)], ids=str)
+def test_what_processes_prove_has_a_certificate(game, tmp_path):
+    found = mm.prove(mm.build(game, "random"), certificate=tmp_path / "c.npz", processes=2)
+    assert check(tmp_path / "c.npz")[1] == found.upper == mm.build(game, "optimal").attempts.sum()
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_started_again():
+    tree, killed = mm.build(mm.PegGame(4, 5), "entropy"), []
+
+    def progress(text):
+        if not killed:
+            killed.extend(multiprocessing.active_children())
+            os.kill(killed[0].pid, signal.SIGKILL)
+
+    found = mm.prove(tree, progress=progress, processes=2)
+    assert killed and found.proven and found.upper == mm.build(tree.game, "optimal").attempts.sum()
+
+
+def test_processes_that_die_again_and_again_end_the_proof(monkeypatch, capsys, path, tmp_path):
+    def died(*arguments):
+        raise JobError("workers died 3 times in a row")
+        yield
+
+    monkeypatch.setattr("jaxsudoku.jobs.processes.run", died)
+    code, out, err = run(capsys, path, "--processes", 2, "--memo", tmp_path / "memo", "--quiet")
+    assert (code, out) == (2, "") and "workers died 3 times in a row" in err and "Traceback" not in err
+    with pytest.raises(SystemExit):
+        run(capsys, path, "--processes", 0)
+    assert "--processes: must be at least 1, not 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("processes", [0, -1, 256, 1.5, "2"])
+def test_a_wrong_number_of_processes(processes):
+    with pytest.raises(ValueError, match="processes"):
+        mm.prove(mm.build(mm.PegGame(2, 3), "random"), processes=processes)
+
+
 # ---------------------------------------------------------------------- certificates
 
 
@@ -343,10 +488,12 @@ def test_a_memo_is_continued_with_resume(capsys, path, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_search_goes_on(tmp_path):
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_killed_search_goes_on(processes, tmp_path):
     tree, memo = tmp_path / "tree.json", tmp_path / "memo"
     mm.save_tree(mm.build(mm.PegGame(4, 6), "entropy"), tree)
     line = [sys.executable, "-m", "jaxsudoku", "mastermind", "prove", str(tree), "--memo", str(memo), "--quiet"]
+    line += ["--processes", str(processes)]
     with subprocess.Popen(line, stdout=subprocess.PIPE) as running:
         until = time.monotonic() + 120
         while not (memo / "count").exists() or np.fromfile(memo / "count", np.int64)[0] < 3000:

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from multiprocessing.context import SpawnContext
 from pathlib import Path
@@ -19,12 +19,17 @@ from .pool import MOST_DEATHS, JobError, Task
 #: Items that are handed out, for each worker: the one that it does, and the next.
 _AHEAD = 2
 
+#: Between calls of a function while workers work, in seconds.
+_SECOND = 1.0
+
 #: In a worker: the function of an item, once the task has begun.
 _function: Callable[[Any], Any] | None = None
 
 
-def run(count: int, task: Task, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """As ``pool.run``, with ``count`` processes."""
+def run(
+    count: int, task: Task, items: Sequence[Any], waiting_for: Callable[[], None] | None = None
+) -> Generator[tuple[int, Any], None, None]:
+    """As ``pool.run``, with ``count`` processes; a function, if there is one, is called each second meanwhile."""
     places = _places(count)
     waiting = collections.deque(range(len(items)))
     deaths = 0
@@ -38,7 +43,10 @@ def run(count: int, task: Task, items: Sequence[Any]) -> Iterator[tuple[int, Any
                 while waiting and len(running) < _AHEAD * count:
                     call = pool.submit(_do, task, items[waiting[0]])
                     running[call] = waiting.popleft()
-                done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+                patience = None if waiting_for is None else _SECOND
+                done, _ = concurrent.futures.wait(running, patience, concurrent.futures.FIRST_COMPLETED)
+                if waiting_for is not None:
+                    waiting_for()
                 for future in done:
                     result = future.result()
                     deaths = 0

@@ -6,13 +6,24 @@ of one game share a key with a probability of 2^-128, and nothing else tells the
 In a folder each column is a file that is mapped into memory: the operating system writes it, keeps in memory what there
 is room for, and reads the rest again. A search that was killed finds there what it knew. A position counts from the
 moment when the file ``count`` includes it, after all else of it is written.
+
+Several processes may share a folder. Then a lock on the file ``count`` protects it: a process holds the lock while it
+adds positions, records results, or reads results that must belong together. Rows are never removed or moved, so that
+numbers are the same in all processes. Each process finds positions by a table of its own, to which it adds the rows of
+others before it appends any. Results only get better: a bound is raised, a state is added, and what is proven stays.
+Sharing processes also lock the file ``memo.json`` until they end; who wants the folder for itself waits for that.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
-from collections.abc import Mapping
+import sys
+import time
+import weakref
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +34,9 @@ from jaxsudoku.files import write_file
 from .games import from_fields, to_fields
 from .positions import Positions
 from .rules import Game
+
+if sys.platform != "win32":
+    import fcntl
 
 #: The columns, and their dtypes.
 _COLUMNS = {
@@ -37,12 +51,19 @@ _COLUMNS = {
 #: The name and the version of the file that says what a folder holds.
 _CARD, _VERSION = "memo.json", 1
 
+#: States of a position: its guesses were scored; its bound is exact, and its guess reaches it.
+SCORED, PROVEN = 1, 2
+
 #: Rows of the first columns, and the least slots of the table for each position.
 _ROWS, _SLOTS = 1 << 16, 2
 
 
+#: Seconds to wait for the end of processes that share a folder.
+_PATIENCE = 30.0
+
+
 class MemoError(ValueError):
-    """A folder that holds no memo, or that of another game."""
+    """A folder that holds no memo, or that of another game; or a memo that contradicts itself."""
 
 
 class _Column:
@@ -50,25 +71,28 @@ class _Column:
 
     def __init__(self, path: Path | None, dtype: np.dtype[Any]) -> None:
         self._path, self._dtype = path, dtype
-        width = dtype.itemsize
-        rows = path.stat().st_size // width if path is not None and path.exists() else 0
         self.array = np.zeros(0, dtype)
-        self.grow(max(rows, _ROWS))
+        self.grow(max(self._rows_of_file(), _ROWS))
+
+    def _rows_of_file(self) -> int:
+        return self._path.stat().st_size // self._dtype.itemsize if self._path and self._path.exists() else 0
 
     def grow(self, rows: int) -> None:
         """Makes room for so many rows at least."""
         if rows <= len(self.array):
             return
-        rows = max(rows, 2 * len(self.array))
-        base, shape = self._dtype.base, (rows, *self._dtype.shape)
+        there = len(self.array) if self._path is None else self._rows_of_file()  # another process may have added some
+        new = there if rows <= there else max(rows, 2 * there)
+        base, shape = self._dtype.base, (new, *self._dtype.shape)
         if self._path is None:
             grown = np.zeros(shape, base)
             grown[: len(self.array)] = self.array
             self.array = grown
-        else:
+            return
+        if new > there:
             with self._path.open("ab") as file:
-                file.truncate(rows * self._dtype.itemsize)
-            self.array = np.memmap(self._path, base, "r+", shape=shape)
+                file.truncate(new * self._dtype.itemsize)
+        self.array = np.memmap(self._path, base, "r+", shape=shape)
 
 
 class Memo:
@@ -77,27 +101,36 @@ class Memo:
     Args:
       game: the game.
       folder: where the columns are kept; None for the machine's memory. A folder with a memo of the game is continued.
+      shared: whether other processes use the folder at the same time, and share it as well.
 
     Attributes:
-      bounds: int32[rows], a lower bound of the total of each position; the others are to be set by the search.
-      guesses: int32[rows], the guess that a bound is for.
-      states: uint8[rows], what else the search knows.
+      bounds: int32[rows], a lower bound of the total of each position.
+      guesses: int32[rows], where a bound is proven to be the total, a guess that reaches it.
+      states: uint8[rows], ``SCORED`` and ``PROVEN``.
 
     Raises:
       MemoError: the folder holds something else.
-      OSError: it can't be read or written.
+      OSError: it can't be read or written; or other processes still share it.
     """
 
-    def __init__(self, game: Game, folder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, game: Game, folder: str | os.PathLike[str] | None = None, shared: bool = False) -> None:
         place = None if folder is None else Path(folder)
         if place is not None:
             _open_folder(place, game)
+        self._lock: _FileLock | None = None
+        if place is not None and shared:
+            self._in_use = _FileLock(place / _CARD)
+            self._in_use.share()
+            self._lock = _FileLock(place / "count")
+        elif place is not None:
+            _wait_until_unshared(place)
         codes = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
         columns: Mapping[str, np.dtype[Any]] = _COLUMNS | {"codes": codes, "count": np.dtype(np.int64)}
-        self._columns = {name: _Column(place and place / name, dtype) for name, dtype in columns.items()}
         self._words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
-        self._slots = np.zeros(0, np.int32)
-        self._rehash()
+        self._slots, self._placed = np.zeros(0, np.int32), 0
+        with self._locked():
+            self._columns = {name: _Column(place and place / name, dtype) for name, dtype in columns.items()}
+            self._rehash()
 
     def __len__(self) -> int:
         return int(self._columns["count"].array[0])
@@ -125,8 +158,35 @@ class Memo:
         places = np.repeat(self._columns["starts"].array[numbers] - bounds[:-1], sizes) + np.arange(bounds[-1])
         return Positions(self._columns["codes"].array[places].astype(np.int32), bounds)
 
-    def add(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
-        """(the numbers of positions int64[n], the indices int64[m] of those that were not in the memo before)."""
+    def results(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(whether positions are proven bool[n], their bounds int64[n], their guesses int32[n]), of one moment."""
+        with self._locked():
+            proven = (self.states[numbers] & PROVEN) > 0
+            return proven, self.bounds[numbers].astype(np.int64), self.guesses[numbers]
+
+    def record(self, numbers: np.ndarray, bounds: np.ndarray, guesses: np.ndarray, states: np.ndarray) -> None:
+        """Adds what is found of different positions: a lower bound, or with ``PROVEN`` the total; a guess; states.
+
+        A lower bound that is higher stays, and so does all of a position that is proven.
+
+        Raises:
+          MemoError: a total that is proven is below a bound.
+        """
+        with self._locked():
+            (still,) = np.nonzero((self.states[numbers] & PROVEN) == 0)
+            numbers, bounds, guesses, states = numbers[still], bounds[still], guesses[still], states[still]
+            before = self.bounds[numbers]
+            if ((before > bounds) & ((states & PROVEN) > 0)).any():
+                raise MemoError("a total that is proven is below a bound that is known")
+            self.bounds[numbers] = np.maximum(before, bounds)
+            self.guesses[numbers] = guesses
+            self.states[numbers] |= states  # last, for a process may be killed between
+
+    def add(self, positions: Positions, bounds: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(the numbers of positions int64[n], the indices int64[m] of those that were not in the memo before).
+
+        New ones get lower bounds of their totals, int[n], or 0.
+        """
         if not len(positions):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         keys = self._keys(positions)
@@ -137,9 +197,15 @@ class Memo:
         numbers = self._find(keys[firsts])
         (missing,) = np.nonzero(numbers < 0)
         missing = missing[np.argsort(firsts[missing])]
+        if len(missing):
+            with self._locked():
+                if self._lock is not None and self._absorb():
+                    numbers[missing] = self._find(keys[firsts[missing]])
+                    missing = missing[numbers[missing] < 0]
+                new = firsts[missing]
+                least = np.zeros(len(new), np.int64) if bounds is None else bounds[new]
+                numbers[missing] = self._append(keys[new], positions.take(new), least)
         new = firsts[missing]
-        if len(new):
-            numbers[missing] = self._append(keys[new], positions.take(new))
         found = np.empty(len(order), np.int64)
         found[order] = numbers[np.cumsum(fresh) - 1]
         return found, new
@@ -154,8 +220,8 @@ class Memo:
         np.cumsum(self._words[:, positions.codes], axis=1, dtype=np.uint64, out=sums[:, 1:])
         return np.ascontiguousarray(np.diff(sums[:, positions.bounds], axis=1).T)
 
-    def _append(self, keys: np.ndarray, positions: Positions) -> np.ndarray:
-        """Adds new positions; their numbers, int64[n]."""
+    def _append(self, keys: np.ndarray, positions: Positions, bounds: np.ndarray) -> np.ndarray:
+        """Adds new positions with lower bounds; their numbers, int64[n]."""
         count, columns = len(self), self._columns
         rows, end = slice(count, count + len(keys)), self._end()
         for name in _COLUMNS:
@@ -165,15 +231,34 @@ class Memo:
         columns["keys"].array[rows] = keys
         columns["starts"].array[rows] = positions.bounds[:-1] + end
         columns["sizes"].array[rows] = positions.sizes
-        for name in ("bounds", "guesses", "states"):
-            columns[name].array[rows] = 0
+        columns["bounds"].array[rows] = bounds
+        columns["guesses"].array[rows] = columns["states"].array[rows] = 0
         columns["count"].array[0] = rows.stop
-        numbers = np.arange(rows.start, rows.stop)
-        if _SLOTS * rows.stop > len(self._slots):
-            self._rehash()
-        else:
-            self._place(numbers)
-        return numbers
+        self._place_rest()
+        return np.arange(rows.start, rows.stop)
+
+    def _absorb(self) -> bool:
+        """Finds the positions that other processes have added from now on; whether there are any. Under the lock."""
+        count = len(self)
+        if count == self._placed:
+            return False
+        for name in _COLUMNS:
+            self._columns[name].grow(count)
+        self._columns["codes"].grow(self._end())
+        self._place_rest()
+        return True
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The lock on what processes share, if they do."""
+        if self._lock is None:
+            yield
+            return
+        self._lock.acquire()
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _end(self) -> int:
         """The number of codes of all positions."""
@@ -185,9 +270,16 @@ class Memo:
     def _rehash(self) -> None:
         """Makes a table of slots with room for at least twice the positions that there are."""
         size = 1 << max(16, (2 * _SLOTS * len(self)).bit_length())
-        self._slots = np.full(size, -1, np.int32)
-        for start in range(0, len(self), _ROWS):
+        self._slots, self._placed = np.full(size, -1, np.int32), 0
+        self._place_rest()
+
+    def _place_rest(self) -> None:
+        """Puts the positions that are not in the table into it."""
+        if _SLOTS * len(self) > len(self._slots):
+            self._rehash()
+        for start in range(self._placed, len(self), _ROWS):
             self._place(np.arange(start, min(start + _ROWS, len(self))))
+        self._placed = len(self)
 
     def _place(self, numbers: np.ndarray) -> None:
         """Puts different positions, none of which is in the table, into free slots."""
@@ -212,6 +304,45 @@ class Memo:
             on = (here >= 0) & ~same
             left, slots = left[on], (slots[on] + 1) & mask
         return found
+
+
+class _FileLock:
+    """A lock on a file, which excludes other processes. The system releases it when a process ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        weakref.finalize(self, os.close, self._file)
+
+    def acquire(self, wait: bool = True) -> None:
+        """Takes the lock; raises BlockingIOError if another process has it and this one is not to wait."""
+        fcntl.flock(self._file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+    def share(self) -> None:
+        """Waits for the lock, which other processes may share."""
+        fcntl.flock(self._file, fcntl.LOCK_SH)
+
+    def release(self) -> None:
+        """Gives the lock back."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
+def _wait_until_unshared(folder: Path) -> None:
+    """Waits for the end of processes that share a folder, which may have been killed a moment ago."""
+    if sys.platform == "win32":
+        return
+    lock, until = _FileLock(folder / _CARD), time.monotonic() + _PATIENCE
+    while True:
+        try:
+            lock.acquire(wait=False)
+        except BlockingIOError as error:
+            if time.monotonic() > until:
+                raise BlockingIOError(errno.EAGAIN, "other processes search with this memo", str(folder)) from error
+            time.sleep(0.05)
+        except OSError:  # the file system has no locks, so nobody shares the folder
+            return
+        else:
+            lock.release()
+            return
 
 
 def _open_folder(folder: Path, game: Game) -> None:

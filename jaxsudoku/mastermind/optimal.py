@@ -27,9 +27,10 @@ from typing import NamedTuple
 import numpy as np
 from jax import Array
 
+from .claims import Claims
 from .config import OptimalConfig
 from .costs import PartCost
-from .memo import Memo
+from .memo import PROVEN, SCORED, Memo
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
 from .rules import Game, check_size
@@ -50,8 +51,8 @@ _OPEN, _NEW = 2048, 8192
 #: Up to this size at most the bounds of guesses use the number of parts, which is fast; beyond it, their sizes.
 _SMALL = 28
 
-#: What is known of a position: that its guesses were scored, and that its bound is exact.
-_SCORED, _PROVEN = 1, 2
+#: Several processes divide the work on positions from this size on.
+_SPLIT = 64
 
 #: Nested calls for each guess of a game, and the most for a whole game.
 _CALLS, _MOST_CALLS = 4, 10_000
@@ -107,6 +108,7 @@ class Search:
       limit: the most positions to keep; None for no limit.
       progress: called with a text now and then.
       memo: of the game, from which the search goes on; None for an empty one in memory.
+      claims: of this process, if others search with the same memo.
 
     Raises:
       GameError: the feedback table takes more than half of the memory.
@@ -118,6 +120,7 @@ class Search:
         limit: int | None = None,
         progress: Progress = lambda text: None,
         memo: Memo | None = None,
+        claims: Claims | None = None,
     ) -> None:
         check_size(game)
         self._game, self._limit, self._progress = game, limit, progress
@@ -127,7 +130,7 @@ class Search:
         self._by_size, self._by_number = (PartCost(total.astype(np.int32), 1) for total in (by_size, by_number))
         # the number of parts gives as good a bound where no part has more codes than there are feedbacks
         self._small = min(_SMALL, 2 * self._by_size.linear_to)
-        self._memo = Memo(game) if memo is None else memo
+        self._memo, self._claims = Memo(game) if memo is None else memo, claims
         self._least = by_size
         # what scores of positions have added to the bounds of their sizes, and how many were scored
         self._gain, self._gained = np.arange(game.secrets + 1) / 8, np.ones(game.secrets + 1)
@@ -160,8 +163,8 @@ class Search:
             limits = np.broadcast_to(below, len(numbers)).tolist()
             goals = zip(numbers.tolist(), limits, history.tolist(), strict=True)
             self._prove((number, limit, tuple(made)) for number, limit, made in goals)
-        bounds = self._memo.bounds[numbers].astype(np.int64)
-        return np.where(self._is(_PROVEN, numbers) & (bounds < below), self._memo.guesses[numbers], -1), bounds
+        proven, bounds, found = self._memo.results(numbers)
+        return np.where(proven & (bounds < below), found, -1), bounds
 
     def policy(self, positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         """The best guesses, as a player's ``Policy``."""
@@ -187,14 +190,13 @@ class Search:
 
     def _insert(self, positions: Positions) -> np.ndarray:
         """The numbers int64[n] of positions of more than two codes; new ones get the bound of their size."""
-        numbers, new = self._memo.add(positions)
+        numbers, _ = self._memo.add(positions, self._least[positions.sizes])
         if self._limit is not None and len(self._memo) > self._limit:
             raise SearchLimitError(f"{self._game}: more than {self._limit:,} positions; no proof of the best guess yet")
-        self._memo.bounds[numbers[new]] = self._least[positions.sizes[new]]
         return numbers
 
     def _is(self, state: int, numbers: np.ndarray) -> np.ndarray:
-        """Whether positions are ``_SCORED`` or ``_PROVEN``, bool[n]."""
+        """Whether positions have one of some states, bool[n]."""
         found: np.ndarray = (self._memo.states[numbers] & state) > 0
         return found
 
@@ -203,7 +205,7 @@ class Search:
 
         Where that guess leaves no part of more than two codes, the bound is exact.
         """
-        (new,) = np.nonzero(~self._is(_SCORED, numbers))
+        (new,) = np.nonzero(~self._is(SCORED | PROVEN, numbers))
         new = new[np.unique(numbers[new], return_index=True)[1]]
         for start in range(0, len(new), _NEW):
             indices = new[start : start + _NEW]
@@ -218,8 +220,7 @@ class Search:
         found = self._scorer.partition(positions, guesses)
         largest = np.zeros(len(positions), np.int64)
         np.maximum.at(largest, found.owner, found.parts.sizes)
-        memo.guesses[numbers], memo.bounds[numbers] = guesses, bounds
-        memo.states[numbers] = _SCORED | np.where(largest <= 2, _PROVEN, 0).astype(np.uint8)
+        memo.record(numbers, bounds, guesses, np.where(largest <= 2, SCORED | PROVEN, SCORED).astype(np.uint8))
         self._gain += np.bincount(sizes, bounds - self._least[sizes], len(self._gain))
         self._gained += np.bincount(sizes, minlength=len(self._gain))
         self._progress(f"{len(memo):,} positions")
@@ -243,41 +244,92 @@ class Search:
             other = wanted.get(number)
             if other is None or other.limit < limit:
                 wanted[number] = _Open(number, limit, history)
-        numbers = np.fromiter(wanted, np.int64, len(wanted))
-        bounds, proven = self._memo.bounds[numbers].tolist(), self._is(_PROVEN, numbers).tolist()
-        opened = [
-            node
-            for node, bound, known in zip(wanted.values(), bounds, proven, strict=True)
-            if not known and bound < node.limit
-        ]
+        opened = self._unsettled(list(wanted.values()))
+        if self._claims is not None and opened and self._splits(opened):
+            self._divide(opened, self._claims)
+            return
         for start in range(0, len(opened), _OPEN):
             self._close(opened[start : start + _OPEN])
+
+    def _unsettled(self, nodes: list[_Open]) -> list[_Open]:
+        """The positions that are not proven, with a bound below their limit."""
+        numbers = np.fromiter((node.number for node in nodes), np.int64, len(nodes))
+        bounds, proven = self._memo.bounds[numbers].tolist(), self._is(PROVEN, numbers).tolist()
+        facts = zip(nodes, bounds, proven, strict=True)
+        return [node for node, bound, known in facts if not known and bound < node.limit]
+
+    def _splits(self, opened: list[_Open]) -> bool:
+        """Whether processes should divide the work on positions."""
+        numbers = np.fromiter((node.number for node in opened), np.int64, len(opened))
+        return bool(self._memo.sizes(numbers).max() >= _SPLIT)
+
+    def _divide(self, opened: list[_Open], claims: Claims) -> None:
+        """Works on positions on which no other process works, part by part, then on the others."""
+        while opened:
+            others = claims.others(np.array([node.number for node in opened], np.int64)).tolist()
+            free = [node for node, other in zip(opened, others, strict=True) if not other]
+            some = free[: min(-(-len(free) // claims.processes), _OPEN)] or opened[:_OPEN]
+            keys = np.array([node.number for node in some], np.int64)
+            claims.take(keys)
+            self._close(some)
+            claims.release(keys)
+            chosen = set(map(id, some))
+            opened = self._unsettled([node for node in opened if id(node) not in chosen])
 
     def _close(self, opened: list[_Open]) -> None:
         """Works on open positions in rounds, until none is open."""
         positions = self._memo.take(np.array([node.number for node in opened], np.int64))
         self._queue_guesses(opened, positions)
         remaining = list(range(len(opened)))
+        shared = self._claims is not None and self._splits(opened)
         while remaining:
+            if shared:  # another process may have settled some
+                left = set(map(id, self._unsettled([opened[index] for index in remaining])))
+                remaining = [index for index in remaining if id(opened[index]) in left]
             to_bound: list[tuple[int, int]] = []
             to_solve: list[tuple[_Open, _Candidate]] = []
-            still = []
+            still, concluded = [], []
             for index in remaining:
                 node = opened[index]
                 if node.least >= node.ceiling:
-                    self._conclude(node)
+                    concluded.append(node)
                     continue
                 still.append(index)
-                if node.bounded and node.bounded[0].bound <= node.least_unbounded:
-                    to_solve.append((node, heapq.heappop(node.bounded)))
+                chosen = self._next(node, shared)
+                if chosen is not None:
+                    to_solve.append((node, chosen))
                 else:
                     to_bound += [(index, guess) for guess in node.take(node.width)]
                     node.width = min(2 * node.width, _MOST_WIDTH)
+            self._conclude(concluded)
             remaining = still
             if to_bound:
                 self._bound_parts(opened, positions, to_bound)
-            if to_solve:
+            if to_solve and shared and self._claims is not None:
+                keys = np.concatenate([self._keys(node, [candidate]) for node, candidate in to_solve])
+                self._claims.take(keys)
                 self._solve_parts(to_solve)
+                self._claims.release(keys)
+            elif to_solve:
+                self._solve_parts(to_solve)
+
+    def _next(self, node: _Open, shared: bool) -> _Candidate | None:
+        """Takes the guess to solve from a queue; None if others are to be bounded first."""
+        if not node.bounded or node.bounded[0].bound > node.least_unbounded:
+            return None
+        if not shared or len(node.bounded) == 1:
+            return heapq.heappop(node.bounded)
+        assert self._claims is not None
+        node.bounded.sort()  # which is a heap
+        others = self._claims.others(self._keys(node, node.bounded))
+        free = int(np.argmin(others)) if not others.all() else 0
+        if node.bounded[free].bound > node.least_unbounded:
+            free = 0
+        return node.bounded.pop(free)
+
+    def _keys(self, node: _Open, candidates: list[_Candidate]) -> np.ndarray:
+        """The keys of guesses of a position, for claims."""
+        return -(node.number * self._game.size + np.array([candidate.guess for candidate in candidates], np.int64)) - 1
 
     def _queue_guesses(self, opened: list[_Open], positions: Positions) -> None:
         """Fills the queues of positions with the guesses that may stay below the limit, by their first bounds."""
@@ -315,9 +367,12 @@ class Search:
         self._score_parts(numbers, parts, of, fixed, ceilings)
         cuts = np.searchsorted(of, np.arange(len(pairs) + 1))
         bounds = fixed + np.bincount(of, self._memo.bounds[numbers], len(pairs)).astype(np.int64)
+        updates = []
         for pair in np.flatnonzero(~useless & (bounds < ceilings)).tolist():
             index, guess = pairs[pair]
-            self._update(opened[index], _Candidate(0, guess, int(fixed[pair]), numbers[cuts[pair] : cuts[pair + 1]]))
+            candidate = _Candidate(0, guess, int(fixed[pair]), numbers[cuts[pair] : cuts[pair + 1]])
+            updates.append((opened[index], candidate))
+        self._update(updates)
 
     def _score_parts(
         self, numbers: np.ndarray, parts: Positions, of: np.ndarray, fixed: np.ndarray, ceilings: np.ndarray
@@ -331,21 +386,28 @@ class Search:
         while True:
             bounds = fixed + np.bincount(of, self._memo.bounds[numbers], len(fixed))
             missing = ceilings - bounds
-            left = order[~self._is(_SCORED, numbers[order]) & (missing[of[order]] > 0)]
+            left = order[~self._is(SCORED | PROVEN, numbers[order]) & (missing[of[order]] > 0)]
             if not len(left):
                 return
             chosen = left[sums_before(gain[left], of[left]) < missing[of[left]]]
             self._score(numbers[chosen], parts.take(chosen))
 
-    def _update(self, node: _Open, candidate: _Candidate) -> None:
+    def _update(self, pairs: list[tuple[_Open, _Candidate]]) -> None:
         """Takes a guess as the best one so far if its parts are proven; queues it if it may become that."""
-        bound = candidate.fixed + int(self._memo.bounds[candidate.parts].sum())
-        if bound >= node.ceiling:
+        if not pairs:
             return
-        if self._is(_PROVEN, candidate.parts).all():
-            node.best, node.guess = bound, candidate.guess
-        else:
-            heapq.heappush(node.bounded, candidate._replace(bound=bound))
+        proven, bounds, _ = self._memo.results(np.concatenate([candidate.parts for _, candidate in pairs]))
+        start = 0
+        for node, candidate in pairs:
+            end = start + len(candidate.parts)
+            bound = candidate.fixed + int(bounds[start:end].sum())
+            if bound >= node.ceiling:
+                pass
+            elif proven[start:end].all():
+                node.best, node.guess = bound, candidate.guess
+            else:
+                heapq.heappush(node.bounded, candidate._replace(bound=bound))
+            start = end
 
     def _solve_parts(self, pairs: list[tuple[_Open, _Candidate]]) -> None:
         """Solves the parts of one guess of each position, up to the totals with which the guess would lose.
@@ -360,7 +422,7 @@ class Search:
                 parts = candidate.parts
                 # what the parts may take beyond their bounds
                 slack = node.ceiling - candidate.fixed - int(self._memo.bounds[parts].sum())
-                open_parts = parts[~self._is(_PROVEN, parts)]
+                open_parts = parts[~self._is(PROVEN, parts)]
                 if slack <= 0 or not len(open_parts):
                     continue
                 still.append((node, candidate))
@@ -371,8 +433,7 @@ class Search:
                 goals += [(part, limit, history) for part, limit in zip(chosen.tolist(), limits.tolist(), strict=True)]
             self._prove(goals)
             active = still
-        for node, candidate in pairs:
-            self._update(node, candidate)
+        self._update(pairs)
 
     @staticmethod
     def _after(node: _Open, guess: int) -> tuple[int, ...] | None:
@@ -381,14 +442,15 @@ class Search:
             return None
         return (*node.history, guess)
 
-    def _conclude(self, node: _Open) -> None:
-        """Stores the result of a position whose queue has nothing better than its best guess or its limit."""
-        memo, number = self._memo, node.number
-        if node.best < node.limit:
-            memo.bounds[number], memo.guesses[number] = node.best, node.guess
-            memo.states[number] |= _PROVEN
-        else:
-            memo.bounds[number] = max(int(memo.bounds[number]), math.ceil(node.limit))
+    def _conclude(self, nodes: list[_Open]) -> None:
+        """Stores the results of positions whose queues have nothing better than their best guess or their limit."""
+        if not nodes:
+            return
+        numbers = np.array([node.number for node in nodes], np.int64)
+        bounds = np.array([math.ceil(node.ceiling) for node in nodes], np.int64)
+        guesses = np.array([node.guess for node in nodes], np.int32)
+        states = np.array([PROVEN if node.best < node.limit else 0 for node in nodes], np.uint8)
+        self._memo.record(numbers, bounds, guesses, states)
 
 
 def _joined(positions: Positions, indices: np.ndarray, others: Positions) -> Positions:

@@ -10,19 +10,30 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import sys
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from jaxsudoku import cache
+from jaxsudoku.config import whole_number
+from jaxsudoku.jobs import processes as workers
 
 from .certificate import save_certificate
+from .claims import MOST_PROCESSES, Claims
 from .memo import Memo
-from .optimal import Search
+from .optimal import Search, least_totals
 from .players import Progress
 from .positions import Positions
 from .rules import Game
 from .trees import Tree, grow
+
+#: The file of the claims, in the folder of a memo.
+_CLAIMS = "claims"
 
 #: The limits of the steps, as shares of what lies between the lower bound and the total of the strategy.
 _STEPS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
@@ -67,6 +78,10 @@ class _OutOfTimeError(Exception):
     """The time is over."""
 
 
+class _SettledError(Exception):
+    """Another process has excluded the totals."""
+
+
 @cache.kept()
 def prove(
     tree: Tree,
@@ -74,6 +89,7 @@ def prove(
     memo: str | os.PathLike[str] | None = None,
     progress: Progress = lambda text: None,
     certificate: str | os.PathLike[str] | None = None,
+    processes: int = 1,
 ) -> Proof:
     """Searches for a better strategy until there is one or it is proven that there is none.
 
@@ -81,20 +97,33 @@ def prove(
       tree: a strategy, better a good one: all totals that are not below its own are excluded at once.
       seconds: the time after which the search ends without a proof.
       memo: a folder for what the search knows, about 100 bytes for each position; a folder with a memo of the game is
-        continued. None keeps it in memory.
+        continued. None keeps it in memory, or with several processes in a temporary folder.
       progress: called with a text now and then.
       certificate: a file for what the proof rests on, as ``save_certificate`` writes it, if there is a proof; the time
         does not limit it.
+      processes: how many processes of this machine search, each with its share of the cores. The totals are the same;
+        the strategy may be another one that is as good.
 
     Raises:
+      ValueError: a number of processes that is not from 1 to 255, or several on Windows.
       GameError: the game's feedback table takes more than half of the memory.
       MemoError: the folder is that of another game, or holds something else.
-      OSError: it can't be read or written.
+      JobError: processes have died several times, or there are more of them than GPUs.
+      OSError: the memo can't be read or written.
     """
+    processes = whole_number("processes", processes, 1, MOST_PROCESSES)
     begun, game = time.monotonic(), tree.game
-    everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
-    upper = int(tree.attempts.sum())
-    lower = 0
+    upper, lower = int(tree.attempts.sum()), 0
+    if processes > 1 and sys.platform == "win32":
+        raise ValueError("several processes need locks on files that Windows lacks: leave out processes")
+    if processes > 1:
+        if memo is None:
+            with tempfile.TemporaryDirectory(prefix="jaxsudoku-", ignore_cleanup_errors=True) as temporary:
+                return prove(tree, seconds, Path(temporary, "memo"), progress, certificate, processes)
+        _fill(game, upper, begun + seconds, Path(memo), processes, progress)
+        # what the processes have found is in the memo, from which the search of one goes on to the end at once
+        found = prove(tree, begun + seconds - time.monotonic(), memo, progress, certificate)
+        return dataclasses.replace(found, seconds=time.monotonic() - begun)
 
     def report(text: str) -> None:
         if time.monotonic() > begun + seconds:
@@ -103,6 +132,7 @@ def prove(
 
     known = Memo(game, memo)
     search = Search(game, None, report, known)
+    everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
     try:
         lower = min(int(search.solve(everything, nothing, below=0)[1][0]), upper)
         first, guess = lower, -1
@@ -121,3 +151,91 @@ def prove(
         save_certificate(game, lower, known, certificate, progress)
     left = search.openings(upper) if lower < upper else []
     return Proof(tree, lower, tuple(left), len(search), time.monotonic() - begun)
+
+
+def _fill(game: Game, upper: int, until: float, folder: Path, processes: int, progress: Progress) -> None:
+    """Searches in several processes with a memo in a folder, until one of them has a proof or the time is over."""
+    memo = Memo(game, folder)
+    root = _root(game, memo)
+    claims = folder / _CLAIMS
+
+    def report() -> None:
+        progress(f"{len(memo):,} positions; bounds {memo.bounds[root]:,} and {upper:,}")
+
+    task = _Task(game, int(memo.bounds[root]), upper, time.time() + until - time.monotonic(), folder)
+    Claims.create(claims)
+    running = workers.run(processes, task, [_Place(number, processes) for number in range(processes)], report)
+    try:
+        next(running)
+    finally:
+        running.close()  # which ends the others
+        claims.unlink()
+
+
+def _root(game: Game, memo: Memo) -> int:
+    """The number of the position of all codes in a memo."""
+    numbers, _ = memo.add(Positions.of([np.arange(game.secrets)]), least_totals(game)[-1:])
+    return int(numbers[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """The place of a process among all."""
+
+    number: int
+    processes: int
+
+    def __str__(self) -> str:
+        return f"process {self.number + 1} of {self.processes}"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Task:
+    """The search in a process that shares a memo with others, as ``jobs.pool.Task``.
+
+    Attributes:
+      game: the game.
+      lower: the lower bound from which the steps begin.
+      upper: the total that is not wanted.
+      until: the time at which the search ends, as ``time.time`` has it.
+      folder: of the memo.
+    """
+
+    game: Game
+    lower: int
+    upper: int
+    until: float
+    folder: Path
+
+    def begin(self) -> Callable[[Any], Any]:
+        """The function of a ``_Place``, which returns when there is a proof or the time is over."""
+        return self._search
+
+    @cache.kept()
+    def _search(self, place: _Place) -> None:
+        memo = Memo(self.game, self.folder, shared=True)
+        claims = Claims(self.folder / _CLAIMS, place.number, place.processes)
+        root, everything = _root(self.game, memo), Positions.of([np.arange(self.game.secrets)])
+        limit = self.lower
+
+        def report(text: str) -> None:
+            del text
+            if time.time() > self.until:
+                raise _OutOfTimeError
+            if memo.bounds[root] >= limit > self.lower:
+                raise _SettledError
+
+        search = Search(self.game, None, report, memo, claims)
+        for step in _STEPS:
+            limit = self.lower + math.ceil(step * (self.upper - self.lower))
+            if memo.bounds[root] >= limit:
+                continue
+            try:
+                guesses, _ = search.solve(everything, np.zeros((1, 0), np.int32), below=limit)
+            except _SettledError:
+                claims.release_all()
+                continue
+            except _OutOfTimeError:
+                return
+            if guesses[0] >= 0:
+                return

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jaxsudoku.cli import flags
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
+from jaxsudoku.jobs import JobError
 from jaxsudoku.locks import OutputLock
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
@@ -27,12 +29,13 @@ EPILOG = """\
 examples:
   jaxsudoku mastermind evaluate --pegs 4 --colours 7 --player lookahead --save tree.json
   jaxsudoku mastermind prove tree.json --output best.json
-  jaxsudoku mastermind prove tree.json --memo known --hours 6
+  jaxsudoku mastermind prove tree.json --memo known --hours 6 --processes 4
   jaxsudoku mastermind prove tree.json --memo known --resume --certificate proof.npz
 
 output: the lower bound of all strategies and the guesses of the best one known, for all codes together; without a proof
 also the first guesses that a better strategy may begin with. What the search knows is kept in the folder --memo, so
 that it goes on with --resume, even if it was killed. Give it a good strategy, one of `jaxsudoku mastermind improve`.
+Several processes (--processes) share the memo, in a temporary folder if none is named; they find the same totals.
 `python tests/mastermind_checker.py FILE` checks a certificate, by numpy alone.
 """
 
@@ -42,6 +45,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     del argv
     parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
     add_hours(parser, math.inf, "the time after which it ends without a proof (default: none)")
+    flags.add_number(parser, "--processes", "processes that search, each with its share of the cores", default=1)
     parser.add_argument("--memo", metavar="FOLDER", help="folder for what the search knows (default: in memory)")
     parser.add_argument("--resume", action="store_true", help="go on from what is in --memo")
     parser.add_argument("--output", metavar="FILE", help="file for the best strategy")
@@ -62,14 +66,14 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind.rules import check_size
 
-    with as_usage((ValueError, BlockingIOError)):
+    with as_usage((ValueError, BlockingIOError, JobError)):
         tree = load_strategy(args.tree)
         check_size(tree.game)
         with contextlib.ExitStack() as stack:
             if args.memo is not None:
                 Path(args.memo).mkdir(parents=True, exist_ok=True)
                 stack.enter_context(OutputLock(args.memo))
-            found = mastermind.prove(tree, 3600 * args.hours, args.memo, screen.show, args.certificate)
+            found = mastermind.prove(tree, 3600 * args.hours, args.memo, screen.show, args.certificate, args.processes)
         if args.output:
             mastermind.save_tree(found.tree, args.output)
     screen.clear()
