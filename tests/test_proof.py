@@ -122,6 +122,7 @@ def test_positions_have_numbers_in_the_order_in_which_they_came(kept, monkeypatc
         assert (memo.bounds[: len(memo)] == np.arange(len(memo))).all()
     assert len(memo) > 300
     if kept:
+        memo.close()
         again = Memo(game, tmp_path / "memo")
         assert len(again) == len(memo)
         np.testing.assert_array_equal(again.add(positions)[0], found)
@@ -203,14 +204,18 @@ def test_what_is_found_only_gets_better():
         memo.record(numbers, np.array(bounds), np.array(guesses, np.int32), np.array(states, np.uint8))
 
     record([9, 7, 4, 8], [1, 2, 3, 4], [SCORED, SCORED | PROVEN, SCORED, 0])
-    record([8, 9, 6, 8], [5, 6, 7, 8], [0, SCORED, PROVEN, PROVEN])
-    record([9, 6, 6, 9], [1, 1, 1, 1], [0, 0, SCORED, SCORED])
+    record([8, 7, 6, 8], [5, 6, 7, 8], [0, SCORED, PROVEN, PROVEN])
+    record([9, 6, 5, 8], [1, 1, 1, 1], [0, 0, SCORED, SCORED])
     proven, bounds, guesses = memo.results(numbers)
     assert proven.tolist() == [False, True, True, True] and bounds.tolist() == [9, 7, 6, 8]
     assert guesses[1:].tolist() == [2, 7, 8]
     assert memo.states[numbers].tolist() == [SCORED, SCORED | PROVEN, SCORED | PROVEN, PROVEN]
     with pytest.raises(mm.MemoError, match="below a bound"):
         record([8, 7, 6, 8], [1, 2, 3, 4], [PROVEN] * 4)
+    with pytest.raises(mm.MemoError, match="below a bound"):
+        record([9, 7, 6, 9], [1, 2, 3, 4], [0] * 4)
+    with pytest.raises(mm.MemoError, match="below a bound"):
+        record([9, 7, 5, 8], [1, 2, 3, 4], [PROVEN] * 4)
 
 
 #: Adds overlapping positions to a shared memo, and records bounds of them; prints the numbers of all.
@@ -247,12 +252,13 @@ print(*found)
 
 
 def test_processes_add_to_one_memo(tmp_path):
-    memo = Memo(mm.PegGame(4, 6), tmp_path / "memo")
+    memo = Memo(mm.PegGame(4, 6), tmp_path / "memo", shared=True)
     line = [sys.executable, "-c", WRITER, str(tmp_path / "memo")]
     running = [subprocess.Popen([*line, str(number)], stdout=subprocess.PIPE, text=True) for number in range(2)]
     found = [writer.communicate(timeout=120)[0].split() for writer in running]
     assert [writer.returncode for writer in running] == [0, 0]
     assert found[0] == found[1] and sorted(map(int, found[0])) == list(range(9600)) and len(memo) == 9600
+    memo.close()
     again = Memo(mm.PegGame(4, 6), tmp_path / "memo")
     numbers = np.array(found[0], np.int64)
     sets = [np.arange(first, first + size) for first in range(1200) for size in range(1, 9)]
@@ -262,13 +268,29 @@ def test_processes_add_to_one_memo(tmp_path):
 
 def test_a_memo_that_processes_share_is_of_nobody_else(monkeypatch, tmp_path):
     game = mm.PegGame(2, 3)
-    Memo(game, tmp_path / "memo")
+    Memo(game, tmp_path / "memo").close()
     shared = [Memo(game, tmp_path / "memo", shared=True) for _ in range(2)]
     monkeypatch.setattr("jaxsudoku.mastermind.memo._PATIENCE", 0.1)
     with pytest.raises(BlockingIOError, match="other processes search with this memo"):
         Memo(game, tmp_path / "memo")
     shared.clear()
-    Memo(game, tmp_path / "memo")
+    alone = Memo(game, tmp_path / "memo")
+    for other in (False, True):
+        with pytest.raises(BlockingIOError, match="other processes search with this memo"):
+            Memo(game, tmp_path / "memo", shared=other)
+    alone.close()
+    Memo(game, tmp_path / "memo", shared=True)
+
+
+def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("""
+import jaxsudoku.mastermind as mm
+mm.prove(mm.build(mm.PegGame(3, 3), "minimax"), processes=2)
+""")
+    told = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    assert told.returncode == 1
+    assert 'needs `if __name__ == "__main__":`' in told.stderr
 
 
 def test_processes_prove_the_same_total(capsys, tmp_path):

@@ -27,9 +27,9 @@ _function: Callable[[Any], Any] | None = None
 
 
 def run(
-    count: int, task: Task, items: Sequence[Any], waiting_for: Callable[[], None] | None = None
+    count: int, task: Task, items: Sequence[Any], meanwhile: Callable[[], None] | None = None
 ) -> Generator[tuple[int, Any], None, None]:
-    """As ``pool.run``, with ``count`` processes; a function, if there is one, is called each second meanwhile."""
+    """As ``pool.run``, with ``count`` processes; ``meanwhile`` is called about once a second until the end."""
     places = _places(count)
     waiting = collections.deque(range(len(items)))
     deaths = 0
@@ -43,10 +43,10 @@ def run(
                 while waiting and len(running) < _AHEAD * count:
                     call = pool.submit(_do, task, items[waiting[0]])
                     running[call] = waiting.popleft()
-                patience = None if waiting_for is None else _SECOND
+                patience = None if meanwhile is None else _SECOND
                 done, _ = concurrent.futures.wait(running, patience, concurrent.futures.FIRST_COMPLETED)
-                if waiting_for is not None:
-                    waiting_for()
+                if meanwhile is not None:
+                    meanwhile()
                 for future in done:
                     result = future.result()
                     deaths = 0

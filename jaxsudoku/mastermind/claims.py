@@ -13,8 +13,9 @@ import numpy as np
 #: The most processes, as a byte names one of them.
 MOST_PROCESSES = 255
 
-#: The bytes of the file, a power of two.
-_PLACES = 1 << 16
+#: Bits of a hash, and the bytes of the file.
+_BITS = 16
+_PLACES = 1 << _BITS
 
 
 class Claims:
@@ -59,4 +60,4 @@ class Claims:
 
 def _hash(keys: np.ndarray) -> np.ndarray:
     mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return (mixed >> np.uint64(48)).astype(np.int64)
+    return (mixed >> np.uint64(64 - _BITS)).astype(np.int64)

@@ -11,7 +11,7 @@ Several processes may share a folder. Then a lock on the file ``count`` protects
 adds positions, records results, or reads results that must belong together. Rows are never removed or moved, so that
 numbers are the same in all processes. Each process finds positions by a table of its own, to which it adds the rows of
 others before it appends any. Results only get better: a bound is raised, a state is added, and what is proven stays.
-Sharing processes also lock the file ``memo.json`` until they end; who wants the folder for itself waits for that.
+The file ``memo.json`` is locked as long as a memo is open, by one process alone or by several that share the folder.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ SCORED, PROVEN = 1, 2
 #: Rows of the first columns, and the least slots of the table for each position.
 _ROWS, _SLOTS = 1 << 16, 2
 
-
-#: Seconds to wait for the end of processes that share a folder.
+#: Seconds to wait for the end of processes that use a folder.
 _PATIENCE = 30.0
 
 
@@ -101,7 +100,8 @@ class Memo:
     Args:
       game: the game.
       folder: where the columns are kept; None for the machine's memory. A folder with a memo of the game is continued.
-      shared: whether other processes use the folder at the same time, and share it as well.
+      shared: whether other processes use the folder at the same time, and share it as well. Without it nothing else may
+        have the folder open until ``close``, if the file system has locks.
 
     Attributes:
       bounds: int32[rows], a lower bound of the total of each position.
@@ -110,20 +110,16 @@ class Memo:
 
     Raises:
       MemoError: the folder holds something else.
-      OSError: it can't be read or written; or other processes still share it.
+      OSError: it can't be read or written; other processes use it; or it can't be shared, as the file system has no
+        locks.
     """
 
     def __init__(self, game: Game, folder: str | os.PathLike[str] | None = None, shared: bool = False) -> None:
         place = None if folder is None else Path(folder)
         if place is not None:
             _open_folder(place, game)
-        self._lock: _FileLock | None = None
-        if place is not None and shared:
-            self._in_use = _FileLock(place / _CARD)
-            self._in_use.share()
-            self._lock = _FileLock(place / "count")
-        elif place is not None:
-            _wait_until_unshared(place)
+        self._in_use = None if place is None else _in_use(place, shared)
+        self._lock = _FileLock(place / "count") if place is not None and shared else None
         codes = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
         columns: Mapping[str, np.dtype[Any]] = _COLUMNS | {"codes": codes, "count": np.dtype(np.int64)}
         self._words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
@@ -131,6 +127,12 @@ class Memo:
         with self._locked():
             self._columns = {name: _Column(place and place / name, dtype) for name, dtype in columns.items()}
             self._rehash()
+
+    def close(self) -> None:
+        """Lets others open the folder; the memo is not to be used any more."""
+        if self._in_use is not None:
+            self._in_use.release()
+            self._in_use = None
 
     def __len__(self) -> int:
         return int(self._columns["count"].array[0])
@@ -170,15 +172,16 @@ class Memo:
         A lower bound that is higher stays, and so does all of a position that is proven.
 
         Raises:
-          MemoError: a total that is proven is below a bound.
+          MemoError: a total that is proven is below a bound, or is not the only one.
         """
         with self._locked():
-            (still,) = np.nonzero((self.states[numbers] & PROVEN) == 0)
-            numbers, bounds, guesses, states = numbers[still], bounds[still], guesses[still], states[still]
-            before = self.bounds[numbers]
-            if ((before > bounds) & ((states & PROVEN) > 0)).any():
+            before, exact = self.bounds[numbers], (states & PROVEN) > 0
+            known = (self.states[numbers] & PROVEN) > 0
+            if ((exact & (before > bounds)) | (known & (before < bounds))).any():
                 raise MemoError("a total that is proven is below a bound that is known")
-            self.bounds[numbers] = np.maximum(before, bounds)
+            (still,) = np.nonzero(~known)
+            numbers, guesses, states = numbers[still], guesses[still], states[still]
+            self.bounds[numbers] = np.maximum(before, bounds)[still]
             self.guesses[numbers] = guesses
             self.states[numbers] |= states  # last, for a process may be killed between
 
@@ -238,7 +241,7 @@ class Memo:
         return np.arange(rows.start, rows.stop)
 
     def _absorb(self) -> bool:
-        """Finds the positions that other processes have added from now on; whether there are any. Under the lock."""
+        """Adds the positions of other processes to the table of slots; whether there were any. Under the lock."""
         count = len(self)
         if count == self._placed:
             return False
@@ -313,36 +316,34 @@ class _FileLock:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         weakref.finalize(self, os.close, self._file)
 
-    def acquire(self, wait: bool = True) -> None:
-        """Takes the lock; raises BlockingIOError if another process has it and this one is not to wait."""
-        fcntl.flock(self._file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-
-    def share(self) -> None:
-        """Waits for the lock, which other processes may share."""
-        fcntl.flock(self._file, fcntl.LOCK_SH)
+    def acquire(self, shared: bool = False, wait: bool = True) -> None:
+        """Takes the lock, alone or shared; raises BlockingIOError if others have it and this one is not to wait."""
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(self._file, kind | (0 if wait else fcntl.LOCK_NB))
 
     def release(self) -> None:
         """Gives the lock back."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
-def _wait_until_unshared(folder: Path) -> None:
-    """Waits for the end of processes that share a folder, which may have been killed a moment ago."""
+def _in_use(folder: Path, shared: bool) -> _FileLock | None:
+    """The lock of a folder, alone or shared; waits a while, as processes may have been killed a moment ago."""
     if sys.platform == "win32":
-        return
+        return None
     lock, until = _FileLock(folder / _CARD), time.monotonic() + _PATIENCE
     while True:
         try:
-            lock.acquire(wait=False)
+            lock.acquire(shared, wait=False)
         except BlockingIOError as error:
             if time.monotonic() > until:
                 raise BlockingIOError(errno.EAGAIN, "other processes search with this memo", str(folder)) from error
             time.sleep(0.05)
-        except OSError:  # the file system has no locks, so nobody shares the folder
-            return
+        except OSError as error:
+            if shared:
+                raise OSError(error.errno, "several processes need locks, which it lacks", str(folder)) from error
+            return None  # the file system has no locks, so nobody shares the folder
         else:
-            lock.release()
-            return
+            return lock
 
 
 def _open_folder(folder: Path, game: Game) -> None:

@@ -55,7 +55,7 @@ _SMALL = 28
 _SPLIT = 64
 
 #: Nested calls for each guess of a game, and the most for a whole game.
-_CALLS, _MOST_CALLS = 4, 10_000
+_CALLS, _MOST_CALLS = 5, 10_000
 
 
 class SearchLimitError(RuntimeError):
@@ -223,7 +223,11 @@ class Search:
         memo.record(numbers, bounds, guesses, np.where(largest <= 2, SCORED | PROVEN, SCORED).astype(np.uint8))
         self._gain += np.bincount(sizes, bounds - self._least[sizes], len(self._gain))
         self._gained += np.bincount(sizes, minlength=len(self._gain))
-        self._progress(f"{len(memo):,} positions")
+        self._report()
+
+    def _report(self) -> None:
+        """Says how far the search is; the caller may end it by an exception."""
+        self._progress(f"{len(self._memo):,} positions")
 
     def _costs(self, positions: Positions) -> Iterator[tuple[np.ndarray, PartCost]]:
         """The indices of the positions that are bounded by the number of their parts, and by their sizes."""
@@ -283,6 +287,7 @@ class Search:
         remaining = list(range(len(opened)))
         shared = self._claims is not None and self._splits(opened)
         while remaining:
+            self._report()
             if shared:  # another process may have settled some
                 left = set(map(id, self._unsettled([opened[index] for index in remaining])))
                 remaining = [index for index in remaining if id(opened[index]) in left]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -102,35 +103,45 @@ def prove(
       certificate: a file for what the proof rests on, as ``save_certificate`` writes it, if there is a proof; the time
         does not limit it.
       processes: how many processes of this machine search, each with its share of the cores. The totals are the same;
-        the strategy may be another one that is as good.
+        the strategy may be another one that is as good. A script that names several needs
+        ``if __name__ == "__main__":``, as they load it again.
 
     Raises:
-      ValueError: a number of processes that is not from 1 to 255, or several on Windows.
+      ValueError: a number of processes that is not from 1 to 255, several on Windows, or several without the guard.
       GameError: the game's feedback table takes more than half of the memory.
       MemoError: the folder is that of another game, or holds something else.
       JobError: processes have died several times, or there are more of them than GPUs.
-      OSError: the memo can't be read or written.
+      OSError: the memo can't be read or written, or another process uses it.
     """
-    processes = whole_number("processes", processes, 1, MOST_PROCESSES)
-    begun, game = time.monotonic(), tree.game
-    upper, lower = int(tree.attempts.sum()), 0
-    if processes > 1 and sys.platform == "win32":
-        raise ValueError("several processes need locks on files that Windows lacks: leave out processes")
-    if processes > 1:
+    begun = time.monotonic()
+    if whole_number("processes", processes, 1, MOST_PROCESSES) > 1:
+        _check_processes()
         if memo is None:
             with tempfile.TemporaryDirectory(prefix="jaxsudoku-", ignore_cleanup_errors=True) as temporary:
                 return prove(tree, seconds, Path(temporary, "memo"), progress, certificate, processes)
-        _fill(game, upper, begun + seconds, Path(memo), processes, progress)
+        _fill(tree, begun + seconds, Path(memo), processes, progress)
         # what the processes have found is in the memo, from which the search of one goes on to the end at once
         found = prove(tree, begun + seconds - time.monotonic(), memo, progress, certificate)
         return dataclasses.replace(found, seconds=time.monotonic() - begun)
+    known = Memo(tree.game, memo)
+    try:
+        return _prove(tree, begun + seconds, known, progress, certificate)
+    finally:
+        known.close()
+
+
+def _prove(
+    tree: Tree, until: float, known: Memo, progress: Progress, certificate: str | os.PathLike[str] | None
+) -> Proof:
+    """``prove`` by one process, until a time on ``time.monotonic``'s clock, with what is known."""
+    begun, game = time.monotonic(), tree.game
+    upper, lower = int(tree.attempts.sum()), 0
 
     def report(text: str) -> None:
-        if time.monotonic() > begun + seconds:
+        if time.monotonic() > until:
             raise _OutOfTimeError
         progress(f"{text}; bounds {lower:,} and {upper:,}")
 
-    known = Memo(game, memo)
     search = Search(game, None, report, known)
     everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
     try:
@@ -153,11 +164,25 @@ def prove(
     return Proof(tree, lower, tuple(left), len(search), time.monotonic() - begun)
 
 
-def _fill(game: Game, upper: int, until: float, folder: Path, processes: int, progress: Progress) -> None:
-    """Searches in several processes with a memo in a folder, until one of them has a proof or the time is over."""
-    memo = Memo(game, folder)
+def _check_processes() -> None:
+    """Raises ValueError where several processes can't be started."""
+    if sys.platform == "win32":
+        raise ValueError("several processes need locks on files that Windows lacks: leave out processes")
+    # as multiprocessing itself finds that a process is still loading the script that has started it
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise ValueError(
+            'several processes each load the script again, so it needs `if __name__ == "__main__":` around what it does'
+        )
+
+
+def _fill(tree: Tree, until: float, folder: Path, processes: int, progress: Progress) -> None:
+    """Searches in several processes with a memo in a folder.
+
+    It ends when one of them has a proof or a better strategy, or the time is over.
+    """
+    game, upper, claims = tree.game, int(tree.attempts.sum()), folder / _CLAIMS
+    memo = Memo(game, folder, shared=True)
     root = _root(game, memo)
-    claims = folder / _CLAIMS
 
     def report() -> None:
         progress(f"{len(memo):,} positions; bounds {memo.bounds[root]:,} and {upper:,}")
@@ -169,7 +194,8 @@ def _fill(game: Game, upper: int, until: float, folder: Path, processes: int, pr
         next(running)
     finally:
         running.close()  # which ends the others
-        claims.unlink()
+        claims.unlink(missing_ok=True)
+        memo.close()
 
 
 def _root(game: Game, memo: Memo) -> int:
