@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import safetensors.numpy
@@ -15,10 +16,10 @@ from jaxsudoku.cli import main
 from jaxsudoku.mastermind import values
 from jaxsudoku.mastermind.costs import estimate
 from jaxsudoku.mastermind.positions import Positions
-from jaxsudoku.mastermind.scoring import scorer
+from jaxsudoku.mastermind.scoring import Scorer, scorer
 from jaxsudoku.mastermind.values import LearnedValue, ValueConfig, ValueFileError
 from train import mastermind as training
-from train.guesses import Guesses, GuessesConfig, kept_guesses, make_guesses, parse_game
+from train.guesses import Guesses, GuessesConfig, GuessesFileError, kept_guesses, make_guesses, parse_game
 
 SMALL = ValueConfig(width=4, hidden=8)
 
@@ -30,9 +31,9 @@ def random_value(seed: int, config: ValueConfig = SMALL) -> LearnedValue:
     return LearnedValue(config, {name: random.normal(0, 0.3, shape) for name, shape in shapes.items()})
 
 
-def some_positions(game: mm.Game, seed: int) -> Positions:
+def some_positions(game: mm.Game, seed: int, number: int = 12) -> Positions:
     random = np.random.default_rng(seed)
-    sizes = random.integers(3, 40, size=12)
+    sizes = random.integers(3, 40, size=number)
     return Positions.of(np.sort(random.choice(game.secrets, size, replace=False)) for size in sizes)
 
 
@@ -45,9 +46,9 @@ def test_before_training_the_estimate_stays():
     np.testing.assert_allclose(untrained.totals(game, positions), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("game", [mm.PegGame(3, 5), mm.PegGame(3, 5, repeats=False)], ids=str)
+@pytest.mark.parametrize("game", [mm.PegGame(3, 5), mm.PegGame(4, 6)], ids=str)
 def test_exchanged_pegs_and_colours_have_the_same_value(game):
-    positions, random = some_positions(game, 2), np.random.default_rng(3)
+    positions, random = some_positions(game, 2, 60), np.random.default_rng(3)
     pegs, colours = random.permutation(game.pegs), random.permutation(game.colours).astype(np.uint8)
     images = [np.sort(game.index_of(colours[game.codes[codes]][:, pegs])) for codes in positions]
     value = random_value(4)
@@ -59,10 +60,34 @@ def test_exchanged_pegs_and_colours_have_the_same_value(game):
 def test_a_value_is_one_that_a_strategy_may_have():
     game = mm.PegGame(3, 6)
     positions = some_positions(game, 5)
-    low = dataclasses.replace(random_value(6), params=values.initial_params(SMALL, 6) | {"correction.bias": [-9.0]})
-    np.testing.assert_array_equal(low.totals(game, positions), 2 * positions.sizes - 1)
+    seen = values.features(game, positions)
+    low, high = (values.corrected(seen, np.full(len(positions), change), 99) for change in (-0.5, 0.5))
+    sure = seen.total <= 2 * positions.sizes
+    assert sure.any() and not sure.all()
+    np.testing.assert_array_equal(low[sure], seen.total[sure])
+    assert (low[~sure] >= 2 * positions.sizes[~sure]).all()
+    np.testing.assert_allclose(high[~sure], (seen.total + positions.sizes / 2)[~sure], rtol=1e-6)
+    np.testing.assert_allclose(values.corrected(seen, jnp.full(len(positions), 0.5), 99), high, rtol=1e-6)
+    np.testing.assert_array_equal(values.corrected(seen, np.ones(len(positions)), 2), seen.total)
     apart = Positions.of([np.array([0, 1, 8])])  # 111, 112 and 123: a guess tells the others apart
     assert random_value(7).totals(game, apart) == 5
+
+
+def test_corrections_are_small_for_positions_larger_than_any_that_was_learned():
+    game = mm.PegGame(4, 7)
+    value, everything = LearnedValue.load("trained"), Positions.of([np.arange(game.secrets)])
+    for params in (value.params, {name: 50 * array for name, array in value.params.items()}):
+        found = dataclasses.replace(value, params=params).corrections(values.features(game, everything))
+        assert (np.abs(found) <= 0.5).all()
+
+
+def test_features_are_the_same_without_a_table(monkeypatch):
+    game = mm.PegGame(3, 5)
+    positions = some_positions(game, 14)
+    with_table = values.features(game, positions)
+    monkeypatch.setattr(values, "scorer", lambda game: Scorer(game, by_blocks=True))
+    for one, other in zip(with_table, values.features(game, positions), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_positions_are_valued_alike_in_any_company():
@@ -73,11 +98,14 @@ def test_positions_are_valued_alike_in_any_company():
     assert value.totals(game, Positions.of([])).shape == (0,)
 
 
-def test_words_have_no_learned_value(tmp_path):
-    random_value(1).save(tmp_path / "value")
-    game = mm.WordGame(("abba", "baba", "aabb"))
-    with pytest.raises(mm.GameError, match="a learned value is for games of pegs"):
-        mm.build(game, "lookahead", values=str(tmp_path / "value"))
+@pytest.mark.parametrize(
+    "game",
+    [mm.WordGame(("abba", "baba", "aabb")), mm.PegGame(3, 4, elsewhere=False), mm.PegGame(3, 4, repeats=False)],
+    ids=str,
+)
+def test_other_games_have_no_learned_value(game):
+    with pytest.raises(mm.GameError, match="a learned value is for Mastermind with repeats"):
+        mm.build(game, "lookahead", values="trained")
 
 
 # ---------------------------------------------------------------------- files
@@ -110,9 +138,11 @@ def changed(card: dict, **params: np.ndarray) -> bytes:
         (changed({"config": {"width": 0, "hidden": 8}}), "width must be at least 1"),
         (changed({"config": {"width": 5, "hidden": 8}}), "not those of a network of its sizes"),
         (changed({}, other=np.zeros(1, np.float32)), "not those of a network of its sizes"),
+        (changed({}, **{"correction.bias": np.zeros(1, np.int64)}), "not those of a network of its sizes"),
+        (changed({"facts": 7}), "no learned value"),
         (changed({}, **{"correction.bias": np.array([np.nan], np.float32)}), "some parameters are not finite"),
     ],
-    ids=["empty", "other", "no-card", "short", "version", "config", "sizes", "more", "nan"],
+    ids=["empty", "other", "no-card", "short", "version", "config", "sizes", "more", "kind", "facts", "nan"],
 )
 def test_other_files_are_refused_by_name(tmp_path, data, message):
     path = tmp_path / "value.safetensors"
@@ -134,19 +164,32 @@ def test_lookahead_plays_by_a_network(tmp_path):
     random_value(13).save(tmp_path / "value")
     tree = mm.build(game, "lookahead", values=str(tmp_path / "value"))
     assert (tree.attempts > 0).all()
-    assert fewest_guesses(mm.PegGame(2, 3)) <= mm.build(mm.PegGame(2, 3), "lookahead", values="trained").attempts.sum()
+    again = mm.build(game, "lookahead", values=tmp_path / "value")
+    np.testing.assert_array_equal(tree.guesses, again.guesses)
+    for small in (mm.PegGame(1, 3), mm.PegGame(2, 2), mm.PegGame(2, 3)):
+        assert mm.build(small, "lookahead", values="trained").attempts.sum() == fewest_guesses(small)
+
+
+def test_values_need_a_guess_before_them():
+    with pytest.raises(ValueError, match="plies must be at least 2"):
+        mm.LookaheadConfig(plies=1, values="trained")
+
+
+def test_the_command_plays_by_the_network_that_ships(capsys):
+    flags = ["--pegs", "3", "--colours", "4", "--player", "lookahead", "--values", "trained", "--quiet", "--json"]
+    assert main(["mastermind", "evaluate", *flags]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert sum(report["histogram"].values()) == 64
 
 
 def test_the_network_that_ships_finds_the_best_strategy_of_the_classic_game():
     assert mm.build(mm.PegGame(4, 6), "lookahead", values="trained").attempts.sum() == 5625
 
 
-def test_the_best_of_all_openings_is_no_worse():
-    game = mm.PegGame(4, 4)
-    one, all_of_them = (int(mm.build(game, "lookahead", width=1, openings=count).attempts.sum()) for count in (1, 9))
-    assert all_of_them <= one
-    opened = mm.build(game, "most-parts", openings=9).attempts.sum()
-    assert opened <= mm.build(game, "most-parts").attempts.sum()
+def test_several_openings_are_better_than_one():
+    game = mm.PegGame(5, 4)
+    totals = [int(mm.build(game, "lookahead", openings=count).attempts.sum()) for count in (1, 2, 99)]
+    assert totals[0] > totals[1] >= totals[2]
 
 
 # ---------------------------------------------------------------------- training
@@ -169,9 +212,14 @@ def test_guesses_are_made_once(tmp_path, monkeypatch):
     made = kept_guesses(game, FEW, 0, tmp_path)
     monkeypatch.setattr("train.guesses.make_guesses", None)
     again = kept_guesses(game, FEW, 0, tmp_path)
-    for name in Guesses._fields[1:]:
+    for name in Guesses._fields[2:]:
         np.testing.assert_array_equal(getattr(made, name), getattr(again, name))
-    np.testing.assert_array_equal(made.seen.shares, again.seen.shares)
+    np.testing.assert_array_equal(made.seen.numbers, again.seen.numbers)
+    (file,) = tmp_path.iterdir()
+    for data in (b"", file.read_bytes()[:200], b"PK\3\4"):
+        file.write_bytes(data)
+        with pytest.raises(GuessesFileError, match=rf"{file.name}: no guesses of 2 pegs, 4 colours .*; delete it"):
+            kept_guesses(game, FEW, 0, tmp_path)
 
 
 def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
@@ -182,6 +230,38 @@ def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
     assert told[-1]["loss"] < told[3]["loss"] and set(told[-1]["regret"]) == {"3x4", "3x5", "4x3"}
     value = LearnedValue.load(tmp_path / "value.safetensors")
     assert value.facts["training"]["games"] == ["3x4", "3x5"] and value.config.width == 8
+    with pytest.raises(SystemExit):
+        training.main(["--output", str(tmp_path), *flags])
+    assert "value.safetensors exists: --force replaces it" in capsys.readouterr().err
+
+
+def test_a_batch_is_its_guesses():
+    game = mm.PegGame(3, 4)
+    made = make_guesses(game, FEW, 0)
+    groups = training._choices(made)
+    batch = training._batch(made, groups[:3])
+    count = sum(map(len, groups[:3]))
+    totals = np.where(batch.guess < training._GUESSES, batch.totals, 0)
+    sums = np.bincount(batch.guess, totals, training._GUESSES + 1)[:count] + batch.fixed[:count]
+    np.testing.assert_allclose(sums, made.sums(made.totals)[np.concatenate(groups[:3])], rtol=1e-6)
+    chosen = np.exp(training._log_choice(batch, np.pad(sums, (0, training._GUESSES - count)), 2.0))[:count]
+    starts = np.cumsum([0, *map(len, groups[:2])])
+    np.testing.assert_allclose(np.add.reduceat(chosen, starts), 1, rtol=1e-5)
+    assert (batch.group[count:] == training._GROUPS).all()
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "message"),
+    [
+        (["--games", "1x3"], 2, "1x3: no position there has a choice to learn from"),
+        (["--games", "3x4", "--learning-rate", "1e30"], 1, "the loss is nan"),
+    ],
+)
+def test_a_run_that_fails_says_why(tmp_path, capsys, flags, code, message):
+    few = ["--steps", "20", "--positions", "5", "--guesses", "6", "--further", "0", "--width", "2", "--hidden", "2"]
+    assert training.main(["--output", str(tmp_path), *few, *flags]) == code
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "value.safetensors").exists()
 
 
 @pytest.mark.parametrize(
@@ -189,7 +269,7 @@ def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
     [
         (["--games", "4by6"], "'4by6' is not PEGSxCOLOURS"),
         (["--games"], "there must be a game to learn from"),
-        (["--games", "4x6", "--held-out", "4x6"], "4x6: a game that is held out"),
+        (["--games", "4x6", "--held-out", "04x6"], "one that is held out is not learned from"),
         (["--games", "0x6"], "pegs must be at least 1"),
         (["--temperature", "0"], "temperature must be above 0"),
         (["--steps", "0"], "steps must be at least 1"),

@@ -8,8 +8,9 @@ where it has few codes, else by a wide search with proven ends.
 from __future__ import annotations
 
 import dataclasses
+import io
 import itertools
-import os
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ import numpy as np
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.config import Config, Natural, Positive
+from jaxsudoku.files import write_file
 from jaxsudoku.mastermind import PegGame
 from jaxsudoku.mastermind.costs import estimate
 from jaxsudoku.mastermind.positions import History, Positions, PositionTable, after, inequivalent_guesses
@@ -41,10 +43,10 @@ class GuessesConfig(Config):
       tried: guesses that are tried of a larger part of the whole game; a quarter of it of other parts.
     """
 
-    positions: Positive = 80
+    positions: Positive = 120
     guesses: Positive = 40
     further: Natural = 20
-    exact: Positive = 48
+    exact: Positive = 32
     tried: Positive = 80
 
 
@@ -52,7 +54,8 @@ class Guesses(NamedTuple):
     """Guesses of a game in groups, one group for each position.
 
     Attributes:
-      seen: features of the distinct parts of more than two codes, p of them.
+      seen: features of the distinct parts of more than two codes, p of them; they are made anew from a file.
+      positions: the parts themselves.
       totals: float32[p], their totals.
       fixed: float32[g], for each guess its total without these parts.
       bounds: int64[g + 1], the parts of guess i are ``parts[bounds[i] : bounds[i + 1]]``.
@@ -62,6 +65,7 @@ class Guesses(NamedTuple):
     """
 
     seen: Features
+    positions: Positions
     totals: np.ndarray
     fixed: np.ndarray
     bounds: np.ndarray
@@ -83,7 +87,16 @@ class Guesses(NamedTuple):
         lost = 0.0
         for start, end in itertools.pairwise(self.groups[1:].tolist()):
             lost += true[start + int(np.argmin(chosen[start:end]))] - true[start:end].min()
-        return 1000 * lost / float(self.sizes[1:].sum())
+        return 1000 * lost / max(float(self.sizes[1:].sum()), 1.0)
+
+    def error(self, totals: AnyArray) -> float:
+        """The root mean square error of some totals of the parts [p], in guesses for each code.
+
+        Parts count by their codes, those of the first guess too.
+        """
+        sizes = self.seen.sizes
+        errors = (np.asarray(totals) - self.totals) / sizes
+        return float(np.sqrt(np.average(np.square(errors), weights=sizes))) if len(errors) else 0.0
 
 
 def parse_game(text: str) -> PegGame:
@@ -177,6 +190,7 @@ class _Maker:
         positions = self._table.take(range(len(self._table)))
         return Guesses(
             features(self._game, positions),
+            positions,
             np.array([self._totals[number] for number in range(len(positions))], np.float32),
             np.concatenate(self._fixed).astype(np.float32),
             np.cumsum([0, *np.concatenate(self._lengths)]),
@@ -188,20 +202,34 @@ class _Maker:
 
 # ---------------------------------------------------------------------- files
 
+#: The arrays of a file besides the positions.
+_ARRAYS = ("totals", "fixed", "bounds", "parts", "groups", "sizes")
 
-def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: str | os.PathLike[str]) -> Guesses:
-    """The guesses of a game, from a file in a folder if they were made before with the same settings."""
+
+class GuessesFileError(ValueError):
+    """A file that holds no guesses of a game; the message names it."""
+
+
+def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path) -> Guesses:
+    """The guesses of a game, from a file in a folder if they were made before with the same settings.
+
+    Raises:
+      GuessesFileError: the file is damaged, or something else.
+      OSError: it can't be read or written.
+    """
     settings = "-".join(str(value) for value in (*dataclasses.astuple(config), seed))
-    path = Path(folder) / f"{game.pegs}x{game.colours}-{settings}.npz"
+    path = folder / f"{game.pegs}x{game.colours}-{settings}.npz"
     if not path.exists():
         made = make_guesses(game, config, seed)
-        arrays = made._asdict() | {f"seen_{name}": array for name, array in made.seen._asdict().items()}
-        del arrays["seen"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".part.npz")
-        np.savez_compressed(beside, **arrays)
-        beside.replace(path)
-    with np.load(path) as file:
-        arrays = dict(file)
-    seen = Features(*(arrays.pop(f"seen_{name}") for name in Features._fields))
-    return Guesses(seen=seen, **arrays)
+        arrays = {name: getattr(made, name) for name in _ARRAYS}
+        data = io.BytesIO()
+        np.savez_compressed(data, codes=made.positions.codes, ends=made.positions.bounds, **arrays)
+        write_file(path, data.getvalue())
+        return made
+    try:
+        with np.load(io.BytesIO(path.read_bytes())) as file:
+            positions = Positions(file["codes"], file["ends"])
+            arrays = {name: file[name] for name in _ARRAYS}
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise GuessesFileError(f"{path}: no guesses of {game} ({error}); delete it to make them again") from error
+    return Guesses(features(game, positions), positions, **arrays)

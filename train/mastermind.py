@@ -3,8 +3,9 @@
     python -m train.mastermind --output runs/mastermind
 
 makes guesses of small games to learn from (``guesses``), trains the network on them, and writes it as
-``value.safetensors``. Games that are named as ``--held-out`` are not learned from: the run says how well guesses are
-chosen there. What was made of a game is kept in the folder, so a run that is interrupted goes on with the next game.
+``value.safetensors``. Of games that are named as ``--held-out`` it only says how well guesses are chosen there. The
+guesses of a game are kept in the folder, so a run that was interrupted does not make them again, nor does one with
+another network.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import itertools
 import json
 import sys
 import time
@@ -28,13 +30,16 @@ from jax import Array
 
 from jaxsudoku.cli.fields import add_config, config_values
 from jaxsudoku.config import Config, Natural, NonNegative, Positive
-from jaxsudoku.mastermind import GameError
 from jaxsudoku.mastermind.values import Features, LearnedValue, ValueConfig, ValueNetwork, corrected, flat_params
+from jaxsudoku.terminal.failure import described
 
 from .guesses import Guesses, GuessesConfig, kept_guesses, parse_game
 
 #: Groups, guesses and parts of a batch; fewer where they do not fit.
 _GROUPS, _GUESSES, _PARTS = 8, 512, 2048
+
+#: Exit status of a process that was interrupted.
+_INTERRUPTED = 130
 
 #: Guesses that are so much worse than the best of their group are left out: no player would choose them.
 _WORSE = 40.0
@@ -58,9 +63,9 @@ class ValueTrainConfig(Config):
       seed: of the guesses, of the first weights and of the batches.
     """
 
-    games: tuple[str, ...] = ("3x6", "3x8", "3x10", "4x4", "4x5", "4x6", "4x7", "5x3", "5x4", "5x5", "6x3")
-    held_out: tuple[str, ...] = ("4x8", "5x6")
-    steps: Positive = 6000
+    games: tuple[str, ...] = ("3x6", "3x8", "3x10", "4x4", "4x5", "4x6", "4x7", "5x3", "5x4", "5x5", "6x3", "6x4")
+    held_out: tuple[str, ...] = ()
+    steps: Positive = 8000
     learning_rate: NonNegative = 3e-3
     weight_decay: NonNegative = 1e-3
     temperature: NonNegative = 2.0
@@ -69,13 +74,11 @@ class ValueTrainConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("games", "held_out"):
-            for game in getattr(self, name):
-                parse_game(game)
-        if not self.games:
+        games, held_out = ([parse_game(game) for game in getattr(self, name)] for name in ("games", "held_out"))
+        if not games:
             raise ValueError("there must be a game to learn from")
-        if both := sorted(set(self.games) & set(self.held_out)):
-            raise ValueError(f"{', '.join(both)}: a game that is held out is not learned from")
+        if len({*games, *held_out}) < len(games) + len(held_out):
+            raise ValueError("each game is named once: one that is held out is not learned from")
         if self.temperature == 0:
             raise ValueError("temperature must be above 0")
 
@@ -111,31 +114,46 @@ def train(
       config, guesses, sizes: the settings.
       folder: keeps the guesses of games.
       report: called with values by name: of each game when its guesses are made, and of each tenth of the run.
+
+    Raises:
+      FloatingPointError: the loss is not finite.
+      GuessesFileError, OSError: as ``kept_guesses``.
+      ValueError: nothing can be learned from a game.
     """
     begun = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
     data: dict[str, Guesses] = {}
     for name in (*config.games, *config.held_out):
         made = data[name] = kept_guesses(parse_game(name), guesses, config.seed, folder)
         told = {"game": name, "positions": len(made.sizes), "guesses": len(made.fixed), "parts": len(made.totals)}
-        report(told | {"regret of the estimate": made.regret(made.seen.total), "seconds": time.monotonic() - begun})
+        estimate = {"regret": made.regret(made.seen.total), "error": made.error(made.seen.total)}
+        report(told | {"estimate": estimate, "seconds": time.monotonic() - begun})
     network = ValueNetwork(sizes, rngs=nnx.Rngs(config.seed))
     schedule = optax.cosine_decay_schedule(config.learning_rate, config.steps)
     rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=config.weight_decay))
     optimiser = nnx.Optimizer(network, rule, wrt=nnx.Param)
-    step = nnx.jit(functools.partial(_step, temperature=config.temperature, absolute=config.absolute))
-    batches, losses = _batches([data[name] for name in config.games], config.seed), []
+    step = nnx.jit(
+        functools.partial(_step, temperature=config.temperature, absolute=config.absolute, largest=sizes.largest)
+    )
+    batches, losses = _batches({name: data[name] for name in config.games}, config.seed), []
     for number in range(1, config.steps + 1):
         losses.append(step(network, optimiser, next(batches)))
         if number % max(config.steps // 10, 1) == 0 or number == config.steps:
-            value = LearnedValue(sizes, flat_params(nnx.state(network, nnx.Param)))
-            regrets = {name: made.regret(_totals(value, made.seen)) for name, made in data.items()}
             loss = float(np.mean(jax.device_get(losses)))
-            report({"step": number, "loss": loss, "regret": regrets, "seconds": time.monotonic() - begun})
+            if not np.isfinite(loss):
+                raise FloatingPointError(f"the loss is {loss} after {number} steps: try a lower learning rate")
+            value = LearnedValue(sizes, flat_params(nnx.state(network, nnx.Param)))
+            totals = {name: value.totals_of(made.seen) for name, made in data.items()}
+            regrets = {name: made.regret(totals[name]) for name, made in data.items()}
+            errors = {name: made.error(totals[name]) for name, made in data.items()}
+            seconds = time.monotonic() - begun
+            report({"step": number, "loss": loss, "regret": regrets, "error": errors, "seconds": seconds})
             losses = []
     facts = {
         "training": dataclasses.asdict(config),
         "guesses": dataclasses.asdict(guesses),
         "regret": regrets,
+        "error": errors,
         "seconds": time.monotonic() - begun,
         "device": jax.devices()[0].device_kind,
         "jax": jax.__version__,
@@ -143,39 +161,41 @@ def train(
     return dataclasses.replace(value, facts=facts)
 
 
-def _totals(value: LearnedValue, seen: Features) -> np.ndarray:
-    return corrected(seen, value.corrections(seen))
-
-
-def _batches(data: Sequence[Guesses], seed: int) -> Iterator[Batch]:
+def _batches(data: Mapping[str, Guesses], seed: int) -> Iterator[Batch]:
     """Random batches, each of one game; games with more parts come more often."""
     random = np.random.default_rng(seed)
-    shares = np.sqrt([len(made.totals) for made in data])
-    worst = [_worst(made) for made in data]
+    choices = {name: _choices(made) for name, made in data.items()}
+    if empty := [name for name, groups in choices.items() if not groups]:
+        raise ValueError(f"{', '.join(empty)}: no position there has a choice to learn from")
+    names = list(data)
+    shares = np.sqrt([len(data[name].totals) for name in names])
     while True:
-        index = random.choice(len(data), p=shares / shares.sum())
-        made, kept = data[index], worst[index]
-        guesses: list[np.ndarray] = []
-        parts = 0
-        for group in random.permutation(len(made.sizes)).tolist():
-            here = np.flatnonzero(kept[made.groups[group] : made.groups[group + 1]]) + made.groups[group]
-            more = int((made.bounds[here + 1] - made.bounds[here]).sum())
-            if len(here) < 2 or parts + more > _PARTS or sum(map(len, guesses)) + len(here) > _GUESSES:
+        name = names[random.choice(len(names), p=shares / shares.sum())]
+        made, groups = data[name], choices[name]
+        chosen: list[np.ndarray] = []
+        guesses = parts = 0
+        for place in random.permutation(len(groups)).tolist():
+            more = int((made.bounds[groups[place] + 1] - made.bounds[groups[place]]).sum())
+            if parts + more > _PARTS or guesses + len(groups[place]) > _GUESSES:
                 continue
-            guesses.append(here)
-            parts += more
-            if len(guesses) == _GROUPS:
+            chosen.append(groups[place])
+            guesses, parts = guesses + len(groups[place]), parts + more
+            if len(chosen) == _GROUPS:
                 break
-        if guesses:
-            yield _batch(made, guesses)
+        yield _batch(made, chosen)
 
 
-def _worst(made: Guesses) -> np.ndarray:
-    """Whether each guess is among those that a player might choose, bool[g]."""
+def _choices(made: Guesses) -> list[np.ndarray]:
+    """The guesses of each group among which a player might choose, as many as fit in a batch; two at least."""
     totals = made.sums(made.totals)
-    least = np.minimum.reduceat(totals, made.groups[:-1])
-    kept: np.ndarray = totals <= np.repeat(least, np.diff(made.groups)) + _WORSE
-    return kept
+    found = []
+    for start, end in itertools.pairwise(made.groups.tolist()):
+        near = start + np.flatnonzero(totals[start:end] <= totals[start:end].min(initial=np.inf) + _WORSE)
+        parts = np.cumsum(made.bounds[near + 1] - made.bounds[near])
+        near = near[parts <= _PARTS][:_GUESSES]
+        if len(near) > 1 and parts[len(near) - 1] > 0:
+            found.append(near)
+    return found
 
 
 def _batch(made: Guesses, groups: Sequence[np.ndarray]) -> Batch:
@@ -196,7 +216,9 @@ def _batch(made: Guesses, groups: Sequence[np.ndarray]) -> Batch:
     )
 
 
-def _step(network: ValueNetwork, optimiser: Any, batch: Batch, temperature: float, absolute: float) -> Array:
+def _step(
+    network: ValueNetwork, optimiser: Any, batch: Batch, temperature: float, absolute: float, largest: int
+) -> Array:
     """A step of the optimiser; the loss before it.
 
     The loss is the divergence of the choice among the guesses of a position by their predicted totals from that by
@@ -206,8 +228,9 @@ def _step(network: ValueNetwork, optimiser: Any, batch: Batch, temperature: floa
     def loss(network: ValueNetwork) -> Array:
         corrections = network(batch.seen.shares, batch.seen.numbers)
         sizes, given = batch.seen.sizes, batch.guess < _GUESSES
+        learned = given & (sizes <= largest)
         errors = jnp.square(corrections - (batch.totals - batch.seen.total) / sizes) * jnp.sqrt(sizes)
-        predicted = jnp.maximum(batch.seen.total + sizes * corrections, 2 * sizes - 1)
+        predicted = corrected(batch.seen, corrections, largest)
         wanted, found = (
             _log_choice(batch, batch.fixed + _sums(jnp.where(given, totals, 0), batch.guess, _GUESSES), temperature)
             for totals in (batch.totals, predicted)
@@ -216,7 +239,7 @@ def _step(network: ValueNetwork, optimiser: Any, batch: Batch, temperature: floa
         divergence = jnp.where(real, jnp.exp(wanted) * (wanted - found), 0).sum() / (
             batch.group.max(where=real, initial=0) + 1
         )
-        return divergence + absolute * jnp.where(given, errors, 0).sum() / given.sum()
+        return divergence + absolute * jnp.where(learned, errors, 0).sum() / jnp.maximum(learned.sum(), 1)
 
     value, gradients = nnx.value_and_grad(loss)(network)
     optimiser.update(network, gradients)
@@ -243,6 +266,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m train.mastermind", description="Trains the learned value of Mastermind.", allow_abbrev=False
     )
     parser.add_argument("--output", required=True, type=Path, metavar="FOLDER", help="the run's folder")
+    parser.add_argument("--force", action="store_true", help="replace the network in the folder")
     configs = {ValueTrainConfig: "the run", GuessesConfig: "guesses of a game", ValueConfig: "sizes of the network"}
     for kind, title in configs.items():
         add_config(parser, kind, title)
@@ -251,11 +275,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         config, guesses, sizes = (kind(**config_values(args, kind)) for kind in configs)
     except ValueError as error:
         parser.error(str(error))
+    file = args.output / _FILE
+    if file.exists() and not args.force:
+        parser.error(f"{file} exists: --force replaces it")
     try:
         value = train(config, guesses, sizes, args.output, lambda values: print(json.dumps(values), flush=True))
-        value.save(args.output / _FILE)
-    except (OSError, GameError) as error:
+        value.save(file)
+    except KeyboardInterrupt:
+        print("train: interrupted; the guesses of games that are done are kept", file=sys.stderr)
+        return _INTERRUPTED
+    except FloatingPointError as error:
         print(f"train: error: {error}", file=sys.stderr)
+        return 1
+    except (OSError, ValueError) as error:
+        print(f"train: error: {described(error)}", file=sys.stderr)
         return 2
     return 0
 

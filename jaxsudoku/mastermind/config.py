@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 
 from jaxsudoku.config import Config, Natural, NonNegative, Positive
 
@@ -56,9 +57,10 @@ class LookaheadConfig(PlayerConfig):
     Attributes:
       plies: guesses to look ahead; the parts that the last one leaves are estimated.
       width: guesses that are searched at each ply but the last, the best by the estimate.
-      openings: as in ``GreedyConfig``.
-      values: a network that corrects the estimate: a file of ``train.mastermind``, or "trained" for the one that ships;
-        None for the estimate alone.
+      openings: first guesses that are played to the end, the search's own and those that are best by the estimate; the
+        one with the lowest mean is kept.
+      values: a network that corrects the estimate after the first ply: a file of ``train.mastermind``, or "trained" for
+        the one that ships; None for the estimate alone.
     """
 
     plies: Positive = 2
@@ -66,8 +68,15 @@ class LookaheadConfig(PlayerConfig):
     openings: Positive = 1
     values: str | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.values, os.PathLike):
+            object.__setattr__(self, "values", os.fspath(self.values))
+        super().__post_init__()
+        if self.values is not None and self.plies == 1:
+            raise ValueError("values are of positions after a guess that is searched: plies must be at least 2")
+
     def check(self, game: Game) -> None:
-        """Raises ValueFileError if the file holds no network, and GameError if the game is not one of pegs."""
+        """Raises ValueFileError if the file holds no network, and GameError if it is not for this game."""
         if self.values is not None:
             from .values import LearnedValue, game_of_pegs  # loads JAX
 

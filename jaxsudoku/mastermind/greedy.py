@@ -12,7 +12,7 @@ from jax import Array
 
 from .config import GreedyConfig, RandomConfig
 from .costs import PartCost
-from .openings import best_opened, ranked_openings
+from .openings import best_opened
 from .players import Policy, Progress
 from .positions import Positions
 from .rules import Game
@@ -122,9 +122,7 @@ def _greedy(name: str, game: Game, config: GreedyConfig, progress: Progress) -> 
             guesses[indices] = score.best(positions.take(indices), cost, config.consistent, made)[0]
         return guesses
 
-    if config.openings == 1:
-        return best
-    return best_opened(game, best, ranked_openings(game, coarse)[: config.openings])
+    return best_opened(game, best, coarse, config.openings)
 
 
 minimax = functools.partial(_greedy, "minimax")

@@ -14,7 +14,7 @@ from jax import Array
 
 from .config import LookaheadConfig
 from .costs import estimate
-from .openings import best_opened, ranked_openings
+from .openings import best_opened
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, PositionTable, blocks
 from .rules import Game
@@ -34,10 +34,7 @@ def lookahead(game: Game, config: LookaheadConfig, progress: Progress) -> Policy
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         return search.best(positions, history, config.plies)[0]
 
-    if config.openings == 1:
-        return policy
-    openings = ranked_openings(game, estimate(game))
-    return best_opened(game, policy, openings[: config.openings])
+    return best_opened(game, policy, estimate(game), config.openings)
 
 
 class _Lookahead:
@@ -59,11 +56,12 @@ class _Lookahead:
         ``history``, int32[n, made], is None where no symmetry is left.
         """
         sizes = positions.sizes
+        if plies == 1 and self._value is not None:  # after other plies, which need the totals alone
+            totals = self._value.totals(self._game, positions)
+            return np.zeros(len(positions), np.int32), np.rint(totals * self._unit).astype(np.int64)
         if plies == 1:
             guesses, scores = self._scorer.best(positions, self._estimate)
-            if self._value is None:
-                return guesses, scores + sizes * self._unit
-            return guesses, np.rint(self._value.totals(self._game, positions) * self._unit).astype(np.int64)
+            return guesses, scores + sizes * self._unit
         owner, guesses = self._candidates(positions, history)
         totals = sizes[owner] * self._unit
         for pairs in blocks(sizes[owner], _CODES):

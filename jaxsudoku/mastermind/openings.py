@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import jax
 import numpy as np
 from jax import Array
 
@@ -15,16 +14,19 @@ from .scoring import scorer
 from .trees import grow
 
 
-def ranked_openings(game: Game, cost: PartCost) -> np.ndarray:
-    """The inequivalent first guesses, int[n], the one with the lowest score first."""
-    ((_, openings, _),) = scorer(game).ranked(Positions.of([np.arange(game.secrets)]), cost, [()])
-    return openings
+def best_opened(game: Game, policy: Policy, cost: PartCost, count: int) -> Policy:
+    """The policy with one of ``count`` first guesses: the one that leads to the lowest mean, the first of equal ones.
 
-
-def best_opened(game: Game, policy: Policy, openings: Sequence[int] | np.ndarray) -> Policy:
-    """The policy with one of several first guesses: the one that leads to the lowest mean, the first of equal ones."""
+    These are the policy's own first guess, and others of the inequivalent ones, those with the lowest scores.
+    """
+    everything = Positions.of([np.arange(game.secrets)])
+    if count == 1 or game.secrets <= 2:
+        return policy
+    own = int(policy(everything, np.zeros((1, 0), np.int32), jax.random.key(0))[0])
+    ((_, ranked, _),) = scorer(game).ranked(everything, cost, [()])
+    openings = [own, *(guess for guess in ranked.tolist() if guess != own)]
     kept = _kept(game, policy)
-    policies = [_opened(kept, int(opening)) for opening in openings]
+    policies = [_opened(kept, opening) for opening in openings[:count]]
     return min(policies, key=lambda policy: int(grow(game, policy)[0].attempts.sum()))
 
 

@@ -3,9 +3,11 @@
 ``lookahead`` values a position by its best guess, and the parts that this leaves by their sizes alone. The network adds
 what the codes say beyond that, in guesses for each code. It sees how often each colour is on each peg, the sizes of the
 parts of the best guess, and how the scores of all guesses are distributed. Its layers treat all pegs alike, and all
-colours, so the same weights serve games of any size, also games that they were not trained on.
+colours, so the same weights serve games of any size, also games that they were not trained on. Positions are relabelled
+first (``Game.relabelled``), so equivalent ones have the same value.
 
-``train.mastermind`` trains it. A file has the parameters as safetensors, and in its header what they are.
+``train.mastermind`` trains it. A file has the parameters as safetensors, and in its header what they are. Values are
+floats, so machines may choose different guesses where two are almost as good.
 """
 
 from __future__ import annotations
@@ -41,14 +43,17 @@ from .scoring import scorer
 #: Version of the file, and the key of its header.
 _VERSION, _CARD = 1, "jaxsudoku"
 
-#: The parts of the best guess whose sizes are features, the largest ones; and the places in the order of all scores.
-_PARTS, _PLACES = 8, (1, 3, 7, 15, 31, 63, 127, 255)
+#: The parts of the best guess whose sizes are features, the largest ones; and the ranks of the scores that are.
+_LARGEST, _RANKS = 8, (1, 3, 7, 15, 31, 63, 127, 255)
 
 #: The features of a position besides the shares of colours.
-NUMBERS = 10 + 2 * _PARTS + len(_PLACES)
+NUMBERS = 10 + 2 * _LARGEST + len(_RANKS)
 
 #: Positions whose features are made together, and the least that are evaluated together.
 _TOGETHER, _LEAST = 4096, 64
+
+#: The most that is corrected, in guesses for each code; it is learned from smaller positions than games have.
+_MOST = 0.5
 
 #: The name of the network that ships with the package.
 SHIPPED = "trained"
@@ -60,15 +65,17 @@ class ValueFileError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class ValueConfig(Config):
-    """Sizes of the network.
+    """Sizes of the network, and of the positions that it corrects.
 
     Attributes:
       width: features of each peg and colour.
       hidden: features of a position.
+      largest: codes of the largest positions that are corrected; small games have few larger ones to learn from.
     """
 
     width: Positive = 24
     hidden: Positive = 64
+    largest: Positive = 100
 
 
 class Features(NamedTuple):
@@ -96,16 +103,18 @@ class ValueNetwork(nnx.Module):
 
     It is in guesses for each code of a position. Two layers take, for each peg and colour, the features there and their
     means over pegs, over colours, and over both (Hartford et al. 2018, Deep models of interactions across sets). Their
-    means and maxima go with the numbers through a perceptron of two layers. Before training the correction is 0.
+    means and maxima go with the numbers through a perceptron of two layers. Before training the correction is 0; it is
+    never more than half a guess.
     """
 
     def __init__(self, config: ValueConfig, *, rngs: nnx.Rngs) -> None:
         width, hidden = config.width, config.hidden
-        self.shares = nnx.Linear(4 * 3, width, rngs=rngs)
-        self.mixed = nnx.Linear(4 * width, width, rngs=rngs)
-        self.joined = nnx.Linear(2 * width + NUMBERS, hidden, rngs=rngs)
-        self.deeper = nnx.Linear(hidden, hidden, rngs=rngs)
-        self.correction = nnx.Linear(hidden, 1, kernel_init=nnx.initializers.zeros, rngs=rngs)
+        linear = functools.partial(nnx.Linear, precision="highest", rngs=rngs)
+        self.shares = linear(4 * 3, width)
+        self.mixed = linear(4 * width, width)
+        self.joined = linear(2 * width + NUMBERS, hidden)
+        self.deeper = linear(hidden, hidden)
+        self.correction = linear(hidden, 1, kernel_init=nnx.initializers.zeros)
 
     def __call__(self, shares: AnyArray, numbers: AnyArray) -> Array:
         colours = shares.shape[2]
@@ -116,7 +125,7 @@ class ValueNetwork(nnx.Module):
         whole = jnp.concatenate([cells.mean((1, 2)), cells.max((1, 2)), numbers], axis=-1)
         whole = nnx.gelu(self.joined(whole))
         whole = nnx.gelu(whole + self.deeper(whole))
-        return self.correction(whole)[:, 0]
+        return _MOST * jnp.tanh(self.correction(whole)[:, 0] / _MOST)
 
 
 def _with_means(cells: Array) -> Array:
@@ -129,16 +138,16 @@ def _with_means(cells: Array) -> Array:
 
 
 def features(game: Game, positions: Positions) -> Features:
-    """The features of positions; raises GameError if the game is not one of pegs."""
+    """The features of positions; raises GameError as ``game_of_pegs``."""
     pegs = game_of_pegs(game)
     made = [_features(pegs, some) for some in _chunks(positions)] or [_features(pegs, positions)]
     return Features(*(np.concatenate(arrays).astype(np.float32) for arrays in zip(*made, strict=True)))
 
 
 def game_of_pegs(game: Game) -> PegGame:
-    """The game, if it is one of pegs, whose codes have colours; otherwise raises GameError."""
-    if not isinstance(game, PegGame):
-        raise GameError(f"{game}: a learned value is for games of pegs")
+    """The game, if it is one for which values are learned; otherwise raises GameError."""
+    if not isinstance(game, PegGame) or not game.repeats or not game.elsewhere:
+        raise GameError(f"{game}: a learned value is for Mastermind with repeats, whose feedback has colours elsewhere")
     return game
 
 
@@ -149,16 +158,17 @@ def _chunks(positions: Positions) -> Iterator[Positions]:
 
 
 def _features(game: PegGame, positions: Positions) -> Features:
+    positions = positions.relabelled(game)
     sizes, pegs, colours = positions.sizes, game.pegs, game.colours
     owner = np.repeat(np.arange(len(positions)), sizes)
     cells = (owner[:, None] * pegs + np.arange(pegs)) * colours + game.codes[positions.codes]
     shares = np.bincount(cells.ravel(), minlength=len(positions) * pegs * colours) / np.repeat(sizes, pegs * colours)
     cost, score = estimate(game), scorer(game)
     guesses, least = np.zeros(len(positions), np.int64), np.zeros(len(positions), np.int64)
-    spread = np.zeros((len(positions), len(_PLACES)))
+    spread = np.zeros((len(positions), len(_RANKS)))
     for indices, scores in score.scores(positions, cost):
-        places = np.minimum((0, *_PLACES), scores.shape[1] - 1)
-        ordered = np.partition(scores, places, axis=1)[:, places]
+        ranks = np.minimum((0, *_RANKS), scores.shape[1] - 1)
+        ordered = np.partition(scores, ranks, axis=1)[:, ranks]
         guesses[indices], least[indices] = scores.argmin(axis=1), ordered[:, 0]
         spread[indices] = ordered[:, 1:] - ordered[:, :1]
     total = least / cost.bonus + sizes
@@ -170,7 +180,7 @@ def _features(game: PegGame, positions: Positions) -> Features:
         np.log(sizes) / math.log(max(OCCURRING * game.feedbacks, 2)),
         np.full(len(positions), pegs / 5),
         np.full(len(positions), colours / 8),
-        sizes / game.feedbacks / 4,
+        np.minimum(sizes / game.feedbacks / 4, 1),
         1 / sizes,
         sizes <= game.feedbacks,
         total / sizes,
@@ -179,17 +189,17 @@ def _features(game: PegGame, positions: Positions) -> Features:
         wins,
         *(np.log1p(largest) / 3).T,
         *(largest / sizes[:, None]).T,
-        *(spread / cost.bonus / np.sqrt(sizes)[:, None]).T,
+        *np.log1p(spread / cost.bonus).T,
     ]
     return Features(shares.reshape(-1, pegs, colours), np.stack(numbers, axis=1), total, sizes)
 
 
 def _largest_parts(sizes: np.ndarray, owner: np.ndarray, number: int) -> np.ndarray:
-    """The sizes of the largest parts of ``number`` positions, int64[number, _PARTS], from the largest on."""
+    """The sizes of the largest parts of ``number`` positions, int64[number, _LARGEST], from the largest on."""
     order = np.lexsort((-sizes, owner))
     rank = np.arange(len(order)) - np.searchsorted(owner, owner[order])
-    (kept,) = np.nonzero(rank < _PARTS)
-    largest = np.zeros((number, _PARTS), np.int64)
+    (kept,) = np.nonzero(rank < _LARGEST)
+    largest = np.zeros((number, _LARGEST), np.int64)
     largest[owner[order[kept]], rank[kept]] = sizes[order[kept]]
     return largest
 
@@ -219,8 +229,11 @@ class LearnedValue:
 
     def totals(self, game: Game, positions: Positions) -> np.ndarray:
         """The totals of positions of more than two codes, float64[n], in guesses."""
-        seen = features(game, positions)
-        return corrected(seen, self.corrections(seen))
+        return self.totals_of(features(game, positions))
+
+    def totals_of(self, seen: Features) -> np.ndarray:
+        """The totals of positions by their features, float[n], in guesses."""
+        return np.asarray(corrected(seen, self.corrections(seen), self.config.largest))
 
     def corrections(self, seen: Features) -> np.ndarray:
         """The corrections of the estimate, float64[n], in guesses for each code."""
@@ -234,10 +247,17 @@ class LearnedValue:
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the network to a file, which is replaced as a whole or not at all."""
+        """Writes the network to a file, which is replaced as a whole or not at all.
+
+        Raises:
+          ValueError: some parameters are not finite, or the facts are not JSON.
+          OSError: it can't be written.
+        """
+        if not all(np.isfinite(array).all() for array in self.params.values()):
+            raise ValueError("some parameters are not finite")
         card = {"version": _VERSION, "config": dataclasses.asdict(self.config), "facts": self.facts}
         tensors = {name: np.asarray(array, np.float32) for name, array in self.params.items()}
-        write_file(Path(path), safetensors.numpy.save(tensors, {_CARD: json.dumps(card)}))
+        write_file(Path(path), safetensors.numpy.save(tensors, {_CARD: json.dumps(card, allow_nan=False)}))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LearnedValue:
@@ -255,30 +275,38 @@ class LearnedValue:
             if card["version"] != _VERSION:
                 raise ValueFileError(f"{path}: version {card['version']} of the format is not known, only {_VERSION}")
             params = safetensors.numpy.load(data)
-            found = cls(ValueConfig(**card["config"]), params, card["facts"])
+            found = cls(ValueConfig(**card["config"]), params, dict(card["facts"]))
         except ValueFileError:
             raise
         except FileNotFoundError as error:
             raise ValueFileError(f"{path}: there is no such file; the network that ships is {SHIPPED!r}") from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, safetensors.SafetensorError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueFileError(f"{path}: no learned value ({type(error).__name__}: {error})") from error
-        expected = {name: array.shape for name, array in initial_params(found.config, 0).items()}
-        if {name: array.shape for name, array in params.items()} != expected:
+        except safetensors.SafetensorError as error:
+            raise ValueFileError(f"{path}: no learned value ({error})") from error
+        if {name: (array.shape, array.dtype) for name, array in params.items()} != _shapes(found.config):
             raise ValueFileError(f"{path}: its parameters are not those of a network of its sizes")
         if not all(np.isfinite(array).all() for array in params.values()):
             raise ValueFileError(f"{path}: some parameters are not finite")
         return found
 
 
-def corrected(seen: Features, corrections: np.ndarray) -> np.ndarray:
-    """The totals of positions, float64[n], by corrections in guesses for each code.
+def corrected(seen: Features, corrections: AnyArray, largest: int) -> AnyArray:
+    """The totals of positions, float[n], by corrections in guesses for each code; of numpy or of JAX, as these are.
 
-    A position of n codes takes 2 n - 1 guesses at least. Where the estimate has no more, as the best guess tells all
-    codes apart, it stays.
+    The estimate stays for positions of more than ``largest`` codes. An estimate of at most 2 n guesses for n codes is
+    right: parts of two codes at most are left. If it is higher, no strategy has less than 2 n.
     """
-    sizes, total = seen.sizes.astype(np.float64), seen.total.astype(np.float64)
-    least = 2 * sizes - 1
-    return np.where(total <= least, total, np.maximum(total + sizes * corrections, least))
+    xp: Any = np if isinstance(corrections, np.ndarray) else jnp
+    least = 2 * seen.sizes
+    stays = (seen.total <= least) | (seen.sizes > largest)
+    return xp.where(stays, seen.total, xp.maximum(seen.total + seen.sizes * corrections, least))
+
+
+def _shapes(config: ValueConfig) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """The shapes and dtypes of the parameters of a network, by name."""
+    state = nnx.eval_shape(lambda: nnx.state(ValueNetwork(config, rngs=nnx.Rngs(0)), nnx.Param))
+    return {name: (leaf.shape, np.dtype(leaf.dtype)) for name, leaf in _named(state).items()}
 
 
 def initial_params(config: ValueConfig, seed: int) -> dict[str, np.ndarray]:
@@ -288,8 +316,13 @@ def initial_params(config: ValueConfig, seed: int) -> dict[str, np.ndarray]:
 
 def flat_params(state: Any) -> dict[str, np.ndarray]:
     """The parameters of a state of the network by name, such as "mixed.kernel"."""
+    return {name: np.asarray(array) for name, array in _named(state).items()}
+
+
+def _named(state: Any) -> dict[str, Any]:
+    """The leaves of a state of the network by name."""
     nested = nnx.to_pure_dict(state)
-    return {f"{layer}.{name}": np.asarray(array) for layer, arrays in nested.items() for name, array in arrays.items()}
+    return {f"{layer}.{name}": leaf for layer, leaves in nested.items() for name, leaf in leaves.items()}
 
 
 def _nested(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
