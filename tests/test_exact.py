@@ -237,7 +237,6 @@ def test_one_puzzle_is_searched_by_all_lanes():
         check(SIX, puzzle[None], found, 5)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("platform", ["gpu", "tpu"])
 @pytest.mark.parametrize(
     ("board", "seeded"),

@@ -14,8 +14,6 @@ from jaxsudoku import exact, fused, propagation, shipped
 from jaxsudoku.config import fits_chip
 from jaxsudoku.solvers.config import ExactConfig
 
-pytestmark = pytest.mark.quick
-
 CLASSIC, SMALL = js.Board.classic(9), js.Board.classic(4)
 DIAGONAL, JIGSAW = js.Board.diagonal(9), shipped.board("jigsaw-9x9")
 
@@ -44,8 +42,8 @@ def assert_same(got, wanted) -> None:
 @pytest.mark.parametrize(
     ("board", "rules", "rounds"),
     [
-        (SMALL, "locked", 4),
-        (SMALL, "naked", 2),
+        pytest.param(SMALL, "locked", 4, marks=pytest.mark.quick),
+        pytest.param(SMALL, "naked", 2, marks=pytest.mark.quick),
         (CLASSIC, "locked", 3),
         pytest.param(js.Board.classic(16), "locked", 2, marks=pytest.mark.slow),
         (DIAGONAL, "locked", 4),
@@ -85,6 +83,7 @@ def test_cell_by_cell_as_on_a_chip(board):
     assert_same((cells.reshape(planes.shape), changed), by_xla(planes, board, "locked", 2))
 
 
+@pytest.mark.quick
 def test_lanes_that_nothing_changes_are_told():
     planes = np.zeros((4, 4, 4, 2), np.uint32)
     planes[..., 1] = planes_of(SMALL, 2)[..., 1]
@@ -93,6 +92,7 @@ def test_lanes_that_nothing_changes_are_told():
     assert changed[1] != 0
 
 
+@pytest.mark.quick
 def test_a_search_settles_by_the_kernel():
     puzzles = shipped.load("4x4")[:40]
     found = {
@@ -112,6 +112,7 @@ def test_it_is_a_setting_of_the_solver():
     np.testing.assert_array_equal(one.iterations, other.iterations)
 
 
+@pytest.mark.quick
 def test_no_restarts():
     with pytest.raises(ValueError, match="leave out settle or restart"):
         exact.search(np.zeros((1, 16), np.uint8), restart=10, settle="pallas")
@@ -119,6 +120,7 @@ def test_no_restarts():
         ExactConfig(settle="pallas").resolve(js.Board.classic(16), "cpu")
 
 
+@pytest.mark.quick
 def test_an_older_gpu(monkeypatch):
     gpu = types.SimpleNamespace(compute_capability="8.0")
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
@@ -127,6 +129,7 @@ def test_an_older_gpu(monkeypatch):
         exact.search(np.zeros((1, 16), np.uint8), settle="pallas")
 
 
+@pytest.mark.quick
 def test_an_unknown_word():
     with pytest.raises(ValueError, match="unknown settle 'palas'"):
         exact.search(np.zeros((1, 16), np.uint8), settle="palas")
