@@ -159,8 +159,7 @@ class _Maker:
         owner, made = np.repeat(np.arange(len(positions)), numbers), np.concatenate([np.zeros(0, np.int32), *guesses])
         sizes = positions.sizes[owner]
         found = self._scorer.partition(positions.take(owner), made)
-        whole = np.zeros(len(owner), bool)
-        whole[found.owner] = found.parts.sizes == sizes[found.owner]  # the guess says nothing
+        whole = found.whole(sizes)
         (large,) = np.nonzero((found.parts.sizes > 2) & ~whole[found.owner])
         of = found.owner[large]
         later = [after(histories[owner[guess]], int(made[guess])) for guess in of.tolist()]

@@ -356,8 +356,7 @@ class Search:
         found = self._scorer.partition(positions.take(owner), guesses)
         sizes = found.parts.sizes
         fixed = positions.sizes[owner] + np.bincount(found.owner, found.small_totals, len(pairs)).astype(np.int64)
-        useless = np.zeros(len(pairs), bool)
-        useless[found.owner] = sizes == positions.sizes[owner[found.owner]]  # the position stays whole
+        useless = found.whole(positions.sizes[owner])
         (large,) = np.nonzero((sizes > 2) & ~useless[found.owner])
         of = found.owner[large]
         parts = found.parts.take(large)

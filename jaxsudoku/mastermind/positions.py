@@ -138,6 +138,12 @@ class Partition:
     feedback: np.ndarray
     won: np.ndarray
 
+    def whole(self, sizes: np.ndarray) -> np.ndarray:
+        """Whether each guess leaves its position whole, so that it says nothing, bool[n], by their sizes int64[n]."""
+        whole = np.zeros(len(sizes), bool)
+        whole[self.owner] = self.parts.sizes == sizes[self.owner]
+        return whole
+
     @property
     def small_totals(self) -> np.ndarray:
         """The guesses that parts of at most two codes take, all codes together, int64[parts]; 0 for larger parts."""

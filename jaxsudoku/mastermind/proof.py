@@ -120,25 +120,27 @@ def prove(
             with tempfile.TemporaryDirectory(prefix="jaxsudoku-", ignore_cleanup_errors=True) as temporary:
                 return prove(tree, seconds, Path(temporary, "memo"), progress, certificate, processes)
         _fill(tree, begun + seconds, Path(memo), processes, progress)
-        # what the processes have found is in the memo, from which the search of one goes on to the end at once
-        found = prove(tree, begun + seconds - time.monotonic(), memo, progress, certificate)
-        return dataclasses.replace(found, seconds=time.monotonic() - begun)
-    known = Memo(tree.game, memo)
+    known = Memo(tree.game, memo)  # if processes have filled it, the search goes on from there to the end at once
     try:
-        return _prove(tree, begun + seconds, known, progress, certificate)
+        return _prove(tree, begun, seconds, known, progress, certificate)
     finally:
         known.close()
 
 
 def _prove(
-    tree: Tree, until: float, known: Memo, progress: Progress, certificate: str | os.PathLike[str] | None
+    tree: Tree,
+    begun: float,
+    seconds: float,
+    known: Memo,
+    progress: Progress,
+    certificate: str | os.PathLike[str] | None,
 ) -> Proof:
-    """``prove`` by one process, until a time on ``time.monotonic``'s clock, with what is known."""
-    begun, game = time.monotonic(), tree.game
+    """``prove`` by one process, with what is known; ``begun`` is on ``time.monotonic``'s clock."""
+    game = tree.game
     upper, lower = int(tree.attempts.sum()), 0
 
     def report(text: str) -> None:
-        if time.monotonic() > until:
+        if time.monotonic() > begun + seconds:
             raise _OutOfTimeError
         progress(f"{text}; bounds {lower:,} and {upper:,}")
 

@@ -161,8 +161,7 @@ class Valuer:
         self._check_time()
         found = self._scorer.partition(positions, guesses)
         sizes = found.parts.sizes
-        whole = np.zeros(len(positions), bool)
-        whole[found.owner] = sizes == positions.sizes[found.owner]  # the guess gives no information
+        whole = found.whole(positions.sizes)
         (large,) = np.nonzero((sizes > 2) & ~whole[found.owner])
         totals = positions.sizes + np.bincount(found.owner, found.small_totals, len(positions)).astype(np.int64)
         if len(large):

@@ -222,10 +222,11 @@ class LearnedValue:
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
-    def _run(self) -> Any:
-        graph, state = nnx.split(ValueNetwork(self.config, rngs=nnx.Rngs(0)))
+    def _state(self) -> Any:
+        """The parameters as a state of Flax, on the device."""
+        state = nnx.state(ValueNetwork(self.config, rngs=nnx.Rngs(0)), nnx.Param)
         nnx.replace_by_pure_dict(state, _nested(self.params))
-        return jax.jit(lambda shares, numbers: nnx.merge(graph, state)(shares, numbers))
+        return state
 
     def totals(self, game: Game, positions: Positions) -> np.ndarray:
         """The totals of positions of more than two codes, float64[n], in guesses."""
@@ -237,13 +238,13 @@ class LearnedValue:
 
     def corrections(self, seen: Features) -> np.ndarray:
         """The corrections of the estimate, float64[n], in guesses for each code."""
-        found = np.zeros(len(seen.sizes))
+        found, run = np.zeros(len(seen.sizes)), _compiled(self.config)
         for start in range(0, len(found), _TOGETHER):
             some = seen.take(np.arange(start, min(start + _TOGETHER, len(found))))
             count = len(some.sizes)
             padding = (0, max(_LEAST, 1 << (count - 1).bit_length()) - count)
             shares, numbers = (np.pad(array, (padding, *((0, 0),) * (array.ndim - 1))) for array in some[:2])
-            found[start : start + count] = np.asarray(self._run(shares, numbers))[:count]
+            found[start : start + count] = np.asarray(run(self._state, shares, numbers))[:count]
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -289,6 +290,13 @@ class LearnedValue:
         if not all(np.isfinite(array).all() for array in params.values()):
             raise ValueFileError(f"{path}: some parameters are not finite")
         return found
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(config: ValueConfig) -> Any:
+    """The network of some sizes, jitted: from its state, shares and numbers to corrections."""
+    graph = nnx.graphdef(nnx.eval_shape(lambda: ValueNetwork(config, rngs=nnx.Rngs(0))))
+    return jax.jit(lambda state, shares, numbers: nnx.merge(graph, state)(shares, numbers))
 
 
 def corrected(seen: Features, corrections: AnyArray, largest: int) -> AnyArray:
