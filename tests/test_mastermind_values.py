@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import safetensors.numpy
+from mastermind_reference import codes as reference_codes
 from mastermind_reference import fewest_guesses
 
 import jaxsudoku.mastermind as mm
@@ -197,14 +199,35 @@ def test_several_openings_are_better_than_one():
 FEW = GuessesConfig(positions=6, guesses=5, further=2, exact=30, tried=8)
 
 
-def test_guesses_have_the_totals_of_the_best_strategies():
-    game = mm.PegGame(3, 3)
-    made = make_guesses(game, FEW, 0)
-    totals = made.sums(made.totals)
-    assert totals[: made.groups[1]].min() == fewest_guesses(game)
-    assert made.sizes[0] == game.secrets and (made.sizes[1:] > 8).all()
+@pytest.fixture(scope="module")
+def player(tmp_path_factory):
+    """A file of a network that plays somehow."""
+    path = tmp_path_factory.mktemp("player") / "value.safetensors"
+    random_value(3).save(path)
+    return path
+
+
+@pytest.mark.parametrize("played", [False, True])
+def test_guesses_have_the_totals_of_the_best_strategies(played, player):
+    game = mm.PegGame(3, 4)
+    made = make_guesses(game, FEW, 0, player if played else None)
+    every = reference_codes(game)
+    for codes, total in list(zip(made.positions, made.totals, strict=True))[::7]:
+        assert total == fewest_guesses(game, [every[code] for code in codes])
+    assert (made.sizes > 8).all() and (made.sizes < game.secrets).all()
     assert made.regret(made.totals) == 0
     assert made.regret(-made.totals) > 0
+
+
+def test_play_reaches_the_positions_after_the_first_guesses_and_later_ones(player):
+    game, everything = mm.PegGame(4, 5), Positions.of([np.arange(625)])
+    ((_, openings, _),) = scorer(game).ranked(everything, estimate(game), [()])
+    after = scorer(game).partition(everything.take([0, 0]), openings[:2]).parts.sizes
+    config = dataclasses.replace(FEW, openings=2, positions=99, guesses=2, further=0, exact=16)
+    made = make_guesses(game, config, 0, player)
+    more = Counter(made.sizes.tolist())
+    more.subtract(after[after > 12].tolist())
+    assert min(more.values()) == 0 and more.total() > 0 and min(more) > 12
 
 
 def test_guesses_are_made_once(tmp_path, monkeypatch):
@@ -222,8 +245,18 @@ def test_guesses_are_made_once(tmp_path, monkeypatch):
             kept_guesses(game, FEW, 0, tmp_path)
 
 
+def test_guesses_of_another_network_are_others(tmp_path, player, monkeypatch):
+    game, other = mm.PegGame(3, 4), tmp_path / "other.safetensors"
+    random_value(4).save(other)
+    made = [kept_guesses(game, FEW, 0, tmp_path, path) for path in (None, player, other)]
+    assert len(list(tmp_path.glob("3x4-*.npz"))) == 3
+    monkeypatch.setattr("train.guesses.make_guesses", None)
+    again = kept_guesses(game, FEW, 0, tmp_path, player)
+    np.testing.assert_array_equal(again.totals, made[1].totals)
+
+
 def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
-    flags = ["--games", "3x4", "3x5", "--held-out", "4x3", "--steps", "60", "--positions", "20", "--exact", "24"]
+    flags = ["--games", "3x4", "3x5", "--held-out", "4x3", "--rounds", "0", "--steps", "60", "--positions", "20", "--exact", "24"]
     assert training.main(["--output", str(tmp_path), "--hidden", "16", "--width", "8", *flags]) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["game"] for each in told[:3]] == ["3x4", "3x5", "4x3"]
@@ -233,6 +266,17 @@ def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
     with pytest.raises(SystemExit):
         training.main(["--output", str(tmp_path), *flags])
     assert "value.safetensors exists: --force replaces it" in capsys.readouterr().err
+
+
+def test_a_run_learns_from_its_own_games(tmp_path, capsys):
+    flags = ["--games", "3x4", "--played", "3x5", "3x4", "--rounds", "2", "--steps", "10", "--positions", "8"]
+    assert training.main(["--output", str(tmp_path), "--hidden", "8", "--width", "4", *flags]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    games = ["3x4", "3x5 round 1", "3x4 round 1", "3x5 round 2", "3x4 round 2"]
+    assert [each["game"] for each in told if "game" in each] == games
+    assert list(told[-1]["regret"]) == games
+    values = [LearnedValue.load(tmp_path / f"{name}.safetensors") for name in ("round-0", "round-1", "value")]
+    assert len({value.params["correction.kernel"].tobytes() for value in values}) == 3
 
 
 def test_a_batch_is_its_guesses():
@@ -255,10 +299,11 @@ def test_a_batch_is_its_guesses():
     [
         (["--games", "1x3"], 2, "1x3: no position there has a choice to learn from"),
         (["--games", "3x4", "--learning-rate", "1e30"], 1, "the loss is nan"),
+        (["--games", "3x4"], 2, "2x3 round 1: no position there has a choice to learn from"),
     ],
 )
 def test_a_run_that_fails_says_why(tmp_path, capsys, flags, code, message):
-    few = ["--steps", "20", "--positions", "5", "--guesses", "6", "--further", "0", "--width", "2", "--hidden", "2"]
+    few = ["--steps", "20", "--played", "2x3", "--positions", "5", "--guesses", "6", "--further", "0", "--width", "2", "--hidden", "2"]
     assert training.main(["--output", str(tmp_path), *few, *flags]) == code
     assert message in capsys.readouterr().err
     assert not (tmp_path / "value.safetensors").exists()
@@ -269,7 +314,10 @@ def test_a_run_that_fails_says_why(tmp_path, capsys, flags, code, message):
     [
         (["--games", "4by6"], "'4by6' is not PEGSxCOLOURS"),
         (["--games"], "there must be a game to learn from"),
-        (["--games", "4x6", "--held-out", "04x6"], "one that is held out is not learned from"),
+        (["--games", "4x6", "--held-out", "04x6"], "a game that is held out is not learned from"),
+        (["--games", "4x6", "--played", "4x7", "--held-out", "4x7"], "a game that is held out is not learned from"),
+        (["--games", "4x6", "4x06"], "each game is named once"),
+        (["--games", "4x6", "--played"], "rounds of play need a game to play"),
         (["--games", "0x6"], "pegs must be at least 1"),
         (["--temperature", "0"], "temperature must be above 0"),
         (["--steps", "0"], "steps must be at least 1"),

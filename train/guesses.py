@@ -1,13 +1,15 @@
 """Guesses of Mastermind to learn from: those of some positions, with the totals of the parts that they leave.
 
-In a small game the positions of all codes, after one guess and after two are taken. For each, the best guesses by
-``lookahead``'s estimate and some further ones are split into parts, and every part is valued: by ``optimal``'s search
-where it has few codes, else by a wide search with proven ends.
+Positions are of two kinds: any after one guess and after two, and those that ``lookahead`` itself reaches with a
+network, from several first guesses. For each, the best guesses by ``lookahead``'s estimate and some further ones are
+split into parts, and every part is valued: by ``optimal``'s search where it has few codes, else by a wide search with
+proven ends.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
 import itertools
 import zipfile
@@ -21,13 +23,17 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.config import Config, Natural, Positive
 from jaxsudoku.files import write_file
 from jaxsudoku.mastermind import PegGame
+from jaxsudoku.mastermind.config import LookaheadConfig
 from jaxsudoku.mastermind.costs import estimate
+from jaxsudoku.mastermind.lookahead import lookahead
+from jaxsudoku.mastermind.openings import opened
 from jaxsudoku.mastermind.positions import History, Positions, PositionTable, after, inequivalent_guesses
 from jaxsudoku.mastermind.scoring import scorer
+from jaxsudoku.mastermind.trees import Node, grow, nodes
 from jaxsudoku.mastermind.valuation import Effort, Valuer
-from jaxsudoku.mastermind.values import Features, features
+from jaxsudoku.mastermind.values import Features, LearnedValue, features
 
-#: Positions of fewer codes are hardly worth a choice: after one guess, and after two.
+#: Positions of fewer codes are hardly worth a choice: after one guess, and after two or in play.
 _LEAST = (8, 12)
 
 
@@ -36,18 +42,20 @@ class GuessesConfig(Config):
     """What is taken of a game.
 
     Attributes:
-      positions: after one guess, and as many after two, at most; random ones if there are more.
+      positions: after one guess, and as many after two, at most; random ones if there are more. In play twice as many.
+      openings: first guesses of the games that are played, the best ones by the estimate.
       guesses: of a position, the best by the estimate.
       further: random guesses among the next hundred.
       exact: codes of a part that is solved.
-      tried: guesses that are tried of a larger part of the whole game; a quarter of it of other parts.
+      tried: guesses that are tried of a larger part; a quarter of it of the parts that these leave.
     """
 
     positions: Positive = 120
+    openings: Positive = 4
     guesses: Positive = 40
     further: Natural = 20
     exact: Positive = 32
-    tried: Positive = 80
+    tried: Positive = 20
 
 
 class Guesses(NamedTuple):
@@ -79,20 +87,17 @@ class Guesses(NamedTuple):
         return self.fixed + np.bincount(guess, np.asarray(totals)[self.parts], len(self.fixed))
 
     def regret(self, totals: AnyArray) -> float:
-        """What is lost by choosing guesses by some totals of the parts [p], in guesses for a thousand codes.
-
-        The first guess, of which players try several, does not count.
-        """
+        """What is lost by choosing guesses by some totals of the parts [p], in guesses for a thousand codes."""
         chosen, true = self.sums(totals), self.sums(self.totals)
         lost = 0.0
-        for start, end in itertools.pairwise(self.groups[1:].tolist()):
+        for start, end in itertools.pairwise(self.groups.tolist()):
             lost += true[start + int(np.argmin(chosen[start:end]))] - true[start:end].min()
-        return 1000 * lost / max(float(self.sizes[1:].sum()), 1.0)
+        return 1000 * lost / max(float(self.sizes.sum()), 1.0)
 
     def error(self, totals: AnyArray) -> float:
         """The root mean square error of some totals of the parts [p], in guesses for each code.
 
-        Parts count by their codes, those of the first guess too.
+        Parts count by their codes.
         """
         sizes = self.seen.sizes
         errors = (np.asarray(totals) - self.totals) / sizes
@@ -107,17 +112,31 @@ def parse_game(text: str) -> PegGame:
     return PegGame(int(pegs), int(colours))
 
 
-def make_guesses(game: PegGame, config: GuessesConfig, seed: int) -> Guesses:
-    """The guesses of a game."""
+def make_guesses(game: PegGame, config: GuessesConfig, seed: int, player: Path | None = None) -> Guesses:
+    """Guesses of a game, at any positions, or at those that ``lookahead`` reaches with the network of a file."""
     maker = _Maker(game, config, np.random.default_rng(seed))
-    everything, openings = Positions.of([np.arange(game.secrets)]), inequivalent_guesses(game, ())
-    effort = Effort(0, config.exact, config.tried)
-    first, histories = maker.add(everything, [()], [openings], effort)
-    first, histories = maker.some(first, histories, _LEAST[0])
-    second, histories = maker.add(first, histories, maker.candidates(first, histories), effort.within)
-    second, histories = maker.some(second, histories, _LEAST[1])
-    maker.add(second, histories, maker.candidates(second, histories), effort.within)
+    if player is None:
+        maker.explore()
+    else:
+        maker.play(player)
     return maker.guesses()
+
+
+class _Split(NamedTuple):
+    """Positions split by guesses.
+
+    Attributes:
+      parts, histories: the parts of more than two codes.
+      fixed: float64[g], for each guess its total without these parts.
+      lengths: int64[g], how many of these parts it leaves.
+      groups: int64[positions], the guesses of each position, without those that leave it whole.
+    """
+
+    parts: Positions
+    histories: Sequence[History]
+    fixed: np.ndarray
+    lengths: np.ndarray
+    groups: np.ndarray
 
 
 class _Maker:
@@ -133,16 +152,38 @@ class _Maker:
         self._groups: list[np.ndarray] = []
         self._sizes: list[np.ndarray] = []
 
-    def some(
-        self, positions: Positions, histories: Sequence[History], least: int
+    def explore(self) -> None:
+        """Adds guesses at positions after any first guess, and after a candidate there."""
+        everything, openings = Positions.of([np.arange(self._game.secrets)]), inequivalent_guesses(self._game, ())
+        found = self._split(everything, [()], [openings])
+        for least in _LEAST:
+            positions, histories = self._some(found.parts, found.histories, least, self._config.positions)
+            found = self._add(positions, histories, self._candidates(positions, histories))
+
+    def play(self, player: Path) -> None:
+        """Adds guesses at the positions of strategies of ``lookahead`` with the network of a file."""
+        ranked = self._scorer.ranked(Positions.of([np.arange(self._game.secrets)]), estimate(self._game), [()])
+        ((_, openings, _),) = ranked
+        policy = lookahead(self._game, LookaheadConfig(values=str(player)), lambda text: None)
+        reached: list[Node] = []
+        for opening in openings[: self._config.openings].tolist():
+            (tree,) = grow(self._game, opened(policy, opening))
+            reached += [node for node in nodes(tree) if node.history != ()]
+        positions = Positions.of(node.codes for node in reached)
+        made = [node.history for node in reached]
+        some, histories = self._some(positions, made, _LEAST[1], 2 * self._config.positions)
+        self._add(some, histories, self._candidates(some, histories))
+
+    def _some(
+        self, positions: Positions, histories: Sequence[History], least: int, number: int
     ) -> tuple[Positions, Sequence[History]]:
-        """Some distinct positions of more than ``least`` codes."""
+        """Some distinct positions of more than ``least`` codes, as many as ``number``."""
         _, distinct = PositionTable(self._game).add(positions)
         large = distinct[positions.sizes[distinct] > least]
-        chosen = self._random.permutation(large)[: self._config.positions]
+        chosen = self._random.permutation(large)[:number]
         return positions.take(chosen), [histories[index] for index in chosen.tolist()]
 
-    def candidates(self, positions: Positions, histories: Sequence[History]) -> list[np.ndarray]:
+    def _candidates(self, positions: Positions, histories: Sequence[History]) -> list[np.ndarray]:
         """The guesses of each position that are taken."""
         found = [np.zeros(0, np.int32)] * len(positions)
         best = self._config.guesses
@@ -151,34 +192,40 @@ class _Maker:
             found[index] = np.concatenate([guesses[:best], further])
         return found
 
-    def add(
-        self, positions: Positions, histories: Sequence[History], guesses: Sequence[np.ndarray], effort: Effort
-    ) -> tuple[Positions, Sequence[History]]:
-        """Adds guesses of positions; the parts that they leave, with their histories."""
+    def _split(self, positions: Positions, histories: Sequence[History], guesses: Sequence[np.ndarray]) -> _Split:
+        """Splits positions by guesses of each."""
         numbers = [len(each) for each in guesses]
         owner, made = np.repeat(np.arange(len(positions)), numbers), np.concatenate([np.zeros(0, np.int32), *guesses])
         sizes = positions.sizes[owner]
         found = self._scorer.partition(positions.take(owner), made)
-        whole = found.whole(sizes)
-        (large,) = np.nonzero((found.parts.sizes > 2) & ~whole[found.owner])
+        useful = ~found.whole(sizes)
+        (large,) = np.nonzero((found.parts.sizes > 2) & useful[found.owner])
         of = found.owner[large]
         later = [after(histories[owner[guess]], int(made[guess])) for guess in of.tolist()]
-        parts, histories = self._relabelled(found.parts.take(large), later, effort.exact)
-        known, first = self._table.add(parts)
-        totals = self._valuer.totals(parts.take(first), [histories[index] for index in first.tolist()], effort)
-        self._totals |= dict(zip(known[first].tolist(), totals.tolist(), strict=True))
+        parts, after_guesses = self._relabelled(found.parts.take(large), later)
         fixed = sizes + np.bincount(found.owner, found.small_totals, len(owner))
-        self._fixed.append(fixed[~whole])
-        self._lengths.append(np.bincount(of, minlength=len(owner))[~whole])
-        self._parts.append(known)
-        self._groups.append(np.bincount(owner[~whole], minlength=len(positions)))
-        self._sizes.append(positions.sizes)
-        return parts, histories
+        lengths = np.bincount(of, minlength=len(owner))
+        groups = np.bincount(owner[useful], minlength=len(positions))
+        return _Split(parts, after_guesses, fixed[useful], lengths[useful], groups)
 
-    def _relabelled(
-        self, parts: Positions, histories: Sequence[History], exact: int
-    ) -> tuple[Positions, Sequence[History]]:
+    def _add(self, positions: Positions, histories: Sequence[History], guesses: Sequence[np.ndarray]) -> _Split:
+        """Adds guesses of positions."""
+        found = self._split(positions, histories, guesses)
+        known, first = self._table.add(found.parts)
+        effort = Effort(0, self._config.exact, self._config.tried)
+        made = [found.histories[index] for index in first.tolist()]
+        totals = self._valuer.totals(found.parts.take(first), made, effort)
+        self._totals |= dict(zip(known[first].tolist(), totals.tolist(), strict=True))
+        self._fixed.append(found.fixed)
+        self._lengths.append(found.lengths)
+        self._parts.append(known)
+        self._groups.append(found.groups)
+        self._sizes.append(positions.sizes)
+        return found
+
+    def _relabelled(self, parts: Positions, histories: Sequence[History]) -> tuple[Positions, Sequence[History]]:
         """Parts that will be solved under a symmetry, so that equivalent ones are the same; others as they are."""
+        exact = self._config.exact
         few = [history is None or size <= exact for history, size in zip(histories, parts.sizes.tolist(), strict=True)]
         images = parts.relabelled(self._game)
         sets = [images[index] if each else parts[index] for index, each in enumerate(few)]
@@ -209,17 +256,19 @@ class GuessesFileError(ValueError):
     """A file that holds no guesses of a game; the message names it."""
 
 
-def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path) -> Guesses:
-    """The guesses of a game, from a file in a folder if they were made before with the same settings.
+def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path, player: Path | None = None) -> Guesses:
+    """``make_guesses``, or a file of it in a folder, if they were made before with the same settings and network.
 
     Raises:
       GuessesFileError: the file is damaged, or something else.
+      ValueFileError: the player's file holds no network.
       OSError: it can't be read or written.
     """
     settings = "-".join(str(value) for value in (*dataclasses.astuple(config), seed))
-    path = folder / f"{game.pegs}x{game.colours}-{settings}.npz"
+    played = "" if player is None else "-" + _digest(LearnedValue.load(player))
+    path = folder / f"{game.pegs}x{game.colours}-{settings}{played}.npz"
     if not path.exists():
-        made = make_guesses(game, config, seed)
+        made = make_guesses(game, config, seed, player)
         arrays = {name: getattr(made, name) for name in _ARRAYS}
         data = io.BytesIO()
         np.savez_compressed(data, codes=made.positions.codes, ends=made.positions.bounds, **arrays)
@@ -232,3 +281,11 @@ def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path) 
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise GuessesFileError(f"{path}: no guesses of {game} ({error}); delete it to make them again") from error
     return Guesses(features(game, positions), positions, **arrays)
+
+
+def _digest(value: LearnedValue) -> str:
+    """A digest of the weights of a network."""
+    found = hashlib.sha256()
+    for name in sorted(value.params):
+        found.update(np.ascontiguousarray(value.params[name]).tobytes())
+    return found.hexdigest()[:12]

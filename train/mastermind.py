@@ -2,8 +2,10 @@
 
     python -m train.mastermind --output runs/mastermind
 
-makes guesses of small games to learn from (``guesses``), trains the network on them, and writes it as
-``value.safetensors``. Of games that are named as ``--held-out`` it only says how well guesses are chosen there. The
+makes guesses of small games to learn from (``guesses``) and trains the network on them. Then come rounds of play:
+``lookahead`` plays games of ``--played`` with the network, guesses are made at the positions that it reaches, and the
+network is trained on all guesses so far. It is written as ``value.safetensors``, that of an earlier round as
+``round-N.safetensors``. Of games that are named as ``--held-out`` it only says how well guesses are chosen there. The
 guesses of a game are kept in the folder, so a run that was interrupted does not make them again, nor does one with
 another network.
 """
@@ -44,8 +46,8 @@ _INTERRUPTED = 130
 #: Guesses that are so much worse than the best of their group are left out: no player would choose them.
 _WORSE = 40.0
 
-#: What the network is called in the run's folder.
-_FILE = "value.safetensors"
+#: What the network is called in the run's folder, and that of an earlier round.
+_FILE, _ROUND = "value.safetensors", "round-{}.safetensors"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,9 +55,11 @@ class ValueTrainConfig(Config):
     """Settings of a run.
 
     Attributes:
-      games: pegs and colours of the games to learn from.
+      games: pegs and colours of the games to learn from, at any positions.
+      played: pegs and colours of the games to play.
       held_out: pegs and colours of games that the network is measured on, but does not see.
-      steps: steps of the optimiser.
+      rounds: rounds of play.
+      steps: steps of the optimiser, in each round and before the first.
       learning_rate: the first rate; it falls to 0 by a cosine.
       weight_decay: of AdamW.
       temperature: guesses; the loss compares the choices among guesses at this temperature.
@@ -64,7 +68,9 @@ class ValueTrainConfig(Config):
     """
 
     games: tuple[str, ...] = ("3x6", "3x8", "3x10", "4x4", "4x5", "4x6", "4x7", "5x3", "5x4", "5x5", "6x3", "6x4")
+    played: tuple[str, ...] = ("4x6", "4x7", "4x8", "5x4", "5x5", "5x6", "6x4")
     held_out: tuple[str, ...] = ()
+    rounds: Natural = 1
     steps: Positive = 8000
     learning_rate: NonNegative = 3e-3
     weight_decay: NonNegative = 1e-3
@@ -74,11 +80,16 @@ class ValueTrainConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        games, held_out = ([parse_game(game) for game in getattr(self, name)] for name in ("games", "held_out"))
+        names = ("games", "played", "held_out")
+        games, played, held_out = ([parse_game(game) for game in getattr(self, name)] for name in names)
         if not games:
             raise ValueError("there must be a game to learn from")
-        if len({*games, *held_out}) < len(games) + len(held_out):
-            raise ValueError("each game is named once: one that is held out is not learned from")
+        if self.rounds and not played:
+            raise ValueError("rounds of play need a game to play")
+        if any(len(set(named)) < len(named) for named in (games, played, held_out)):
+            raise ValueError("each game is named once")
+        if set(held_out) & {*games, *played}:
+            raise ValueError("a game that is held out is not learned from")
         if self.temperature == 0:
             raise ValueError("temperature must be above 0")
 
@@ -120,45 +131,89 @@ def train(
       GuessesFileError, OSError: as ``kept_guesses``.
       ValueError: nothing can be learned from a game.
     """
-    begun = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
-    data: dict[str, Guesses] = {}
-    for name in (*config.games, *config.held_out):
-        made = data[name] = kept_guesses(parse_game(name), guesses, config.seed, folder)
+    run = _Run(config, guesses, sizes, folder, report)
+    for name in config.games:
+        run.take(name, name)
+    for name in config.held_out:
+        run.take(name, name, learned=False)
+    value = run.trained()
+    for number in range(1, config.rounds + 1):
+        player = folder / _ROUND.format(number - 1)
+        value.save(player)
+        for name in config.played:
+            run.take(f"{name} round {number}", name, player)
+        value = run.trained()
+    return value
+
+
+class _Run:
+    """A run: the guesses so far, and the network."""
+
+    def __init__(
+        self,
+        config: ValueTrainConfig,
+        guesses: GuessesConfig,
+        sizes: ValueConfig,
+        folder: Path,
+        report: Callable[[Mapping[str, Any]], object],
+    ) -> None:
+        self._config, self._guesses, self._sizes, self._folder = config, guesses, sizes, folder
+        self._report, self._begun = report, time.monotonic()
+        self._learned: dict[str, Guesses] = {}
+        self._held_out: dict[str, Guesses] = {}
+        self._network = ValueNetwork(sizes, rngs=nnx.Rngs(config.seed))
+        self._step = nnx.jit(
+            functools.partial(_step, temperature=config.temperature, absolute=config.absolute, largest=sizes.largest)
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def take(self, name: str, game: str, player: Path | None = None, learned: bool = True) -> None:
+        """Takes guesses of a game, at any positions or at those that a network reaches; they get a name."""
+        made = kept_guesses(parse_game(game), self._guesses, self._config.seed, self._folder, player)
+        (self._learned if learned else self._held_out)[name] = made
         told = {"game": name, "positions": len(made.sizes), "guesses": len(made.fixed), "parts": len(made.totals)}
         estimate = {"regret": made.regret(made.seen.total), "error": made.error(made.seen.total)}
-        report(told | {"estimate": estimate, "seconds": time.monotonic() - begun})
-    network = ValueNetwork(sizes, rngs=nnx.Rngs(config.seed))
-    schedule = optax.cosine_decay_schedule(config.learning_rate, config.steps)
-    rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=config.weight_decay))
-    optimiser = nnx.Optimizer(network, rule, wrt=nnx.Param)
-    step = nnx.jit(
-        functools.partial(_step, temperature=config.temperature, absolute=config.absolute, largest=sizes.largest)
-    )
-    batches, losses = _batches({name: data[name] for name in config.games}, config.seed), []
-    for number in range(1, config.steps + 1):
-        losses.append(step(network, optimiser, next(batches)))
-        if number % max(config.steps // 10, 1) == 0 or number == config.steps:
-            loss = float(np.mean(jax.device_get(losses)))
-            if not np.isfinite(loss):
-                raise FloatingPointError(f"the loss is {loss} after {number} steps: try a lower learning rate")
-            value = LearnedValue(sizes, flat_params(nnx.state(network, nnx.Param)))
-            totals = {name: value.totals_of(made.seen) for name, made in data.items()}
-            regrets = {name: made.regret(totals[name]) for name, made in data.items()}
-            errors = {name: made.error(totals[name]) for name, made in data.items()}
-            seconds = time.monotonic() - begun
-            report({"step": number, "loss": loss, "regret": regrets, "error": errors, "seconds": seconds})
-            losses = []
-    facts = {
-        "training": dataclasses.asdict(config),
-        "guesses": dataclasses.asdict(guesses),
-        "regret": regrets,
-        "error": errors,
-        "seconds": time.monotonic() - begun,
-        "device": jax.devices()[0].device_kind,
-        "jax": jax.__version__,
-    }
-    return dataclasses.replace(value, facts=facts)
+        self._report(told | {"estimate": estimate, "seconds": self._seconds})
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+    def trained(self) -> LearnedValue:
+        """The network, trained on the guesses so far."""
+        config, network = self._config, self._network
+        schedule = optax.cosine_decay_schedule(config.learning_rate, config.steps)
+        rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=config.weight_decay))
+        optimiser = nnx.Optimizer(network, rule, wrt=nnx.Param)
+        batches, losses = _batches(self._learned, config.seed), []
+        for number in range(1, config.steps + 1):
+            losses.append(self._step(network, optimiser, next(batches)))
+            if number % max(config.steps // 10, 1) == 0 or number == config.steps:
+                loss = float(np.mean(jax.device_get(losses)))
+                if not np.isfinite(loss):
+                    raise FloatingPointError(f"the loss is {loss} after {number} steps: try a lower learning rate")
+                value = LearnedValue(self._sizes, flat_params(nnx.state(network, nnx.Param)))
+                measured = self._measured(value)
+                self._report({"step": number, "loss": loss, **measured})
+                losses = []
+        facts = {
+            "training": dataclasses.asdict(config),
+            "guesses": dataclasses.asdict(self._guesses),
+            **measured,
+            "device": jax.devices()[0].device_kind,
+            "jax": jax.__version__,
+        }
+        return dataclasses.replace(value, facts=facts)
+
+    def _measured(self, value: LearnedValue) -> dict[str, Any]:
+        """What a network loses and errs with the guesses so far, by their names, and the time."""
+        data = self._learned | self._held_out
+        totals = {name: value.totals_of(made.seen) for name, made in data.items()}
+        return {
+            "regret": {name: made.regret(totals[name]) for name, made in data.items()},
+            "error": {name: made.error(totals[name]) for name, made in data.items()},
+            "seconds": self._seconds,
+        }
 
 
 def _batches(data: Mapping[str, Guesses], seed: int) -> Iterator[Batch]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 from jax import Array
@@ -17,9 +16,8 @@ from jaxsudoku import cache
 
 from .optimal import Search
 from .players import Progress
-from .positions import SYMMETRIC_GUESSES, History, Positions, after
-from .scoring import scorer
-from .trees import Tree, grow
+from .positions import SYMMETRIC_GUESSES, Positions
+from .trees import Node, Tree, grow, nodes
 from .valuation import MOST_SEARCHED, TOGETHER, Effort, OutOfTimeError, Valuer
 
 #: The first round's effort: the most codes of positions that are solved, and the guesses that are tried of others. Each
@@ -69,7 +67,7 @@ class _Improver:
         self._progress = progress
         self._valuer = Valuer(tree.game, deadline)
         self._rebuilt = Search(tree.game)  # without a deadline
-        for node in _nodes(tree):
+        for node in nodes(tree):
             self._valuer.learn(node.codes, node.total, node.guess)
 
     def strategies(self) -> Iterator[Tree]:
@@ -77,9 +75,9 @@ class _Improver:
         number, exact, given = 0, float(_EXACT), time.monotonic()
         while not self._valuer.proven(np.arange(self._game.secrets, dtype=np.int32)):
             effort, tree = Effort(number, int(exact), _WIDTH + _WIDER * number), self._tree()
-            nodes = sorted(_nodes(tree), key=lambda node: len(node.codes))
+            reached = sorted(nodes(tree), key=lambda node: len(node.codes))
             try:
-                for chunk in _chunks(nodes):
+                for chunk in _chunks(reached):
                     positions = Positions.of(node.codes for node in chunk)
                     self._valuer.totals(positions, [node.history for node in chunk], effort)
                     self._progress(
@@ -111,38 +109,7 @@ class _Improver:
         return tree
 
 
-class _Node(NamedTuple):
-    """A position of a strategy: its codes int32[n], the guesses before it, its guess, and its total."""
-
-    codes: np.ndarray
-    history: History
-    guess: int
-    total: int
-
-
-def _nodes(tree: Tree) -> Iterator[_Node]:
-    """The positions of more than two codes of a strategy; raises TreeError if it does not find every code."""
-    totals = np.rint(tree.remaining * tree.codes)
-    score = scorer(tree.game)
-    positions, numbers = Positions.of([np.arange(tree.game.secrets)]), np.zeros(1, np.int64)
-    histories: list[History] = [()]
-    while True:
-        (several,) = np.nonzero(positions.sizes > 2)
-        if not len(several):
-            return
-        positions, numbers = positions.take(several), numbers[several]
-        histories = [histories[index] for index in several]
-        guesses = tree.guesses[numbers]
-        for codes, number, history in zip(positions, numbers.tolist(), histories, strict=True):
-            yield _Node(codes, history, int(tree.guesses[number]), int(totals[number]))
-        found = score.partition(positions, guesses)
-        (others,) = np.nonzero(~found.won)
-        owner = found.owner[others]
-        histories = [after(histories[index], int(guesses[index])) for index in owner]
-        positions, numbers = found.parts.take(others), tree.children[numbers[owner], found.feedback[others]]
-
-
-def _chunks(nodes: list[_Node]) -> Iterator[list[_Node]]:
+def _chunks(nodes: list[Node]) -> Iterator[list[Node]]:
     """Successive positions that are valued together."""
     start = codes = 0
     for end, node in enumerate(nodes):

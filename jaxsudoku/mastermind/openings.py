@@ -26,7 +26,7 @@ def best_opened(game: Game, policy: Policy, cost: PartCost, count: int) -> Polic
     ((_, ranked, _),) = scorer(game).ranked(everything, cost, [()])
     openings = [own, *(guess for guess in ranked.tolist() if guess != own)]
     kept = _kept(game, policy)
-    policies = [_opened(kept, opening) for opening in openings[:count]]
+    policies = [opened(kept, opening) for opening in openings[:count]]
     return min(policies, key=lambda policy: int(grow(game, policy)[0].attempts.sum()))
 
 
@@ -44,11 +44,11 @@ def _kept(game: Game, policy: Policy) -> Policy:
     return kept
 
 
-def _opened(policy: Policy, opening: int) -> Policy:
+def opened(policy: Policy, opening: int) -> Policy:
     """The policy with a given first guess."""
 
-    def opened(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+    def with_opening(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         first = history.shape[1] == 0
         return np.full(len(positions), opening, np.int32) if first else policy(positions, history, key)
 
-    return opened
+    return with_opening

@@ -18,11 +18,9 @@ guesses, which leave symmetries, only one of several equivalent guesses is tried
 from __future__ import annotations
 
 import contextlib
-import heapq
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 from jax import Array
@@ -31,13 +29,11 @@ from .claims import Claims
 from .config import OptimalConfig
 from .costs import PartCost
 from .memo import PROVEN, SCORED, Memo
+from .open_positions import Candidate, OpenPosition
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
 from .rules import Game, check_size
 from .scoring import scorer
-
-#: Guesses of a position whose parts get bounds in the first round, and at most in later ones, each twice as many.
-_WIDTH, _MOST_WIDTH = 12, 192
 
 #: Codes of positions that are split together.
 _CODES = 1 << 19
@@ -243,11 +239,11 @@ class Search:
         Args:
           goals: the number, the limit, and the guesses so far, as long as they leave a symmetry.
         """
-        wanted: dict[int, _Open] = {}
+        wanted: dict[int, OpenPosition] = {}
         for number, limit, history in goals:
             other = wanted.get(number)
             if other is None or other.limit < limit:
-                wanted[number] = _Open(number, limit, history)
+                wanted[number] = OpenPosition(number, limit, history)
         opened = self._unsettled(list(wanted.values()))
         if self._claims is not None and opened and self._splits(opened):
             self._divide(opened, self._claims)
@@ -255,19 +251,19 @@ class Search:
         for start in range(0, len(opened), _OPEN):
             self._close(opened[start : start + _OPEN])
 
-    def _unsettled(self, nodes: list[_Open]) -> list[_Open]:
+    def _unsettled(self, nodes: list[OpenPosition]) -> list[OpenPosition]:
         """The positions that are not proven, with a bound below their limit."""
         numbers = np.fromiter((node.number for node in nodes), np.int64, len(nodes))
         bounds, proven = self._memo.bounds[numbers].tolist(), self._is(PROVEN, numbers).tolist()
         facts = zip(nodes, bounds, proven, strict=True)
         return [node for node, bound, known in facts if not known and bound < node.limit]
 
-    def _splits(self, opened: list[_Open]) -> bool:
+    def _splits(self, opened: list[OpenPosition]) -> bool:
         """Whether processes should divide the work on positions."""
         numbers = np.fromiter((node.number for node in opened), np.int64, len(opened))
         return bool(self._memo.sizes(numbers).max() >= _SPLIT)
 
-    def _divide(self, opened: list[_Open], claims: Claims) -> None:
+    def _divide(self, opened: list[OpenPosition], claims: Claims) -> None:
         """Works on positions on which no other process works, part by part, then on the others."""
         while opened:
             others = claims.others(np.array([node.number for node in opened], np.int64)).tolist()
@@ -280,7 +276,7 @@ class Search:
             chosen = set(map(id, some))
             opened = self._unsettled([node for node in opened if id(node) not in chosen])
 
-    def _close(self, opened: list[_Open]) -> None:
+    def _close(self, opened: list[OpenPosition]) -> None:
         """Works on open positions in rounds, until none is open."""
         positions = self._memo.take(np.array([node.number for node in opened], np.int64))
         self._queue_guesses(opened, positions)
@@ -292,7 +288,7 @@ class Search:
                 left = set(map(id, self._unsettled([opened[index] for index in remaining])))
                 remaining = [index for index in remaining if id(opened[index]) in left]
             to_bound: list[tuple[int, int]] = []
-            to_solve: list[tuple[_Open, _Candidate]] = []
+            to_solve: list[tuple[OpenPosition, Candidate]] = []
             still, concluded = [], []
             for index in remaining:
                 node = opened[index]
@@ -304,8 +300,7 @@ class Search:
                 if chosen is not None:
                     to_solve.append((node, chosen))
                 else:
-                    to_bound += [(index, guess) for guess in node.take(node.width)]
-                    node.width = min(2 * node.width, _MOST_WIDTH)
+                    to_bound += [(index, guess) for guess in node.take()]
             self._conclude(concluded)
             remaining = still
             if to_bound:
@@ -318,12 +313,12 @@ class Search:
             elif to_solve:
                 self._solve_parts(to_solve)
 
-    def _next(self, node: _Open, shared: bool) -> _Candidate | None:
+    def _next(self, node: OpenPosition, shared: bool) -> Candidate | None:
         """Takes the guess to solve from a queue; None if others are to be bounded first."""
-        if not node.bounded or node.bounded[0].bound > node.least_unbounded:
+        if not node.solvable:
             return None
         if not shared or len(node.bounded) == 1:
-            return heapq.heappop(node.bounded)
+            return node.pop()
         assert self._claims is not None
         node.bounded.sort()  # which is a heap
         others = self._claims.others(self._keys(node, node.bounded))
@@ -332,26 +327,26 @@ class Search:
             free = 0
         return node.bounded.pop(free)
 
-    def _keys(self, node: _Open, candidates: list[_Candidate]) -> np.ndarray:
+    def _keys(self, node: OpenPosition, candidates: list[Candidate]) -> np.ndarray:
         """The keys of guesses of a position, for claims."""
         return -(node.number * self._game.size + np.array([candidate.guess for candidate in candidates], np.int64)) - 1
 
-    def _queue_guesses(self, opened: list[_Open], positions: Positions) -> None:
+    def _queue_guesses(self, opened: list[OpenPosition], positions: Positions) -> None:
         """Fills the queues of positions with the guesses that may stay below the limit, by their first bounds."""
         for chosen, cost in self._costs(positions):
             nodes, sizes = [opened[index] for index in chosen.tolist()], positions.sizes[chosen]
             below = [node.limit - size for node, size in zip(nodes, sizes.tolist(), strict=True)]
             histories = [node.history for node in nodes]
             for index, guesses, scores in self._scorer.ranked(positions.take(chosen), cost, histories, below):
-                nodes[index].guesses, nodes[index].bounds = guesses, scores + sizes[index]
+                nodes[index].begin(guesses, scores + sizes[index])
 
-    def _bound_parts(self, opened: list[_Open], positions: Positions, pairs: list[tuple[int, int]]) -> None:
+    def _bound_parts(self, opened: list[OpenPosition], positions: Positions, pairs: list[tuple[int, int]]) -> None:
         """Bounds (position, guess) pairs by the bounds of their parts; each guess is solved or queued again."""
         sizes = positions.sizes[np.array([index for index, _ in pairs])]
         for some in blocks(sizes, _CODES):
             self._bound_some(opened, positions, [pairs[index] for index in some.tolist()])
 
-    def _bound_some(self, opened: list[_Open], positions: Positions, pairs: list[tuple[int, int]]) -> None:
+    def _bound_some(self, opened: list[OpenPosition], positions: Positions, pairs: list[tuple[int, int]]) -> None:
         owner, guesses = np.array(pairs).T
         found = self._scorer.partition(positions.take(owner), guesses)
         sizes = found.parts.sizes
@@ -374,7 +369,7 @@ class Search:
         updates = []
         for pair in np.flatnonzero(~useless & (bounds < ceilings)).tolist():
             index, guess = pairs[pair]
-            candidate = _Candidate(0, guess, int(fixed[pair]), numbers[cuts[pair] : cuts[pair + 1]])
+            candidate = Candidate(0, guess, int(fixed[pair]), numbers[cuts[pair] : cuts[pair + 1]])
             updates.append((opened[index], candidate))
         self._update(updates)
 
@@ -396,7 +391,7 @@ class Search:
             chosen = left[sums_before(gain[left], of[left]) < missing[of[left]]]
             self._score(numbers[chosen], parts.take(chosen))
 
-    def _update(self, pairs: list[tuple[_Open, _Candidate]]) -> None:
+    def _update(self, pairs: list[tuple[OpenPosition, Candidate]]) -> None:
         """Takes a guess as the best one so far if its parts are proven; queues it if it may become that."""
         if not pairs:
             return
@@ -410,10 +405,10 @@ class Search:
             elif proven[start:end].all():
                 node.best, node.guess = bound, candidate.guess
             else:
-                heapq.heappush(node.bounded, candidate._replace(bound=bound))
+                node.push(candidate._replace(bound=bound))
             start = end
 
-    def _solve_parts(self, pairs: list[tuple[_Open, _Candidate]]) -> None:
+    def _solve_parts(self, pairs: list[tuple[OpenPosition, Candidate]]) -> None:
         """Solves the parts of one guess of each position, up to the totals with which the guess would lose.
 
         The smaller parts are solved first: what they take beyond their bounds, the larger ones can't.
@@ -440,13 +435,13 @@ class Search:
         self._update(pairs)
 
     @staticmethod
-    def _after(node: _Open, guess: int) -> tuple[int, ...] | None:
+    def _after(node: OpenPosition, guess: int) -> tuple[int, ...] | None:
         """The guesses so far after another guess in a position, as long as they leave a symmetry."""
         if node.history is None or len(node.history) >= SYMMETRIC_GUESSES:
             return None
         return (*node.history, guess)
 
-    def _conclude(self, nodes: list[_Open]) -> None:
+    def _conclude(self, nodes: list[OpenPosition]) -> None:
         """Stores the results of positions whose queues have nothing better than their best guess or their limit."""
         if not nodes:
             return
@@ -463,63 +458,3 @@ def _joined(positions: Positions, indices: np.ndarray, others: Positions) -> Pos
     places = np.repeat(positions.bounds[:-1][indices] - others.bounds[:-1], others.sizes)
     codes[places + np.arange(len(others.codes))] = others.codes
     return Positions(codes, positions.bounds)
-
-
-class _Candidate(NamedTuple):
-    """A guess whose parts have bounds, ordered by its own.
-
-    Attributes:
-      bound: of the total of the position with this guess.
-      guess: the number of a code.
-      fixed: the total without the parts of more than two codes.
-      parts: the numbers of these parts, int64[n].
-    """
-
-    bound: int
-    guess: int
-    fixed: int
-    parts: np.ndarray
-
-
-class _Open:
-    """A position that the search works on.
-
-    Attributes:
-      number: of the position.
-      limit: the search may stop once the total is proven to be at least this.
-      history: the guesses so far, as long as they leave a symmetry.
-      best: the lowest total that is proven for a guess, and ``guess``, the first such guess.
-      guesses: the guesses by their first ``bounds``, of which those from ``next`` on are still to be examined.
-      bounded: a heap of those whose parts have bounds.
-    """
-
-    __slots__ = ("best", "bounded", "bounds", "guess", "guesses", "history", "limit", "next", "number", "width")
-
-    def __init__(self, number: int, limit: float, history: tuple[int, ...] | None) -> None:
-        self.number, self.limit, self.history = number, limit, history
-        self.best, self.guess, self.next, self.width = math.inf, -1, 0, _WIDTH
-        self.guesses = self.bounds = np.zeros(0, np.int64)
-        self.bounded: list[_Candidate] = []
-
-    @property
-    def ceiling(self) -> float:
-        """The total that a guess must stay below."""
-        return min(self.best, self.limit)
-
-    @property
-    def least_unbounded(self) -> float:
-        """The lowest bound of the guesses that are still to be examined."""
-        return self.bounds[self.next] if self.next < len(self.bounds) else math.inf
-
-    @property
-    def least(self) -> float:
-        """The lowest bound in the queue."""
-        return min(self.least_unbounded, self.bounded[0].bound if self.bounded else math.inf)
-
-    def take(self, count: int) -> list[int]:
-        """The next few guesses to examine, those below the ceiling."""
-        end = min(self.next + count, len(self.guesses))
-        end = self.next + int(np.searchsorted(self.bounds[self.next : end], self.ceiling))
-        taken: list[int] = self.guesses[self.next : end].tolist()
-        self.next = end
-        return taken

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ from jaxsudoku.random import as_key
 from . import feedbacks
 from .pegs import Row, tree_picture
 from .players import Policy, Progress
-from .positions import Partition, Positions
+from .positions import History, Partition, Positions, after
 from .rules import Game, code_text, feedback_text
 from .scoring import scorer
 
@@ -162,6 +163,37 @@ class Tree:
         for node in range(len(self) - 1, 0, -1):  # children come after their parents
             sums[self.parents[node]] += sums[node]
         return sums
+
+
+class Node(NamedTuple):
+    """A position of a strategy: its codes int32[n], the guesses before it, its guess, and its total."""
+
+    codes: np.ndarray
+    history: History
+    guess: int
+    total: int
+
+
+def nodes(tree: Tree) -> Iterator[Node]:
+    """The positions of more than two codes of a strategy; raises TreeError if it does not find every code."""
+    totals = np.rint(tree.remaining * tree.codes)
+    score = scorer(tree.game)
+    positions, numbers = Positions.of([np.arange(tree.game.secrets)]), np.zeros(1, np.int64)
+    histories: list[History] = [()]
+    while True:
+        (several,) = np.nonzero(positions.sizes > 2)
+        if not len(several):
+            return
+        positions, numbers = positions.take(several), numbers[several]
+        histories = [histories[index] for index in several]
+        guesses = tree.guesses[numbers]
+        for codes, number, history in zip(positions, numbers.tolist(), histories, strict=True):
+            yield Node(codes, history, int(tree.guesses[number]), int(totals[number]))
+        found = score.partition(positions, guesses)
+        (others,) = np.nonzero(~found.won)
+        owner = found.owner[others]
+        histories = [after(histories[index], int(guesses[index])) for index in owner]
+        positions, numbers = found.parts.take(others), tree.children[numbers[owner], found.feedback[others]]
 
 
 def replay(tree: Tree, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

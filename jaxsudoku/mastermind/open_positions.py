@@ -1,0 +1,89 @@
+"""The guesses of a position that the proof of the best one works on, in the order of their bounds."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+#: Guesses of a position whose parts get bounds in the first round, and at most in later ones, each twice as many.
+_WIDTH, _MOST_WIDTH = 12, 192
+
+
+class Candidate(NamedTuple):
+    """A guess whose parts have bounds, ordered by its own.
+
+    Attributes:
+      bound: of the total of the position with this guess.
+      guess: the number of a code.
+      fixed: the total without the parts of more than two codes.
+      parts: the numbers of these parts, int64[n].
+    """
+
+    bound: int
+    guess: int
+    fixed: int
+    parts: np.ndarray
+
+
+class OpenPosition:
+    """A position that the search works on, with the queue of its guesses.
+
+    Attributes:
+      number: of the position.
+      limit: the search may stop once the total is proven to be at least this.
+      history: the guesses so far, as long as they leave a symmetry.
+      best: the lowest total that is proven for a guess, and ``guess``, the first such guess.
+      bounded: a heap of the guesses whose parts have bounds.
+    """
+
+    __slots__ = ("_bounds", "_guesses", "_next", "_width", "best", "bounded", "guess", "history", "limit", "number")
+
+    def __init__(self, number: int, limit: float, history: tuple[int, ...] | None) -> None:
+        self.number, self.limit, self.history = number, limit, history
+        self.best, self.guess = math.inf, -1
+        self.bounded: list[Candidate] = []
+        self._guesses = self._bounds = np.zeros(0, np.int64)
+        self._next, self._width = 0, _WIDTH
+
+    def begin(self, guesses: np.ndarray, bounds: np.ndarray) -> None:
+        """Takes over the guesses int[n] with their first bounds int64[n], in ascending order of these."""
+        self._guesses, self._bounds = guesses, bounds
+
+    @property
+    def ceiling(self) -> float:
+        """The total that a guess must stay below."""
+        return min(self.best, self.limit)
+
+    @property
+    def least_unbounded(self) -> float:
+        """The lowest bound of the guesses whose parts have no bounds yet."""
+        return self._bounds[self._next] if self._next < len(self._bounds) else math.inf
+
+    @property
+    def least(self) -> float:
+        """The lowest bound in the queue."""
+        return min(self.least_unbounded, self.bounded[0].bound if self.bounded else math.inf)
+
+    @property
+    def solvable(self) -> bool:
+        """Whether a guess whose parts have bounds comes first."""
+        return bool(self.bounded) and self.bounded[0].bound <= self.least_unbounded
+
+    def take(self) -> list[int]:
+        """The next guesses whose parts are to be bounded, those below the ceiling; more of them each time."""
+        end = min(self._next + self._width, len(self._guesses))
+        end = self._next + int(np.searchsorted(self._bounds[self._next : end], self.ceiling))
+        taken: list[int] = self._guesses[self._next : end].tolist()
+        self._next, self._width = end, min(2 * self._width, _MOST_WIDTH)
+        return taken
+
+    def push(self, candidate: Candidate) -> None:
+        """Adds a guess whose parts have bounds."""
+        heapq.heappush(self.bounded, candidate)
+
+    def pop(self) -> Candidate:
+        """Takes the first guess whose parts have bounds."""
+        return heapq.heappop(self.bounded)
