@@ -256,7 +256,21 @@ def test_guesses_of_another_network_are_others(tmp_path, player, monkeypatch):
 
 
 def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
-    flags = ["--games", "3x4", "3x5", "--held-out", "4x3", "--rounds", "0", "--steps", "60", "--positions", "20", "--exact", "24"]
+    flags = [
+        "--games",
+        "3x4",
+        "3x5",
+        "--held-out",
+        "4x3",
+        "--rounds",
+        "0",
+        "--steps",
+        "60",
+        "--positions",
+        "20",
+        "--exact",
+        "24",
+    ]
     assert training.main(["--output", str(tmp_path), "--hidden", "16", "--width", "8", *flags]) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["game"] for each in told[:3]] == ["3x4", "3x5", "4x3"]
@@ -303,7 +317,22 @@ def test_a_batch_is_its_guesses():
     ],
 )
 def test_a_run_that_fails_says_why(tmp_path, capsys, flags, code, message):
-    few = ["--steps", "20", "--played", "2x3", "--positions", "5", "--guesses", "6", "--further", "0", "--width", "2", "--hidden", "2"]
+    few = [
+        "--steps",
+        "20",
+        "--played",
+        "2x3",
+        "--positions",
+        "5",
+        "--guesses",
+        "6",
+        "--further",
+        "0",
+        "--width",
+        "2",
+        "--hidden",
+        "2",
+    ]
     assert training.main(["--output", str(tmp_path), *few, *flags]) == code
     assert message in capsys.readouterr().err
     assert not (tmp_path / "value.safetensors").exists()

@@ -16,6 +16,7 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.config import check_types
 
 from . import peg_symmetry
+from .relabelling import Relabelling
 from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_codes
 
 
@@ -123,7 +124,7 @@ class PegGame(Game):
     def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
         """The first equivalent code of each code, under permutations of pegs and of colours, int64[size]."""
         find = functools.partial(
-            peg_symmetry.images, guesses=self.codes[list(history)], colours=self.colours, separate=self._separate
+            peg_symmetry.images, guesses=self.codes[list(history)], colours=self.colours, separate=self.separate
         )
         # first the colours alone, so that only the first of these equivalent codes are permuted
         some, place = np.unique(self.index_of(next(find(self.codes))), return_inverse=True)
@@ -134,13 +135,10 @@ class PegGame(Game):
 
     def relabelled(self, codes: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """The codes of positions with pegs and colours in an order of their own, as ``Game.relabelled``."""
-        image = peg_symmetry.relabelled(self.codes[codes], bounds, self.colours, self._separate)
-        owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        numbers = np.sort(owner * self.size + self.index_of(image))
-        return (numbers - owner * self.size).astype(np.int32)
+        return _relabelling(self)(codes, bounds)
 
     @property
-    def _separate(self) -> bool:
+    def separate(self) -> bool:
         """Whether each peg's colours can be permuted for themselves."""
         return self.repeats and not self.elsewhere
 
@@ -245,6 +243,11 @@ def _codes(game: PegGame) -> np.ndarray:
         codes = np.concatenate([longer, colours], axis=1)[allowed]
     codes.setflags(write=False)
     return codes
+
+
+@functools.lru_cache(maxsize=8)
+def _relabelling(game: PegGame) -> Relabelling:
+    return Relabelling(game.codes, game.colours, game.separate)
 
 
 def _sum(terms: list[Any]) -> Any:

@@ -29,7 +29,7 @@ from jaxsudoku.devices import device_memory, usable_cores
 from .costs import PartCost
 from .feedbacks import block_by_secrets, by_secrets, feedback_of, feedback_table
 from .parts import BYTE_CODES, UNROLLED
-from .positions import SYMMETRIC_GUESSES, History, Partition, Positions, inequivalent_guesses, partition
+from .positions import SYMMETRIC_GUESSES, History, Partition, Positions, blocks, inequivalent_guesses, partition
 from .rules import Game
 from .score_programs import BATCH, BLOCK, PAIRED, compiled_scores
 
@@ -38,6 +38,9 @@ _WIDTHS, _WIDER = (PAIRED, BYTE_CODES), (1 << 12, 1 << 15)
 
 #: Columns of a table of inequivalent guesses alone, and how many times as many codes a game has that gets one.
 _FEW, _WORTH = 1024, 4
+
+#: Codes of small positions that are compared with each other together.
+_COMPARED = 1 << 12
 
 #: Bytes of the scores of one call.
 _CALL_BYTES = 1 << 25
@@ -169,14 +172,22 @@ class Scorer:
     def _separating(self, positions: Positions) -> np.ndarray:
         """The first code of each small position that gets another feedback from each of its codes, int32[n]; or -1."""
         found = np.full(len(positions), -1, np.int32)
-        for size in range(1, PAIRED + 1):
-            (indices,) = np.nonzero(positions.sizes == size)
-            codes = positions.take(indices).codes.reshape(-1, size)
-            heard = np.sort(self.feedback(codes[:, :, None], codes[:, None]), axis=2)
-            apart = (heard[..., 1:] != heard[..., :-1]).all(axis=2)
-            first = codes[np.arange(len(codes)), apart.argmax(axis=1)]
-            found[indices] = np.where(apart.any(axis=1), first, -1)
+        (small,) = np.nonzero(positions.sizes <= PAIRED)
+        for some in blocks(positions.sizes[small], _COMPARED) if len(small) else ():
+            found[small[some]] = self._first_separating(positions.take(small[some]))
         return found
+
+    def _first_separating(self, positions: Positions) -> np.ndarray:
+        """``_separating`` for some small positions: each of their codes is compared with all of its position."""
+        codes, sizes, starts = positions.codes, positions.sizes, positions.bounds[:-1]
+        size = np.repeat(sizes, sizes)  # of the position of each code
+        row = np.repeat(np.arange(len(codes)), size)
+        other = np.arange(len(row)) + np.repeat(np.repeat(starts, sizes) - np.cumsum(size) + size, size)
+        heard = np.zeros((len(codes), self.game.feedbacks), bool)
+        heard[row, self.feedback(codes[row], codes[other])] = True
+        apart = np.count_nonzero(heard, axis=1) == size
+        first = np.minimum.reduceat(np.where(apart, codes, self.game.size), starts)
+        return np.where(first < self.game.size, first, -1)
 
     def scores(self, positions: Positions, cost: PartCost) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The score of every guess: yields (indices of some positions int64[k], their scores int32[k, size])."""
