@@ -42,7 +42,8 @@ class GuessesConfig(Config):
     """What is taken of a game.
 
     Attributes:
-      positions: after one guess, and as many after two, at most; random ones if there are more. In play twice as many.
+      positions: after one guess, and as many after two, at most; random ones if there are more.
+      reached: positions that are reached in play, at most.
       openings: first guesses of the games that are played, the best ones by the estimate.
       guesses: of a position, the best by the estimate.
       further: random guesses among the next hundred.
@@ -51,6 +52,7 @@ class GuessesConfig(Config):
     """
 
     positions: Positive = 120
+    reached: Positive = 400
     openings: Positive = 4
     guesses: Positive = 40
     further: Natural = 20
@@ -165,13 +167,13 @@ class _Maker:
         ranked = self._scorer.ranked(Positions.of([np.arange(self._game.secrets)]), estimate(self._game), [()])
         ((_, openings, _),) = ranked
         policy = lookahead(self._game, LookaheadConfig(values=str(player)), lambda text: None)
-        reached: list[Node] = []
+        in_play: list[Node] = []
         for opening in openings[: self._config.openings].tolist():
             (tree,) = grow(self._game, opened(policy, opening))
-            reached += [node for node in nodes(tree) if node.history != ()]
-        positions = Positions.of(node.codes for node in reached)
-        made = [node.history for node in reached]
-        some, histories = self._some(positions, made, _LEAST[1], 2 * self._config.positions)
+            in_play += [node for node in nodes(tree) if node.history != ()]
+        positions = Positions.of(node.codes for node in in_play)
+        made = [node.history for node in in_play]
+        some, histories = self._some(positions, made, _LEAST[1], self._config.reached)
         self._add(some, histories, self._candidates(some, histories))
 
     def _some(

@@ -68,10 +68,10 @@ class ValueTrainConfig(Config):
     """
 
     games: tuple[str, ...] = ("3x6", "3x8", "3x10", "4x4", "4x5", "4x6", "4x7", "5x3", "5x4", "5x5", "6x3", "6x4")
-    played: tuple[str, ...] = ("4x6", "4x7", "4x8", "5x4", "5x5", "5x6", "6x4")
+    played: tuple[str, ...] = ("4x6", "4x7", "4x8", "4x9", "5x4", "5x5", "5x6", "6x4")
     held_out: tuple[str, ...] = ()
     rounds: Natural = 1
-    steps: Positive = 8000
+    steps: Positive = 10_000
     learning_rate: NonNegative = 3e-3
     weight_decay: NonNegative = 1e-3
     temperature: NonNegative = 2.0

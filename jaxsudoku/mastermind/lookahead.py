@@ -76,10 +76,11 @@ class _Lookahead:
     def _candidates(self, positions: Positions, history: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of a position and a guess to search, sorted by position: (owner int64[pairs], guesses int32[pairs])."""
         made = [None] * len(positions) if history is None else [tuple(guesses) for guesses in history.tolist()]
-        ranked = sorted(self._scorer.ranked(positions, self._estimate, made), key=lambda each: each[0])
-        guesses = [found[: self._width] for _, found, _ in ranked]
-        owner = np.repeat([index for index, _, _ in ranked], [len(found) for found in guesses])
-        return owner, np.concatenate(guesses).astype(np.int32)
+        guesses = [np.zeros(0, np.int32)] * len(positions)
+        for index, found, _ in self._scorer.ranked(positions, self._estimate, made):
+            guesses[index] = found[: self._width].astype(np.int32)  # a copy: all others would stay in memory
+        owner = np.repeat(np.arange(len(positions)), [len(found) for found in guesses])
+        return owner, np.concatenate(guesses)
 
     def _part_totals(
         self, positions: Positions, guesses: np.ndarray, history: np.ndarray | None, plies: int

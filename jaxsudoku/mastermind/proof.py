@@ -36,8 +36,9 @@ from .trees import Tree, grow
 #: The file of the claims, in the folder of a memo.
 _CLAIMS = "claims"
 
-#: The limits of the steps, as shares of what lies between the lower bound and the total of the strategy.
-_STEPS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
+#: The share of what lies between the lower bound and the total of the strategy that a step excludes. With small steps
+#: fewer positions are searched further than they need, with large ones fewer positions are walked through again.
+_STEP = 1 / 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -148,14 +149,10 @@ def _prove(
     everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
     try:
         lower = min(int(search.solve(everything, nothing, below=0)[1][0]), upper)
-        first, guess = lower, -1
-        for step in _STEPS:
-            limit = first + math.ceil(step * (upper - first))
-            if lower < limit:
-                guesses, totals = search.solve(everything, nothing, below=limit)
-                guess, lower = int(guesses[0]), int(totals[0])
-            if guess >= 0:
-                break
+        guess = -1
+        while guess < 0 and lower < upper:
+            guesses, totals = search.solve(everything, nothing, below=_limit(lower, upper))
+            guess, lower = int(guesses[0]), int(totals[0])
         if guess >= 0:  # its total is the lowest
             (tree,), upper = grow(game, search.policy, player="optimal"), lower
     except _OutOfTimeError:
@@ -164,6 +161,11 @@ def _prove(
         save_certificate(game, lower, known, certificate, progress)
     left = search.openings(upper) if lower < upper else []
     return Proof(tree, lower, tuple(left), len(search), time.monotonic() - begun)
+
+
+def _limit(lower: int, upper: int) -> int:
+    """The total up to which the next step excludes strategies, by the bounds so far."""
+    return lower + math.ceil(_STEP * (upper - lower))
 
 
 def _check_processes() -> None:
@@ -189,7 +191,7 @@ def _fill(tree: Tree, until: float, folder: Path, processes: int, progress: Prog
     def report() -> None:
         progress(f"{len(memo):,} positions; bounds {memo.bounds[root]:,} and {upper:,}")
 
-    task = _Task(game, int(memo.bounds[root]), upper, time.time() + until - time.monotonic(), folder)
+    task = _Task(game, upper, time.time() + until - time.monotonic(), folder)
     Claims.create(claims)
     running = workers.run(processes, task, [_Place(number, processes) for number in range(processes)], report)
     try:
@@ -223,14 +225,12 @@ class _Task:
 
     Attributes:
       game: the game.
-      lower: the lower bound from which the steps begin.
       upper: the total that is not wanted.
       until: the time at which the search ends, as ``time.time`` has it.
       folder: of the memo.
     """
 
     game: Game
-    lower: int
     upper: int
     until: float
     folder: Path
@@ -244,20 +244,18 @@ class _Task:
         memo = Memo(self.game, self.folder, shared=True)
         claims = Claims(self.folder / _CLAIMS, place.number, place.processes)
         root, everything = _root(self.game, memo), Positions.of([np.arange(self.game.secrets)])
-        limit = self.lower
+        limit = math.inf
 
         def report(text: str) -> None:
             del text
             if time.time() > self.until:
                 raise _OutOfTimeError
-            if memo.bounds[root] >= limit > self.lower:
+            if memo.bounds[root] >= limit:
                 raise _SettledError
 
         search = Search(self.game, None, report, memo, claims)
-        for step in _STEPS:
-            limit = self.lower + math.ceil(step * (self.upper - self.lower))
-            if memo.bounds[root] >= limit:
-                continue
+        while memo.bounds[root] < self.upper:
+            limit = _limit(int(memo.bounds[root]), self.upper)
             try:
                 guesses, _ = search.solve(everything, np.zeros((1, 0), np.int32), below=limit)
             except _SettledError:

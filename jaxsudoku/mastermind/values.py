@@ -70,12 +70,12 @@ class ValueConfig(Config):
     Attributes:
       width: features of each peg and colour.
       hidden: features of a position.
-      largest: codes of the largest positions that are corrected; small games have few larger ones to learn from.
+      largest: codes of the largest positions that are corrected; the games that it learns from have few larger ones.
     """
 
     width: Positive = 24
     hidden: Positive = 64
-    largest: Positive = 100
+    largest: Positive = 400
 
 
 class Features(NamedTuple):
