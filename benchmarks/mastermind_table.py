@@ -1,8 +1,8 @@
 """A table of Mastermind: the lowest mean of several players, for games of 2 to 8 pegs and 2 to 12 colours.
 
-Games are played from small to large: all players for games of few codes, greedy ones alone for the largest, which need
-a minute or more for each. ``mastermind.py`` measures each player and replays its strategy by numpy. A file that exists
-is continued: what it has is not measured again. Without ``--codes`` nothing is measured, and the file is printed.
+Games are played from small to large: all players for games of few codes, ``entropy`` alone for the largest.
+``mastermind.py`` measures each player and replays its strategy by numpy. A file that exists is continued: what it has
+is not measured again. Without ``--codes`` nothing is measured, and the file is printed.
 
     python benchmarks/mastermind_table.py --codes 40000 --json benchmarks/out/mastermind-table.json
     python benchmarks/mastermind_table.py --json benchmarks/out/mastermind-table.json --player entropy
@@ -23,17 +23,18 @@ import mastermind
 _PEGS, _COLOURS = range(2, 9), range(2, 13)
 _GREEDY = ("minimax", "expected-size", "entropy", "most-parts")
 
-#: Up to so many codes: the proof, with a limit of positions; three plies; two plies; several first guesses.
-_PROVEN, _THREE, _TWO, _OPENINGS = 1800, 8000, 80_000, 33_000
-_POSITIONS = 3_000_000
+#: Up to so many codes: the proof, with a limit of positions; three plies; two plies, and two with few guesses at each;
+#: all greedy players; several first guesses of these.
+_PROVEN, _THREE, _TWO, _FEW, _ALL, _OPENINGS = 1800, 8000, 80_000, 300_000, 120_000, 33_000
+_POSITIONS, _WIDTH = 3_000_000, 5
 
 
 def plan(codes: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """The players of a game with so many codes, and their settings."""
-    for player in _GREEDY:
+    for player in _GREEDY if codes <= _ALL else ("entropy",):
         yield player, {} if codes <= _OPENINGS else {"openings": 1}
-    if codes <= _TWO:
-        yield "lookahead", {"plies": 3} if codes <= _THREE else {}
+    if codes <= _FEW:
+        yield "lookahead", {"plies": 3} if codes <= _THREE else {} if codes <= _TWO else {"width": _WIDTH}
     if codes <= _PROVEN:
         yield "optimal", {"positions": _POSITIONS}
 

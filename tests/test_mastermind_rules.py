@@ -423,3 +423,24 @@ def test_first_guesses_of_the_classic_game():
     game = PegGame(4, 6)
     texts = [rules.code_text(game, code) for code in inequivalent_guesses(game, ()).tolist()]
     assert texts == ["1111", "1112", "1122", "1123", "1234"]
+
+
+GUESSED_APART = [
+    (mm.PegGame(4, 5), False),
+    (mm.PegGame(4, 5), True),
+    (mm.PegGame(4, 5, elsewhere=False), False),
+    (mm.WordGame(("abc", "bca", "cab", "abb", "bab", "aaa"), further=("ccc", "acb")), False),
+    (mm.PegGame(1, 1), False),
+]
+
+
+@pytest.mark.parametrize(("game", "by_blocks"), GUESSED_APART, ids=str)
+def test_a_code_with_another_feedback_from_each_is_found_in_small_positions(game, by_blocks):
+    random, table = np.random.default_rng(0), np.asarray(mm.feedback_table(game))
+    sizes = [1, *random.integers(1, min(24, game.secrets) + 1, 60)]
+    positions = Positions.of(np.sort(random.choice(game.secrets, size, replace=False)) for size in sizes)
+    found = Scorer(game, by_blocks=by_blocks)._separating(positions)
+    for codes, code in zip(positions, found.tolist(), strict=True):
+        apart = [guess for guess in codes.tolist() if len(set(table[guess, codes].tolist())) == len(codes)]
+        assert code == (apart[0] if apart and len(codes) <= 16 else -1)
+    assert len(Scorer(game, by_blocks=by_blocks)._separating(Positions.of([]))) == 0

@@ -251,8 +251,13 @@ def test_guesses_of_another_network_are_others(tmp_path, player, monkeypatch):
     made = [kept_guesses(game, FEW, 0, tmp_path, path) for path in (None, player, other)]
     assert len(list(tmp_path.glob("3x4-*.npz"))) == 3
     monkeypatch.setattr("train.guesses.make_guesses", None)
-    again = kept_guesses(game, FEW, 0, tmp_path, player)
+    again = kept_guesses(game, dataclasses.replace(FEW, positions=7), 0, tmp_path, player)  # which play has no use for
     np.testing.assert_array_equal(again.totals, made[1].totals)
+    kept_guesses(game, dataclasses.replace(FEW, reached=7), 0, tmp_path)  # which has a use in play alone
+    value = LearnedValue.load(player)
+    dataclasses.replace(value, config=dataclasses.replace(value.config, largest=5)).save(other)
+    with pytest.raises(TypeError):  # the same weights play otherwise
+        kept_guesses(game, FEW, 0, tmp_path, other)
 
 
 def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
@@ -291,6 +296,13 @@ def test_a_run_learns_from_its_own_games(tmp_path, capsys):
     assert list(told[-1]["regret"]) == games
     values = [LearnedValue.load(tmp_path / f"{name}.safetensors") for name in ("round-0", "round-1", "value")]
     assert len({value.params["correction.kernel"].tobytes() for value in values}) == 3
+    (tmp_path / "value.safetensors").unlink()
+    assert training.main(["--output", str(tmp_path), "--hidden", "8", "--width", "4", *flags]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["resumed"] for each in told if "resumed" in each] == ["round-0.safetensors", "round-1.safetensors"]
+    again = LearnedValue.load(tmp_path / "value.safetensors")
+    for name, array in values[2].params.items():
+        np.testing.assert_array_equal(again.params[name], array)
 
 
 def test_a_batch_is_its_guesses():
@@ -313,7 +325,7 @@ def test_a_batch_is_its_guesses():
     [
         (["--games", "1x3"], 2, "1x3: no position there has a choice to learn from"),
         (["--games", "3x4", "--learning-rate", "1e30"], 1, "the loss is nan"),
-        (["--games", "3x4"], 2, "2x3 round 1: no position there has a choice to learn from"),
+        (["--games", "3x4", "--steps", "1"], 2, "2x3 round 1: no position there has a choice to learn from"),
     ],
 )
 def test_a_run_that_fails_says_why(tmp_path, capsys, flags, code, message):
@@ -343,8 +355,11 @@ def test_a_run_that_fails_says_why(tmp_path, capsys, flags, code, message):
     [
         (["--games", "4by6"], "'4by6' is not PEGSxCOLOURS"),
         (["--games"], "there must be a game to learn from"),
-        (["--games", "4x6", "--held-out", "04x6"], "a game that is held out is not learned from"),
-        (["--games", "4x6", "--played", "4x7", "--held-out", "4x7"], "a game that is held out is not learned from"),
+        (["--games", "4x6", "--held-out", "04x6"], "a game that is held out is neither learned from nor played"),
+        (
+            ["--games", "4x6", "--played", "4x7", "--held-out", "4x7"],
+            "a game that is held out is neither learned from nor played",
+        ),
         (["--games", "4x6", "4x06"], "each game is named once"),
         (["--games", "4x6", "--played"], "rounds of play need a game to play"),
         (["--games", "0x6"], "pegs must be at least 1"),

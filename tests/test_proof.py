@@ -24,6 +24,7 @@ from jaxsudoku.mastermind.certificate import _Collector, save_certificate
 from jaxsudoku.mastermind.memo import PROVEN, SCORED, Memo
 from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
+from jaxsudoku.mastermind.proof import _limit
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
@@ -91,6 +92,21 @@ def test_equivalent_positions_become_equal(game):
     assert np.mean([np.array_equal(*pair) for pair in pairs]) > 0.5
 
 
+@pytest.mark.parametrize("size", [1000, 12_000])
+def test_large_positions_become_equal_too(size):
+    game, random = mm.PegGame(7, 4), np.random.default_rng(4)  # sums of 84,000 hashes
+    codes = np.sort(random.choice(game.secrets, size, replace=False))
+    first, other = Positions.of([codes, image(game, random, codes)]).relabelled(game)
+    np.testing.assert_array_equal(first, other)
+
+
+def test_labels_are_those_that_the_checker_expects():
+    game = mm.PegGame(4, 6)
+    positions = some_positions(game, 5, 100)
+    expected = Game(game.fields() | {"kind": "pegs"}).relabelled(positions.codes, positions.sizes)
+    np.testing.assert_array_equal(positions.relabelled(game).codes, expected)
+
+
 def test_positions_of_words_stay():
     game = mm.WordGame(("abba", "baba", "aabb"))
     positions = Positions.of([np.array([0, 2]), np.array([1])])
@@ -98,6 +114,14 @@ def test_positions_of_words_stay():
 
 
 # ---------------------------------------------------------------------- the memo
+
+
+@pytest.mark.parametrize("gap", [1, 2, 15, 16, 17, 1000])
+def test_each_step_excludes_something_and_not_more_than_is_left(gap):
+    bounds = [100]
+    while bounds[-1] < 100 + gap:
+        bounds.append(_limit(bounds[-1], 100 + gap))
+    assert (np.diff(bounds) >= 1).all() and bounds[-1] == 100 + gap and len(bounds) < 90
 
 
 @pytest.mark.parametrize("kept", [False, True])

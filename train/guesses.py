@@ -1,9 +1,9 @@
 """Guesses of Mastermind to learn from: those of some positions, with the totals of the parts that they leave.
 
-Positions are of two kinds: any after one guess and after two, and those that ``lookahead`` itself reaches with a
-network, from several first guesses. For each, the best guesses by ``lookahead``'s estimate and some further ones are
-split into parts, and every part is valued: by ``optimal``'s search where it has few codes, else by a wide search with
-proven ends.
+Positions are of two kinds: those after any first guess and a good second one, and those that ``lookahead`` itself
+reaches with a network, from several first guesses. For each, the best guesses by ``lookahead``'s estimate and some
+further ones are split into parts, and every part is valued: by ``optimal``'s search where it has few codes, else by a
+wide search with proven ends.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from jaxsudoku.mastermind.trees import Node, grow, nodes
 from jaxsudoku.mastermind.valuation import Effort, Valuer
 from jaxsudoku.mastermind.values import Features, LearnedValue, features
 
-#: Positions of fewer codes are hardly worth a choice: after one guess, and after two or in play.
+#: Positions of so many codes are hardly worth a choice: after one guess, and after two or in play.
 _LEAST = (8, 12)
 
 
@@ -48,7 +48,7 @@ class GuessesConfig(Config):
       guesses: of a position, the best by the estimate.
       further: random guesses among the next hundred.
       exact: codes of a part that is solved.
-      tried: guesses that are tried of a larger part; a quarter of it of the parts that these leave.
+      tried: guesses that are tried of a larger part, and a quarter as many of the parts that they leave.
     """
 
     positions: Positive = 120
@@ -266,9 +266,7 @@ def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path, 
       ValueFileError: the player's file holds no network.
       OSError: it can't be read or written.
     """
-    settings = "-".join(str(value) for value in (*dataclasses.astuple(config), seed))
-    played = "" if player is None else "-" + _digest(LearnedValue.load(player))
-    path = folder / f"{game.pegs}x{game.colours}-{settings}{played}.npz"
+    path = folder / f"{game.pegs}x{game.colours}-{_settings(config, seed, player)}.npz"
     if not path.exists():
         made = make_guesses(game, config, seed, player)
         arrays = {name: getattr(made, name) for name in _ARRAYS}
@@ -285,9 +283,18 @@ def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path, 
     return Guesses(features(game, positions), positions, **arrays)
 
 
+def _settings(config: GuessesConfig, seed: int, player: Path | None) -> str:
+    """What guesses of a game depend on, as a part of the name of their file."""
+    fields = dataclasses.asdict(config) | {"seed": seed}
+    for name in ("reached", "openings") if player is None else ("positions",):
+        del fields[name]
+    text = "-".join(map(str, fields.values()))
+    return text if player is None else f"played-{text}-{_digest(LearnedValue.load(player))}"
+
+
 def _digest(value: LearnedValue) -> str:
-    """A digest of the weights of a network."""
-    found = hashlib.sha256()
+    """A digest of a network."""
+    found = hashlib.sha256(repr(value.config).encode())
     for name in sorted(value.params):
         found.update(np.ascontiguousarray(value.params[name]).tobytes())
     return found.hexdigest()[:12]

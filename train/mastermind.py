@@ -4,10 +4,10 @@
 
 makes guesses of small games to learn from (``guesses``) and trains the network on them. Then come rounds of play:
 ``lookahead`` plays games of ``--played`` with the network, guesses are made at the positions that it reaches, and the
-network is trained on all guesses so far. It is written as ``value.safetensors``, that of an earlier round as
-``round-N.safetensors``. Of games that are named as ``--held-out`` it only says how well guesses are chosen there. The
-guesses of a game are kept in the folder, so a run that was interrupted does not make them again, nor does one with
-another network.
+network is trained on all guesses so far, from the weights that it has. It is written as ``value.safetensors``, that of
+an earlier round as ``round-N.safetensors``. Of games that are named as ``--held-out`` it only says how well guesses are
+chosen there. Guesses, and the networks of rounds, are kept in the folder, so a run that was interrupted does not make
+them again. Guesses of small games serve other runs too, those of play the same network.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class ValueTrainConfig(Config):
             raise ValueError("rounds of play need a game to play")
         if any(len(set(named)) < len(named) for named in (games, played, held_out)):
             raise ValueError("each game is named once")
-        if set(held_out) & {*games, *played}:
-            raise ValueError("a game that is held out is not learned from")
+        if set(held_out) & {*games, *(played if self.rounds else ())}:
+            raise ValueError("a game that is held out is neither learned from nor played: name others")
         if self.temperature == 0:
             raise ValueError("temperature must be above 0")
 
@@ -136,14 +136,13 @@ def train(
         run.take(name, name)
     for name in config.held_out:
         run.take(name, name, learned=False)
-    value = run.trained()
     for number in range(1, config.rounds + 1):
         player = folder / _ROUND.format(number - 1)
-        value.save(player)
+        if not run.resumed(player):
+            run.trained().save(player)
         for name in config.played:
             run.take(f"{name} round {number}", name, player)
-        value = run.trained()
-    return value
+    return run.trained()
 
 
 class _Run:
@@ -162,14 +161,23 @@ class _Run:
         self._learned: dict[str, Guesses] = {}
         self._held_out: dict[str, Guesses] = {}
         self._network = ValueNetwork(sizes, rngs=nnx.Rngs(config.seed))
+        schedule = optax.cosine_decay_schedule(config.learning_rate, config.steps)
+        self._rule = optax.chain(
+            optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=config.weight_decay)
+        )
+        self._settings = json.loads(
+            json.dumps({"training": dataclasses.asdict(config), "guesses": dataclasses.asdict(guesses)})
+        )
         self._step = nnx.jit(
             functools.partial(_step, temperature=config.temperature, absolute=config.absolute, largest=sizes.largest)
         )
         folder.mkdir(parents=True, exist_ok=True)
 
     def take(self, name: str, game: str, player: Path | None = None, learned: bool = True) -> None:
-        """Takes guesses of a game, at any positions or at those that a network reaches; they get a name."""
+        """Takes guesses of a game, at any positions or at those that a network reaches; they are kept under a name."""
         made = kept_guesses(parse_game(game), self._guesses, self._config.seed, self._folder, player)
+        if learned and not _choices(made):
+            raise ValueError(f"{name}: no position there has a choice to learn from")
         (self._learned if learned else self._held_out)[name] = made
         told = {"game": name, "positions": len(made.sizes), "guesses": len(made.fixed), "parts": len(made.totals)}
         estimate = {"regret": made.regret(made.seen.total), "error": made.error(made.seen.total)}
@@ -179,12 +187,21 @@ class _Run:
     def _seconds(self) -> float:
         return time.monotonic() - self._begun
 
+    def resumed(self, path: Path) -> bool:
+        """Takes over the network of an earlier run with the same settings, if a file has it."""
+        if not path.exists():
+            return False
+        value = LearnedValue.load(path)
+        same = value.config == self._sizes and all(value.facts.get(name) == it for name, it in self._settings.items())
+        if same:
+            nnx.update(self._network, value.state)
+            self._report({"resumed": path.name, "seconds": self._seconds})
+        return same
+
     def trained(self) -> LearnedValue:
-        """The network, trained on the guesses so far."""
+        """The network, trained on the guesses so far from the weights that it has."""
         config, network = self._config, self._network
-        schedule = optax.cosine_decay_schedule(config.learning_rate, config.steps)
-        rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=config.weight_decay))
-        optimiser = nnx.Optimizer(network, rule, wrt=nnx.Param)
+        optimiser = nnx.Optimizer(network, self._rule, wrt=nnx.Param)
         batches, losses = _batches(self._learned, config.seed), []
         for number in range(1, config.steps + 1):
             losses.append(self._step(network, optimiser, next(batches)))
@@ -196,17 +213,11 @@ class _Run:
                 measured = self._measured(value)
                 self._report({"step": number, "loss": loss, **measured})
                 losses = []
-        facts = {
-            "training": dataclasses.asdict(config),
-            "guesses": dataclasses.asdict(self._guesses),
-            **measured,
-            "device": jax.devices()[0].device_kind,
-            "jax": jax.__version__,
-        }
+        facts = self._settings | measured | {"device": jax.devices()[0].device_kind, "jax": jax.__version__}
         return dataclasses.replace(value, facts=facts)
 
     def _measured(self, value: LearnedValue) -> dict[str, Any]:
-        """What a network loses and errs with the guesses so far, by their names, and the time."""
+        """Regret and error of a network on the guesses so far, by their names, and the seconds."""
         data = self._learned | self._held_out
         totals = {name: value.totals_of(made.seen) for name, made in data.items()}
         return {
@@ -220,8 +231,6 @@ def _batches(data: Mapping[str, Guesses], seed: int) -> Iterator[Batch]:
     """Random batches, each of one game; games with more parts come more often."""
     random = np.random.default_rng(seed)
     choices = {name: _choices(made) for name, made in data.items()}
-    if empty := [name for name, groups in choices.items() if not groups]:
-        raise ValueError(f"{', '.join(empty)}: no position there has a choice to learn from")
     names = list(data)
     shares = np.sqrt([len(data[name].totals) for name in names])
     while True:

@@ -109,13 +109,13 @@ class _Improver:
         return tree
 
 
-def _chunks(nodes: list[Node]) -> Iterator[list[Node]]:
+def _chunks(reached: list[Node]) -> Iterator[list[Node]]:
     """Successive positions that are valued together."""
     start = codes = 0
-    for end, node in enumerate(nodes):
+    for end, node in enumerate(reached):
         codes += len(node.codes)
         if end - start == TOGETHER or codes > _CHUNK:
-            yield nodes[start : end + 1]
+            yield reached[start : end + 1]
             start, codes = end + 1, 0
-    if start < len(nodes):
-        yield nodes[start:]
+    if start < len(reached):
+        yield reached[start:]

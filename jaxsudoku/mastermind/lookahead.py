@@ -78,7 +78,7 @@ class _Lookahead:
         made = [None] * len(positions) if history is None else [tuple(guesses) for guesses in history.tolist()]
         guesses = [np.zeros(0, np.int32)] * len(positions)
         for index, found, _ in self._scorer.ranked(positions, self._estimate, made):
-            guesses[index] = found[: self._width].astype(np.int32)  # a copy: all others would stay in memory
+            guesses[index] = found[: self._width].astype(np.int32)  # a copy; a slice would keep all guesses in memory
         owner = np.repeat(np.arange(len(positions)), [len(found) for found in guesses])
         return owner, np.concatenate(guesses)
 

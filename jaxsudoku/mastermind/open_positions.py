@@ -1,4 +1,4 @@
-"""The guesses of a position that the proof of the best one works on, in the order of their bounds."""
+"""A position of the search of ``optimal``, with a queue of its guesses by their lower bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH, _MOST_WIDTH = 12, 192
 
 
 class Candidate(NamedTuple):
-    """A guess whose parts have bounds, ordered by its own.
+    """A guess whose parts have bounds. Candidates are ordered by ``bound``.
 
     Attributes:
       bound: of the total of the position with this guess.
@@ -36,15 +36,14 @@ class OpenPosition:
       limit: the search may stop once the total is proven to be at least this.
       history: the guesses so far, as long as they leave a symmetry.
       best: the lowest total that is proven for a guess, and ``guess``, the first such guess.
-      bounded: a heap of the guesses whose parts have bounds.
     """
 
-    __slots__ = ("_bounds", "_guesses", "_next", "_width", "best", "bounded", "guess", "history", "limit", "number")
+    __slots__ = ("_bounds", "_candidates", "_guesses", "_next", "_width", "best", "guess", "history", "limit", "number")
 
     def __init__(self, number: int, limit: float, history: tuple[int, ...] | None) -> None:
         self.number, self.limit, self.history = number, limit, history
         self.best, self.guess = math.inf, -1
-        self.bounded: list[Candidate] = []
+        self._candidates: list[Candidate] = []
         self._guesses = self._bounds = np.zeros(0, np.int64)
         self._next, self._width = 0, _WIDTH
 
@@ -65,15 +64,15 @@ class OpenPosition:
     @property
     def least(self) -> float:
         """The lowest bound in the queue."""
-        return min(self.least_unbounded, self.bounded[0].bound if self.bounded else math.inf)
+        return min(self.least_unbounded, self._candidates[0].bound if self._candidates else math.inf)
 
     @property
     def solvable(self) -> bool:
         """Whether a guess whose parts have bounds comes first."""
-        return bool(self.bounded) and self.bounded[0].bound <= self.least_unbounded
+        return bool(self._candidates) and self._candidates[0].bound <= self.least_unbounded
 
     def take(self) -> list[int]:
-        """The next guesses whose parts are to be bounded, those below the ceiling; more of them each time."""
+        """The next guesses whose parts are to be bounded, those below the ceiling; twice as many each time."""
         end = min(self._next + self._width, len(self._guesses))
         end = self._next + int(np.searchsorted(self._bounds[self._next : end], self.ceiling))
         taken: list[int] = self._guesses[self._next : end].tolist()
@@ -82,8 +81,17 @@ class OpenPosition:
 
     def push(self, candidate: Candidate) -> None:
         """Adds a guess whose parts have bounds."""
-        heapq.heappush(self.bounded, candidate)
+        heapq.heappush(self._candidates, candidate)
 
-    def pop(self) -> Candidate:
-        """Takes the first guess whose parts have bounds."""
-        return heapq.heappop(self.bounded)
+    def candidates(self) -> list[Candidate]:
+        """The guesses whose parts have bounds, in their order."""
+        self._candidates.sort()  # which keeps it a heap
+        return list(self._candidates)
+
+    def pop(self, candidate: Candidate | None = None) -> Candidate:
+        """Takes the first guess whose parts have bounds, or a given one."""
+        if candidate is None:
+            return heapq.heappop(self._candidates)
+        self._candidates = [each for each in self._candidates if each is not candidate]
+        heapq.heapify(self._candidates)
+        return candidate

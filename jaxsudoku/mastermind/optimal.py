@@ -317,15 +317,12 @@ class Search:
         """Takes the guess to solve from a queue; None if others are to be bounded first."""
         if not node.solvable:
             return None
-        if not shared or len(node.bounded) == 1:
+        if not shared or self._claims is None:
             return node.pop()
-        assert self._claims is not None
-        node.bounded.sort()  # which is a heap
-        others = self._claims.others(self._keys(node, node.bounded))
-        free = int(np.argmin(others)) if not others.all() else 0
-        if node.bounded[free].bound > node.least_unbounded:
-            free = 0
-        return node.bounded.pop(free)
+        candidates = node.candidates()
+        free = np.flatnonzero(~self._claims.others(self._keys(node, candidates)))
+        chosen = candidates[free[0] if len(free) else 0]
+        return node.pop(chosen if chosen.bound <= node.least_unbounded else candidates[0])
 
     def _keys(self, node: OpenPosition, candidates: list[Candidate]) -> np.ndarray:
         """The keys of guesses of a position, for claims."""

@@ -124,7 +124,7 @@ class PegGame(Game):
     def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
         """The first equivalent code of each code, under permutations of pegs and of colours, int64[size]."""
         find = functools.partial(
-            peg_symmetry.images, guesses=self.codes[list(history)], colours=self.colours, separate=self.separate
+            peg_symmetry.images, guesses=self.codes[list(history)], colours=self.colours, separate=self._separate
         )
         # first the colours alone, so that only the first of these equivalent codes are permuted
         some, place = np.unique(self.index_of(next(find(self.codes))), return_inverse=True)
@@ -135,10 +135,10 @@ class PegGame(Game):
 
     def relabelled(self, codes: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """The codes of positions with pegs and colours in an order of their own, as ``Game.relabelled``."""
-        return _relabelling(self)(codes, bounds)
+        return _relabelling(self, self._separate)(codes, bounds)
 
     @property
-    def separate(self) -> bool:
+    def _separate(self) -> bool:
         """Whether each peg's colours can be permuted for themselves."""
         return self.repeats and not self.elsewhere
 
@@ -246,8 +246,8 @@ def _codes(game: PegGame) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=8)
-def _relabelling(game: PegGame) -> Relabelling:
-    return Relabelling(game.codes, game.colours, game.separate)
+def _relabelling(game: PegGame, separate: bool) -> Relabelling:
+    return Relabelling(game.codes, game.colours, separate)
 
 
 def _sum(terms: list[Any]) -> Any:

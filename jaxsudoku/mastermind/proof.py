@@ -36,8 +36,8 @@ from .trees import Tree, grow
 #: The file of the claims, in the folder of a memo.
 _CLAIMS = "claims"
 
-#: The share of what lies between the lower bound and the total of the strategy that a step excludes. With small steps
-#: fewer positions are searched further than they need, with large ones fewer positions are walked through again.
+#: The share of what lies between the lower bound and the total of the strategy that a step excludes. Small steps
+#: search fewer positions deeper than needed, large ones revisit fewer.
 _STEP = 1 / 16
 
 
@@ -253,15 +253,17 @@ class _Task:
             if memo.bounds[root] >= limit:
                 raise _SettledError
 
-        search = Search(self.game, None, report, memo, claims)
-        while memo.bounds[root] < self.upper:
-            limit = _limit(int(memo.bounds[root]), self.upper)
-            try:
-                guesses, _ = search.solve(everything, np.zeros((1, 0), np.int32), below=limit)
-            except _SettledError:
-                claims.release_all()
-                continue
-            except _OutOfTimeError:
-                return
-            if guesses[0] >= 0:
-                return
+        search, nothing = Search(self.game, None, report, memo, claims), np.zeros((1, 0), np.int32)
+        try:
+            search.solve(everything, nothing, below=0)  # so that all processes have the same first limit
+            while memo.bounds[root] < self.upper:
+                limit = _limit(int(memo.bounds[root]), self.upper)
+                try:
+                    guesses, _ = search.solve(everything, nothing, below=limit)
+                except _SettledError:
+                    claims.release_all()
+                    continue
+                if guesses[0] >= 0:
+                    return
+        except _OutOfTimeError:
+            return

@@ -1,8 +1,11 @@
-"""Pegs and colours of positions in an order of their own, by which equivalent positions become equal. No JAX."""
+"""Canonical labels of pegs and colours, by which equivalent positions become equal. No JAX."""
 
 from __future__ import annotations
 
 import numpy as np
+
+#: Sums of so many hashes at most are exact as float64.
+_EXACT = 1 << 13
 
 #: An odd factor that tells hashes apart.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -49,13 +52,12 @@ class Relabelling:
         owner = np.repeat(np.arange(number), np.diff(bounds))
         colour_at = self._labels.take(codes, axis=1) + owner * (self._spaces * colours)  # [pegs, total], as all below
         repeats, seen = self._repeats.take(codes, axis=1), self._first.take(codes, axis=1)
+        exact = self._pegs * int(np.diff(bounds).max()) <= _EXACT
 
         def hashes(seen: np.ndarray, colour_hash: np.ndarray, peg_hash: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            of_colours = np.bincount(colour_at.ravel(), seen.ravel(), len(colour_hash))
+            of_colours = _sums(colour_at.ravel(), seen.ravel(), len(colour_hash), exact)
             of_pegs = np.add.reduceat(seen, bounds[:-1], axis=1)
-            return _mixed(_ODD * colour_hash + of_colours.astype(np.uint64)), _mixed(
-                _ODD * peg_hash + of_pegs.astype(np.uint64)
-            )
+            return _mixed(_ODD * colour_hash + of_colours), _mixed(_ODD * peg_hash + of_pegs)
 
         colour_hash = np.zeros(number * self._spaces * colours, np.uint64)
         peg_hash = np.zeros((self._pegs, number), np.uint64)
@@ -77,12 +79,18 @@ class Relabelling:
 
 
 def _seen(parts: np.ndarray) -> np.ndarray:
-    """What a code says of each of its pegs and its colour, float64[pegs, codes], from hashes of these, uint64.
-
-    It is a whole number below 2^40, so sums of 8,192 of them are exact.
-    """
+    """Hashes of the pegs of codes, each combined with that of its whole code, uint64[pegs, codes]; below 2^40."""
     here = _mixed(parts)
-    return _mixed(_mixed(here.sum(axis=0, dtype=np.uint64)) + here).astype(np.float64)
+    return _mixed(_mixed(here.sum(axis=0, dtype=np.uint64)) + here)
+
+
+def _sums(places: np.ndarray, values: np.ndarray, size: int, exact: bool) -> np.ndarray:
+    """The sums of values below 2^40 at each of ``size`` places, uint64; whether they are ``exact`` as float64."""
+    if exact:
+        return np.bincount(places, values.astype(np.float64), size).astype(np.uint64)
+    low = np.bincount(places, (values & np.uint64(0xFFFFF)).astype(np.float64), size).astype(np.uint64)
+    high = np.bincount(places, (values >> np.uint64(20)).astype(np.float64), size).astype(np.uint64)
+    return low + (high << np.uint64(20))
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:

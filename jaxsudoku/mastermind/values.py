@@ -222,7 +222,7 @@ class LearnedValue:
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
-    def _state(self) -> Any:
+    def state(self) -> Any:
         """The parameters as a state of Flax, on the device."""
         state = nnx.state(ValueNetwork(self.config, rngs=nnx.Rngs(0)), nnx.Param)
         nnx.replace_by_pure_dict(state, _nested(self.params))
@@ -244,7 +244,7 @@ class LearnedValue:
             count = len(some.sizes)
             padding = (0, max(_LEAST, 1 << (count - 1).bit_length()) - count)
             shares, numbers = (np.pad(array, (padding, *((0, 0),) * (array.ndim - 1))) for array in some[:2])
-            found[start : start + count] = np.asarray(run(self._state, shares, numbers))[:count]
+            found[start : start + count] = np.asarray(run(self.state, shares, numbers))[:count]
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
