@@ -184,6 +184,13 @@ def test_the_command_plays_by_the_network_that_ships(capsys):
     assert sum(report["histogram"].values()) == 64
 
 
+def test_the_network_that_ships_is_that_of_the_default_settings():
+    shipped = LearnedValue.load("trained")
+    assert shipped.config == ValueConfig()
+    assert shipped.facts["training"] == json.loads(json.dumps(dataclasses.asdict(training.ValueTrainConfig())))
+    assert shipped.facts["guesses"] == dataclasses.asdict(GuessesConfig())
+
+
 def test_the_network_that_ships_finds_the_best_strategy_of_the_classic_game():
     assert mm.build(mm.PegGame(4, 6), "lookahead", values="trained").attempts.sum() == 5625
 
