@@ -29,8 +29,9 @@ TOGETHER, AT_ONCE = 1 << 15, 4
 #: Bounds of parts without a claim that are kept.
 KEPT = 1 << 22
 
-#: Known versions of the file.
-VERSIONS = 1, 2
+#: Known versions of the file. The first two have the codes of positions; in the third a position is its first code and
+#: the differences of its ascending codes.
+VERSIONS = 1, 2, 3
 
 #: An odd factor of hashes.
 ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -47,13 +48,19 @@ def check(path, progress=lambda text: None):
     """
     with np.load(path, allow_pickle=False) as file:
         card = json.loads(file["card"].tobytes())
-        codes, sizes, bounds = (file[name].astype(np.int64) for name in ("codes", "sizes", "bounds"))
-    if card["certificate"] not in VERSIONS or card["game"]["kind"] != "pegs":
-        raise WrongCertificateError("no certificate of a game of pegs, or of an unknown version")
+        if card["certificate"] not in VERSIONS or card["game"]["kind"] != "pegs":
+            raise WrongCertificateError("no certificate of a game of pegs, or of an unknown version")
+        steps = card["certificate"] > 2
+        codes, sizes, bounds = (
+            file[name].astype(np.int64) for name in ("steps" if steps else "codes", "sizes", "bounds")
+        )
     game = Game(card["game"])
     ends = np.cumsum(sizes)
     if (sizes < 1).any() or sizes.sum() != len(codes):
         raise WrongCertificateError("a position is no set of codes")
+    if steps:
+        sums = np.cumsum(codes)
+        codes = sums - np.repeat(sums[ends - sizes] - codes[ends - sizes], sizes)
     ascending = np.diff(codes, prepend=-1) > 0
     ascending[ends - sizes] = True
     if not (ascending & (codes >= 0) & (codes < len(game.codes))).all():

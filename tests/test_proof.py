@@ -403,11 +403,14 @@ def test_a_certificate_is_checked_without_the_library(game, tmp_path):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """The arrays of a certificate."""
+    """The arrays of a certificate, with the codes of positions, as in version 2."""
     path = tmp_path_factory.mktemp("certificate") / "c.npz"
     mm.prove(mm.build(mm.PegGame(3, 6), "optimal"), certificate=path)
     with np.load(path) as file:
-        return dict(file)
+        steps = np.split(file["steps"].astype(int), np.cumsum(file["sizes"])[:-1])
+        codes = np.concatenate([np.cumsum(some) for some in steps])
+        card = file["card"].tobytes().replace(b'"certificate": 3', b'"certificate": 2')
+        return {"card": np.frombuffer(card, np.uint8), "codes": codes, "sizes": file["sizes"], "bounds": file["bounds"]}
 
 
 def totals_of(certificate):
@@ -420,6 +423,20 @@ def totals_of(certificate):
 def test_claims_are_true(certificate):
     bounds, totals = certificate["bounds"], totals_of(certificate)
     assert len(bounds) > 10 and (bounds <= totals).all() and bounds[-1] == totals[-1]
+
+
+def test_certificates_of_version_2_are_read(certificate, tmp_path):
+    np.savez(tmp_path / "c.npz", **certificate)
+    assert check(tmp_path / "c.npz")[1:] == (certificate["bounds"][-1], len(certificate["bounds"]))
+
+
+def test_codes_that_do_not_ascend_are_refused(certificate, tmp_path):
+    card = certificate["card"].tobytes().replace(b'"certificate": 2', b'"certificate": 3')
+    steps = {"card": np.frombuffer(card, np.uint8), "steps": np.array([1, 0]), "sizes": np.array([2])}
+    for wrong in (steps, steps | {"steps": np.array([0, 216])}, steps | {"steps": np.array([2, -1])}):
+        np.savez(tmp_path / "c.npz", **wrong, bounds=np.array([3]))
+        with pytest.raises(WrongCertificateError, match="no set of codes"):
+            check(tmp_path / "c.npz")
 
 
 def test_a_changed_certificate_is_refused(certificate, tmp_path):

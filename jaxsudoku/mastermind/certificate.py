@@ -18,6 +18,7 @@ import io
 import itertools
 import json
 import os
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,8 +37,8 @@ from .rules import Game
 from .scoring import scorer
 
 #: The version of the file. Version 1 had all claims, also about what follows from the number of parts, and excluded
-#: equivalent guesses too.
-VERSION = 2
+#: equivalent guesses too. Versions 1 and 2 had the codes of positions instead of their steps.
+VERSION = 3
 
 #: Claims that are worked on together, codes of positions that are split together, and rows of the memo.
 _TOGETHER, _CODES, _ROWS = 256, 1 << 19, 1 << 20
@@ -57,8 +58,9 @@ def save_certificate(
 ) -> int:
     """Writes the claims from which it follows that no strategy takes fewer guesses for all codes together.
 
-    The file is a compressed npz: ``card``, JSON as bytes; ``codes`` and ``sizes``, the positions one after another,
-    each with ascending codes; ``bounds``, a claimed bound for each. The last one is of all codes.
+    The file is an npz with LZMA compression, which ``numpy.load`` reads: ``card``, JSON as bytes; ``steps`` and
+    ``sizes``, the positions one after another, each as its first code and the differences of its ascending codes;
+    ``bounds``, a claimed bound for each. The last one is of all codes.
 
     Args:
       game: the game.
@@ -75,14 +77,19 @@ def save_certificate(
     positions = memo.take(numbers)
     card = {"certificate": VERSION, "game": to_fields(game), "total": total}
     kind = np.uint16 if game.secrets <= 1 << 16 else np.uint32
+    steps, firsts = np.diff(positions.codes, prepend=0), positions.bounds[:-1]
+    steps[firsts] = positions.codes[firsts]
     columns = {
         "card": np.frombuffer(json.dumps(card).encode(), np.uint8),
-        "codes": positions.codes.astype(kind),
+        "steps": steps.astype(kind),
         "sizes": positions.sizes.astype(np.int32),
         "bounds": collector.wanted[numbers],
     }
     data = io.BytesIO()
-    np.savez_compressed(data, **columns)
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_LZMA) as archive:
+        for name, column in columns.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, column, allow_pickle=False)
     write_file(Path(path), data.getvalue())
     return len(numbers)
 
