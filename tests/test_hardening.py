@@ -24,19 +24,19 @@ def test_neighbours_exchange_one_or_two_clues():
 
 
 @pytest.mark.slow
-def test_a_walk_collects_hard_puzzles(tmp_path, capfd):
+def test_a_walk_collects_hard_puzzles(optimised, tmp_path, capfd):
     folder, output = tmp_path / "data", tmp_path / "hard.txt"
     with pytest.raises(SystemExit) as stopped:
-        datasets.build(folder, 2_000, seed=3)
+        datasets.build(folder, 500, seed=3)
         hardening.main(["--data", str(folder), "--start", "1000", "--output", str(output)])
     assert stopped.value.code == 2 and "no puzzle has a rating of 1000 or more" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         hardening.main(["--data", str(tmp_path / "nothing"), "--output", str(output)])
     assert "there is no such folder" in capfd.readouterr().err
-    settings = ["--data", str(folder), "--start", "4", "--least", "6", "--count", "50", "--seed", "5"]
+    settings = ["--data", str(folder), "--start", "4", "--least", "6", "--count", "20", "--seed", "5"]
     assert hardening.main([*settings, "--output", str(output)]) == 0
     puzzles = js.read_puzzles(str(output))
-    assert len(puzzles) == 50 == len({puzzle.tobytes() for puzzle in puzzles})
+    assert len(puzzles) == 20 == len({puzzle.tobytes() for puzzle in puzzles})
     assert (js.count_solutions(puzzles) == 1).all()
     assert np.median(js.rate(puzzles)) >= 6
     # the same seed collects the same

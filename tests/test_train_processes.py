@@ -65,6 +65,7 @@ def two(data, environment, tmp_path_factory):
     return folder / "run", run(together(data, folder / "run"), 2, folder, timeout=TIMEOUT, environment=environment)
 
 
+@pytest.mark.slow
 def test_two_processes_do_what_one_does_with_two_devices(whole, two):
     # bit for bit: a sum of two numbers has one order
     assert (two[0] / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
@@ -72,6 +73,7 @@ def test_two_processes_do_what_one_does_with_two_devices(whole, two):
     assert [line["step"] for line in reports(whole) if line["kind"] == "validate"] == [3, 6]
 
 
+@pytest.mark.slow
 def test_one_process_writes(two):
     folder, logs = two
     entries = ["checkpoints", "config.json", "metrics.jsonl", "network.json", "network.safetensors"]
