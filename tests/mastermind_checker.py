@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import lzma
 import sys
 import time
+import zipfile
+import zlib
 
 import numpy as np
 
@@ -33,6 +36,9 @@ KEPT = 1 << 22
 #: the differences of its ascending codes.
 VERSIONS = 1, 2, 3
 
+#: With more pegs a pair of counts does not fit into a byte.
+MOST_PEGS = 15
+
 #: An odd factor of hashes.
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -44,19 +50,16 @@ class WrongCertificateError(ValueError):
 def check(path, progress=lambda text: None):
     """(the fields of the game, the claimed bound of all strategies, the number of claims) of a certificate.
 
-    Raises WrongCertificateError if a claim does not follow from the others, or no claim is about all codes.
+    Raises WrongCertificateError if the file is something else, a claim does not follow from the others, or no claim is
+    about all codes.
     """
-    with np.load(path, allow_pickle=False) as file:
-        card = json.loads(file["card"].tobytes())
-        if card["certificate"] not in VERSIONS or card["game"]["kind"] != "pegs":
-            raise WrongCertificateError("no certificate of a game of pegs, or of an unknown version")
-        steps = card["certificate"] > 2
-        codes, sizes, bounds = (
-            file[name].astype(np.int64) for name in ("steps" if steps else "codes", "sizes", "bounds")
-        )
-    game = Game(card["game"])
+    try:
+        card, steps, codes, sizes, bounds = read(path)
+        game = Game(card["game"])
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+        raise WrongCertificateError(f"no certificate: {error}") from error
     ends = np.cumsum(sizes)
-    if (sizes < 1).any() or sizes.sum() != len(codes):
+    if not (len(sizes) == len(bounds) and ((sizes > 0) & (sizes <= len(codes))).all() and sizes.sum() == len(codes)):
         raise WrongCertificateError("a position is no set of codes")
     if steps:
         sums = np.cumsum(codes)
@@ -85,7 +88,20 @@ def check(path, progress=lambda text: None):
     total = claims.get(np.arange(len(game.codes), dtype=game.kind).tobytes())
     if total is None:
         raise WrongCertificateError("no claim is about all codes")
+    if total != card["total"]:
+        raise WrongCertificateError(f"the file is of {card['total']} guesses, and {total} are claimed")
     return card["game"], total, len(positions)
+
+
+def read(path):
+    """(the fields of the file, whether positions are steps between codes, these or codes, sizes, bounds) of a file."""
+    with np.load(path, allow_pickle=False) as file:
+        card = json.loads(file["card"].tobytes())
+        if card["certificate"] not in VERSIONS or card["game"]["kind"] != "pegs":
+            raise ValueError("not of a game of pegs, or of an unknown version")
+        steps = card["certificate"] > 2
+        names = "steps" if steps else "codes", "sizes", "bounds"
+        return card, steps, *(file[name].astype(np.int64).ravel() for name in names)
 
 
 def check_guesses(game, claims, known, waiting):
@@ -155,6 +171,8 @@ class Game:
     def __init__(self, fields):
         self.pegs, self.colours = fields["pegs"], fields["colours"]
         repeats, elsewhere = fields["repeats"], fields["elsewhere"]
+        if not 1 <= self.pegs <= MOST_PEGS:
+            raise ValueError(f"from 1 to {MOST_PEGS} pegs can be checked, not {self.pegs}")
         rows = itertools.product(range(self.colours), repeat=self.pegs)
         self.codes = np.array([row for row in rows if repeats or len(set(row)) == len(row)])
         self.weights = self.colours ** np.arange(self.pegs - 1, -1, -1)
@@ -162,6 +180,8 @@ class Game:
         self.places[self.codes @ self.weights] = np.arange(len(self.codes))
         self.table = feedback_table(self.codes, self.colours, elsewhere)
         self.win = int(self.table.max())
+        if self.win > 63:  # a feedback is a bit of a word
+            raise ValueError("more than 64 feedbacks")
         self.kind = np.uint16 if len(self.codes) <= 1 << 16 else np.uint32
         kind = np.uint16 if self.win < 16 else np.uint32 if self.win < 32 else np.uint64
         self.bits = (kind(1) << self.table.T.astype(kind)).copy()
@@ -299,4 +319,9 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if len(sys.argv) != 2:
+        sys.exit("usage: python mastermind_checker.py FILE")
+    try:
+        main(sys.argv[1])
+    except WrongCertificateError as error:
+        sys.exit(f"{sys.argv[1]}: {error}")

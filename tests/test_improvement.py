@@ -13,7 +13,11 @@ from jaxsudoku.cli import main
 from jaxsudoku.mastermind import improvement
 
 
-@pytest.mark.parametrize("game", [mm.PegGame(2, 3), mm.PegGame(3, 3), mm.PegGame(2, 4, repeats=False)], ids=str)
+@pytest.mark.parametrize(
+    "game",
+    [mm.PegGame(1, 1), mm.PegGame(1, 2), mm.PegGame(2, 3), mm.PegGame(3, 3), mm.PegGame(2, 4, repeats=False)],
+    ids=str,
+)
 def test_small_games_end_at_the_optimum(game):
     tree = improvement.improve(mm.build(game, "random", key=5), 600)
     assert tree.attempts.sum() == fewest_guesses(game)

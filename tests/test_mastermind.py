@@ -385,6 +385,7 @@ def test_a_tree_is_saved_and_read(tmp_path):
         ({"version": 3}, "a tree of version 3, where 1 to 2 are known"),
         ({"game": {"pegs": 2, "colours": 3}}, "the game of pegs lacks repeats"),
         ({"game": {"pegs": True, "colours": 3, "repeats": True}}, "pegs must be a whole number"),
+        ({"game": {"kind": []}}, "no kind of games is called"),
         ({"game": {"kind": "dice"}}, "no kind of games is called 'dice': there are pegs, words"),
         ({"game": [2, 3]}, "the game must be an object"),
         ({"game": {"pegs": 0, "colours": 3, "repeats": True}}, "pegs must be at least 1"),
@@ -500,6 +501,16 @@ def test_a_code_breaker_finds_every_code(by):
         assert maker.guesses == len(breaker.answers) <= 5
         assert maker.fits(secret)
         assert breaker.possible.tolist() == maker.possible.tolist() == [secret]
+
+
+@pytest.mark.parametrize("number", [-1, 9, 1.5, None])
+def test_a_code_maker_refuses_what_is_no_code(number):
+    with pytest.raises(mm.CodeError, match=r"a secret is a number from 0 to 8, not"):
+        mm.CodeMaker(SMALL, number)
+    maker = mm.CodeMaker(SMALL, 0)
+    with pytest.raises(mm.CodeError, match=r"a code is a number from 0 to 8, not"):
+        maker.answer(number)
+    assert maker.guesses == 0
 
 
 def test_answers_that_no_code_fits_are_told_and_taken_back():

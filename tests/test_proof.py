@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import re
@@ -18,6 +19,7 @@ from mastermind_reference import fewest_guesses
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
+from jaxsudoku.files import TEMPORARY
 from jaxsudoku.jobs import JobError
 from jaxsudoku.locks import OutputLock
 from jaxsudoku.mastermind.certificate import _Collector, save_certificate
@@ -165,6 +167,34 @@ def test_a_memo_is_of_one_game(tmp_path):
         (tmp_path / "memo" / "memo.json").write_text(text)
         with pytest.raises(mm.MemoError, match=r"memo\.json"):
             Memo(mm.PegGame(2, 3), tmp_path / "memo")
+
+
+@pytest.mark.parametrize("name", ["keys", "starts", "sizes", "bounds", "guesses", "states", "codes"])
+@pytest.mark.parametrize("rows", [None, 0, 10])
+def test_a_damaged_memo_is_refused(name, rows, tmp_path):
+    game, folder = mm.PegGame(3, 4), tmp_path / "memo"
+    memo = Memo(game, folder)
+    memo.add(some_positions(game, 0, 40))
+    memo.close()
+    assert len(Memo(game, folder)) == 40
+    if rows is None:
+        (folder / name).unlink()
+    else:
+        os.truncate(folder / name, 2 * rows)
+    for _ in range(2):  # it is not mended by the first try
+        with pytest.raises(mm.MemoError, match=f"{name}: damaged or missing, of a memo of 40 positions; delete"):
+            Memo(game, folder)
+
+
+def test_a_memo_that_was_not_begun_is_begun(tmp_path):
+    """A process may be killed before the card has its name, and before the count has a value."""
+    folder = tmp_path / "memo"
+    folder.mkdir()
+    (folder / f"memo.json{TEMPORARY}").write_text("{")
+    Memo(mm.PegGame(2, 3), folder).close()
+    for name in ("count", "keys"):
+        os.truncate(folder / name, 0)
+    assert len(Memo(mm.PegGame(2, 3), folder)) == 0
 
 
 # ---------------------------------------------------------------------- proofs
@@ -491,6 +521,60 @@ def test_a_certificate_of_another_version_is_refused(certificate, tmp_path):
         check(tmp_path / "c.npz")
 
 
+def test_a_file_that_is_no_certificate_is_refused(certificate, tmp_path):
+    path = tmp_path / "c.npz"
+    with pytest.raises(FileNotFoundError):
+        check(path)
+    path.write_text("no certificate")
+    with pytest.raises(WrongCertificateError, match="no certificate: "):
+        check(path)
+    np.savez(path, **{name: array for name, array in certificate.items() if name != "sizes"})
+    with pytest.raises(WrongCertificateError, match="no certificate: .*sizes"):
+        check(path)
+    for old, new, message in (
+        (b'"pegs": 3', b'"pegs": 16', "from 1 to 15 pegs can be checked, not 16"),
+        (b'"total": ', b'"total": 1', "the file is of 1[0-9]+ guesses, and [0-9]+ are claimed"),
+    ):
+        card = np.frombuffer(certificate["card"].tobytes().replace(old, new), np.uint8)
+        np.savez(path, **certificate | {"card": card})
+        with pytest.raises(WrongCertificateError, match=message):
+            check(path)
+    overflowing = {"sizes": np.array([2**62, 2**62, 2**62, 2**62, 1]), "bounds": np.ones(5, int)}
+    np.savez(path, **certificate | overflowing, allow_pickle=False)
+    with pytest.raises(WrongCertificateError, match="no set of codes"):
+        check(path)
+
+
+def test_what_has_no_certificate_is_refused_at_once(tmp_path):
+    tree = mm.build(mm.PegGame(2, 3), "random")
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        mm.prove(tree, certificate=tmp_path / "missing" / "c.npz")
+    words = mm.build(mm.WordGame(("ab", "ba", "cd")), "random")
+    with pytest.raises(mm.GameError, match="certificates are for games of pegs"):
+        mm.prove(words, certificate=tmp_path / "c.npz")
+    with pytest.raises(ValueError, match="seconds must be a number"):
+        mm.prove(tree, math.nan)
+
+
+def test_a_better_strategy_is_given_before_the_certificate(tmp_path):
+    path, given = tmp_path / "c.npz", []
+    found = mm.prove(
+        mm.build(mm.PegGame(3, 4), "random"), certificate=path, better=lambda tree: given.append((tree, path.exists()))
+    )
+    assert given == [(found.tree, False)] and path.exists()
+    mm.prove(found.tree, better=given.append)
+    assert len(given) == 1
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_folder_that_another_search_uses_is_refused(processes, tmp_path):
+    tree, folder = mm.build(mm.PegGame(2, 3), "random"), tmp_path / "memo"
+    folder.mkdir()
+    with OutputLock(folder), pytest.raises(BlockingIOError, match="is writing this output"):
+        mm.prove(tree, memo=folder, processes=processes)
+    assert mm.prove(tree, memo=folder).proven
+
+
 def test_a_bound_that_is_not_known_has_no_certificate(tmp_path):
     game = mm.PegGame(3, 4)
     with pytest.raises(ValueError, match="the memo has a bound of"):
@@ -499,7 +583,8 @@ def test_a_bound_that_is_not_known_has_no_certificate(tmp_path):
 
 
 def test_the_certificate_of_the_classic_game():
-    assert check(RESULTS / "mastermind-4x6-5625.npz")[1] == 5625
+    fields, bound, _ = check(RESULTS / "mastermind-4x6-5625.npz")
+    assert (fields["pegs"], fields["colours"], bound) == (4, 6, 5625)
 
 
 # ---------------------------------------------------------------------- command

@@ -13,6 +13,7 @@ import hashlib
 import io
 import itertools
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -278,7 +279,7 @@ def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path, 
         with np.load(io.BytesIO(path.read_bytes())) as file:
             positions = Positions(file["codes"], file["ends"])
             arrays = {name: file[name] for name in _ARRAYS}
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise GuessesFileError(f"{path}: no guesses of {game} ({error}); delete it to make them again") from error
     return Guesses(features(game, positions), positions, **arrays)
 

@@ -14,6 +14,7 @@ positions alone.
 
 from __future__ import annotations
 
+import errno
 import io
 import itertools
 import json
@@ -33,7 +34,7 @@ from .optimal import Search, least_totals, sums_before
 from .peg_game import PegGame
 from .players import Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
-from .rules import Game
+from .rules import Game, GameError
 from .scoring import scorer
 
 #: The version of the file. Version 1 had all claims, also about what follows from the number of parts, and excluded
@@ -71,7 +72,13 @@ def save_certificate(
 
     Returns:
       the number of claims.
+
+    Raises:
+      ValueError: the memo has a lower bound than the total, or a bound that does not follow from the others.
+      GameError: the game is not of pegs.
+      OSError: the file can't be written.
     """
+    check_certified(game, path)
     collector = _Collector(game, memo, progress)
     numbers = collector.claims(total)[::-1]
     positions = memo.take(numbers)
@@ -92,6 +99,14 @@ def save_certificate(
                 np.lib.format.write_array(file, column, allow_pickle=False)
     write_file(Path(path), data.getvalue())
     return len(numbers)
+
+
+def check_certified(game: Game, path: str | os.PathLike[str]) -> None:
+    """Raises GameError if there are no certificates for a game, FileNotFoundError if the file's folder is missing."""
+    if not isinstance(game, PegGame):
+        raise GameError(f"certificates are for games of pegs, not for {game}")
+    if not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(Path(path).parent)!r}", str(path))
 
 
 class _Collector:

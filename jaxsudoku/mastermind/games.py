@@ -51,7 +51,7 @@ def from_fields(fields: Any) -> Game:
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items() if name != "kind"
     }
     kind = fields.get("kind", PegGame.kind)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise GameError(f"no kind of games is called {kind!r}: there are {', '.join(KINDS)}")
     if missing := [name for name in _REQUIRED[kind] if name not in own]:
         raise GameError(f"the game of {kind} lacks {', '.join(missing)}")

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import cache
+from jaxsudoku.config import real_number
 
 from .optimal import Search
 from .players import Progress
@@ -48,10 +49,11 @@ def improve(
       better: called with every strategy that is better than those before it, about once a minute at most.
 
     Raises:
+      ValueError: the time is no number.
       GameError: the game's feedback table takes more than half of the memory.
       TreeError: the strategy does not find every code.
     """
-    best = tree
+    best, seconds = tree, real_number("seconds", seconds)
     for found in _Improver(tree, time.monotonic() + seconds, progress).strategies():
         if found.attempts.sum() < best.attempts.sum():
             best = found
@@ -73,7 +75,8 @@ class _Improver:
     def strategies(self) -> Iterator[Tree]:
         """The best strategy known, now and then, until the time is over or it is proven; the last one is the best."""
         number, exact, given = 0, float(_EXACT), time.monotonic()
-        while not self._valuer.proven(np.arange(self._game.secrets, dtype=np.int32)):
+        everything = np.arange(self._game.secrets, dtype=np.int32)
+        while len(everything) > 2 and not self._valuer.proven(everything):  # one or two codes have one best strategy
             effort, tree = Effort(number, int(exact), _WIDTH + _WIDER * number), self._tree()
             reached = sorted(nodes(tree), key=lambda node: len(node.codes))
             try:

@@ -5,7 +5,8 @@ of one game share a key with a probability of 2^-128, and nothing else tells the
 
 In a folder each column is a file that is mapped into memory: the operating system writes it, keeps in memory what there
 is room for, and reads the rest again. A search that was killed finds there what it knew. A position counts from the
-moment when the file ``count`` includes it, after all else of it is written.
+moment when the file ``count`` includes it, after all else of it is written. That order is kept when a process dies, but
+not when the machine does: then the folder is to be deleted.
 
 Several processes may share a folder. Then a lock on the file ``count`` protects it: a process holds the lock while it
 adds positions, records results, or reads results that must belong together. Rows are never removed or moved, so that
@@ -29,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.files import write_file
+from jaxsudoku.files import TEMPORARY, write_file
 
 from .games import from_fields, to_fields
 from .positions import Positions
@@ -62,7 +63,12 @@ _PATIENCE = 30.0
 
 
 class MemoError(ValueError):
-    """A folder that holds no memo, or that of another game; or a memo that contradicts itself."""
+    """A folder that holds no memo, a damaged one or that of another game; or a memo that contradicts itself."""
+
+
+def _rows(path: Path, dtype: np.dtype[Any]) -> int:
+    """The rows of the file of a column."""
+    return path.stat().st_size // dtype.itemsize if path.exists() else 0
 
 
 class _Column:
@@ -71,16 +77,13 @@ class _Column:
     def __init__(self, path: Path | None, dtype: np.dtype[Any]) -> None:
         self._path, self._dtype = path, dtype
         self.array = np.zeros(0, dtype)
-        self.grow(max(self._rows_of_file(), _ROWS))
-
-    def _rows_of_file(self) -> int:
-        return self._path.stat().st_size // self._dtype.itemsize if self._path and self._path.exists() else 0
+        self.grow(max(_rows(path, dtype) if path else 0, _ROWS))
 
     def grow(self, rows: int) -> None:
         """Makes room for so many rows at least."""
         if rows <= len(self.array):
             return
-        there = len(self.array) if self._path is None else self._rows_of_file()  # another process may have added some
+        there = len(self.array) if self._path is None else _rows(self._path, self._dtype)  # others may have added some
         new = there if rows <= there else max(rows, 2 * there)
         base, shape = self._dtype.base, (new, *self._dtype.shape)
         if self._path is None:
@@ -109,7 +112,7 @@ class Memo:
       states: uint8[rows], ``SCORED`` and ``PROVEN``.
 
     Raises:
-      MemoError: the folder holds something else.
+      MemoError: the folder holds something else, or lacks a part of what it held.
       OSError: it can't be read or written; other processes use it; or it can't be shared, as the file system has no
         locks.
     """
@@ -121,10 +124,12 @@ class Memo:
         self._in_use = None if place is None else _in_use(place, shared)
         self._lock = _FileLock(place / "count") if place is not None and shared else None
         codes = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
-        columns: Mapping[str, np.dtype[Any]] = _COLUMNS | {"codes": codes, "count": np.dtype(np.int64)}
+        columns = _COLUMNS | {"codes": codes, "count": np.dtype(np.int64)}
         self._words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
         self._slots, self._placed = np.zeros(0, np.int32), 0
         with self._locked():
+            if place is not None:
+                _check_columns(place, columns)
             self._columns = {name: _Column(place and place / name, dtype) for name, dtype in columns.items()}
             self._rehash()
 
@@ -346,12 +351,34 @@ def _in_use(folder: Path, shared: bool) -> _FileLock | None:
             return lock
 
 
+def _check_columns(folder: Path, columns: Mapping[str, np.dtype[Any]]) -> None:
+    """Raises MemoError if files of a folder lack rows that its count includes."""
+
+    def value(name: str, row: int) -> int:
+        dtype = columns[name]
+        return int(np.fromfile(folder / name, dtype, 1, offset=row * dtype.itemsize)[0])
+
+    rows = {name: _rows(folder / name, dtype) for name, dtype in columns.items()}
+    count = value("count", 0) if rows["count"] else 0
+    short = [name for name in _COLUMNS if rows[name] < count]
+    if count > 0 and not short and rows["codes"] < value("starts", count - 1) + value("sizes", count - 1):
+        short = ["codes"]
+    if short or count < 0:
+        damaged = folder / short[0] if short else folder / "count"
+        raise MemoError(f"{damaged}: damaged or missing, of a memo of {count:,} positions; delete the folder {folder}")
+
+
+def _is_other(entry: Path) -> bool:
+    """Whether an entry of a folder is neither a lock nor a card that was not written to the end."""
+    return entry.name[0] != "." and entry.name != f"{_CARD}{TEMPORARY}"
+
+
 def _open_folder(folder: Path, game: Game) -> None:
     """Makes the folder of a memo, or checks that it is that of a game."""
     card = {"memo": _VERSION, "game": to_fields(game)}
     path = folder / _CARD
     if not path.exists():
-        if folder.exists() and any(entry.name[0] != "." for entry in folder.iterdir()):
+        if folder.exists() and any(_is_other(entry) for entry in folder.iterdir()):
             raise MemoError(f"{folder} holds other files, and no memo of a search")
         folder.mkdir(parents=True, exist_ok=True)
         write_file(path, f"{json.dumps(card, indent=2)}\n".encode())

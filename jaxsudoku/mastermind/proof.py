@@ -7,6 +7,7 @@ on. What it knows may be kept in a folder, from which it goes on later.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import multiprocessing
@@ -21,10 +22,11 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku import cache
-from jaxsudoku.config import whole_number
+from jaxsudoku.config import real_number, whole_number
 from jaxsudoku.jobs import processes as workers
+from jaxsudoku.locks import OutputLock
 
-from .certificate import save_certificate
+from .certificate import check_certified, save_certificate
 from .claims import MOST_PROCESSES, Claims
 from .memo import Memo
 from .optimal import Search, least_totals
@@ -92,12 +94,14 @@ def prove(
     progress: Progress = lambda text: None,
     certificate: str | os.PathLike[str] | None = None,
     processes: int = 1,
+    better: Callable[[Tree], None] = lambda tree: None,
 ) -> Proof:
     """Searches for a better strategy until there is one or it is proven that there is none.
 
     Args:
       tree: a strategy, better a good one: all totals that are not below its own are excluded at once.
-      seconds: the time after which the search ends without a proof.
+      seconds: the time after which the search ends without a proof. That of putting a better strategy together is
+        added.
       memo: a folder for what the search knows, about 100 bytes for each position; a folder with a memo of the game is
         continued. None keeps it in memory, or with several processes in a temporary folder.
       progress: called with a text now and then.
@@ -106,26 +110,34 @@ def prove(
       processes: how many processes of this machine search, each with its share of the cores. The totals are the same;
         the strategy may be another one that is as good. A script that names several needs
         ``if __name__ == "__main__":``, as they load it again.
+      better: called with a better strategy, if there is one, before the certificate is made.
 
     Raises:
-      ValueError: a number of processes that is not from 1 to 255, several on Windows, or several without the guard.
-      GameError: the game's feedback table takes more than half of the memory.
-      MemoError: the folder is that of another game, or holds something else.
+      ValueError: a number of processes that is not from 1 to 255, several on Windows, or several without the guard; a
+        time that is no number.
+      GameError: the game's feedback table takes more than half of the memory, or its proofs have no certificates.
+      TreeError: the strategy does not find every code.
+      MemoError: the folder is that of another game, or holds something else, or is damaged.
       JobError: processes have died several times, or there are more of them than GPUs.
-      OSError: the memo can't be read or written, or another process uses it.
+      OSError: the memo or the certificate can't be read or written, or another process uses the memo.
     """
-    begun = time.monotonic()
+    begun, seconds = time.monotonic(), real_number("seconds", seconds)
+    if certificate is not None:
+        check_certified(tree.game, certificate)
     if whole_number("processes", processes, 1, MOST_PROCESSES) > 1:
         _check_processes()
         if memo is None:
             with tempfile.TemporaryDirectory(prefix="jaxsudoku-", ignore_cleanup_errors=True) as temporary:
-                return prove(tree, seconds, Path(temporary, "memo"), progress, certificate, processes)
-        _fill(tree, begun + seconds, Path(memo), processes, progress)
-    known = Memo(tree.game, memo)  # if processes have filled it, the search goes on from there to the end at once
-    try:
-        return _prove(tree, begun, seconds, known, progress, certificate)
-    finally:
-        known.close()
+                return prove(tree, seconds, Path(temporary, "memo"), progress, certificate, processes, better)
+    with contextlib.ExitStack() as stack:
+        if memo is not None:
+            Path(memo).mkdir(parents=True, exist_ok=True)
+            stack.enter_context(OutputLock(memo))
+        if processes > 1 and memo is not None:
+            _fill(tree, begun + seconds, Path(memo), processes, progress)
+        known = Memo(tree.game, memo)  # if processes have filled it, the search goes on from there to the end at once
+        stack.callback(known.close)
+        return _prove(tree, begun, seconds, known, progress, certificate, better)
 
 
 def _prove(
@@ -135,13 +147,14 @@ def _prove(
     known: Memo,
     progress: Progress,
     certificate: str | os.PathLike[str] | None,
+    better: Callable[[Tree], None],
 ) -> Proof:
     """``prove`` by one process, with what is known; ``begun`` is on ``time.monotonic``'s clock."""
     game = tree.game
-    upper, lower = int(tree.attempts.sum()), 0
+    upper, lower, until = int(tree.attempts.sum()), 0, begun + seconds
 
     def report(text: str) -> None:
-        if time.monotonic() > begun + seconds:
+        if time.monotonic() > until:
             raise _OutOfTimeError
         progress(f"{text}; bounds {lower:,} and {upper:,}")
 
@@ -154,7 +167,9 @@ def _prove(
             guesses, totals = search.solve(everything, nothing, below=_limit(lower, upper))
             guess, lower = int(guesses[0]), int(totals[0])
         if guess >= 0:  # its total is the lowest
-            (tree,), upper = grow(game, search.policy, player="optimal"), lower
+            until, upper = math.inf, lower
+            (tree,) = grow(game, search.policy, player="optimal")
+            better(tree)
     except _OutOfTimeError:
         lower = max(lower, search.bound(everything))
     if certificate is not None and lower == upper:

@@ -22,6 +22,12 @@ class InconsistentError(ValueError):
     """No code is consistent with the feedback."""
 
 
+def _check(game: Game, what: str, number: int, size: int) -> None:
+    """Raises CodeError if a code or a feedback has no such number."""
+    if number not in range(size):
+        raise CodeError(f"{game}: a {what} is a number from 0 to {size - 1}, not {number!r}")
+
+
 class CodeBreaker:
     """Finds a secret that someone else holds.
 
@@ -47,7 +53,13 @@ class CodeBreaker:
 
     @cache.kept()
     def guess(self) -> int:
-        """The number of the code to guess next; raises TreeError where a tree has none."""
+        """The number of the code to guess next.
+
+        Raises:
+          TreeError: the tree has no guess here.
+          ValueError: the player can't go on, as that of a ``SearchTree`` after a guess that no secret explains.
+          SearchLimitError: the search of ``optimal`` reaches too many positions.
+        """
         if isinstance(self._player, Tree):
             return self._from_tree(self._player)
         if len(self.possible) <= 2:
@@ -72,9 +84,8 @@ class CodeBreaker:
           InconsistentError: no code is consistent with all feedback; the message says which may be wrong. The game
             stays as it was.
         """
-        for what, number, size in (("code", guess, self.game.size), ("feedback", feedback, self.game.feedbacks)):
-            if number not in range(size):
-                raise CodeError(f"{self.game}: a {what} is a number from 0 to {size - 1}, not {number!r}")
+        _check(self.game, "code", guess, self.game.size)
+        _check(self.game, "feedback", feedback, self.game.feedbacks)
         possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
         if not len(possible):
             raise InconsistentError(self._contradiction([*self.answers, (guess, feedback)]))
@@ -126,12 +137,15 @@ class CodeMaker:
     """
 
     def __init__(self, game: Game, secret: int) -> None:
+        """Holds the secret with a number; raises CodeError if there is none."""
+        _check(game, "secret", secret, game.secrets)
         self.game, self.secret, self.guesses = game, secret, 0
         self.possible = np.arange(game.secrets, dtype=np.int32)
         self._scorer = scorer(game)
 
     def answer(self, guess: int) -> int:
-        """The feedback to a guess."""
+        """The number of the feedback to a guess; raises CodeError if there is no such code."""
+        _check(self.game, "code", guess, self.game.size)
         self.guesses += 1
         feedback = int(self._scorer.feedback(guess, self.secret))
         self.possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]

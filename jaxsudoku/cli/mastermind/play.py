@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxsudoku.cli import flags
@@ -63,6 +65,12 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Plays a game; the exit status, 1 if the input ended before it."""
+    with contextlib.ExitStack() as stack:
+        return _run(args, invocation, stack)
+
+
+def _run(args: argparse.Namespace, invocation: Invocation, stack: contextlib.ExitStack) -> int:
+    """``run``, with a stack for the lock on a search tree."""
     game, configs = options.game_of(args), options.players_of(args)
     with as_usage():
         check_standard_input()
@@ -79,6 +87,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     tree: Tree | SearchTree | None = options.load_strategy(args.tree) if args.tree else None
     if args.search_tree:
         with as_usage():
+            if Path(args.search_tree).exists():
+                stack.enter_context(OutputLock(args.search_tree))  # before it is read, as others may write it
             tree = SearchTree.load(args.search_tree)
     if tree is not None:
         if options.game_flags(args) and tree.game != game:
@@ -97,12 +107,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return _you_guess(game, seed)
     try:
         if isinstance(tree, SearchTree):
-            with as_usage((BlockingIOError,)), OutputLock(args.search_tree):
-                try:
-                    return _you_hold(game, seed, tree.policy(args.train_on), invocation)
-                finally:
-                    if args.train_on:
-                        tree.save(args.search_tree)
+            try:
+                return _you_hold(game, seed, tree.policy(args.train_on), invocation)
+            finally:
+                if args.train_on:
+                    tree.save(args.search_tree)
         return _you_hold(game, seed, tree or _player(game, configs), invocation)
     except SearchLimitError as error:
         print(f"jaxsudoku: error: {args.player}: {error}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import sys
 from collections.abc import Sequence
@@ -15,13 +14,12 @@ from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
 from jaxsudoku.jobs import JobError
-from jaxsudoku.locks import OutputLock
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
 from .options import add_hours, load_strategy
 
 if TYPE_CHECKING:
-    from jaxsudoku.mastermind import Proof
+    from jaxsudoku.mastermind import Proof, Tree
 
 SUMMARY = "prove that no strategy is better than a saved one, or find a better one"
 
@@ -69,13 +67,15 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     with as_usage((ValueError, BlockingIOError, JobError)):
         tree = load_strategy(args.tree)
         check_size(tree.game)
-        with contextlib.ExitStack() as stack:
-            if args.memo is not None:
-                Path(args.memo).mkdir(parents=True, exist_ok=True)
-                stack.enter_context(OutputLock(args.memo))
-            found = mastermind.prove(tree, 3600 * args.hours, args.memo, screen.show, args.certificate, args.processes)
-        if args.output:
-            mastermind.save_tree(found.tree, args.output)
+
+        def save(tree: Tree) -> None:
+            if args.output:
+                mastermind.save_tree(tree, args.output)
+
+        found = mastermind.prove(
+            tree, 3600 * args.hours, args.memo, screen.show, args.certificate, args.processes, better=save
+        )
+        save(found.tree)
     screen.clear()
     if args.certificate and not found.proven:
         screen.say("there is no proof, so no certificate is written")
