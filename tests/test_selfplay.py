@@ -261,19 +261,16 @@ def test_turned_positions_keep_their_truth(games):
 
 
 @pytest.mark.slow
-def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path):
+def test_a_run_learns(tmp_path):
     config = dataclasses.replace(
         TINY, data=dataclasses.replace(TINY.data, generate=300), replay=dataclasses.replace(TINY.replay, reanalyse=0.25)
     )
-    whole = self_play(config, tmp_path / "whole")
-    self_play(config, tmp_path / "broken", stop_at=20)
-    again = self_play(config, tmp_path / "broken", resume=True)
-    jax.tree.map(np.testing.assert_array_equal, whole.params, again.params)
-    lines = [json.loads(line) for line in (tmp_path / "broken" / "metrics.jsonl").read_text().splitlines()]
+    self_play(config, tmp_path / "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if line["kind"] == "train"] == [10, 20, 30, 40]
     assert all(line["games_solved"] == 1 and line["games"] == 64 for line in lines if line["kind"] == "train")
     assert lines[-1]["policy_loss"] < lines[0]["policy_loss"]
-    loaded = js.load_network(tmp_path / "broken" / "network")
+    loaded = js.load_network(tmp_path / "run" / "network")
     found = js.solve(js.load("4x4")[:20], solver="iterative", network=loaded, rules="none")
     assert (found.status == Status.SOLVED).sum() > 10
 

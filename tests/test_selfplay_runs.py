@@ -199,7 +199,13 @@ def test_a_run_with_everything_is_resumed_to_the_same_bits(tmp_path, kind):
         arena=ArenaConfig(arena_puzzles=5, arena_simulations=2),
         play=PlayConfig(**small, method="mcgs", backtracking=False) if kind == "mcgs" else PlayConfig(**small),
         stream=StreamConfig(offered=2) if kind == "mcgs" else StreamConfig(source="empty", offered=2, dug=4),
-        replay=ReplayConfig(buffer=128, priority=0.5, failed_value="filled", kept_positions=2),
+        replay=ReplayConfig(
+            buffer=128,
+            priority=0.5,
+            failed_value="filled",
+            kept_positions=2,
+            reanalyse=0.25 if kind == "empty" else 0.0,
+        ),
     )
     whole = self_play(config, tmp_path / "whole")
     self_play(config, tmp_path / "broken", stop_at=10)
