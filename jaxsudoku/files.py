@@ -28,6 +28,12 @@ class JsonError(ValueError):
 TEMPORARY = ".jaxsudoku-tmp"
 
 
+def check_folder(path: Path) -> None:
+    """Raises FileNotFoundError if the folder of a file, or of what a symbolic link points to, is missing."""
+    if not Path(os.path.realpath(path)).parent.exists():
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(path.parent)!r}", str(path))
+
+
 def write_file(path: Path, data: bytes) -> None:
     """Writes a file atomically: after a crash it has either its new or its old contents.
 
@@ -39,9 +45,8 @@ def write_file(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
         return
+    check_folder(path)
     given, path = path, Path(os.path.realpath(path))
-    if not path.parent.exists():
-        raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(given.parent)!r}", str(given))
     temporary = path.with_name(f"{path.name}{TEMPORARY}")
     try:
         with open(temporary, "wb") as file:

@@ -94,7 +94,7 @@ def check(path, progress=lambda text: None):
 
 
 def read(path):
-    """(the fields of the file, whether positions are steps between codes, these or codes, sizes, bounds) of a file."""
+    """(the card, whether positions are given as steps, these or codes int64[n], sizes int64[m], bounds int64[m])."""
     with np.load(path, allow_pickle=False) as file:
         card = json.loads(file["card"].tobytes())
         if card["certificate"] not in VERSIONS or card["game"]["kind"] != "pegs":

@@ -100,12 +100,13 @@ def test_one_process_resumes_what_two_began(puzzles, environment, whole, tmp_pat
 
 def test_the_time_sets_the_steps_of_all_who_share_generated_puzzles(environment, tmp_path):
     folder = tmp_path / "run"
-    flags = ["--preset", "tiny", "--minutes", "0.3", "--generate", "128", *PLACE]
+    flags = ["--preset", "tiny", "--minutes", "0.3", "--generate", "128", "--rivals", "cell_cnn:width=8", *PLACE]
     run(
         ["-m", "train.selfplay", *flags, "--output", str(folder)], 2, tmp_path, timeout=TIMEOUT, environment=environment
     )
     steps = networks.read_card(folder / "network").facts["training"]["steps"]
     assert steps % 10 == 0 and reports(folder)[-1]["step"] == steps
+    assert (folder / "network-cell_cnn.safetensors").exists()
 
 
 def test_another_number_of_devices_is_refused(puzzles, environment, whole, tmp_path):

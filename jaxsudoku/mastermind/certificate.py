@@ -14,7 +14,6 @@ positions alone.
 
 from __future__ import annotations
 
-import errno
 import io
 import itertools
 import json
@@ -25,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxsudoku.files import write_file
+from jaxsudoku.files import check_folder, write_file
 
 from .costs import PartCost
 from .games import to_fields
@@ -105,8 +104,7 @@ def check_certified(game: Game, path: str | os.PathLike[str]) -> None:
     """Raises GameError if there are no certificates for a game, FileNotFoundError if the file's folder is missing."""
     if not isinstance(game, PegGame):
         raise GameError(f"certificates are for games of pegs, not for {game}")
-    if not Path(path).absolute().parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(Path(path).parent)!r}", str(path))
+    check_folder(Path(path))
 
 
 class _Collector:
