@@ -14,6 +14,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+pytest_plugins = ["programs"]
+
 # Compiling is most of what the tests do, so it is done in a hurry, here and in processes that tests start; it has to be
 # said before jax is imported. JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as users do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -54,22 +56,21 @@ def shared_data() -> Path:
 
 
 #: Maps of memory of a process after which its compiled programs are dropped; Linux allows 65,530.
-_MAPS = 10_000
+_MAPS = 40_000
 
 
 @pytest.fixture(scope="module", autouse=True)
 def dropped_programs() -> Iterator[None]:
-    """Drops what a module has compiled when it ends, JAX's small programs only where they take many maps of memory."""
+    """Drops all compiled programs after a module if they take many maps of memory; else modules share them."""
     yield
-    if "jax" in sys.modules:
+    maps = Path("/proc/self/maps")
+    if "jax" in sys.modules and maps.exists() and maps.read_bytes().count(b"\n") > _MAPS:
         import jax
 
         from jaxsudoku import batches
 
         batches._compile.cache_clear()
-        maps = Path("/proc/self/maps")
-        if not maps.exists() or maps.read_bytes().count(b"\n") > _MAPS:
-            jax.clear_caches()
+        jax.clear_caches()
 
 
 @contextlib.contextmanager

@@ -127,10 +127,12 @@ def upward(source: str, module: str, is_package: bool = False) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_run_downwards(module):
-    path = MODULES[module]
-    faults = upward(path.read_text(), module, path.name == "__init__.py")
+def test_imports_run_downwards():
+    faults = [
+        fault
+        for module, path in MODULES.items()
+        for fault in upward(path.read_text(), module, path.name == "__init__.py")
+    ]
     assert not faults, "\n".join(faults)
 
 
@@ -188,14 +190,16 @@ def _solver_level(module: str) -> tuple[int, str]:
     return max(found, key=lambda pair: len(pair[1]))
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if room(module) == "solvers"])
-def test_imports_run_downwards_inside_solvers(module):
-    path = MODULES[module]
-    level, name = _solver_level(module)
-    for line, other in imported(path.read_text(), module, path.name == "__init__.py"):
-        if room(other) == "solvers":
-            above, there = _solver_level(other)
-            assert there == name or above < level, f"{module}:{line} imports {other}"
+def test_imports_run_downwards_inside_solvers():
+    faults = []
+    for module in (module for module in MODULES if room(module) == "solvers"):
+        path, (level, name) = MODULES[module], _solver_level(module)
+        for line, other in imported(path.read_text(), module, path.name == "__init__.py"):
+            if room(other) == "solvers":
+                above, there = _solver_level(other)
+                if there != name and above >= level:
+                    faults.append(f"{module}:{line} imports {other}")
+    assert not faults, "\n".join(faults)
 
 
 # ---------------------------------------------------------------------- what is public
@@ -211,37 +215,40 @@ def test_what_lies_outside_is_found():
     assert {path.parent.name for path in OUTSIDE} == {"train", "benchmarks", "notebooks"}
 
 
-@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_only_public_names_are_imported_from_outside(path):
-    """A name is public if no part of its dotted path begins with an underscore; the rest of the package may change."""
+def dotted(path: Path) -> Iterator[tuple[int, str]]:
+    """The names that a file imports from elsewhere than its own folder, each with its line."""
     for node in ast.walk(ast.parse(path.read_text())):
-        names = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        ours = [name for name in names if name.split(".")[0] in (PACKAGE, "train")]
-        private = [name for name in ours if any(part.startswith("_") for part in name.split("."))]
-        assert not private, f"{path.name}:{node.lineno} imports {private}"
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-@pytest.mark.parametrize("name", [*jaxsudoku.__all__, *jaxsudoku._MODULES])
-def test_a_name_of_the_face_has_a_docstring(name):
-    public = getattr(jaxsudoku, name)
-    assert name == "__version__" or (public.__doc__ or "").strip() or isinstance(public, dict)
+def test_only_public_names_are_imported_from_outside():
+    """A name is public if no part of its dotted path begins with an underscore; the rest of the package may change."""
+    private = [
+        f"{path.parent.name}/{path.name}:{line} imports {name}"
+        for path in OUTSIDE
+        for line, name in dotted(path)
+        if name.split(".")[0] in (PACKAGE, "train") and any(part.startswith("_") for part in name.split("."))
+    ]
+    assert not private, "\n".join(private)
 
 
-@pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)
-def test_training_makes_no_array_at_import(path):
-    assert computed_at_import(path.read_text()) == []
+def test_names_of_the_face_have_docstrings():
+    public = {name: getattr(jaxsudoku, name) for name in [*jaxsudoku.__all__, *jaxsudoku._MODULES]}
+    del public["__version__"]
+    assert not [name for name, x in public.items() if not isinstance(x, dict) and not (x.__doc__ or "").strip()]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_package_knows_nothing_of_training(module):
-    for node in ast.walk(ast.parse(MODULES[module].read_text())):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-        assert not [name for name in names if name.split(".")[0] == "train"]
+def test_the_package_knows_nothing_of_training():
+    faults = [
+        f"{module}:{line} imports {name}"
+        for module, path in MODULES.items()
+        for line, name in dotted(path)
+        if name.split(".")[0] == "train"
+    ]
+    assert not faults, "\n".join(faults)
 
 
 # ---------------------------------------------------------------------- importing computes nothing
@@ -286,10 +293,11 @@ def computed_at_import(source: str) -> list[str]:
     return calls
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_no_array_is_made_at_import(module):
-    calls = computed_at_import(MODULES[module].read_text())
-    assert not calls, f"{module} calls JAX while being imported, which starts the backend: {calls}"
+def test_no_array_is_made_at_import():
+    calls = [
+        f"{path}: {call}" for path in [*MODULES.values(), *TRAINING] for call in computed_at_import(path.read_text())
+    ]
+    assert not calls, "\n".join(["modules that call JAX while being imported, which starts the backend:", *calls])
 
 
 @pytest.mark.parametrize(
@@ -353,8 +361,20 @@ def test_no_public_name_is_a_modules_too():
     assert not functions & {room(module) for module in MODULES}
 
 
-@pytest.mark.parametrize("name", WITHOUT_JAX)
-def test_reading_and_drawing_need_no_jax(name):
-    modules = [module for module in MODULES if room(module) == name] if name != "solvers" else []
-    loaded = _in_fresh_python(f"import sys, {', '.join(modules or [f'{PACKAGE}.{name}'])}\nprint('jax' in sys.modules)")
-    assert loaded == "False", f"importing {PACKAGE}.{name} imports jax"
+def test_reading_and_drawing_need_no_jax():
+    """In one process: the first name whose import loads JAX is told."""
+    modules = [
+        module
+        for name in WITHOUT_JAX
+        for module in (
+            [module for module in MODULES if room(module) == name and name != "solvers"] or [f"{PACKAGE}.{name}"]
+        )
+    ]
+    program = f"""
+import importlib, sys
+for name in {modules}:
+    importlib.import_module(name)
+    if "jax" in sys.modules:
+        sys.exit(f"importing {{name}} imports jax")
+"""
+    assert _in_fresh_python(program) == ""
