@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib.metadata
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,8 +39,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Tracing makes many objects and hardly any garbage, whose collection takes a twentieth of the time by default.
 gc.set_threshold(50_000, 20, 100)
 
-# Nothing is kept in the user's cache directory, from which another run's programs could come.
+# Programs that take a while to compile are shared by the workers and by processes that tests start, in a folder of this
+# run; nothing is kept in the user's cache directory, from which another run's programs could come.
 os.environ["JAXSUDOKU_CACHE"] = "0"
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="jaxsudoku-programs-")
+    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 # Compiling counts towards an example's time, so no deadline; a check that runs unattended must not fail by chance.
 hypothesis.settings.register_profile("here", deadline=None)
@@ -104,23 +112,7 @@ def all_optimised() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A folder of compiled kernels for this process and those that it starts; what the command line sets is undone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("JAXSUDOKU_CACHE")
-        yield from _cache(str(tmp_path_factory.mktemp("cache")))
-
-
-def _cache(folder: str) -> Iterator[str]:
-    import jax
-    from jax.experimental.compilation_cache import compilation_cache
-
-    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs", "jax_enable_compilation_cache")
-    before = {name: getattr(jax.config, name) for name in names}
-    jax.config.update("jax_compilation_cache_dir", folder)
-    compilation_cache.reset_cache()  # which keeps to the folder that it began with
-    yield folder
-    for name, value in before.items():
-        jax.config.update(name, value)
-    compilation_cache.reset_cache()
+@pytest.fixture(scope="session")
+def cache() -> str:
+    """The folder of this run's compiled programs."""
+    return os.environ["JAX_COMPILATION_CACHE_DIR"]

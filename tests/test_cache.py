@@ -35,7 +35,12 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cache, "_SECONDS", 0.0)
     monkeypatch.setattr(cache, "_warned", set())
+    # the tests' own settings
+    monkeypatch.delenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", raising=False)
     before = settings()
+    for name, value in zip(SETTINGS, (None, 1.0, True), strict=True):
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
     yield tmp_path / "jaxsudoku"
     for name, value in zip(SETTINGS, before, strict=True):
         jax.config.update(name, value)
