@@ -196,7 +196,7 @@ class Forward:
 
     def shapes(self) -> Params:
         """The shapes and dtypes of the parameters; makes no arrays."""
-        shapes: Params = jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+        shapes: Params = jax.tree.map(lambda leaf: leaf, _abstract(self)[1])  # a copy, which may be changed
         return shapes
 
     def _make(self, key: Array) -> NetworkModule:
@@ -211,7 +211,7 @@ class Forward:
                 f"candidates {dtype}{list(shape)}; a network for a board of {self.board} takes "
                 f"bool[B, {side}, {cells}], which planes.grids_to_cubes makes of puzzles"
             )
-        module: NetworkModule = nnx.merge(_structure(self), params)
+        module: NetworkModule = nnx.merge(_abstract(self)[0], params)
         return module
 
     def _masked(self, outputs: Outputs, candidates: Array) -> Outputs:
@@ -225,13 +225,13 @@ class Forward:
 
 
 @functools.lru_cache(maxsize=64)
-def _structure(forward: Forward) -> Any:
-    """The module without its parameters."""
+def _abstract(forward: Forward) -> tuple[Any, Params]:
+    """The module without its parameters, and their shapes and dtypes; cached, as it takes a trace of the module."""
     module = nnx.eval_shape(lambda: forward._make(jax.random.key(0)))
-    structure, *states = nnx.split(module, nnx.Param, ...)
-    if jax.tree.leaves(states[1:]):
+    structure, params, others = nnx.split(module, nnx.Param, ...)
+    if jax.tree.leaves(others):
         raise TypeError(f"{forward.module.__name__} keeps state beside its parameters; networks must be pure")
-    return structure
+    return structure, nnx.to_pure_dict(params)
 
 
 def _reset(module: NetworkModule, candidates: Array, carry: Any, fresh: Array | None) -> Any:

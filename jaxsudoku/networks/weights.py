@@ -310,7 +310,7 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
     if wrong := _not_finite(tensors):
         raise NetworkFileError(f"{path}: {wrong}")
     names, structure = _named(shapes)
-    params: Params = jax.tree.unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
+    params: Params = jax.tree.unflatten(structure, jax.device_put([tensors[name] for name in names]))
     return params
 
 
