@@ -27,7 +27,7 @@ LARGE = float(np.finfo(np.float32).max)
 #: Every guided solver, with settings under which the network is needed on a 4x4 board.
 SETTINGS = {
     "guided-exact": {"rules": "naked", "rounds": 1, "chunk": 1},
-    "iterative": {"rules": "none", "runs": 2},
+    "iterative": {"rules": "naked", "runs": 2},
     "one-shot": {"rules": "none", "runs": 2},
     "gumbel": {"rules": "none", "simulations": 4, "chunk": 1},
     "alphasudoku": {"rules": "none", "simulations": 4, "chunk": 1, "temperature": 1.0},
@@ -60,7 +60,10 @@ class Fixed(NetworkModule):
 
 def fixed(policy, value):
     shape = (2, FOUR.side, FOUR.cells)
-    params = {"policy": jnp.broadcast_to(jnp.asarray(policy, jnp.float32), shape), "value": jnp.full(2, value)}
+    params = {
+        "policy": np.broadcast_to(np.asarray(policy, np.float32), shape),
+        "value": np.full(2, value, np.float32),
+    }
     return Network("fixed", Forward(Fixed, NoConfig(), FOUR), params)
 
 
@@ -90,6 +93,15 @@ ADVERSARIES = {
     "infinite values": fixed(spotted(1.0), np.inf),
     "a digit alone": fixed(np.where(np.arange(FOUR.side) == 0, 1000.0, 0.0)[:, None], 0.0),
 }
+
+
+@functools.cache
+def small(name="cube", **sizes):
+    """A network whose parameters are drawn without a program."""
+    apply = networks.make_forward(name, FOUR, **reference.TINY[name] | sizes)
+    rng = np.random.default_rng(0)
+    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), apply.shapes())
+    return Network(name, apply, params)
 
 
 #: Puzzles without a solution, which naked singles do not refute in the first two, nor clashes in the others.
@@ -142,6 +154,7 @@ def test_nothing_that_a_network_says_is_a_proof(name):
             right = Status.SOLVED if has_one else Status.UNSATISFIABLE if complete else Status.UNSOLVED
             assert status == right or (status == Status.UNSOLVED and not complete), kind
             assert status != Status.SOLVED or reference.is_solution(FOUR, grid, puzzle)
+        assert found.stats["network_calls"].any(), "the network is needed"
         if complete:
             assert (found.iterations[8:10] > 1).all(), "a search refutes these"
             # one position at a time is shown, so calls can be counted apart from the solver
@@ -153,6 +166,9 @@ def test_nothing_that_a_network_says_is_a_proof(name):
 # ---------------------------------------------------------------------- outputs and parameters
 
 
+finite = jax.jit(finite_outputs)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_outputs_that_are_not_finite_are_uniform_and_without_a_value(dtype):
     candidates = np.random.default_rng(0).random((5, FOUR.side, FOUR.cells)) < 0.7
@@ -161,8 +177,8 @@ def test_outputs_that_are_not_finite_are_uniform_and_without_a_value(dtype):
         policy[(row, *np.argwhere(candidates[row])[0])] = odd
     policy[4][~candidates[4]] = np.nan  # what is not there is not looked at
     value = np.array([3.0, np.nan, np.inf, -np.inf, -2.0])
-    outputs = Outputs(jnp.asarray(policy, dtype), jnp.asarray(value, dtype))
-    found = finite_outputs(outputs, candidates)
+    outputs = Outputs(policy.astype(jnp.dtype(dtype)), value.astype(jnp.dtype(dtype)))
+    found = finite(outputs, candidates)
     assert found.policy.dtype == found.value.dtype == jnp.float32
     np.testing.assert_array_equal(found.value, [3.0, 0.0, 0.0, 0.0, -2.0])
     expected = np.where(np.arange(5)[:, None, None] % 4 == 0, np.asarray(outputs.policy, np.float32), 0.0)
@@ -170,26 +186,28 @@ def test_outputs_that_are_not_finite_are_uniform_and_without_a_value(dtype):
 
 
 def test_present_candidates_are_never_taken_for_absent():
-    logits = jnp.array([np.nan, -np.inf, np.inf, -LARGE, LARGE, -1e9, 2.5, -7.0], jnp.float32)
-    bounded = masked_logits(logits, jnp.ones(8, bool))
+    logits = np.array([np.nan, -np.inf, np.inf, -LARGE, LARGE, -1e9, 2.5, -7.0], np.float32)
+    masked = jax.jit(masked_logits)
+    bounded = masked(logits, np.ones(8, bool))
     np.testing.assert_array_equal(bounded, [0, -LARGEST, LARGEST, -LARGEST, LARGEST, -LARGEST, 2.5, -7.0])
-    np.testing.assert_array_equal(masked_logits(logits, jnp.zeros(8, bool)), np.full(8, ABSENT, np.float32))
+    np.testing.assert_array_equal(masked(logits, np.zeros(8, bool)), np.full(8, ABSENT, np.float32))
 
 
 def test_noise_of_any_temperature_refutes_nothing():
     config = tree.AlphaSudokuConfig(temperature=1e30)
-    noise = policies._noise(FOUR, config, jnp.arange(64, dtype=jnp.uint32))
-    assert (jnp.abs(noise) <= LARGEST).all()
+    noise = jax.jit(lambda seeds: policies._noise(FOUR, config, seeds))(np.arange(64, dtype=np.uint32))
+    assert (np.abs(noise) <= LARGEST).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_finite_weights_that_overflow_inside(dtype):
     """Huge weights make features infinite in the middle of a network; the solver is none the worse for it."""
-    network = networks.make_network("cube", FOUR, **reference.TINY["cube"], dtype=dtype)
-    huge = dataclasses.replace(network, params=jax.tree.map(lambda leaf: leaf * 3e37, network.params))
-    candidates = reference.candidates(FOUR, puzzles())
-    assert not np.isfinite(huge(candidates).policy[candidates]).any()
-    found = finite_outputs(huge(candidates), candidates)
+    network = small(dtype=dtype)
+    huge = dataclasses.replace(network, params=jax.tree.map(lambda leaf: leaf * np.float32(3e37), network.params))
+    candidates = reference.candidates(FOUR, puzzles()[:5])
+    outputs = jax.tree.map(np.asarray, huge(candidates))
+    assert not np.isfinite(outputs.policy[candidates]).any()
+    found = finite(outputs, candidates)
     assert (np.asarray(found.policy)[candidates] == 0).all() and np.isfinite(found.value).all()
 
 
@@ -199,14 +217,15 @@ def broken(network, **changes):
 
 
 def test_solvers_refuse_parameters_that_are_none_of_the_network():
-    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
+    network = small()
     size = network.params["bias"].size
+    one_nan = np.where(np.arange(size) == 3, np.nan, 0).astype(np.float32)
     cases = {
-        "bias has 1 of 8 values that are not finite": {"bias": jnp.zeros(size).at[3].set(jnp.nan)},
+        "bias has 1 of 8 values that are not finite": {"bias": one_nan},
         "bias has 8 of 8 values that are not finite": {"bias": np.full(size, 1e300)},
-        r"bias is \[1\], not \[8\]": {"bias": jnp.zeros(1)},
-        "bias is int32": {"bias": jnp.zeros(size, jnp.int32)},
-        "more is none of its tensors": {"more": jnp.zeros(1)},
+        r"bias is \[1\], not \[8\]": {"bias": np.zeros(1, np.float32)},
+        "bias is int32": {"bias": np.zeros(size, np.int32)},
+        "more is none of its tensors": {"more": np.zeros(1, np.float32)},
     }
     for cause, changes in cases.items():
         for use in (
@@ -216,12 +235,14 @@ def test_solvers_refuse_parameters_that_are_none_of_the_network():
         ):
             with pytest.raises(ValueError, match=cause):
                 use(broken(network, **changes))
-    networks.check_network(broken(network, bias=jnp.zeros(size, jnp.bfloat16)))
+    networks.check_network(broken(network, bias=np.zeros(size, jnp.bfloat16)))
 
 
 def test_files_with_parameters_that_are_not_finite_are_refused(tmp_path, monkeypatch):
-    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
-    wrong = broken(network, embed={"kernel": network.params["embed"]["kernel"].at[0, :3].set(jnp.inf)})
+    network = small()
+    kernel = network.params["embed"]["kernel"].copy()
+    kernel[0, :3] = np.inf
+    wrong = broken(network, embed={"kernel": kernel})
     with pytest.raises(ValueError, match="embed.kernel has 3 of 16 values that are not finite"):
         js.save_network(wrong, tmp_path / "net")
     assert not list(tmp_path.iterdir())
@@ -253,8 +274,8 @@ def test_labels_that_make_no_sense_are_refused():
 
 
 def test_what_a_network_is_shown_must_be_candidates():
-    network = networks.make_network("cube", FOUR, **reference.TINY["cube"])
-    cubes = reference.candidates(FOUR, puzzles())
+    network = small()
+    cubes = reference.candidates(FOUR, puzzles()[:5])
     network(cubes)
     for wrong in (cubes.astype(np.float32), cubes.astype(np.uint8), cubes[0], cubes[:, :, :9], puzzles()):
         with pytest.raises(ValueError, match=r"takes bool\[B, 4, 16\]"):
@@ -263,19 +284,14 @@ def test_what_a_network_is_shown_must_be_candidates():
 
 def test_a_network_is_checked_for_the_board_that_it_solves():
     """Parameters of one architecture under the name of another that serves every board."""
-    axial = networks.make_network("axial", FOUR, **reference.TINY["axial"])
+    axial = small("axial")
     with pytest.raises(ValueError, match=r"places is \[3, 4, 8\], not \[3, 6, 8\]"):
         js.solve(np.zeros((1, 36), np.uint8), solver="one-shot", network=dataclasses.replace(axial, name="cube"))
 
 
 def test_a_completion_by_probabilities_of_zero_ends():
     """After the digit of which the network is certain, the rules leave only candidates of probability 0."""
-    config = solvers.make_config(solvers.get("iterative"), lanes=32, rules="naked", runs=2).resolve(FOUR, "cpu")
-    solve = jax.jit(
-        lambda network: solvers.get("iterative").run(FOUR, puzzles(), jax.random.key(0), config, network),
-        compiler_options=compiler_options(),
-    )
-    found = jax.tree.map(np.asarray, solve(ADVERSARIES["a digit alone"]))
+    found = jax.tree.map(np.asarray, kernel("iterative")(puzzles(), ADVERSARIES["a digit alone"]))
     solved = found.status == Status.SOLVED
     assert solved.any() and not solved[~solvable()].any()
     assert all(

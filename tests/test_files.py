@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import jax
+import numpy as np
 import pytest
 
 import jaxsudoku as js
@@ -77,7 +79,9 @@ def test_what_cannot_be_written_is_named_as_it_was_given(folder, error, cause, t
     (tmp_path / "taken").touch()
     (tmp_path / "taken.json").mkdir()
     tree = mastermind.build(mastermind.PegGame(1, 2), "minimax")
-    network = networks.make_network("cell_cnn", js.Board.classic(4), width=4, features=4, hidden=4)
+    forward = networks.make_forward("cell_cnn", js.Board.classic(4), width=4, features=4, hidden=4)
+    zeros = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), forward.shapes())
+    network = networks.Network("cell_cnn", forward, zeros)
     for path, write in {
         tmp_path / folder / "net.safetensors": lambda path: js.save_network(network, path),
         tmp_path / folder / "tree.json": lambda path: mastermind.save_tree(tree, path),
