@@ -6,7 +6,7 @@ Nothing here uses the library but ``Board``, so that it can't share a mistake wi
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from hypothesis import strategies as st
@@ -55,30 +55,47 @@ def peers(board: Board) -> tuple[frozenset[int], ...]:
     )
 
 
+@functools.cache
+def _houses_of(board: Board) -> list[list[int]]:
+    return [[number for number, house in enumerate(board.houses) if cell in house] for cell in range(board.cells)]
+
+
 def solutions(
     board: Board, puzzle: Sequence[int] | np.ndarray, limit: int, rng: np.random.Generator | None = None
 ) -> list[tuple[int, ...]]:
     """Up to ``limit`` solutions, by backtracking on the cell with fewest digits left; none where the givens clash."""
     grid, found = [int(digit) for digit in puzzle], []
+    if is_clash(board, grid):
+        return found
+    houses = _houses_of(board)
+    held = [sum(1 << grid[cell] for cell in house if grid[cell]) for house in board.houses]  # a bit for each digit
 
-    def digits(cell: int) -> list[int]:
-        left = sorted(set(range(1, board.side + 1)) - {grid[peer] for peer in peers(board)[cell]})
-        return left if rng is None else [int(digit) for digit in rng.permutation(left)]
+    def digits(cell: int) -> int:
+        left = (2 << board.side) - 2
+        for house in houses[cell]:
+            left &= ~held[house]
+        return left
 
-    def descend() -> None:
-        if 0 not in grid:
+    def toggle(cell: int, digit: int) -> None:
+        for house in houses[cell]:
+            held[house] ^= 1 << digit
+
+    def descend(empty: list[int]) -> None:
+        if not empty:
             found.append(tuple(grid))
             return
-        cell = min((cell for cell, digit in enumerate(grid) if not digit), key=lambda cell: len(digits(cell)))
-        for digit in digits(cell):
+        left_of = {cell: digits(cell) for cell in empty}
+        cell = min(empty, key=lambda cell: left_of[cell].bit_count())
+        left = [digit for digit in range(1, board.side + 1) if left_of[cell] >> digit & 1]
+        for digit in left if rng is None else rng.permutation(left).tolist():
             grid[cell] = digit
-            descend()
-            grid[cell] = 0
+            toggle(cell, digit)
+            descend([other for other in empty if other != cell])
+            toggle(cell, digit)
             if len(found) == limit:
                 return
 
-    if all(not digit or digit in digits(cell) for cell, digit in enumerate(grid)):
-        descend()
+    descend([cell for cell, digit in enumerate(grid) if not digit])
     return found
 
 
@@ -124,28 +141,34 @@ def deduce(board: Board, left: np.ndarray, rules: str) -> np.ndarray:
 
     Where there is a solution the order in which rules fire does not matter, so there is only one fixpoint.
     """
-    left = left.copy()
+    places = [_bits(np.flatnonzero(digit)) for digit in left]  # a bit for each cell
     while True:
-        before = left.copy()
-        for cell in np.flatnonzero(left.sum(axis=0) == 1):
-            left[left[:, cell].argmax(), list(peers(board)[cell])] = False
-        for digit in left if rules != "naked" else ():
-            for house in map(list, board.houses):
-                if digit[house].sum() == 1:
-                    cell = house[digit[house].argmax()]
-                    left[:, cell] = False
-                    digit[cell] = True  # a view of ``left``
+        before = list(places)
+        for cell in range(board.cells):
+            (digit, *others) = [digit for digit, cells in enumerate(places) if cells >> cell & 1] or [-1, -1]
+            if not others:
+                places[digit] &= ~_bits(peers(board)[cell])
+        for digit in range(board.side) if rules != "naked" else ():
+            for house in map(_bits, board.houses):
+                single = places[digit] & house
+                if single.bit_count() == 1:
+                    places = [cells & ~single for cells in places]
+                    places[digit] |= single
             for one, other in _overlapping(board) if rules not in ("naked", "singles") else ():
-                if digit[list(one)].any() and not digit[list(one - other)].any():
-                    digit[list(other - one)] = False
-        if (left == before).all():
-            return left
+                if places[digit] & one and not places[digit] & one & ~other:
+                    places[digit] &= one | ~other
+        if places == before:
+            return np.array([[cells >> cell & 1 for cell in range(board.cells)] for cells in places], bool)
+
+
+def _bits(cells: Iterable[int]) -> int:
+    return sum(1 << int(cell) for cell in cells)
 
 
 @functools.cache
-def _overlapping(board: Board) -> list[tuple[frozenset[int], frozenset[int]]]:
-    houses = [frozenset(house) for house in board.houses]
-    return [(one, other) for one in houses for other in houses if one != other and len(one & other) > 1]
+def _overlapping(board: Board) -> list[tuple[int, int]]:
+    houses = [_bits(house) for house in board.houses]
+    return [(one, other) for one in houses for other in houses if one != other and (one & other).bit_count() > 1]
 
 
 # ---------------------------------------------------------------------- lanes
