@@ -14,7 +14,7 @@ from jaxsudoku.board import Board
 
 pytestmark = pytest.mark.quick
 
-#: The kinds of boards: irregular regions, boxes that are no squares, further houses, and more digits than a word has bits.
+#: The kinds of boards: irregular regions, boxes that are no squares, further houses, and digits beyond 32 bits.
 BOARDS = {name: {**reference.SMALL, **reference.NINE}[name] for name in ("jigsaw-5", "3x2", "diagonal-4", "9x9")}
 BOARDS["36x36"] = Board.classic(36)
 NINE = Board.classic()
