@@ -42,11 +42,10 @@ def assert_same(got, wanted) -> None:
 @pytest.mark.parametrize(
     ("board", "rules", "rounds"),
     [
-        pytest.param(SMALL, "locked", 3, marks=pytest.mark.quick),
         pytest.param(SMALL, "naked", 2, marks=pytest.mark.quick),
         pytest.param(DIAGONAL, "locked", 4, marks=pytest.mark.slow),
         (SMALL_DIAGONAL, "locked", 3),
-        (SMALL_JIGSAW, "locked", 4),
+        (SMALL_JIGSAW, "locked", 3),
         (js.Board.named("1x5"), "singles", 3),
     ],
     ids=lambda value: str(value)[:24].replace(" ", "-"),
@@ -71,41 +70,31 @@ class Memory:
         self.array[index] = value
 
 
-@pytest.mark.parametrize("board", [SMALL, SMALL_DIAGONAL, SMALL_JIGSAW], ids=str)
+@pytest.mark.parametrize("board", [SMALL_DIAGONAL, SMALL_JIGSAW], ids=str)
 def test_cell_by_cell_as_on_a_chip(board):
-    planes = planes_of(board, 2)
+    planes = planes_of(board, 3)
     cells = planes.reshape(board.side, board.cells, -1).copy()
-    changed = np.ones(2, np.uint32)
-    marks = np.ones((2, board.cells, 2), np.uint32)
+    changed = np.ones(3, np.uint32)
+    marks = np.ones((2, board.cells, 3), np.uint32)
     with jax.disable_jit():
-        fused.all_rounds(board, "locked", 2, fused.APART, fused.tables_of(board), *map(Memory, (cells, changed, marks)))
-    assert_same((cells.reshape(planes.shape), changed), by_xla(planes, board, "locked", 2))
+        fused.all_rounds(board, "locked", 3, fused.APART, fused.tables_of(board), *map(Memory, (cells, changed, marks)))
+    assert_same((cells.reshape(planes.shape), changed), by_xla(planes, board, "locked", 3))
 
 
 @pytest.mark.quick
 def test_lanes_that_nothing_changes_are_told():
-    planes = np.zeros((4, 4, 4, 2), np.uint32)
-    planes[..., 1] = planes_of(SMALL, 2)[..., 1]
-    _, changed = by_pallas(planes, SMALL, "singles", 1)
+    planes = np.zeros((4, 4, 4, 3), np.uint32)
+    planes[..., 1:] = planes_of(SMALL, 3)[..., 1:]
+    _, changed = map(np.asarray, by_pallas(planes, SMALL, "naked", 2))
     assert changed[0] == 0
-    assert changed[1] != 0
+    assert changed[1:].any()
 
 
 @pytest.mark.quick
-def test_a_search_settles_by_the_kernel():
+def test_a_solver_settles_by_the_kernel():
     puzzles = shipped.load("4x4")[:40]
-    found = {
-        settle: jax.jit(functools.partial(exact.search, rules="naked", rounds=1, lanes=64, limit=2, settle=settle))(
-            puzzles
-        )
-        for settle in ("xla", "pallas")
-    }
-    assert_same(found["pallas"], found["xla"])
-
-
-def test_it_is_a_setting_of_the_solver():
-    puzzles = shipped.load("4x4")[:40]
-    one, other = (js.solve(puzzles, settle=settle) for settle in ("xla", "pallas"))
+    one, other = (js.solve(puzzles, settle=settle, rules="naked", rounds=1, lanes=64) for settle in ("xla", "pallas"))
+    assert (one.status == js.Status.SOLVED).all()
     np.testing.assert_array_equal(one.grids, other.grids)
     np.testing.assert_array_equal(one.status, other.status)
     np.testing.assert_array_equal(one.iterations, other.iterations)

@@ -32,7 +32,8 @@ def test_solutions_are_found_and_counted():
     one, another = row * BOARD.side + np.flatnonzero(puzzles[3].reshape(BOARD.side, -1)[row] == 0)[:2]
     puzzles[3][one] = grids[3][another]
     search = jax.jit(
-        functools.partial(exact.search, board=BOARD, limit=3, restart=100), compiler_options=compiler_options()
+        functools.partial(exact.search, board=BOARD, limit=3, restart=100, lanes=32),
+        compiler_options=compiler_options(),
     )
     found = jax.tree.map(np.asarray, search(np.array(puzzles)))
     counts = [0 if reference.is_clash(BOARD, puzzle) else reference.count(BOARD, puzzle, 3) for puzzle in puzzles]
