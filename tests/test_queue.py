@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,7 @@ from jax import Array
 
 import jaxsudoku as js
 from jaxsudoku.planes import select
+from jaxsudoku.random import as_key
 from jaxsudoku.solvers import roots
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_last
 
@@ -21,6 +23,9 @@ BOARD = js.Board.classic(4)
 
 #: Steps that the toy method below may take; it gives up then.
 BUDGET = 40
+
+#: Puzzles of most tests.
+SIZE = 70
 
 
 class Countdown(NamedTuple):
@@ -67,17 +72,36 @@ def spelt(numbers: np.ndarray) -> np.ndarray:
 VALID = np.array([n for n in range(64) if len({*(d := (n // 16, n // 4 % 4, n % 4))} - {0}) == sum(x > 0 for x in d)])
 
 
-@pytest.mark.parametrize("last", [False, True], ids=["first axis", "last axis"])
-@pytest.mark.parametrize("width", [1, 3, 9, 16, 100])
+def program(method: Method[Any], **options: int) -> Callable[[np.ndarray], js.Solution]:
+    """A method in one program."""
+    call = jax.jit(lambda puzzles: run(method, BOARD, puzzles, as_key(0), rules="none", **options))
+    return lambda puzzles: jax.tree.map(np.asarray, call(puzzles))
+
+
+def watched(method: Method[Countdown], lanes_stepped: list[Array]) -> Method[Countdown]:
+    """The method, which notes the lanes of every step."""
+
+    def step(now: Countdown) -> Countdown:
+        jax.debug.callback(lanes_stepped.append, now.left.shape[0])
+        return method.step(now)
+
+    return method._replace(step=step)
+
+
+@functools.cache
+def counting(width: int, last: bool) -> tuple[Callable[[np.ndarray], js.Solution], list[Array]]:
+    """The toy's program, and the lanes of all steps that it takes."""
+    lanes_stepped: list[Array] = []
+    return program(watched(countdown(last), lanes_stepped), lanes=width, record=64), lanes_stepped
+
+
+@pytest.mark.parametrize(("width", "last"), [(32, False), (100, True)], ids=["first axis", "last axis"])
 def test_every_puzzle_has_its_steps(width: int, last: bool) -> None:
-    numbers = np.random.default_rng(0).permutation(np.resize(VALID, 70))
+    numbers = np.random.default_rng(0).permutation(np.resize(VALID, SIZE))
     puzzles = spelt(numbers)
-    found = jax.jit(
-        lambda puzzles: run(countdown(last), BOARD, puzzles, jax.random.key(0), rules="none", lanes=width, record=64)
-    )(puzzles)
+    found = counting(width, last)[0](puzzles)
     steps = np.minimum(1 + numbers, BUDGET)
-    solved = 1 + numbers <= BUDGET
-    np.testing.assert_array_equal(found.status == js.Status.SOLVED, solved)
+    np.testing.assert_array_equal(found.status == js.Status.SOLVED, 1 + numbers <= BUDGET)
     np.testing.assert_array_equal(found.grids, puzzles)  # what is not solved is left out by the judge
     np.testing.assert_array_equal(found.stats["errors"], 1 + numbers - steps)
     np.testing.assert_array_equal(found.iterations, 1 + 3 * steps)
@@ -87,30 +111,19 @@ def test_every_puzzle_has_its_steps(width: int, last: bool) -> None:
 
 def test_the_last_puzzles_have_fewer_lanes() -> None:
     """A step costs what there are lanes: once the queue is empty a long puzzle does not pay for all of them."""
-    lanes_stepped = []
-    base = countdown(last=False)
-
-    def step(now: Countdown) -> Countdown:
-        jax.debug.callback(lanes_stepped.append, now.left.shape[0])
-        return base.step(now)
-
-    puzzles = spelt(np.array([0] * 31 + [57]))
-    method = base._replace(step=step)
-    found = run(method, BOARD, puzzles, jax.random.key(0), rules="none", lanes=32)
+    solve, lanes_stepped = counting(32, False)
+    before = len(lanes_stepped)
+    found = solve(spelt(np.array([57] + [0] * (SIZE - 1))))
     jax.effects_barrier()
-    assert found.stats["errors"].tolist() == [0] * 31 + [58 - BUDGET]
-    # answers are stored at the beginning of the next step
-    assert [int(width) for width in lanes_stepped] == [32] * 2 + [4] * (BUDGET - 2)
+    assert found.stats["errors"].tolist() == [58 - BUDGET] + [0] * (SIZE - 1)
+    # three steps end the short ones; answers are stored at the beginning of the next step
+    assert [int(width) for width in lanes_stepped[before:]] == [32] * 4 + [4] * (BUDGET - 4)
 
 
 def test_lanes_that_are_not_ready_settle_first() -> None:
     """A method may end puzzles between steps; the lanes take others before the next step."""
-    base = countdown(last=False)
-    lanes_stepped = []
-
-    def step(now: Countdown) -> Countdown:
-        jax.debug.callback(lanes_stepped.append, now.left.shape[0])
-        return base.step(now)
+    lanes_stepped: list[Array] = []
+    base = watched(countdown(last=False), lanes_stepped)
 
     def settle(now: Countdown, busy: Array) -> Countdown:
         # ends every puzzle of an even number, and leaves the others as they are
@@ -121,14 +134,7 @@ def test_lanes_that_are_not_ready_settle_first() -> None:
         return (now.left % 2 == 0) | (now.steps > 0)
 
     numbers = np.array([n for n in VALID.tolist() for _ in range(4)])
-    found = run(
-        base._replace(step=step, prepare=settle, ready=ready),
-        BOARD,
-        spelt(numbers),
-        jax.random.key(0),
-        rules="none",
-        lanes=4,
-    )
+    found = program(base._replace(prepare=settle, ready=ready), lanes=4)(spelt(numbers))
     jax.effects_barrier()
     odd = numbers % 2 == 1
     steps = np.where(odd, np.minimum(1 + numbers, BUDGET), 1)
@@ -137,45 +143,57 @@ def test_lanes_that_are_not_ready_settle_first() -> None:
     assert len(lanes_stepped) <= steps[odd].sum()
 
 
-def lots() -> Method[Countdown]:
+class Lot(NamedTuple):
+    """A run of the toy below."""
+
+    grids: Array
+    left: Array
+    wins: Array
+    steps: Array
+
+
+def lots() -> Method[Lot]:
     """A toy: a run of the puzzle that spells n takes n % 4 + 1 steps, and the run of the number n // 4 solves it.
 
-    The first cell of its answer tells the run.
+    Every run does if the last cell is given. The cells of an answer tell the run.
     """
 
-    def init(start: Start) -> Countdown:
+    def init(start: Start) -> Lot:
         digits = start.grids[:, :4].astype(jnp.int32)
         number = (digits * jnp.array([0, 16, 4, 1])).sum(axis=1)
-        told = start.grids.at[:, 0].set(start.run.astype(jnp.uint8) + 1)
-        return Countdown(
-            told.at[:, 1].set((number // 4 == start.run).astype(jnp.uint8)), number % 4 + 1, jnp.zeros_like(number)
-        )
+        told = jnp.broadcast_to(start.run.astype(jnp.uint8)[:, None] + 1, start.grids.shape)
+        wins = (number // 4 == start.run) | (start.grids[:, -1] > 0)
+        return Lot(told, number % 4 + 1, wins, jnp.zeros_like(number))
 
-    def step(now: Countdown) -> Countdown:
+    def step(now: Lot) -> Lot:
         return now._replace(left=jnp.maximum(now.left - 1, 0), steps=now.steps + 1)
 
-    def postprocess(now: Countdown) -> Answer:
-        solved = (now.left == 0) & (now.grids[:, 1] > 0)
+    def postprocess(now: Lot) -> Answer:
+        solved = (now.left == 0) & now.wins
         return Answer(now.grids, solved, jnp.zeros_like(solved), now.steps, {"errors": now.steps})
 
     return Method(init, step, lambda now: now.left == 0, postprocess, {"errors": -1})
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-@pytest.mark.parametrize("width", [1, 9, 16, 500])
+#: Most runs of a puzzle.
+RUNS = 6
+
+
+@functools.cache
+def drawing(width: int, ahead: bool) -> Callable[[np.ndarray], js.Solution]:
+    """The program of this toy."""
+    return program(lots(), lanes=width, runs=RUNS, ahead=ahead)
+
+
+@pytest.mark.parametrize(("width", "ahead"), [(16, False), (1, True), (500, True)])
 def test_puzzles_have_runs_until_one_solves_them(width: int, ahead: bool) -> None:
-    numbers = np.random.default_rng(0).permutation(np.resize(VALID, 70))
-    runs = 6
-    found = jax.jit(
-        lambda puzzles: run(
-            lots(), BOARD, puzzles, jax.random.key(0), rules="none", lanes=width, runs=runs, ahead=ahead
-        )
-    )(spelt(numbers))
-    solved, each = numbers // 4 < runs, numbers % 4 + 1
-    np.testing.assert_array_equal(found.status == js.Status.SOLVED, solved)
-    np.testing.assert_array_equal(found.grids[:, 0][solved], (numbers // 4 + 1)[solved])
+    numbers = np.random.default_rng(0).permutation(np.resize(VALID, SIZE))
+    found = drawing(width, ahead)(spelt(numbers))
+    able, each = numbers // 4 < RUNS, numbers % 4 + 1
+    np.testing.assert_array_equal(found.status == js.Status.SOLVED, able)
+    np.testing.assert_array_equal(found.grids[able], np.repeat((numbers // 4 + 1)[able, None], 16, axis=1))
     np.testing.assert_array_equal(found.iterations, found.stats["errors"])
-    alone, most = each * np.minimum(numbers // 4 + 1, runs), each * runs
+    alone, most = each * np.minimum(numbers // 4 + 1, RUNS), each * RUNS
     if ahead:  # runs that were not needed are counted as well
         assert (found.iterations >= alone).all() and (found.iterations <= most).all()
         assert (found.iterations > alone).any() or width < 500
@@ -185,24 +203,24 @@ def test_puzzles_have_runs_until_one_solves_them(width: int, ahead: bool) -> Non
 
 def test_the_first_of_runs_that_end_together_has_its_answer() -> None:
     """Not a mixture of several; its puzzle has several solutions."""
-    base = lots()
-
-    def init(start: Start) -> Countdown:
-        told = jnp.broadcast_to(start.run.astype(jnp.uint8)[:, None] + 1, start.grids.shape)
-        return base.init(start)._replace(grids=told)
-
-    found = jax.jit(
-        lambda puzzles: run(
-            base._replace(init=init), BOARD, puzzles, jax.random.key(0), rules="none", lanes=8, runs=8, ahead=True
-        )
-    )(spelt(np.array([3])))
+    puzzles = spelt(np.full(SIZE, 3))
+    puzzles[:, -1] = 1
+    found = drawing(500, True)(puzzles)
     np.testing.assert_array_equal(found.grids, 1)
-    assert found.status.tolist() == [js.Status.SOLVED] and found.iterations.tolist() == [8 * 4]
+    np.testing.assert_array_equal(found.status, js.Status.SOLVED)
+    np.testing.assert_array_equal(found.iterations, RUNS * 4)
 
 
-@pytest.mark.parametrize("lanes", [2500, 4097])
-def test_roots_are_made_with_any_number_of_lanes(lanes):
-    puzzles = reference.batch(BOARD, 5000)
-    made, usual = (jax.jit(functools.partial(roots.make_roots, BOARD, rules="singles", lanes=n)) for n in (lanes, 0))
-    for one, other in zip(made(puzzles)[1:], usual(puzzles)[1:], strict=True):
+def test_roots_are_made_with_any_number_of_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which the fewest are lowered, as they are more than it takes to see it."""
+    monkeypatch.setattr(roots, "_LANES", 32)
+    puzzles = reference.batch(BOARD, 150)
+
+    @jax.jit
+    def made(puzzles: Array) -> list[roots.Roots]:
+        return [roots.make_roots(BOARD, puzzles, "naked", lanes) for lanes in (50, 0)]
+
+    some, usual = made(puzzles)
+    for one, other in zip(some[1:], usual[1:], strict=True):
         np.testing.assert_array_equal(one, other)
+    assert set(np.asarray(usual.status).tolist()) == {*js.Status}

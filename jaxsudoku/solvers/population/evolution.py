@@ -224,7 +224,7 @@ def _cross(board: Board, hives: Hives, mate: Array, seeds: Array) -> Hives:
     child = jnp.where(from_mate, mate, parent)
     error = errors(board, child.T)
     hives = _remember(hives, child, error)
-    worst = jnp.arange(hives.error.shape[1]) == _first(-hives.error)[:, None]
+    worst = jnp.arange(hives.error.shape[1], dtype=jnp.int32) == _first(-hives.error)[:, None]
     return hives._replace(
         grids=jnp.where(worst[..., None], child[:, None], hives.grids),
         error=jnp.where(worst, error[:, None], hives.error),

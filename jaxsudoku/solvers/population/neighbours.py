@@ -61,7 +61,7 @@ def best_swap(board: Board, grids: Array, free: Array, seeds: Array) -> Best:
     allowed = free[cells[:, 0]] & free[cells[:, 1]]
     number, rise = _least(board, rises(board, grids), allowed, seeds)
     first, second = jnp.asarray(cells)[number].T
-    here, there = (np.arange(board.cells)[:, None] == cell for cell in (first, second))
+    here, there = (np.arange(board.cells, dtype=np.int32)[:, None] == cell for cell in (first, second))
     return Best(_exchanged(grids, here, there, 0), rise, allowed.sum(axis=0, dtype=jnp.int32))
 
 
