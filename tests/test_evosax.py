@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference
 
 import jaxsudoku as js
 from jaxsudoku import solvers
+from jaxsudoku.random import as_key
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers import population
-from jaxsudoku.solvers.population import boxes, evosax, firefly
+from jaxsudoku.solvers.population import evosax, firefly
 from jaxsudoku.solvers.queue import Start
 
 FOUR = reference.SMALL["4x4"]
@@ -41,46 +42,60 @@ def test_populations_keep_boxes_and_the_best_of_all_grids(algorithms, algorithm)
     puzzles = puzzles_of(FIVE, 8)
     config = population.EvosaxConfig(algorithm=algorithm, population=MEMBERS, generations=4, restarts=1)
     method = evosax.method(FIVE, config)
-    init, step = jax.jit(method.init), jax.jit(method.step)
-    now = init(Start(jnp.asarray(puzzles), None, jnp.arange(8, dtype=jnp.uint32), None))
-    best, iterations = np.asarray(now.best), 1
+
+    def generation(now, _):
+        now = method.step(now)
+        return now, (method.postprocess(now), method.done(now))
+
+    @jax.jit
+    def run(start):
+        now = method.init(start)
+        return now.best, jax.lax.scan(generation, now, length=8)[1]
+
+    best, seen = jax.tree.map(np.asarray, run(Start(puzzles, None, np.arange(8, dtype=np.uint32), None)))
+    iterations = 1
     for number in range(8):
-        now = step(now)
-        answer = method.postprocess(now)
+        answer, done = jax.tree.map(operator.itemgetter(number), seen)
         assert (answer.stats["errors"] <= best).all()
-        best = np.asarray(answer.stats["errors"])
-        grids = np.asarray(answer.grids)
-        np.testing.assert_array_equal(boxes.errors(FIVE, grids.T), best)
-        assert (grids == puzzles)[puzzles > 0].all()
+        best = answer.stats["errors"]
+        assert [reference.repeats(FIVE, grid) for grid in answer.grids] == best.tolist()
+        assert (answer.grids == puzzles)[puzzles > 0].all()
         for box in FIVE.region_houses:
-            assert (np.sort(grids[:, list(box)], axis=1) == np.arange(1, 6)).all()
+            assert (np.sort(answer.grids[:, list(box)], axis=1) == np.arange(1, 6)).all()
         iterations += (2 if number % 4 == 0 else 1) * MEMBERS
         np.testing.assert_array_equal(answer.iterations, iterations)
-        np.testing.assert_array_equal(method.done(now), (best == 0) | (number == 7))
+        np.testing.assert_array_equal(done, (best == 0) | (number == 7))
     assert (best > 0).any()
 
 
 def test_keys_beyond_all_numbers_make_grids_too():
     members = np.array([np.nan, np.inf, -np.inf, 1, 2] * 10, np.float32).reshape(1, 2, 25)
-    _, grids, fitness = evosax._evaluate(FIVE, jnp.zeros((1, 25), jnp.uint8), members)
+    evaluate = jax.jit(evosax._evaluate, static_argnums=0)
+    _, grids, fitness = jax.tree.map(np.asarray, evaluate(FIVE, np.zeros((1, 25), np.uint8), members))
     assert (np.bincount(grids[0], minlength=6)[1:] == 5).all()
     assert np.isfinite(fitness).all()
 
 
-def run(puzzles, lanes, seed=0, **options):
+def run(puzzles, lanes, **options):
     known = solvers.get("evosax")
     config = solvers.make_config(known, lanes=lanes, population=MEMBERS, **options).resolve(FOUR, "cpu")
     call = jax.jit(lambda puzzles, key: known.run(FOUR, puzzles, key, config), compiler_options=js.compiler_options())
-    return jax.tree.map(np.asarray, call(puzzles, jax.random.key(seed)))
+    return jax.tree.map(np.asarray, call(puzzles, as_key(0)))
 
 
 def test_fireflies_move_towards_brighter_ones_alone():
-    members = jax.random.uniform(jax.random.key(0), (5, 7))
+    members = np.random.default_rng(0).random((5, 7), np.float32)
     swarm = firefly.Firefly(5, members[0])
     params = swarm.default_params._replace(noise=0.0)
-    fitness = jnp.array([3.0, 1.0, 2.0, 1.0, 5.0])
-    state = swarm.init(jax.random.key(1), members, fitness, params)
-    moved, state = swarm.ask(jax.random.key(2), state, params)
+    fitness = np.array([3, 1, 2, 1, 5], np.float32)
+
+    @jax.jit
+    def generation(members, fitness):
+        state = swarm.init(as_key(1), members, fitness, params)
+        moved, state = swarm.ask(as_key(2), state, params)
+        return moved, swarm.tell(as_key(3), moved, fitness, state._replace(noise=np.float32(1)), params)[0]
+
+    moved, state = jax.tree.map(np.asarray, generation(members, fitness))
     expected = np.array(members)
     for brighter in range(5):  # one after the other, as in the paper
         for other in range(5):
@@ -89,7 +104,6 @@ def test_fireflies_move_towards_brighter_ones_alone():
                 expected[other] += np.exp(-6 * (way**2).mean()) * way
     np.testing.assert_allclose(moved, expected, rtol=1e-5)
     np.testing.assert_array_equal(moved[1::2], members[1::2])  # none is brighter
-    state, _ = swarm.tell(jax.random.key(3), moved, fitness, state._replace(noise=jnp.float32(1)), params)
     assert state.noise == np.float32(params.cooling)
 
 
