@@ -231,6 +231,17 @@ def blanked(grid: np.ndarray, givens: int, rng: np.random.Generator) -> np.ndarr
     return puzzle
 
 
+def arranged(board: Board, puzzles: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Full grids that keep the givens uint8[B, cells]: each box has its missing digits in a random order."""
+    rng = np.random.default_rng(seed)
+    grids = puzzles.copy()
+    for grid in grids:
+        for box in map(list, board.region_houses):
+            cells = [cell for cell in box if not grid[cell]]
+            grid[cells] = rng.permutation(sorted({*range(1, board.side + 1)}.difference(grid[box].tolist())))
+    return grids
+
+
 def batch(board: Board, size: int, seed: int = 0) -> np.ndarray:
     """Puzzles from empty to full, solvable or with one or two digits changed; uint8[B, cells].
 

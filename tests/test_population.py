@@ -41,17 +41,6 @@ def start(board, size=6):
     return Start(puzzles, None, np.arange(size, dtype=np.uint32), None)
 
 
-def filled(board, puzzles):
-    """Random grids that keep the givens and hold every digit once in every box."""
-    rng = np.random.default_rng(0)
-    grids = puzzles.copy()
-    for grid in grids:
-        for box in map(list, board.region_houses):
-            cells = [cell for cell in box if not grid[cell]]
-            grid[cells] = rng.permutation([*set(range(1, board.side + 1)).difference(grid[box].tolist())])
-    return grids
-
-
 def is_organism(board, grid, given):
     kept = (grid == given)[given > 0].all()
     return kept and all(sorted(grid[list(box)]) == list(range(1, board.side + 1)) for box in board.region_houses)
@@ -76,7 +65,7 @@ def test_pairs_are_those_of_boxes_and_the_lines_that_a_swap_changes(board):
 
 @few_boards
 def test_errors_are_the_digits_that_houses_miss(board):
-    grids = filled(board, start(board).grids)
+    grids = reference.arranged(board, start(board).grids)
     found = jax.jit(boxes.errors, static_argnums=0)(board, grids.T)
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, [wrong(board, grid) for grid in grids])
@@ -84,7 +73,7 @@ def test_errors_are_the_digits_that_houses_miss(board):
 
 @few_boards
 def test_the_rise_of_every_swap(board):
-    grids = filled(board, start(board).grids)
+    grids = reference.arranged(board, start(board).grids)
     table = boxes.pairs(board).cells
     number = np.tile(np.arange(len(table)), (len(grids), 1))
     many = np.repeat(grids[:, None], len(table), axis=1)
@@ -281,7 +270,7 @@ def test_a_hive_keeps_its_books():
 def test_the_child_of_the_best_has_boxes_of_both_and_replaces_the_worst():
     size, workers = 6, 6
     given = start(SIX).grids
-    grids = filled(SIX, np.repeat(given, workers + 1, axis=0)).reshape(size, workers + 1, -1)
+    grids = reference.arranged(SIX, np.repeat(given, workers + 1, axis=0)).reshape(size, workers + 1, -1)
     mate, grids = grids[:, 0], grids[:, 1:]
     error = np.array([[wrong(SIX, grid) for grid in hive] for hive in grids], np.int32)
     hives = dict.fromkeys(evolution.Hives._fields) | {"best": given, "least": np.full(size, 99, np.int32)}
