@@ -160,11 +160,12 @@ class _Run:
         self._report, self._begun = report, time.monotonic()
         self._learned: dict[str, Guesses] = {}
         self._held_out: dict[str, Guesses] = {}
-        self._network = ValueNetwork(sizes, rngs=nnx.Rngs(config.seed))
+        self._network = nnx.jit(lambda: ValueNetwork(sizes, rngs=nnx.Rngs(config.seed)))()
         schedule = optax.cosine_decay_schedule(config.learning_rate, config.steps)
         self._rule = optax.chain(
             optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=config.weight_decay)
         )
+        self._optimiser = nnx.jit(lambda network: nnx.Optimizer(network, self._rule, wrt=nnx.Param))
         self._settings = json.loads(
             json.dumps({"training": dataclasses.asdict(config), "guesses": dataclasses.asdict(guesses)})
         )
@@ -201,7 +202,7 @@ class _Run:
     def trained(self) -> LearnedValue:
         """The network, trained on the guesses so far from the weights that it has."""
         config, network = self._config, self._network
-        optimiser = nnx.Optimizer(network, self._rule, wrt=nnx.Param)
+        optimiser = self._optimiser(network)
         batches, losses = _batches(self._learned, config.seed), []
         for number in range(1, config.steps + 1):
             losses.append(self._step(network, optimiser, next(batches)))

@@ -21,6 +21,7 @@ _BLOCK = 1 << 22
 _PAIRS = 1 << 18
 
 
+@functools.partial(jax.jit, static_argnums=0)
 def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
     """The feedback to guesses, as numbers.
 

@@ -26,7 +26,8 @@ def random(game: Game, config: RandomConfig, progress: Progress) -> Policy:
     """A random code that may be the secret."""
 
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        share = np.asarray(jax.random.uniform(key, (len(positions),)), np.float64)
+        drawn = 1 << max(len(positions) - 1, 0).bit_length()  # a power of two, so that few numbers are compiled
+        share = np.asarray(jax.random.uniform(key, (drawn,)), np.float64)[: len(positions)]
         places = np.minimum((share * positions.sizes).astype(np.int64), positions.sizes - 1)
         guesses: np.ndarray = positions.codes[positions.bounds[:-1] + places]
         return guesses

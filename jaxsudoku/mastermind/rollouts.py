@@ -160,7 +160,7 @@ def searching_policy(game: Game, config: Any, width: int, tree_bytes: int, searc
             chosen = positions.take(rows)
             room = next((room for room in _ROOMS if room >= chosen.sizes.max()), game.secrets)
             arrays = chosen.padded(room), chosen.sizes.astype(np.int32), candidates(score, chosen, history[rows], width)
-            roots = Roots(*map(jnp.asarray, arrays))
+            roots = Roots(*jax.device_put(arrays))
             run = _compiled(search, game, config, score.platform)
             guesses[indices] = np.asarray(run(score.table, roots, jax.random.fold_in(key, number)))[: len(indices)]
         return guesses

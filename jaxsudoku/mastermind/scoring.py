@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -341,7 +340,7 @@ class Scorer:
         calls = []
         for by_number, width, indices in self._calls(positions, np.arange(len(positions)), cost, widths, None):
             call = _padded_call(positions, by_number, width, indices, (*_CALL_SIZES, widths[width]))
-            calls.append(call._replace(codes=jnp.asarray(call.codes), counts=jnp.asarray(call.counts)))
+            calls.append(call._replace(codes=jax.device_put(call.codes), counts=jax.device_put(call.counts)))
         return calls
 
     # ------------------------------------------------------------------ guesses to score
@@ -376,7 +375,7 @@ class Scorer:
         table = block_by_secrets(self.game, self.game.codes[padded], self.game.codes[chosen])
         rows = np.searchsorted(secrets, padded)
         member = secrets[np.minimum(rows, len(secrets) - 1)] == padded
-        return _Columns(guesses, table, jnp.asarray(np.where(member, rows, room).astype(np.int32)))
+        return _Columns(guesses, table, jax.device_put(np.where(member, rows, room).astype(np.int32)))
 
 
 def _padded_call(

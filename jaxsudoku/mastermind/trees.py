@@ -115,7 +115,7 @@ class Tree:
         lost = np.flatnonzero(attempts == 0)
         if len(lost):
             game, code, guess = self.game, int(lost[0]), int(self.guesses[nodes[lost[0]]])
-            feedback = int(feedbacks.feedback(game, game.codes[guess], game.codes[code]))
+            feedback = int(feedbacks.feedback_of(game, np.array(guess), np.array(code)))
             raise TreeError(
                 f"the tree does not find {code_text(game, code)}: nothing follows "
                 f"{feedback_text(game, feedback)} to {code_text(game, guess)}"

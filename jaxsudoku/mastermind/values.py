@@ -224,7 +224,7 @@ class LearnedValue:
     @functools.cached_property
     def state(self) -> Any:
         """The parameters as a state of Flax, on the device."""
-        state = nnx.state(ValueNetwork(self.config, rngs=nnx.Rngs(0)), nnx.Param)
+        state = nnx.eval_shape(lambda: nnx.state(ValueNetwork(self.config, rngs=nnx.Rngs(0)), nnx.Param))
         nnx.replace_by_pure_dict(state, _nested(self.params))
         return state
 
@@ -319,7 +319,7 @@ def _shapes(config: ValueConfig) -> dict[str, tuple[tuple[int, ...], np.dtype[An
 
 def initial_params(config: ValueConfig, seed: int) -> dict[str, np.ndarray]:
     """The parameters before training, by name."""
-    return flat_params(nnx.state(ValueNetwork(config, rngs=nnx.Rngs(seed)), nnx.Param))
+    return flat_params(jax.jit(lambda: nnx.state(ValueNetwork(config, rngs=nnx.Rngs(seed)), nnx.Param))())
 
 
 def flat_params(state: Any) -> dict[str, np.ndarray]:
@@ -338,5 +338,5 @@ def _nested(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     nested: dict[str, dict[str, Any]] = {}
     for name, array in params.items():
         layer, _, leaf = name.partition(".")
-        nested.setdefault(layer, {})[leaf] = jnp.asarray(array)
+        nested.setdefault(layer, {})[leaf] = jax.device_put(array)
     return nested
