@@ -565,6 +565,7 @@ def test_a_tree_that_has_no_guess_for_a_game():
         ("most-parts", {}, 5668),
         ("most-parts", {"consistent": True}, 5701),
         ("lookahead", {}, 5625),
+        ("lookahead", {"values": "trained"}, 5625),
         ("optimal", {}, 5625),
     ],
 )

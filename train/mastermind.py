@@ -160,17 +160,9 @@ class _Run:
         self._report, self._begun = report, time.monotonic()
         self._learned: dict[str, Guesses] = {}
         self._held_out: dict[str, Guesses] = {}
-        self._network = nnx.jit(lambda: ValueNetwork(sizes, rngs=nnx.Rngs(config.seed)))()
-        schedule = optax.cosine_decay_schedule(config.learning_rate, config.steps)
-        self._rule = optax.chain(
-            optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=config.weight_decay)
-        )
-        self._optimiser = nnx.jit(lambda network: nnx.Optimizer(network, self._rule, wrt=nnx.Param))
+        self._network = _network(sizes, config.seed)
         self._settings = json.loads(
             json.dumps({"training": dataclasses.asdict(config), "guesses": dataclasses.asdict(guesses)})
-        )
-        self._step = nnx.jit(
-            functools.partial(_step, temperature=config.temperature, absolute=config.absolute, largest=sizes.largest)
         )
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -202,10 +194,13 @@ class _Run:
     def trained(self) -> LearnedValue:
         """The network, trained on the guesses so far from the weights that it has."""
         config, network = self._config, self._network
-        optimiser = self._optimiser(network)
+        optimiser = _optimiser(_rule(config.learning_rate, config.steps, config.weight_decay), network)
+        step = functools.partial(
+            _step, temperature=config.temperature, absolute=config.absolute, largest=self._sizes.largest
+        )
         batches, losses = _batches(self._learned, config.seed), []
         for number in range(1, config.steps + 1):
-            losses.append(self._step(network, optimiser, next(batches)))
+            losses.append(step(network, optimiser, next(batches)))
             if number % max(config.steps // 10, 1) == 0 or number == config.steps:
                 loss = float(np.mean(jax.device_get(losses)))
                 if not np.isfinite(loss):
@@ -281,6 +276,26 @@ def _batch(made: Guesses, groups: Sequence[np.ndarray]) -> Batch:
     )
 
 
+@functools.partial(nnx.jit, static_argnums=(0, 1))
+def _network(sizes: ValueConfig, seed: int) -> ValueNetwork:
+    """The network before training."""
+    return ValueNetwork(sizes, rngs=nnx.Rngs(seed))
+
+
+@functools.lru_cache(maxsize=8)
+def _rule(learning_rate: float, steps: int, weight_decay: float) -> optax.GradientTransformation:
+    """The rule of the optimiser, the same one for the same settings."""
+    schedule = optax.cosine_decay_schedule(learning_rate, steps)
+    return optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=weight_decay))
+
+
+@functools.partial(nnx.jit, static_argnums=0)
+def _optimiser(rule: optax.GradientTransformation, network: ValueNetwork) -> Any:
+    """The optimiser of a network before its first step."""
+    return nnx.Optimizer(network, rule, wrt=nnx.Param)
+
+
+@functools.partial(nnx.jit, static_argnames=("temperature", "absolute", "largest"))
 def _step(
     network: ValueNetwork, optimiser: Any, batch: Batch, temperature: float, absolute: float, largest: int
 ) -> Array:
