@@ -149,7 +149,7 @@ def test_the_secret_is_found_by_answers(capsys, monkeypatch):
     tree = mm.build(game, "minimax")
     lines, node, secret = ["nonsense", "1 1"], 0, mm.parse_code(game, "31")
     while True:
-        heard = int(mm.feedback_table(game)[tree.guesses[node], secret])
+        heard = int(mm.feedback(game, game.codes[tree.guesses[node]], game.codes[secret]))
         lines.append(mm.feedback_text(game, heard))
         if heard == game.win:
             break
@@ -164,15 +164,15 @@ def test_the_secret_is_found_by_answers(capsys, monkeypatch):
 
 def test_answers_that_do_not_go_together(capsys, monkeypatch, tmp_path):
     path = str(tmp_path / "tree.json")
-    run(capsys, "evaluate", "--pegs", "2", "--colours", "2", "--player", "optimal", "--save", path)
-    first = mm.code_text(mm.PegGame(2, 2), int(mm.load_tree(path).guesses[0]))
-    typed(monkeypatch, "0 0", "0 0", "undo", "undo", "2 0")
-    code, out, _ = run(capsys, "play", "--pegs", "2", "--colours", "2", "--tree", path)
+    run(capsys, "evaluate", *GAME, "--player", "minimax", "--save", path)
+    first = mm.code_text(mm.PegGame(2, 3), int(mm.load_tree(path).guesses[0]))
+    typed(monkeypatch, "0 0", "0 2", "undo", "undo", "2 0")
+    code, out, _ = run(capsys, "play", *GAME, "--tree", path)
     assert code == 0
     assert "no code fits" in out
     assert "undo takes the last answer back" in out
     assert "there is no answer to take back" in out
-    assert out.count(f"guess 1: {first}  (4 possible)") == 2
+    assert out.count(f"guess 1: {first}  (9 possible)") == 2
     assert out.rstrip().endswith("found in 1 guess")
 
 
@@ -208,10 +208,10 @@ def test_a_search_that_gives_up_in_a_game(capsys, monkeypatch):
 
 def test_secrets_differ(capsys, monkeypatch):
     told = set()
-    for _ in range(12):
+    for _ in range(20):
         typed(monkeypatch, "quit")
-        told.add(run(capsys, "play", "--you", "guess", "--pegs", "3", "--colours", "6")[1].splitlines()[-1])
-    assert len(told) > 4
+        told.add(run(capsys, "play", "--you", "guess", *GAME)[1].splitlines()[-1])
+    assert len(told) > 2
     typed(monkeypatch, "quit")
     first = run(capsys, "play", "--you", "guess", "--seed", "5")[1]
     typed(monkeypatch, "quit")
@@ -220,9 +220,9 @@ def test_secrets_differ(capsys, monkeypatch):
 
 def test_a_strategy_for_another_game(capsys, tmp_path):
     path = tmp_path / "tree.json"
-    mm.save_tree(mm.build(mm.PegGame(2, 2), "minimax"), path)
-    code, _, err = run(capsys, "play", *GAME, "--tree", str(path))
-    assert (code, f"{path}: a strategy for 2 pegs, 2 colours, where the game is 2 pegs, 3 colours" in err) == (2, True)
+    mm.save_tree(mm.build(mm.PegGame(2, 3), "minimax"), path)
+    code, _, err = run(capsys, "play", "--pegs", "2", "--colours", "2", "--tree", str(path))
+    assert (code, f"{path}: a strategy for 2 pegs, 3 colours, where the game is 2 pegs, 2 colours" in err) == (2, True)
 
 
 @pytest.mark.parametrize("player", mm.PLAYERS)
