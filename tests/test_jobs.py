@@ -6,14 +6,14 @@ import dataclasses
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from squares import Squares
 
 from jaxsudoku.board import Board
 from jaxsudoku.cli import job, main, make_parser
@@ -23,58 +23,47 @@ from jaxsudoku.jobs import JobError, JobFolder, Plan, Workers, pool, processes, 
 TWO = Workers(2)
 
 
-@dataclasses.dataclass(frozen=True)
-class Squares:
-    """Squares of numbers; a worker that gets ``deadly`` dies, the first time alone if there is a file ``once``."""
-
-    deadly: int = -1
-    once: str = ""
-
-    def begin(self) -> Callable[[int], tuple[int, int]]:
-        return self._square
-
-    def _square(self, number: int) -> tuple[int, int]:
-        if number == 13:
-            raise ValueError("13 has no square here")
-        if number == self.deadly and not (self.once and os.path.exists(self.once)):
-            if self.once:
-                Path(self.once).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return number * number, os.getpid()
-
-
 # ---------------------------------------------------------------------- workers
 
 
-def test_every_item_is_done_once_by_some_worker():
-    results = dict(run(TWO, Squares(), range(12)))
+def gone(pid: int) -> bool:
+    """Whether a process ends, which may take a moment."""
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_a_worker_does_every_item_once_up_to_an_error_which_is_raised_and_ends_it():
+    results = {}
+    with pytest.raises(ValueError, match="13 has no square here"):
+        for number, result in run(Workers(1), Squares(), [*range(12), 13, 14]):
+            assert number not in results
+            results[number] = result
     assert {number: square for number, (square, _) in results.items()} == {n: n * n for n in range(12)}
-    workers = {pid for _, pid in results.values()}
-    assert 1 <= len(workers) <= 2 and os.getpid() not in workers
+    (worker,) = {pid for _, pid in results.values()}
+    assert worker != os.getpid() and gone(worker)
 
 
 @pytest.mark.quick  # newer Pythons end the other workers of a pool in another way
 def test_items_of_a_worker_that_dies_are_done_again(tmp_path):
-    results = dict(run(TWO, Squares(3, str(tmp_path / "died")), range(8)))
+    results = run(TWO, Squares(3, str(tmp_path / "died")), range(100))
+    found = {}
+    while not found.keys() >= set(range(8)):
+        number, result = next(results)
+        assert number not in found
+        found[number] = result
     assert (tmp_path / "died").exists()
-    assert {number: square for number, (square, _) in results.items()} == {n: n * n for n in range(8)}
+    assert all(square == number * number for number, (square, _) in found.items())
+    workers = {pid for _, pid in found.values()}
+    assert 1 <= len(workers) <= 4, "two, and two after one of them died"
+    results.close()  # which ends them
+    assert all(gone(pid) for pid in workers)
 
 
 def test_workers_that_die_again_and_again_end_the_job():
     with pytest.raises(JobError, match="workers died 3 times in a row, killed or out of memory, at one of: .*5"):
-        list(run(TWO, Squares(deadly=5), [5]))
-
-
-def test_errors_of_the_task_are_raised_and_end_the_workers():
-    with pytest.raises(ValueError, match="13 has no square here"):
-        list(run(TWO, Squares(), [1, 13]))
-    results = run(TWO, Squares(), range(100))
-    _, (_, pid) = next(results)
-    results.close()
-    deadline = time.monotonic() + 30
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{pid}").exists()
+        list(run(Workers(1), Squares(deadly=5), [5]))
 
 
 def test_other_versions_are_refused():
@@ -194,21 +183,17 @@ def test_two_processes_do_not_work_on_one_job(tmp_path):
 
 # ---------------------------------------------------------------------- commands
 
+#: One program for any number of puzzles.
+FOUR = ("--board", 4, "--batch-size", 63)
 
-def jaxsudoku(*argv: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, "-m", "jaxsudoku", *map(str, argv)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=Path(__file__).parents[1],
-        check=False,
-        timeout=300,
-    )
-    if check:
-        assert done.returncode == 0, done.stderr
-    return done
+
+@pytest.fixture(scope="module")
+def workers_cache(cache: str) -> Iterator[None]:
+    """Programs are compiled once, for this process and its workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", cache)
+        patch.setenv("JAX_PLATFORMS", "cpu")
+        yield
 
 
 def content(folder: Path) -> str:
@@ -237,46 +222,50 @@ def easy(tmp_path_factory) -> Path:
     return folder
 
 
-def test_parts_answer_what_one_process_does(easy, tmp_path):
-    jaxsudoku("solve", easy / "all.txt", "--board", 4, "--output", tmp_path / "one.txt", check=False)
-    job = ("solve", easy / "in", "--workers", 2, "--output", tmp_path / "job")
-    done = jaxsudoku(*job, "--part-size", 40, "--json", check=False)
-    assert done.returncode == 1  # a malformed line
+def test_parts_answer_what_one_process_does(easy, tmp_path, workers_cache, capsys):
+    argv = ("solve", *FOUR, "--output")
+    assert run_main(*argv, tmp_path / "one.txt", easy / "all.txt", "--quiet") == 1
+    job = (*argv, tmp_path / "job", easy / "in", "--workers", 2, "--part-size", 40)
+    capsys.readouterr()
+    assert run_main(*job, "--json") == 1  # a malformed line
     assert content(tmp_path / "job") == (tmp_path / "one.txt").read_text()
-    assert f"{easy / 'in' / 'b.txt'}:72: 4 cells; a 4x4 board has 16" in done.stderr
-    summary = json.loads(done.stdout)
+    told = capsys.readouterr()
+    assert f"{easy / 'in' / 'b.txt'}:72: 4 cells; a 4x4 board has 16" in told.err
+    summary = json.loads(told.out)
     assert summary["counts"] == {"solved": 299, "unsatisfiable": 0, "invalid": 0, "unsolved": 0, "malformed": 1}
     assert (summary["bad"], summary["parts"], summary["workers"]) == (1, 8, "2")
-    again = jaxsudoku(*job, "--part-size", 40, "--resume", check=False)
-    assert "0 puzzles in" in again.stderr and "300 were there already" in again.stderr
-    other = jaxsudoku(*job, "--part-size", 50, "--resume", check=False)
-    assert other.returncode == 2 and "part_size is 40 there, 50 here" in other.stderr
+    assert run_main(*job, "--resume") == 1
+    told = capsys.readouterr().err
+    assert "0 puzzles in" in told and "300 were there already" in told
+    assert run_main(*job[:-1], 50, "--resume") == 2
+    assert "part_size is 40 there, 50 here" in capsys.readouterr().err
 
 
-def test_a_job_whose_first_process_was_killed_goes_on(easy, tmp_path):
-    argv = ["solve", str(easy / "all.csv"), "--board", "4", "--workers", "2", "--part-size", "4", "--output"]
-    jaxsudoku(*argv, tmp_path / "whole", check=False)
-    job = tmp_path / "job"
+def test_a_job_whose_first_process_was_killed_goes_on(easy, tmp_path, workers_cache, inline, capsys):
+    argv = ("solve", easy / "all.csv", *FOUR, "--workers", 2, "--part-size", 6, "--output")
+    whole, job = tmp_path / "whole", tmp_path / "job"
+    assert run_main(*argv, whole) == 1
     first = subprocess.Popen(
-        [sys.executable, "-m", "jaxsudoku", *argv, str(job), "--quiet"],
+        [sys.executable, "-m", "jaxsudoku", *map(str, argv), str(job), "--quiet"],
         cwd=Path(__file__).parents[1],
         start_new_session=True,
     )
     deadline = time.monotonic() + 120
     while not list(job.glob("part-*.json")) and time.monotonic() < deadline:
-        time.sleep(0.02)
+        time.sleep(0.002)
     first.kill()
     first.wait()
     assert list(job.glob("part-*.csv")) and "parts" not in json.loads((job / "manifest.json").read_text())
     deadline = time.monotonic() + 60
     while _in_session(first.pid) and time.monotonic() < deadline:  # the workers end with it
-        time.sleep(0.05)
+        time.sleep(0.01)
     assert not _in_session(first.pid)
-    done = jaxsudoku(*argv, job, "--resume", check=False)
-    assert done.returncode == 1 and "were there already" in done.stderr
-    assert sorted(path.name for path in job.iterdir()) == sorted(path.name for path in (tmp_path / "whole").iterdir())
+    capsys.readouterr()
+    assert run_main(*argv, job, "--resume") == 1
+    assert "were there already" in capsys.readouterr().err
+    assert sorted(path.name for path in job.iterdir()) == sorted(path.name for path in whole.iterdir())
     for path in job.glob("part-*"):
-        assert path.read_bytes() == (tmp_path / "whole" / path.name).read_bytes()
+        assert path.read_bytes() == (whole / path.name).read_bytes()
 
 
 def _in_session(session: int) -> list[int]:
@@ -343,15 +332,15 @@ def run_main(*argv: object) -> int:
 @pytest.mark.parametrize(
     ("command", "flags", "suffix"),
     [
-        ("count", ("--limit", 3), ".txt"),
-        ("rate", ("--searches", 2), ".csv"),
+        ("count", (), ".txt"),
+        ("rate", (), ".csv"),
         ("solve", ("--format", "csv"), ".csv"),
         ("solve", (), ".csv"),
     ],
 )
 def test_commands_answer_in_parts_what_they_do_at_once(easy, tmp_path, inline, command, flags, suffix):
     whole, job_folder = tmp_path / f"whole{suffix}", tmp_path / "job"
-    argv = (command, easy / "all.csv", "--board", 4, *flags, "--quiet")
+    argv = (command, easy / "all.csv", *FOUR, *flags, "--quiet")
     assert run_main(*argv, "--output", whole) == 1
     assert run_main(*argv, "--output", job_folder, "--workers", 2, "--part-size", 90) == 1
     assert len(list(job_folder.glob(f"part-*{suffix}"))) > 3
@@ -359,7 +348,7 @@ def test_commands_answer_in_parts_what_they_do_at_once(easy, tmp_path, inline, c
 
 
 def test_generated_parts_are_those_of_one_sequence(tmp_path, inline):
-    argv = ("generate", 50, "--board", 4, "--seed", 3, "--quiet")
+    argv = ("generate", 50, *FOUR, "--holes", "balanced", "--given", 0.4, "--seed", 3, "--quiet")
     assert run_main(*argv, "--output", tmp_path / "whole.csv") == 0
     assert run_main(*argv, "--output", tmp_path / "job", "--workers", 2, "--part-size", 20) == 0
     assert content(tmp_path / "job") == (tmp_path / "whole.csv").read_text()
@@ -367,7 +356,7 @@ def test_generated_parts_are_those_of_one_sequence(tmp_path, inline):
 
 def test_random_parts_differ(tmp_path, inline):
     (tmp_path / "empty.txt").write_text(("." * 16 + "\n") * 64)
-    argv = ("solve", tmp_path / "empty.txt", "--board", 4, "--order", "random", "--workers", 2, "--part-size", 32)
+    argv = ("solve", tmp_path / "empty.txt", "--board", 4, "--batch-size", 15, "--order", "random", "--workers", 2, "--part-size", 32)
     assert run_main(*argv, "--output", tmp_path / "job", "--quiet") == 0
     one, other = (path.read_text() for path in sorted((tmp_path / "job").glob("part-*.txt")))
     assert one != other
@@ -383,9 +372,9 @@ def test_parquet_is_answered_in_row_groups(tmp_path, inline):
 
     lines = ["".join(map(str, puzzle)) for puzzle in js.load("4x4")[:10]] * 10
     pq.write_table(pa.table({"puzzle": lines, "name": list(range(100))}), tmp_path / "in.parquet", row_group_size=30)
-    argv = ("solve", tmp_path / "in.parquet", "--board", 4, "--workers", 2, "--part-size", 30, "--quiet")
-    assert run_main(*argv, "--output", tmp_path / "job") == 0
-    assert run_main(*argv[:4], "--quiet", "--output", tmp_path / "whole.parquet") == 0
+    argv = ("solve", tmp_path / "in.parquet", *FOUR, "--quiet", "--output")
+    assert run_main(*argv, tmp_path / "job", "--workers", 2, "--part-size", 30) == 0
+    assert run_main(*argv, tmp_path / "whole.parquet") == 0
     parts = sorted((tmp_path / "job").glob("part-*.parquet"))
     assert len(parts) == 4
     assert pa.concat_tables(map(pq.read_table, parts)).equals(pq.read_table(tmp_path / "whole.parquet"))
@@ -396,11 +385,11 @@ def test_an_input_that_breaks_off_keeps_what_was_read(tmp_path, inline, capsys):
 
     import jaxsudoku as js
 
-    lines = "".join("".join(map(str, puzzle)) + "\n" for puzzle in js.load("4x4")) * 20
+    lines = "".join("".join(map(str, puzzle)) + "\n" for puzzle in js.load("4x4")) * 2
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt.gz").write_bytes(gzip.compress(lines.encode())[:-12])
     (tmp_path / "in" / "b.txt").write_text(lines)
-    argv = ("solve", tmp_path / "in", "--board", 4, "--workers", 2, "--output", tmp_path / "job")
+    argv = ("solve", tmp_path / "in", *FOUR, "--workers", 2, "--output", tmp_path / "job")
     assert run_main(*argv) == 1
     assert "a.txt.gz: truncated" in capsys.readouterr().err
     assert (tmp_path / "job" / "part-00001.txt").read_text().count("\n") == lines.count("\n")
@@ -436,7 +425,7 @@ def test_an_error_that_holds_puzzles_comes_back_from_a_worker():
 #: What actors do with items, in a process without pytest, which makes errors of Ray's warnings.
 ON_RAY = """
 import sys
-from test_jobs import Squares
+from squares import Squares
 from jaxsudoku.jobs import JobError, Workers, run
 
 try:
@@ -453,13 +442,20 @@ except JobError as error:
 
 
 @pytest.mark.slow
-def test_actors_of_ray_answer_what_processes_do(easy, tmp_path):
+def test_actors_of_ray_answer_what_one_process_does(easy, tmp_path, workers_cache):
     pytest.importorskip("ray")
-    argv = ("solve", easy / "all.csv", "--board", 4, "--part-size", 40, "--quiet")
-    jaxsudoku(*argv, "--workers", "2", "--output", tmp_path / "processes", check=False)
-    done = jaxsudoku(*argv, "--workers", "ray:2", "--output", tmp_path / "ray", check=False)
+    argv = ("solve", easy / "all.csv", *FOUR, "--quiet", "--output")
+    assert run_main(*argv, tmp_path / "one.csv") == 1
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxsudoku", *map(str, argv), tmp_path / "ray", "--part-size", "40", "--workers", "ray:2"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 1, done.stderr  # a malformed line
-    assert content(tmp_path / "ray") == content(tmp_path / "processes")
+    assert content(tmp_path / "ray") == (tmp_path / "one.csv").read_text()
 
 
 @pytest.mark.slow
