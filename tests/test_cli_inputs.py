@@ -17,7 +17,7 @@ from jaxsudoku.generation import GenerateConfig
 
 pytestmark = pytest.mark.usefixtures("cache")
 
-FOUR = ("--board", "4", "--batch-size", "16")
+FOUR = ("--board", "4")
 SOLVED, PROPER, CLASH = "1234341221434321", "1.34.4122.4.43.1", "1.1............."
 DIAGONAL = Board.diagonal(4)
 
@@ -47,10 +47,9 @@ def crossed():
 def test_the_board_in_a_file_is_honoured(capsys, folder, crossed):
     puzzle, solution = crossed
     (folder / "in.txt").write_text(f"# board: diagonal-4\n{puzzle}\n")
-    size = ("--batch-size", "16", "--quiet")
-    assert run(capsys, "solve", "in.txt", *size) == (0, f"{solution}\n", "")
-    assert run(capsys, "solve", "in.txt", *size, "--board", "diagonal-4") == (0, f"{solution}\n", "")
-    assert run(capsys, "count", "in.txt", *size) == (0, "1\n", "")
+    assert run(capsys, "solve", "in.txt", "--quiet") == (0, f"{solution}\n", "")
+    assert run(capsys, "solve", "in.txt", "--quiet", "--board", "diagonal-4") == (0, f"{solution}\n", "")
+    assert run(capsys, "count", "in.txt", "--quiet") == (0, "1\n", "")
     assert "│" in run(capsys, "show", "in.txt")[1]
     for command in ("solve", "count", "show", "rate", "evaluate"):
         code, out, err = run(capsys, command, "in.txt", "--board", "4")
@@ -65,14 +64,13 @@ def test_the_board_in_a_file_is_honoured(capsys, folder, crossed):
 def test_the_board_goes_from_table_to_table(capsys, folder, crossed):
     puzzle, solution = crossed
     (folder / "in.txt").write_text(f"# board: diagonal-4\n{puzzle}\n")
-    size = ("--batch-size", "16", "--quiet")
-    assert run(capsys, "solve", "in.txt", *size, "--output", "solved.csv")[0] == 0
-    assert run(capsys, "solve", "solved.csv", *size, "--output", "again.csv")[0] == 0
+    assert run(capsys, "solve", "in.txt", "--quiet", "--output", "solved.csv")[0] == 0
+    assert run(capsys, "solve", "solved.csv", "--quiet", "--output", "again.csv")[0] == 0
     for name in ("solved.csv", "again.csv"):
         with open(name, newline="") as file:
             (row,) = csv.DictReader(file)
         assert (row["puzzle"], row["solution"], row["board"]) == (puzzle, solution, "diagonal-4")
-    assert run(capsys, "count", "solved.csv", *size) == (0, "1\n", "")
+    assert run(capsys, "count", "solved.csv", "--quiet") == (0, "1\n", "")
     assert "solved.csv:2: the file is of the board" in run(capsys, "count", "solved.csv", "--board", "4")[2]
 
 
@@ -80,7 +78,7 @@ def test_the_board_goes_from_table_to_table(capsys, folder, crossed):
 def test_generated_files_name_their_board(capsys, folder, ending):
     if ending == "parquet":
         pytest.importorskip("pyarrow")
-    made = ("--board", "diagonal-4", "--batch-size", "64", "--quiet")
+    made = ("--board", "diagonal-4", "--batch-size", "15", "--holes", "balanced", "--given", "0.4", "--quiet")
     assert run(capsys, "generate", "5", *made, "--output", f"made.{ending}")[0] == 0
     assert js.io.read_board(f"made.{ending}") == DIAGONAL
     assert js.read_puzzles(f"made.{ending}").shape == (5, 16)
@@ -91,7 +89,7 @@ def test_generated_files_name_their_board(capsys, folder, ending):
 def test_rated_files_name_their_board(capsys, folder):
     (folder / "in.txt").write_text(f"# board: diagonal-4\n{PROPER}\n")
     for name in ("rated.txt", "rated.csv"):
-        run(capsys, "rate", "in.txt", "--batch-size", "16", "--quiet", "--output", name)
+        run(capsys, "rate", "in.txt", "--quiet", "--output", name)
         assert js.io.read_board(name) == DIAGONAL
 
 
@@ -112,7 +110,7 @@ def test_false_claims_of_uniqueness_are_said(capsys, folder):
 
 def test_shipped_sets_by_name(capsys, folder):
     assert run(capsys, "show", "4x4", "--index", "2")[0] == 0
-    code, out, _ = run(capsys, "solve", "4x4", "--batch-size", "16", "--quiet")
+    code, out, _ = run(capsys, "solve", "4x4", "--quiet")
     assert (code, len(out.split())) == (0, 100)
     (folder / "4x4").write_text(f"{PROPER}\n")
     assert run(capsys, "solve", "4x4", *FOUR, "--quiet") == (0, f"{SOLVED}\n", "")
@@ -142,15 +140,14 @@ def test_the_board_of_a_shipped_set(capsys):
 
 
 def test_puzzles_given_inline(capsys, folder):
-    quiet = ("--batch-size", "16", "--quiet")
-    assert run(capsys, "solve", PROPER, *quiet) == (0, f"{SOLVED}\n", "")
+    assert run(capsys, "solve", PROPER, "--quiet") == (0, f"{SOLVED}\n", "")
     apart = " ".join(PROPER[row : row + 4] for row in range(0, 16, 4))
     numbers = " ".join(PROPER)
-    assert run(capsys, "solve", PROPER, apart, numbers, *quiet) == (0, f"{SOLVED}\n" * 3, "")
-    code, out, err = run(capsys, "solve", PROPER, CLASH, *quiet)
+    assert run(capsys, "solve", PROPER, apart, numbers, "--quiet") == (0, f"{SOLVED}\n" * 3, "")
+    code, out, err = run(capsys, "solve", PROPER, CLASH, "--quiet")
     assert (code, out, err) == (1, f"{SOLVED}\n-\n", "<command line>:2: the givens clash: 1 twice in row 1\n")
     drawn = "+--+--+\n" + "\n".join(f"|{PROPER[row : row + 2]}|{PROPER[row + 2 : row + 4]}|" for row in range(0, 16, 4))
-    assert run(capsys, "solve", drawn, *quiet) == (0, f"{SOLVED}\n", "")
+    assert run(capsys, "solve", drawn, "--quiet") == (0, f"{SOLVED}\n", "")
     letters = "." * 240 + "G" + "." * 15
     assert "16" in run(capsys, "show", letters)[1]
     with open(PROPER, "w") as file:

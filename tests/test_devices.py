@@ -17,6 +17,9 @@ import jaxsudoku as js
 
 FOUR = reference.SMALL["4x4"]
 
+#: Of the searches, which are soon compiled.
+SETTINGS = {"lanes": 32, "rules": "naked", "rounds": 1}
+
 #: Reads puzzles, writes what each way of solving them found and on which devices its shards lay.
 PROGRAM = """
 import dataclasses, functools, json, sys
@@ -38,19 +41,21 @@ def watched(*args):
     return run
 
 batches._compiled = watched
+settings = json.loads(sys.argv[1])
+solve = functools.partial(js.solve, batch_size=57, **settings)
 results = {
     "devices": [device.id for device in jax.devices()],
-    "solve": [x.tolist() for x in js.solve(puzzles, lanes=32, batch_size=57)[:3]],
-    "few": js.solve(puzzles[:3], lanes=32, batch_size=57).status.tolist(),
-    "none": list(js.solve(puzzles[:0], lanes=32, batch_size=57).grids.shape),
-    "one": js.solve(puzzles[0], lanes=32, batch_size=57).grids.tolist(),
-    "counts": js.count_solutions(puzzles, limit=5, lanes=32, batch_size=57).tolist(),
+    "solve": [x.tolist() for x in solve(puzzles)[:3]],
+    "few": solve(puzzles[:3]).status.tolist(),
+    "none": list(solve(puzzles[:0]).grids.shape),
+    "one": solve(puzzles[0]).grids.tolist(),
+    "counts": js.count_solutions(puzzles, limit=5, batch_size=57, **settings).tolist(),
     "shards": shards,
 }
 board = js.Board.classic(4)
 mesh = jax.make_mesh((jax.device_count(),), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
 spec = jax.sharding.PartitionSpec("batch")
-search = functools.partial(exact.search, board=board, limit=5, lanes=32)
+search = functools.partial(exact.search, board=board, limit=5, **settings)
 sharded = jax.shard_map(search, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
 found = jax.jit(sharded, compiler_options=js.compiler_options())(puzzles)
 results["search"] = [np.asarray(x).tolist() for x in (found.status, found.counts)]
@@ -71,7 +76,7 @@ results["compiled"] = batches._compile.cache_info().misses
 batches.Engine(Shifted(), board, batch_size=57, shared=({"by": np.zeros(16, int)},)).run(puzzles)
 results["compiled again"] = batches._compile.cache_info().misses
 
-one, again = (js.solve(np.zeros((57, 16), int), order="random", lanes=32, batch_size=57).grids for _ in range(2))
+one, again = (solve(np.zeros((57, 16), int), order="random").grids for _ in range(2))
 results["random"] = [one.tolist(), bool((one == again).all())]
 json.dump(results, sys.stdout)
 """
@@ -91,7 +96,7 @@ def puzzles_for_all() -> np.ndarray:
 def several(request):
     environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(request.param), "JAX_PLATFORMS": "cpu"}
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM],
+        [sys.executable, "-W", "error", "-c", PROGRAM, json.dumps(SETTINGS)],
         input=json.dumps(puzzles_for_all().tolist()),
         cwd=Path(js.__file__).parents[1],
         env=environment,
@@ -109,10 +114,10 @@ def several(request):
 @pytest.fixture(scope="module")
 def alone():
     puzzles = puzzles_for_all()
-    solution = js.solve(puzzles, lanes=32, batch_size=57)
+    solution = js.solve(puzzles, batch_size=57, **SETTINGS)
     return {
         "solve": [x.tolist() for x in solution[:3]],
-        "counts": js.count_solutions(puzzles, limit=5, lanes=32, batch_size=57).tolist(),
+        "counts": [reference.count(FOUR, puzzle, 5) for puzzle in puzzles],
     }
 
 
@@ -156,5 +161,5 @@ def test_devices_draw_different_random_numbers(several):
 
 def test_a_device_may_be_named(alone):
     puzzles = puzzles_for_all()
-    solution = js.solve(puzzles, lanes=32, batch_size=57, devices=jax.local_devices()[:1])
+    solution = js.solve(puzzles, batch_size=57, devices=jax.local_devices()[:1], **SETTINGS)
     assert [x.tolist() for x in solution[:3]] == alone["solve"]

@@ -356,7 +356,20 @@ def test_generated_parts_are_those_of_one_sequence(tmp_path, inline):
 
 def test_random_parts_differ(tmp_path, inline):
     (tmp_path / "empty.txt").write_text(("." * 16 + "\n") * 64)
-    argv = ("solve", tmp_path / "empty.txt", "--board", 4, "--batch-size", 15, "--order", "random", "--workers", 2, "--part-size", 32)
+    argv = (
+        "solve",
+        tmp_path / "empty.txt",
+        "--board",
+        4,
+        "--batch-size",
+        15,
+        "--order",
+        "random",
+        "--workers",
+        2,
+        "--part-size",
+        32,
+    )
     assert run_main(*argv, "--output", tmp_path / "job", "--quiet") == 0
     one, other = (path.read_text() for path in sorted((tmp_path / "job").glob("part-*.txt")))
     assert one != other
@@ -447,7 +460,17 @@ def test_actors_of_ray_answer_what_one_process_does(easy, tmp_path, workers_cach
     argv = ("solve", easy / "all.csv", *FOUR, "--quiet", "--output")
     assert run_main(*argv, tmp_path / "one.csv") == 1
     done = subprocess.run(
-        [sys.executable, "-m", "jaxsudoku", *map(str, argv), tmp_path / "ray", "--part-size", "40", "--workers", "ray:2"],
+        [
+            sys.executable,
+            "-m",
+            "jaxsudoku",
+            *map(str, argv),
+            tmp_path / "ray",
+            "--part-size",
+            "40",
+            "--workers",
+            "ray:2",
+        ],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[1],

@@ -131,11 +131,11 @@ def test_the_library_reports(what):
 
     options = {"batch_size": 4, "progress": told}
     if what == "solve":
-        js.solve(puzzles, lanes=32, **options)
+        js.solve(puzzles, lanes=32, rules="naked", rounds=1, **options)
     elif what == "count":
-        js.count_solutions(puzzles, lanes=32, **options)
+        js.count_solutions(puzzles, lanes=32, rules="naked", rounds=1, **options)
     elif what == "rate":
-        js.rate(puzzles, **options)
+        js.rate(puzzles, searches=1, **options)
     elif what == "technique":
         js.rate(puzzles, by="technique", up_to="full-house", **options)
     elif what == "rules":
