@@ -29,8 +29,8 @@ from jaxsudoku.terminal.stop import Signals, Stop
 pytestmark = pytest.mark.usefixtures("cache")
 
 FOUR = reference.SMALL["4x4"]
-#: One program for any number of puzzles.
-SMALL = ("--board", "4", "--batch-size", "15")
+#: One program for any number of puzzles above 16, that of other tests of generation.
+SMALL = ("--board", "4", "--batch-size", "64")
 PROPER, NONE, SEVERAL, CLASH = "1.34.4122.4.43.1", "123...4.........", "." * 16, "11.............."
 
 
@@ -46,25 +46,25 @@ def table(text):
 def test_generated_puzzles_are_those_of_the_library(capsys, tmp_path):
     code, out, err = run(capsys, "generate", "30", *SMALL, "--seed", "5", "--quiet")
     assert (code, err) == (0, "")
-    made = js.generate(5, 30, FOUR, batch_size=15)
+    made = js.generate(5, 30, FOUR, batch_size=64)
     columns = table(out)
     assert list(columns) == ["puzzle", "solution", "clues", "rating"]
     np.testing.assert_array_equal([js.parse(text) for text in columns["puzzle"]], made.puzzles)
     np.testing.assert_array_equal([js.parse(text) for text in columns["solution"]], made.solutions)
     np.testing.assert_array_equal(np.array(columns["clues"], int), made.clues)
     np.testing.assert_array_equal(np.array(columns["rating"], np.float32), made.rating)
-    code, text, _ = run(capsys, "generate", "15", *SMALL, "--seed", "5", "--quiet", "--format", "text")
-    assert text.split() == columns["puzzle"][:15]
+    code, text, _ = run(capsys, "generate", "20", *SMALL, "--seed", "5", "--quiet", "--format", "text")
+    assert text.split() == columns["puzzle"][:20]
     path = tmp_path / "made.csv.gz"
-    assert run(capsys, "generate", "15", *SMALL, "--seed", "5", "--output", str(path))[0] == 0
-    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), made.puzzles[:15])
+    assert run(capsys, "generate", "20", *SMALL, "--seed", "5", "--output", str(path))[0] == 0
+    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), made.puzzles[:20])
 
 
 def test_a_parquet_table(capsys, tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "made.parquet"
-    assert run(capsys, "generate", "15", *SMALL, "--output", str(path), "--quiet")[0] == 0
-    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), js.generate(0, 15, FOUR, batch_size=15).puzzles)
+    assert run(capsys, "generate", "20", *SMALL, "--output", str(path), "--quiet")[0] == 0
+    np.testing.assert_array_equal(js.read_puzzles(path, FOUR), js.generate(0, 20, FOUR, batch_size=64).puzzles)
     assert os.listdir(tmp_path) == ["made.parquet"]
 
 
@@ -104,12 +104,12 @@ def one_core(cache):
 
 @pytest.fixture(scope="module")
 def made(one_core, tmp_path_factory):
-    """What a run of 40 puzzles left alone writes, by the output's name."""
+    """What a run of 150 puzzles left alone writes, by the output's name."""
     folder = tmp_path_factory.mktemp("made")
     for name, options in MADE.items():
         if name.endswith(".parquet"):
             pytest.importorskip("pyarrow")
-        assert main(["generate", "40", *SMALL, *options, "--output", str(folder / name), "--quiet"]) == 0
+        assert main(["generate", "150", *SMALL, *options, "--output", str(folder / name), "--quiet"]) == 0
     assert sorted(os.listdir(folder)) == sorted(MADE)
     return {name: (folder / name).read_bytes() for name in MADE}
 
@@ -127,13 +127,13 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(capsys, made, tmp_path, mo
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Generator, "make", interrupted)
-        main(["generate", "40", *SMALL, *MADE[name], "--output", str(path)])
-    for there in (15 * stop, 40):
-        argv = ("generate", "40", *SMALL, *MADE[name], "--output", str(path), "--resume", "--json")
+        main(["generate", "150", *SMALL, *MADE[name], "--output", str(path)])
+    for there in (64 * stop, 150):
+        argv = ("generate", "150", *SMALL, *MADE[name], "--output", str(path), "--resume", "--json")
         code, out, err = run(capsys, *argv)
         summary = json.loads(out)
-        assert (code, err, summary["puzzles"], summary["already_there"]) == (0, "", 40 - there, there)
-        assert sum(summary["counts"].values()) == 40 - there
+        assert (code, err, summary["puzzles"], summary["already_there"]) == (0, "", 150 - there, there)
+        assert sum(summary["counts"].values()) == 150 - there
         assert path.read_bytes() == made[name]
     assert os.listdir(tmp_path) == [name]
 
@@ -144,7 +144,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(capsys, made, tmp_path, mo
 def test_a_run_that_was_killed_within_a_row_goes_on(capsys, made, tmp_path, name, share):
     path = tmp_path / name
     path.write_bytes(made[name][: int(share * len(made[name]))])
-    code, _, err = run(capsys, "generate", "40", *SMALL, *MADE[name], "--output", str(path), "--resume")
+    code, _, err = run(capsys, "generate", "150", *SMALL, *MADE[name], "--output", str(path), "--resume")
     assert code == 0
     assert ("were there already" in err) == (share > 0)
     assert path.read_bytes() == made[name]
@@ -153,11 +153,11 @@ def test_a_run_that_was_killed_within_a_row_goes_on(capsys, made, tmp_path, name
 @pytest.mark.parametrize(
     ("name", "count", "options", "cause"),
     [
-        ("made.txt", "40", ("--seed", "1"), "row 1 holds another puzzle; the output is left as it is"),
-        ("made.parquet", "40", ("--seed", "1"), "row 1 holds another puzzle; the output is left as it is"),
-        ("made.csv", "40", ("--clues", "9:11"), "holds another puzzle; the output is left as it is"),
-        ("made.csv.gz", "39", (), "has 40 puzzles, more than 39; the output is left as it is"),
-        ("made.parquet", "39", (), "has 40 puzzles, more than 39; the output is left as it is"),
+        ("made.txt", "150", ("--seed", "1"), "row 1 holds another puzzle; the output is left as it is"),
+        ("made.parquet", "150", ("--seed", "1"), "row 1 holds another puzzle; the output is left as it is"),
+        ("made.csv", "150", ("--clues", "9:11"), "holds another puzzle; the output is left as it is"),
+        ("made.csv.gz", "149", (), "has 150 puzzles, more than 149; the output is left as it is"),
+        ("made.parquet", "149", (), "has 150 puzzles, more than 149; the output is left as it is"),
     ],
 )
 def test_other_arguments_are_not_gone_on_with(capsys, made, tmp_path, name, count, options, cause):
@@ -173,14 +173,14 @@ def test_other_arguments_are_not_gone_on_with(capsys, made, tmp_path, name, coun
 def test_more_puzzles_are_made_after_fewer(capsys, made, tmp_path):
     path = tmp_path / "made.csv"
     assert run(capsys, "generate", "20", *SMALL, "--output", str(path), "--quiet")[0] == 0
-    assert run(capsys, "generate", "40", *SMALL, "--output", str(path), "--quiet", "--resume")[0] == 0
+    assert run(capsys, "generate", "150", *SMALL, "--output", str(path), "--quiet", "--resume")[0] == 0
     assert path.read_bytes() == made["made.csv"]
 
 
 def test_a_table_of_other_columns_is_not_gone_on_with(capsys, tmp_path):
     path = tmp_path / "made.csv"
     path.write_text("puzzle,note\n1...............,mine\n")
-    code, _, err = run(capsys, "generate", "40", *SMALL, "--output", str(path), "--resume")
+    code, _, err = run(capsys, "generate", "150", *SMALL, "--output", str(path), "--resume")
     cause = "the columns are puzzle, note, and should be puzzle, solution, clues, rating"
     assert (code, err) == (2, f"jaxsudoku: error: {path}: {cause}\n")
 
@@ -196,12 +196,12 @@ def test_whoever_stops_a_run_is_told_how_to_go_on(tmp_path):
 
 
 def test_what_cannot_be_leaves_what_was_found(capsys):
-    code, out, err = run(capsys, "generate", "15", *SMALL, "--clues", "4", "--attempts", "1", "--quiet")
+    code, out, err = run(capsys, "generate", "20", *SMALL, "--clues", "4", "--attempts", "1", "--quiet")
     assert code == 1
     found = table(out)["clues"]
-    assert 0 < len(found) < 15
+    assert 0 < len(found) < 20
     assert set(found) == {"4"}
-    assert f"{len(found)} of 15 puzzles found" in err
+    assert f"{len(found)} of 20 puzzles found" in err
 
 
 def test_instances_with_holes(capsys, one_core, tmp_path):
@@ -216,14 +216,14 @@ def test_instances_with_holes(capsys, one_core, tmp_path):
     with open(path) as file, open(whole) as other:
         text = file.read()
         assert text == other.read()
-    columns, made = table(text), js.generate(0, 40, FOUR, batch_size=15, holes="balanced", given=0.4)
+    columns, made = table(text), js.generate(0, 40, FOUR, batch_size=64, holes="balanced", given=0.4)
     assert list(columns) == ["puzzle", "solution", "clues"]
     assert set(columns["clues"]) == {"6"}
     np.testing.assert_array_equal([js.parse(text) for text in columns["puzzle"]], made.puzzles)
     np.testing.assert_array_equal([js.parse(text) for text in columns["solution"]], made.solutions)
     code, _, err = run(capsys, "generate", "40", *argv[:-2], "0.5", "--output", path, "--resume")
     assert (code, "row 1 holds another puzzle" in err) == (2, True)
-    code, _, err = run(capsys, "generate", "40", *SMALL, "--output", path, "--resume")
+    code, _, err = run(capsys, "generate", "150", *SMALL, "--output", path, "--resume")
     assert (code, "the columns are puzzle, solution, clues, and should be" in err) == (2, True)
 
 
@@ -260,13 +260,13 @@ def test_usage_errors(capsys, argv, cause):
 
 def test_puzzles_chosen_by_technique_have_its_columns(capsys):
     code, out, err = run(
-        capsys, "generate", "4", *SMALL, "--score", "1:1", "--clues", "12:", "--attempts", "40", "--quiet"
+        capsys, "generate", "20", *SMALL, "--score", "1:1", "--clues", "12:", "--attempts", "40", "--quiet"
     )
     columns = table(out)
     assert (code, err) == (0, "")
     assert list(columns) == ["puzzle", "solution", "clues", "rating", "score", "technique"]
-    assert columns["score"] == ["1"] * 4
-    assert columns["technique"] == ["full-house"] * 4
+    assert columns["score"] == ["1"] * 20
+    assert columns["technique"] == ["full-house"] * 20
 
 
 # ---------------------------------------------------------------------- rate
@@ -292,7 +292,7 @@ def test_ratings_and_rules(capsys, tmp_path):
 
 def test_a_rated_table_is_rated_anew(capsys, tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
-    assert run(capsys, "generate", "15", *SMALL, "--output", str(first), "--quiet")[0] == 0
+    assert run(capsys, "generate", "20", *SMALL, "--output", str(first), "--quiet")[0] == 0
     assert run(capsys, "rate", str(first), *SMALL, "--output", str(second), "--quiet")[0] == 0
     one, other = table(first.read_text()), table(second.read_text())
     assert list(other) == ["puzzle", "clues", "rating", "rules", "solution"]

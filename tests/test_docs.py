@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -47,16 +48,27 @@ def differing(expected: str, found: str) -> str | None:
     return None if same else f"shown:\n{expected}\nprinted:\n{found}"
 
 
-def run_command(line: str, folder: Path) -> str:
-    """What a command prints: its standard output, then the standard error without progress."""
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of commands, in which all pages share a folder of compiled programs."""
+    folder = tmp_path_factory.mktemp("compiled")
+    return {"JAXSUDOKU_CACHE": "1", "JAX_COMPILATION_CACHE_DIR": str(folder)}
+
+
+def run_command(line: str, folder: Path, settings: Mapping[str, str]) -> str:
+    """What a command prints in an environment: its standard output, then the standard error without progress."""
     (folder / "bin").mkdir(exist_ok=True)
     program = folder / "bin" / "jaxsudoku"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jaxsudoku "$@"\n')
     program.chmod(0o755)
-    settings = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    settings |= {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0", "JAXSUDOKU_CACHE": str(folder / "cache")}  # as users have it
+    places = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False
+        ["bash", "-c", line],
+        cwd=folder,
+        env=os.environ | places | settings,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     notes = "".join(note for note in ran.stderr.splitlines(keepends=True) if not _PROGRESS.match(note))
     return ran.stdout + notes
@@ -75,7 +87,7 @@ def run_python(text: str, names: dict[str, object]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
+def test_the_examples_print_what_is_shown(page, compiled, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     ran = 0
@@ -86,7 +98,7 @@ def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
             ran += 1
             continue
         for line, shown in sessions(text):
-            fault = differing(shown, run_command(line, tmp_path))
+            fault = differing(shown, run_command(line, tmp_path, compiled))
             assert fault is None, f"$ {line}\n{fault}"
             ran += 1
     assert ran
@@ -99,7 +111,7 @@ def test_a_wrong_output_is_found(tmp_path):
     assert run_python(">>> 1 + 1\n2\n", {}) == []
     assert "Got:\n    2" in "".join(run_python(">>> 1 + 1\n3\n", {}))
     assert sessions("$ a b\none\ntwo\n$ c\n") == [("a b", "one\ntwo\n"), ("c", "")]
-    assert run_command("echo one; echo two >&2; echo 'solving ... (3 s)' >&2", tmp_path) == "one\ntwo\n"
+    assert run_command("echo one; echo two >&2; echo 'solving ... (3 s)' >&2", tmp_path, {}) == "one\ntwo\n"
 
 
 def test_links_between_pages_lead_to_files():

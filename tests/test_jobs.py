@@ -348,28 +348,16 @@ def test_commands_answer_in_parts_what_they_do_at_once(easy, tmp_path, inline, c
 
 
 def test_generated_parts_are_those_of_one_sequence(tmp_path, inline):
-    argv = ("generate", 50, *FOUR, "--holes", "balanced", "--given", 0.4, "--seed", 3, "--quiet")
-    assert run_main(*argv, "--output", tmp_path / "whole.csv") == 0
-    assert run_main(*argv, "--output", tmp_path / "job", "--workers", 2, "--part-size", 20) == 0
+    argv = ("generate", 60, "--board", 4, "--batch-size", 64, "--holes", "balanced", "--given", 0.4, "--seed", 3)
+    assert run_main(*argv, "--quiet", "--output", tmp_path / "whole.csv") == 0
+    assert run_main(*argv, "--quiet", "--output", tmp_path / "job", "--workers", 2, "--part-size", 20) == 0
     assert content(tmp_path / "job") == (tmp_path / "whole.csv").read_text()
 
 
 def test_random_parts_differ(tmp_path, inline):
     (tmp_path / "empty.txt").write_text(("." * 16 + "\n") * 64)
-    argv = (
-        "solve",
-        tmp_path / "empty.txt",
-        "--board",
-        4,
-        "--batch-size",
-        15,
-        "--order",
-        "random",
-        "--workers",
-        2,
-        "--part-size",
-        32,
-    )
+    argv = ("solve", tmp_path / "empty.txt", "--board", 4, "--batch-size", 15, "--order", "random")
+    argv = (*argv, "--workers", 2, "--part-size", 32)
     assert run_main(*argv, "--output", tmp_path / "job", "--quiet") == 0
     one, other = (path.read_text() for path in sorted((tmp_path / "job").glob("part-*.txt")))
     assert one != other
@@ -459,18 +447,9 @@ def test_actors_of_ray_answer_what_one_process_does(easy, tmp_path, workers_cach
     pytest.importorskip("ray")
     argv = ("solve", easy / "all.csv", *FOUR, "--quiet", "--output")
     assert run_main(*argv, tmp_path / "one.csv") == 1
+    job = (*argv, tmp_path / "ray", "--part-size", 40, "--workers", "ray:2")
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "jaxsudoku",
-            *map(str, argv),
-            tmp_path / "ray",
-            "--part-size",
-            "40",
-            "--workers",
-            "ray:2",
-        ],
+        [sys.executable, "-m", "jaxsudoku", *map(str, job)],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[1],
