@@ -150,8 +150,10 @@ def test_csv_to_csv_carries_the_other_columns(capsys, puzzles, tmp_path):
 
 
 def test_a_guided_solver_with_a_network_from_a_file(capsys, puzzles, tmp_path):
-    network = networks.make_network("cube", Board.classic(4), **reference.TINY["cube"])
-    path = networks.save_network(network, tmp_path / "net")
+    forward = networks.make_forward("cube", Board.classic(4), **reference.TINY["cube"])
+    rng = np.random.default_rng(0)
+    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
+    path = networks.save_network(networks.Network("cube", forward, params), tmp_path / "net")
     name, out = puzzles("puzzle", PROPER, "." * 16, CLASH, name="in.csv"), str(tmp_path / "out.csv")
     argv = ("solve", name, *FOUR, "--solver", "iterative", "--network", str(path), "--rules", "naked")
     code, summary, _ = run(capsys, *argv, "--runs", "21", "--output", out, "--json")
@@ -643,8 +645,8 @@ def test_a_full_disk_behind_the_standard_output(capsys, puzzles, monkeypatch):
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert err == f"jaxsudoku: error: <stdout>: {os.strerror(errno.ENOSPC)}\n"
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "stdout", io.TextIOWrapper(io.FileIO("/dev/full", "w")))
+    with io.TextIOWrapper(io.FileIO("/dev/full", "w")) as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
         code = main(["solve", puzzles(PROPER), *FOUR, "--quiet"])
     assert (code, capsys.readouterr().err) == (1, err)
 
