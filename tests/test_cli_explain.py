@@ -77,14 +77,15 @@ def test_a_hint_is_the_reason_of_the_first_step(capsys, puzzles):
     assert (code, json.loads(out)) == (0, js.hint(PROPER).as_dict() | {"place": [[1, 2, 2]], "eliminate": []})
 
 
-@pytest.mark.parametrize("command", ["explain", "hint"])
-def test_no_jax_is_loaded(command):
-    arguments = [command, "".join(map(str, js.load("9x9-hard")[3]))]
-    program = f"import sys\nfrom jaxsudoku.cli import main\ncode = main({arguments})\nassert 'jax' not in sys.modules"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{program}\nsys.exit(code)"], capture_output=True, text=True, check=True
-    )
-    assert "hidden single." in done.stdout
+def test_no_jax_is_loaded():
+    puzzle = "".join(map(str, js.load("9x9-hard")[3]))
+    program = "import sys\nfrom jaxsudoku.cli import main\n"
+    for command in ("explain", "hint"):
+        program += f"assert main({[command, puzzle]}) == 0\nassert 'jax' not in sys.modules, '{command}'\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    first, *others, last = done.stdout.splitlines()
+    assert last == js.hint(puzzle).text and first.endswith(f"  {last}") and "hidden single." in last
+    assert others
 
 
 def test_nothing_is_left_to_hint_at(capsys, puzzles):

@@ -72,7 +72,6 @@ def stopped(puzzles, out, size, number, cache):
     [
         pytest.param("out.txt", 0, marks=pytest.mark.slow),
         ("out.txt", 1),
-        pytest.param("out.csv", 5000, marks=pytest.mark.slow),
         pytest.param("out.csv.gz", 1000, marks=pytest.mark.slow),
     ],
 )

@@ -398,7 +398,7 @@ def test_an_input_that_breaks_off_keeps_what_was_read(tmp_path, inline, capsys):
 
 
 @pytest.mark.slow
-def test_a_data_set_does_not_depend_on_the_workers(tmp_path):
+def test_a_data_set_does_not_depend_on_the_workers(tmp_path, workers_cache):
     from jaxsudoku import datasets
 
     settings = {"count": 100, "seed": 5, "board": Board.classic(4), "shard_size": 30}
@@ -409,7 +409,7 @@ def test_a_data_set_does_not_depend_on_the_workers(tmp_path):
     damaged = tmp_path / "two" / datasets.load(tmp_path / "one").card.shards[1].file
     whole = damaged.read_bytes()
     damaged.write_bytes(b"damaged")
-    datasets.build(tmp_path / "two", **settings, workers=TWO, resume=True)
+    datasets.build(tmp_path / "two", **settings, workers=Workers(1), resume=True)
     assert damaged.read_bytes() == whole
 
 
