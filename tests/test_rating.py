@@ -6,7 +6,6 @@ import csv
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference
@@ -20,76 +19,69 @@ from jaxsudoku.techniques.climb import climb
 from jaxsudoku.techniques.position import Position
 from jaxsudoku.techniques.rectangles import unique_rectangles
 
-NINE = Board.classic()
-#: Singles solve the first; the second (Inkala's) is among the hardest.
-EASY = "..3.2.6..9..3.5..1..18.64....81.29..7.......8..67.82....26.95..8..2.3..9..5.1.3.."
-HARD = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."
+#: One board for all ratings by nodes, so that they share a program.
+SIX = reference.SMALL["jigsaw-6"]
+#: Puzzles on it that each of the rules solves where the weaker ones don't, and puzzles that none solves.
+BY_RULES = {
+    "naked": ("000000040100000002010040500601000000", "000000600000000540030006402000000050"),
+    "singles": ("000010005000010000060200031006000000", "050003600000005004000000400000000302"),
+    "locked": ("100000000000000605000060000000200004", "000000000000600305100002000010042000"),
+    "": ("100000000000003000000050000000000460", "305000000000000500000060010000000004"),
+}
 
 
 def puzzles() -> np.ndarray:
-    return np.stack([js.parse(text) for text in (EASY, HARD)])
-
-
-def test_singles_alone_rate_zero_and_hard_ones_high():
-    easy, hard = js.rate(puzzles())
-    assert easy == 0
-    assert 20 < hard < 10_000
+    return np.array([js.parse(text) for texts in BY_RULES.values() for text in texts])
 
 
 def test_a_rating_is_the_puzzles_own():
-    both = puzzles()
-    ratings = js.rate(np.concatenate([both, both[::-1]]), key=3)
-    np.testing.assert_array_equal(ratings[:2], ratings[:1:-1])
-    np.testing.assert_array_equal(js.rate(both[1], key=3), ratings[1])
-    assert js.rate(both[1], key=4) != ratings[1]
+    several = puzzles()
+    ratings = js.rate(np.concatenate([several, several[::-1]]), SIX, key=3)
+    np.testing.assert_array_equal(ratings[:8], ratings[:7:-1])
+    np.testing.assert_array_equal(js.rate(several[6], SIX, key=3), ratings[6])
+    assert js.rate(several[6], SIX, key=4) != ratings[6]
 
 
 def test_improper_puzzles_have_no_rating():
-    board = reference.SMALL["4x4"]
-    clash = js.parse("11..............")
-    none = js.parse("123...4.........")  # nothing is left for the fourth cell
-    assert js.count_solutions(none, board=board) == 0
-    blank = np.zeros(16, np.uint8)
-    assert np.isnan(js.rate(np.stack([clash, none, blank]), board=board, searches=4)).all()
+    clash = [1, 1, *[0] * 34]
+    none = [1, 2, 3, 4, 5, 0, *[0] * 17, 6, *[0] * 12]  # nothing is left for the sixth cell
+    assert reference.count(SIX, none, 1) == 0
+    assert np.isnan(js.rate(np.array([clash, none, [0] * 36], np.uint8), SIX)).all()
 
 
 def test_a_rating_is_the_mean_over_trees_of_branch_nodes():
-    board = reference.SMALL["4x4"]
-    made = reference.unique(board, 40)
-    ratings = js.rate(made, board=board, searches=4)
-    np.testing.assert_array_equal(ratings * 4, np.round(ratings * 4))
-    solved = js.weakest_rules(made, board) <= RULES.index("singles")
-    np.testing.assert_array_equal(ratings == 0, solved)
+    ratings = js.rate(puzzles(), SIX)
+    np.testing.assert_array_equal(ratings * rating.SEARCHES, np.round(ratings * rating.SEARCHES))
+    assert (ratings[:4] == 0).all(), "singles solve them"
+    assert ((ratings[4:] > 1) & (ratings[4:] < 50)).all()
 
 
 def test_weakest_rules():
-    levels = js.weakest_rules(puzzles())
+    (solution,) = reference.solutions(SIX, puzzles()[0], 2)
+    almost = np.array(solution)
+    almost[::8] = 0
+    levels = js.weakest_rules(np.array([solution, almost, [200] * 36], np.uint8), SIX)
     assert levels.dtype == np.int8
-    assert levels.tolist() == [RULES.index("naked"), len(RULES)]
-    solution = js.solve(puzzles()[0]).grids
-    assert js.weakest_rules(solution) == RULES.index("none")
-    almost = solution.copy()
-    almost[::20] = 0
-    assert js.weakest_rules(almost) == RULES.index("naked")
-    assert js.weakest_rules(np.full(81, 200, np.uint8)) == len(RULES)
+    assert levels.tolist() == [RULES.index("none"), RULES.index("naked"), len(RULES)]
+    assert js.weakest_rules(puzzles()[3], SIX) == RULES.index("singles")
 
 
-@pytest.mark.parametrize("board", reference.SMALL.values(), ids=reference.SMALL)
-def test_levels_are_those_of_the_reference(board):
-    made = reference.unique(board, 12)
-    levels = js.weakest_rules(made, board)
-    for puzzle, level in zip(made, levels, strict=True):
-        candidates = reference.candidates(board, puzzle[None])[0]
+def test_levels_are_those_of_the_reference():
+    levels = js.weakest_rules(puzzles(), SIX)
+    named = [RULES.index(rules) if rules else len(RULES) for rules, texts in BY_RULES.items() for _ in texts]
+    assert levels.tolist() == named
+    for puzzle, level in zip(puzzles(), levels, strict=True):
+        candidates = reference.candidates(SIX, puzzle[None])[0]
         solves = [
-            (reference.deduce(board, candidates, rules).sum(axis=0) == 1).all() if rules != "none" else puzzle.all()
+            (reference.deduce(SIX, candidates, rules).sum(axis=0) == 1).all() if rules != "none" else puzzle.all()
             for rules in RULES
         ]
         assert level == (solves.index(True) if True in solves else len(RULES))
 
 
 def test_no_puzzles_at_all():
-    none = np.zeros((2, 0, 81), np.uint8)
-    assert js.rate(none).shape == js.weakest_rules(none).shape == (2, 0)
+    none = np.zeros((2, 0, 36), np.uint8)
+    assert js.rate(none, SIX).shape == js.weakest_rules(none, SIX).shape == (2, 0)
 
 
 def test_grades():
@@ -100,9 +92,9 @@ def test_grades():
 
 def test_senseless_arguments():
     with pytest.raises(ValueError, match="searches must be at least 1, not 0"):
-        js.rate(puzzles(), searches=0)
-    with pytest.raises(ValueError, match=r"grids of shape \(2, 80\)"):
-        js.rate(puzzles()[:, 1:])
+        js.rate(puzzles(), SIX, searches=0)
+    with pytest.raises(ValueError, match=r"grids of shape \(2, 35\)"):
+        js.rate(puzzles()[:, 1:], SIX)
 
 
 @pytest.mark.slow
@@ -126,26 +118,35 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 FOUR = reference.SMALL["4x4"]
-#: A puzzle with one solution, one without, one with several, and a complete grid.
-SMALL = np.stack([js.parse(text) for text in ("1.34.4122.4.43.1", "123...4.........", "." * 16, "1234341221434321")])
-by_technique = functools.partial(js.rate, board=FOUR, by="technique", up_to="naked-single")
+#: A puzzle with one solution, one without, one with several, a complete one, and one beyond full houses.
+SMALL = np.array(
+    list(map(js.parse, ("1.34.4122.4.43.1", "123...4.........", "." * 16, "1234341221434321", ".4.2.2.1.1......")))
+)
+by_technique = functools.partial(js.rate, board=FOUR, by="technique", up_to="full house")
 
 
 def test_names_have_the_shape_of_the_puzzles():
-    found = by_technique(SMALL.reshape(2, 2, 16))
+    found = by_technique(SMALL[:4].reshape(2, 2, 16))
     assert found.names.dtype == object
     assert found.names.tolist() == [["full-house", ""], ["", ""]]
+    np.testing.assert_array_equal(found.technique, [[registry.NUMBERS["full-house"], -1], [-1, -1]])
     np.testing.assert_array_equal(found.score, np.float32([[1, np.nan], [np.nan, 0]]))
     alone = by_technique(SMALL[0])
     assert (alone.names.dtype, alone.names.shape, alone.names.item()) == (object, (), "full-house")
-    none = by_technique(SMALL[:0])
+    none = js.rate(SMALL[:0], FOUR, by="technique")
     assert (none.names.dtype, none.names.shape) == (object, (0,))
+
+
+def test_puzzles_beyond_the_techniques_have_an_infinite_score():
+    found = by_technique(SMALL, up_to="Full House")
+    np.testing.assert_array_equal(found.score, np.float32([1, np.nan, np.nan, 0, np.inf]))
+    np.testing.assert_array_equal(found.technique, [registry.NUMBERS["full-house"], -1, -1, -1, -1])
 
 
 def test_the_proof_reports_its_progress():
     calls = []
     by_technique(SMALL, progress=lambda done, count: calls.append((done, count)))
-    assert calls == [(0, 4), (4, 4), (0, 4), (4, 4)], "of the proofs, then of the puzzles"
+    assert calls == [(0, 5), (5, 5), (0, 5), (5, 5)], "of the proofs, then of the puzzles"
 
 
 @pytest.mark.parametrize(
@@ -164,15 +165,15 @@ def test_settings_of_the_other_ratings_are_refused(settings, cause):
         by_technique(SMALL, **settings)
 
 
-def climbed(*names: str) -> list[int]:
-    """The numbers of the hardest techniques among some that the puzzles need."""
-    found = jax.jit(functools.partial(climb, board=FOUR, names=names, lanes=32))(SMALL[[0, 3]])
-    return found.hardest.tolist()
-
-
 def test_techniques_are_chosen_by_any_form_of_their_names():
-    assert climbed("Naked Single") == [registry.NUMBERS["naked-single"], -1]
-    assert climbed("naked-pair") == [-1, -1], "no cell can be filled"
+    assert [one.name for one in registry.chosen(["X_Wing", "Naked Single"])] == ["naked-single", "x-wing"]
+    assert registry.names_up_to("Hidden single in region") == ("full-house", "hidden-single-in-region")
+
+
+def test_techniques_that_fill_no_cell_solve_nothing():
+    found = jax.jit(functools.partial(climb, board=FOUR, names=("Naked Pair",), lanes=32))(SMALL[[0, 3]])
+    assert np.asarray(found.hardest).tolist() == [-1, -1]
+    assert np.asarray(found.solved).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -209,12 +210,13 @@ def test_titles():
 
 def test_ratings_have_a_table():
     puzzles = [js.parse("1.34.4122.4.43.1"), js.parse("1234341221434321"), js.parse("." * 16)]
-    table = js.rate(puzzles, by="technique").to_table(puzzles).to_pylist()
+    ratings = by_technique(puzzles)
+    table = ratings.to_table(puzzles).to_pylist()
     assert [row["puzzle"] for row in table] == ["1.34.4122.4.43.1", "1234341221434321", "." * 16]
     assert [(row["clues"], row["technique"]) for row in table] == [(11, "full-house"), (16, ""), (0, "")]
     assert table[0]["score"] == 1 and np.isnan(table[2]["score"])
     with pytest.raises(ValueError, match="2 puzzles for 3 results"):
-        js.rate(puzzles, by="technique").to_table(puzzles[:2])
+        ratings.to_table(puzzles[:2])
 
 
 def test_techniques_are_left_out_that_take_too_long_or_have_no_houses():
@@ -242,13 +244,17 @@ def test_the_program_of_rectangles_grows_with_the_side_alone():
 def test_rows_of_wide_boards_are_updated_in_place_alike(monkeypatch):
     random = np.random.default_rng(3)
     candidates = np.bitwise_and(*random.integers(0, 1 << 32, (2, 6, 36, 1), dtype=np.uint32))
-    position = Position(*map(jnp.asarray, (candidates, *np.zeros((2, 36, 1), np.uint32))))
+    position = Position(candidates, *np.zeros((2, 36, 1), np.uint32))
 
-    def found() -> list[np.ndarray]:
+    @jax.jit
+    def both(position):
         functions = (subsets.naked_subsets, subsets.hidden_subsets, subsets.fish)
-        return [np.asarray(function(Board.classic(6), position, 2)) for function in functions]
+        found = []
+        for masked in (16, 5):
+            monkeypatch.setattr(subsets, "_MASKED", masked)
+            found.append([function(Board.classic(6), position, 2) for function in functions])
+        return found
 
-    masked = found()
-    monkeypatch.setattr(subsets, "_MASKED", 5)
-    np.testing.assert_array_equal(found(), masked)
+    masked, in_place = jax.tree.map(np.asarray, both(position))
+    np.testing.assert_array_equal(in_place, masked)
     assert all(planes.any() for planes in masked)
