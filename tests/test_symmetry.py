@@ -7,28 +7,28 @@ import itertools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxsudoku import grid, symmetry
+from jaxsudoku import symmetry
 from jaxsudoku.board import Board
+from jaxsudoku.random import as_key
 from jaxsudoku.symmetry import Symmetry
 from jaxsudoku.symmetry.chain import transversals
 
 LOPSIDED = reference.SMALL["jigsaw-6"]
 FOUR = Board.classic(4)
-BOARDS = {
-    **{name: reference.SMALL[name] for name in ("diagonal-4", "jigsaw-5", "2x3")},
-    **reference.NINE,
-}
+#: Boards with further houses and without, on which rearrangements are few and many.
+BOARDS = {"diagonal-4": reference.SMALL["diagonal-4"], "2x3": reference.SMALL["2x3"], "windoku": Board.windoku()}
 
+#: Most tests call them with 64 symmetries of side 6.
 apply, apply_candidates = jax.jit(symmetry.apply), jax.jit(symmetry.apply_candidates)
 invert, compose = jax.jit(symmetry.invert), jax.jit(symmetry.compose)
 sample = jax.jit(symmetry.sample, static_argnames=("board", "shape"))
+identity = jax.jit(symmetry.identity, static_argnames=("board", "shape"))
 
 
 def rearrangements(board: Board) -> int:
@@ -67,8 +67,7 @@ def by_brute_force(board: Board) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize(
     "board",
     [
-        *reference.SMALL.values(),
-        Board.diagonal(6),
+        *(reference.SMALL[name] for name in ("4x4", "diagonal-4", "jigsaw-4", "jigsaw-5", "2x3")),
         Board(2, box=(1, 2)),
         Board(4, box=(4, 1)),
         Board(3, regions=(0, 1, 2, 2, 0, 1, 1, 2, 0), extra=((0, 4, 8),)),
@@ -82,7 +81,7 @@ def test_the_rearrangements_are_those_of_brute_force(board):
     assert symmetry.order(board) == math.factorial(board.side) * len(found)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.permutations([0, 1, 2, 3] * 4), st.lists(st.permutations(range(16)).map(lambda cells: cells[:4]), max_size=3))
 def test_so_they_are_on_boards_without_rhyme(regions, extra):
     numbers = {label: number for number, label in enumerate(dict.fromkeys(regions))}
@@ -92,7 +91,7 @@ def test_so_they_are_on_boards_without_rhyme(regions, extra):
 
 @pytest.mark.parametrize(
     "box",
-    [(2, 2), (2, 3), (3, 2), (3, 3), (3, 4), (2, 8), (4, 4), (5, 5), pytest.param((4, 8), marks=pytest.mark.slow)],
+    [(2, 2), (2, 3), (3, 2), (3, 3), (3, 4), (2, 8), pytest.param((4, 8), marks=pytest.mark.slow)],
 )
 def test_bands_stacks_and_lines_of_box_boards(box):
     height, width = box
@@ -133,7 +132,7 @@ def test_two_cells_swapped_hide_nothing_from_the_search():
 
 def test_a_lopsided_board_has_relabellings_alone():
     assert symmetry.order(LOPSIDED) == math.factorial(6)
-    drawn = sample(jax.random.key(0), LOPSIDED, (64,))
+    drawn = sample(as_key(0), LOPSIDED, (64,))
     np.testing.assert_array_equal(drawn.rows, np.tile(np.arange(6), (64, 1)))
     np.testing.assert_array_equal(drawn.columns, drawn.rows)
     assert not np.asarray(drawn.transposed).any()
@@ -172,16 +171,15 @@ def test_solved_grids_stay_solved(board):
     @jax.jit
     def moved(key):
         drawn = symmetry.sample(key, board, (32, 8))
-        after = symmetry.apply(drawn, grids)
-        return drawn, after, grid.is_solved(after, board)
+        return drawn, symmetry.apply(drawn, grids)
 
-    drawn, after, solved = moved(jax.random.key(1))
-    assert np.asarray(solved).all()
+    drawn, after = jax.tree.map(np.asarray, moved(as_key(1)))
+    assert all(reference.is_solution(board, grid) for grid in after.reshape(-1, board.cells))
     assert [x.dtype.name for x in drawn] == ["bool", "int32", "int32", "int32"]
     assert after.dtype == np.uint8
     # each draw is of the group, and not always the same
     lines = np.concatenate([drawn.rows, drawn.columns], axis=-1) + board.side * np.stack(
-        [drawn.transposed, ~np.asarray(drawn.transposed)], axis=-1
+        [drawn.transposed, ~drawn.transposed], axis=-1
     ).repeat(board.side, axis=-1)
     assert len(np.unique(lines.reshape(256, -1), axis=0)) > min(rearrangements(board), 256) * 0.8
     for transversal in transversals(board)[:1]:
@@ -198,7 +196,7 @@ def test_laws():
     (first, grids), (second, _) = anything(6, 64), anything(6, 64, seed=1)
     np.testing.assert_array_equal(apply(compose(first, second), grids), apply(second, apply(first, grids)))
     np.testing.assert_array_equal(apply(invert(first), apply(first, grids)), grids)
-    nothing = symmetry.identity(LOPSIDED, (64,))
+    nothing = identity(LOPSIDED, (64,))
     np.testing.assert_array_equal(apply(nothing, grids), grids)
     for one, other in [
         (compose(first, invert(first)), nothing),
@@ -210,14 +208,14 @@ def test_laws():
 
 
 def test_candidates_move_as_grids_do():
-    several, grids = anything(4, 64)
-    digits = np.arange(1, 5)[:, None]
+    several, grids = anything(6, 64)
+    digits = np.arange(1, 7)[:, None]
 
     def one_hot(cells):
-        return (np.asarray(cells)[:, None] == digits).reshape(-1, 4, 4, 4)
+        return (np.asarray(cells)[:, None] == digits).reshape(-1, 6, 6, 6).astype(np.float32)
 
     np.testing.assert_array_equal(apply_candidates(several, one_hot(grids)), one_hot(apply(several, grids)))
-    scores = np.random.default_rng(0).random((64, 4, 4, 4)).astype(np.float32)
+    scores = np.random.default_rng(0).random((64, 6, 6, 6)).astype(np.float32)
     moved = apply_candidates(several, scores)
     assert moved.dtype == np.float32
     np.testing.assert_array_equal(apply_candidates(invert(several), moved), scores)
@@ -235,7 +233,7 @@ def chi_square(draws: np.ndarray, kinds: int) -> float:
 
 
 def test_draws_are_even():
-    drawn = jax.tree.map(np.asarray, sample(jax.random.key(3), FOUR, (128 * 24 * 20,)))
+    drawn = jax.tree.map(np.asarray, sample(as_key(3), FOUR, (128 * 24 * 12,)))
     rearranged = np.column_stack([drawn.transposed, drawn.rows, drawn.columns])
     assert abs(chi_square(rearranged, 128)) < 4
     assert abs(chi_square(drawn.digits, 24)) < 4
@@ -244,7 +242,7 @@ def test_draws_are_even():
 
 def test_draws_from_several_tables_are_even():
     board = Board.classic()
-    drawn = jax.tree.map(np.asarray, sample(jax.random.key(4), board, (20_000,)))
+    drawn = jax.tree.map(np.asarray, sample(as_key(4), board, (20_000,)))
     bands, stacks = (lines[:, ::3] // 3 for lines in (drawn.rows, drawn.columns))
     assert abs(chi_square(np.column_stack([drawn.transposed, bands, stacks]), 2 * 6 * 6)) < 4
     within = np.column_stack([drawn.rows[:, 6:] % 3, drawn.columns[:, 6:] % 3])
@@ -255,7 +253,7 @@ def test_draws_from_several_tables_are_even():
 
 
 def test_vmap_is_as_one_by_one():
-    keys = jax.random.split(jax.random.key(5), 3)
+    keys = np.random.default_rng(5).integers(0, 1 << 32, (3, 2), np.uint32)
     _, grids = anything(4, 3)
 
     def one(key, cells):
@@ -270,53 +268,66 @@ def test_vmap_is_as_one_by_one():
 
 def test_batch_axes_broadcast():
     several, grids = anything(4, 3)
-    moved = apply(several, grids[:, None])
-    assert moved.shape == (3, 3, 16)
-    for number in range(3):
-        alone = apply(one_of(several, number), grids)
-        np.testing.assert_array_equal(moved[:, number], alone)
-        np.testing.assert_array_equal(apply(several, grids[number]), moved[number])
     values = np.random.default_rng(0).random((4, 4, 4))
-    assert apply_candidates(several, values).shape == (3, 4, 4, 4)
-    column = jax.tree.map(lambda x: jnp.asarray(x)[:, None], several)
-    assert compose(several, column).rows.shape == (3, 3, 4)
-    assert symmetry.identity(FOUR).rows.shape == (4,)
-    assert sample(jax.random.key(0), FOUR, (2, 0)).digits.shape == (2, 0, 4)
+
+    @jax.jit
+    def broadcast(several, one, grids):
+        column = jax.tree.map(lambda x: x[:, None], several)
+        applied = symmetry.apply(several, grids[:, None]), symmetry.apply(one, grids), symmetry.apply(several, grids[1])
+        return applied, symmetry.compose(several, column), symmetry.apply_candidates(several, values)
+
+    applied, composed, moved = broadcast(several, one_of(several, 1), grids)
+    square, of_one, of_one_grid = map(np.asarray, applied)
+    expected = np.array([[by_hand(one_of(several, number), grid) for number in range(3)] for grid in grids])
+    np.testing.assert_array_equal(square, expected)
+    np.testing.assert_array_equal(of_one, expected[:, 1])
+    np.testing.assert_array_equal(of_one_grid, expected[1])
+    assert (composed.rows.shape, moved.shape) == ((3, 3, 4), (3, 4, 4, 4))
+    assert jax.eval_shape(lambda: symmetry.identity(FOUR)).rows.shape == (4,)
+    assert jax.eval_shape(lambda: symmetry.sample(0, FOUR, (2, 0))).digits.shape == (2, 0, 4)
 
 
 def test_what_does_not_fit_is_refused():
     several, _ = anything(4, 3)
+
+    def refused(message, function, *arguments, error=ValueError):
+        with pytest.raises(error, match=message):
+            jax.eval_shape(function, *arguments)
+
     for shape in [(), (15,), (4, 5), (16, 3)]:
-        with pytest.raises(ValueError, match=r"grids of shape .*; symmetries of side 4 take \[\.\.\., 16\]"):
-            symmetry.apply(several, np.zeros(shape, np.uint8))
+        message = r"grids of shape .*; symmetries of side 4 take \[\.\.\., 16\]"
+        refused(message, symmetry.apply, several, np.zeros(shape, np.uint8))
     for shape in [(), (64,), (4, 16), (4, 4, 5)]:
-        with pytest.raises(ValueError, match=r"values of shape .*; symmetries of side 4 take \[\.\.\., 4, 4, 4\]"):
-            symmetry.apply_candidates(several, np.zeros(shape))
-    with pytest.raises(ValueError, match=r"side 4 don't combine with those of side 5"):
-        symmetry.compose(several, anything(5, 3)[0])
-    with pytest.raises(ValueError, match=r"batch axes \(2,\) and \(3,\) don't fit"):
-        symmetry.apply(several, np.zeros((2, 16), np.uint8))
-    with pytest.raises(ValueError, match="grids of dtype float32; they must be integers"):
-        symmetry.apply(several, np.zeros((3, 16), np.float32))
+        message = r"values of shape .*; symmetries of side 4 take \[\.\.\., 4, 4, 4\]"
+        refused(message, symmetry.apply_candidates, several, np.zeros(shape, np.float32))
+    refused(r"side 4 don't combine with those of side 5", symmetry.compose, several, anything(5, 3)[0])
+    refused(r"batch axes \(2,\) and \(3,\) don't fit", symmetry.apply, several, np.zeros((2, 16), np.uint8))
+    message = "grids of dtype float32; they must be integers"
+    refused(message, symmetry.apply, several, np.zeros((3, 16), np.float32))
+    message = "the symmetries come first and what they are applied to second"
     for function in (symmetry.apply, symmetry.apply_candidates):
-        with pytest.raises(TypeError, match="the symmetries come first and what they are applied to second"):
-            function(np.zeros((3, 16), np.uint8), several)
+        refused(message, function, np.zeros((3, 16), np.uint8), several, error=TypeError)
     for shape in ("3", 1.5, (2, -1)):
-        with pytest.raises(ValueError, match="shape must be"):
-            symmetry.sample(0, FOUR, shape)
+        refused("shape must be", lambda shape=shape: symmetry.sample(0, FOUR, shape))
 
 
 def test_lists_squares_and_a_number_of_draws():
-    several = symmetry.sample(0, FOUR, 5)
-    assert several.rows.shape == symmetry.identity(FOUR, np.int64(5)).rows.shape == (5, 4)
-    grids = np.random.default_rng(1).integers(0, 5, (5, 16), np.uint8)
-    expected = apply(several, grids)
-    np.testing.assert_array_equal(apply(several, grids.tolist()), expected)
-    square = apply(several, grids.reshape(5, 4, 4))
+    assert jax.eval_shape(lambda: symmetry.sample(0, FOUR, 5)).rows.shape == (5, 4)
+    assert jax.eval_shape(lambda: symmetry.identity(FOUR, np.int64(5))).rows.shape == (5, 4)
+    several, grids = anything(4, 5)
+    values = np.random.default_rng(2).random((4, 4, 4), np.float32)
+
+    @jax.jit
+    def moved(several):
+        forms = grids, grids.tolist(), grids.reshape(5, 4, 4)
+        candidates = values, values.tolist()
+        return [symmetry.apply(several, x) for x in forms], [symmetry.apply_candidates(several, x) for x in candidates]
+
+    (expected, listed, square), (values_moved, values_listed) = jax.tree.map(np.asarray, moved(several))
+    np.testing.assert_array_equal(listed, expected)
     assert square.dtype == np.uint8
     np.testing.assert_array_equal(square, np.reshape(expected, (5, 4, 4)))
-    values = np.random.default_rng(2).random((4, 4, 4), np.float32)
-    np.testing.assert_array_equal(apply_candidates(several, values.tolist()), apply_candidates(several, values))
+    np.testing.assert_array_equal(values_listed, values_moved)
 
 
 @pytest.mark.parametrize("setting", ["x64", "strict"])
@@ -328,7 +339,7 @@ def test_dtypes(setting):
         drawn = symmetry.compose(symmetry.invert(drawn), symmetry.identity(FOUR))
         return drawn, symmetry.apply(drawn, grids), symmetry.apply_candidates(drawn, scores)
 
-    key = jax.random.key(0)
+    key = as_key(0)
     shapes = jax.ShapeDtypeStruct((7, 16), np.uint8), jax.ShapeDtypeStruct((7, 4, 4, 4), np.float16)
     with context:
         drawn, grids, scores = jax.eval_shape(functools.partial(everything, key), *shapes)
