@@ -127,9 +127,9 @@ def data_batches(
         datasets.batches(dataset, jax.random.fold_in(key, number), each, augment=augment, start=start, rows=rows)
         for number, dataset in enumerate(data)
     ]
-    interleave = functools.partial(_interleave, slice(skipped, skipped + wanted.stop - wanted.start))
+    interleave = functools.partial(_interleave, skipped, wanted.stop - wanted.start)
     for parts in zip(*streams, strict=True):
-        yield placed_rows(jax.tree.map(interleave, *parts), mesh)
+        yield placed_rows(parts[0] if len(parts) == 1 else interleave(*parts), mesh)
 
 
 def _of_each(config: TrainConfig, total: int) -> int:
@@ -137,12 +137,13 @@ def _of_each(config: TrainConfig, total: int) -> int:
     return -(-total // max(len(config.data.datasets), 1))
 
 
-def _interleave(rows: slice, *parts: Array) -> Array:
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _interleave(first: int, rows: int, *parts: Batch) -> Batch:
     """Some rows of a batch that has rows of each data set in turn, so that each device and each kind of position gets
     rows of all of them."""
-    if len(parts) == 1:
-        return parts[0]
-    return jnp.stack(parts, axis=1).reshape(-1, *parts[0].shape[1:])[rows]
+    return jax.tree.map(
+        lambda *leaves: jnp.stack(leaves, axis=1).reshape(-1, *leaves[0].shape[1:])[first : first + rows], *parts
+    )
 
 
 def clues_of(data: DataConfig) -> int | tuple[int | None, int | None] | None:

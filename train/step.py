@@ -69,8 +69,15 @@ def make_forward(config: TrainConfig, iterations: int | None) -> Forward:
 def initial_state(config: TrainConfig, forward: Forward, key: Array, target: Any = bool) -> TrainState:
     """The state before the first step; ``target`` is the dtype of what positions teach."""
     start = config.network.start
-    params = load_start(start, config.network.architecture, forward) if start else forward.init(key)
-    average = jax.tree.map(jnp.copy, params)
+    params = load_start(start, config.network.architecture, forward) if start else None
+    return _initial(config, forward, target, key, params)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _initial(config: TrainConfig, forward: Forward, target: Any, key: Array, start: Params | None) -> TrainState:
+    """``initial_state``, as one program; from some parameters, or from random ones for None."""
+    params = forward.init(key) if start is None else start
+    params, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
     pool = empty_pool(forward, params, config.batch_size, target)
     optimiser = make_optimiser(config.optimiser, config.steps)
     losses = no_losses(config.board)

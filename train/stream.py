@@ -6,19 +6,20 @@ from the held-out puzzles.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh
 
 import jaxsudoku as js
 from jaxsudoku import networks, symmetry
+from jaxsudoku.board import Board
 from jaxsudoku.datasets import Dataset
 from jaxsudoku.files import write_file
 from jaxsudoku.terminal.progress import Screen
@@ -141,7 +142,7 @@ class Stream:
         """Puzzles of a round."""
         return self._config.play.games * self._config.stream.offered
 
-    def _from_file(self, puzzles: np.ndarray, key: Array, start: int) -> Iterator[Array]:
+    def _from_file(self, puzzles: np.ndarray, key: Array, start: int) -> Iterator[Array | np.ndarray]:
         games, board = self._size, self._config.board
         augment = not networks.get(self._config.network.architecture).equivariant
         order_key, turn_key = jax.random.split(key)
@@ -154,7 +155,10 @@ class Stream:
             epochs, places = np.divmod(rows, len(puzzles))
             orders = {epoch: order(epoch) for epoch in np.unique(epochs).tolist()}
             chosen = np.concatenate([orders[epoch][places[epochs == epoch]] for epoch in orders])
-            found = jnp.asarray(puzzles[chosen])
-            if augment:
-                found = symmetry.apply(symmetry.sample(jax.random.fold_in(turn_key, number), board, (games,)), found)
-            yield found
+            yield _turned(board, turn_key, np.uint32(number), puzzles[chosen]) if augment else puzzles[chosen]
+
+
+@functools.partial(jax.jit, static_argnames="board")
+def _turned(board: Board, key: Array, number: Array, puzzles: Array) -> Array:
+    """The puzzles of a round, each under a random symmetry of the board."""
+    return symmetry.apply(symmetry.sample(jax.random.fold_in(key, number), board, (len(puzzles),)), puzzles)

@@ -46,8 +46,8 @@ class Validation:
         sized = dataclasses.replace(config, batch_size=_POSITIONS, microbatch=None)
         rows = np.resize(np.arange(len(puzzles)), puzzles_needed(sized, 1))
         zeros = np.zeros(len(rows), np.int32)
-        batch = Batch(*map(jnp.asarray, (puzzles[rows], solutions[rows], zeros, zeros.astype(np.float32))))
-        positions = _sample(sized)(key, batch)
+        batch = Batch(puzzles[rows], solutions[rows], zeros, zeros.astype(np.float32))
+        positions: Positions = jax.device_get(_sample(sized)(key, batch))
         if not positions.useful.any():
             raise ValueError(
                 f"no position of {config.data.held_out} is left open by the rules of kinds ({config.positions.rules}): "

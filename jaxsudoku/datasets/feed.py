@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -110,7 +109,7 @@ def _stream(
     step = start
     for epoch in itertools.count(first) if epochs is None else range(first, epochs):
         for part, whole in _cut(shuffle.rows(epoch, skipped * batch_size), batch_size, drop_last, chosen):
-            batch = Batch(*map(jnp.asarray, part))
+            batch = Batch(*jax.device_put(part))
             if augment:
                 with cache.kept():
                     batch = _augmented(board, whole, chosen.start, key, np.uint32(step), batch)
