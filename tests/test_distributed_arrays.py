@@ -34,8 +34,8 @@ puzzles = np.load(f"{folder}/puzzles.npy")
 count = jax.device_count()
 mesh = jax.make_mesh((count,), ("batch",))
 automatic = jax.make_mesh((count,), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
-small = {"lanes": 32, "batch_size": 64}
-local = {"lanes": 32, "batch_size": 64 // processes}
+small = {"lanes": 32, "batch_size": 64, "rules": "naked"}
+local = {**small, "batch_size": 64 // processes}
 
 def spread(values, mesh=mesh, spec=P("batch")):
     place = NamedSharding(mesh, spec)
@@ -47,7 +47,7 @@ def compiled(function):
     assert not re.search(f"({names})(-start)?[(]", program.as_text())
     return program(spread(puzzles))
 
-search = functools.partial(js.exact.search, limit=5, lanes=32)
+search = functools.partial(js.exact.search, limit=5, lanes=32, rules="naked")
 SOLVE = {
     "solve": lambda: js.solve(spread(puzzles), **small),
     "square": lambda: js.solve(spread(puzzles[:60].reshape(60, 4, 4), automatic), js.Board.classic(4), **small),

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference
+from flax import nnx
 
 import jaxsudoku as js
-from jaxsudoku import env, networks
+from jaxsudoku import env
+from jaxsudoku.networks import Forward, NetworkModule, Outputs
+from jaxsudoku.random import as_key
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from train.config import NetworkConfig
@@ -27,44 +25,76 @@ from train.objective import no_metrics
 from train.positions import Positions, fitting_devices
 from train.reanalysis import reanalyse
 from train.replay import Replay, searched_positions, turned
-from train.selfplay import _check, _check_devices, main, self_play
+from train.selfplay import _check, _check_devices, main
 from train.selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
 from train.selfplay_presets import PRESETS, TINY
 
-SIX = js.Board.classic(6)
-
-ROOT = Path(__file__).resolve().parents[1]
+FOUR = js.Board.classic(4)
 
 #: Positions that are kept of each game.
 KEPT = 3
 
 
 def hard() -> np.ndarray:
-    """Puzzles of 6x6 that take searches: with several solutions, with one, and without any."""
-    puzzles = np.array(js.load("6x6")[:24])
+    """Puzzles of 4x4: with several solutions, with one, and without any."""
+    puzzles = np.array(js.load("4x4")[:24])
     puzzles[::3] = 0
     for number, row in enumerate(puzzles[::3]):
-        row[number] = 1 + number % 6
-    puzzles[1::6, :6] = [1, 2, 3, 4, 5, 0]
-    puzzles[1::6, 6:] = 0
-    puzzles[1::6, 11] = 6
+        row[number] = 1 + number % 4
+    puzzles[1::6] = 0
+    puzzles[1::6, :3] = [1, 2, 3]
+    puzzles[1::6, 7] = 4
     return puzzles
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainConfig:
+    """No sizes."""
+
+
+class Plain(NetworkModule):
+    """A network that compiles in no time: a logit for each candidate, whatever the others are."""
+
+    def __init__(self, config: PlainConfig, board: js.Board, *, rngs: nnx.Rngs) -> None:
+        self.logits = nnx.Param(jax.random.normal(rngs.params(), (board.side, board.cells)))
+
+    def __call__(self, candidates: jax.Array) -> Outputs:
+        logits = jnp.where(candidates, self.logits[...], 0.0)
+        return Outputs(logits, logits.sum(axis=(1, 2)))
+
+
+NETWORK = Forward(Plain, PlainConfig(), FOUR)
+
+
+@functools.cache
+def params():
+    return jax.device_get(jax.jit(NETWORK.init)(as_key(1)))
+
+
+@functools.cache
+def unpacker():
+    return jax.jit(lambda nodes: env.unpack(nodes, FOUR))
+
+
+def cubes_of(games: Games) -> np.ndarray:
+    """The kept positions, bool[games, KEPT, side, cells]."""
+    unpacked = unpacker()(games.kept.nodes.reshape(-1, FOUR.words))
+    return np.asarray(unpacked).reshape(len(games.status), KEPT, 4, 16)
 
 
 @pytest.fixture(scope="module")
 def games() -> Games:
-    network = networks.make_network("cube", SIX, key=1, width=8, hidden=8, house=8, iterations=2)
-    config = GumbelConfig(simulations=3, rules="none", budget=40, temperature=1.0).resolve(SIX, "cpu")
-    played = jax.jit(lambda params, puzzles: play(SIX, config, network.apply, params, puzzles, jax.random.key(3), KEPT))
-    return jax.tree.map(np.asarray, played(network.params, hard()))
+    config = GumbelConfig(simulations=3, rules="none", budget=12, temperature=1.0).resolve(FOUR, "cpu")
+    played = jax.jit(lambda params, puzzles: play(FOUR, config, NETWORK, params, puzzles, as_key(3), KEPT))
+    return jax.tree.map(np.asarray, played(params(), hard()))
 
 
 def test_games_end_as_they_should(games):
     puzzles = hard()
     for puzzle, grid, status in zip(puzzles, games.solutions, games.status, strict=True):
-        solvable = reference.count(SIX, puzzle, 1) > 0
+        solvable = reference.count(FOUR, puzzle, 1) > 0
         assert status in (Status.SOLVED, Status.UNSOLVED) if solvable else status != Status.SOLVED
-        assert reference.is_solution(SIX, grid, puzzle) == (status == Status.SOLVED)
+        assert reference.is_solution(FOUR, grid, puzzle) == (status == Status.SOLVED)
     assert (games.status == Status.SOLVED).sum() >= 8
     assert (games.iterations > 0).sum() >= 20
 
@@ -72,7 +102,7 @@ def test_games_end_as_they_should(games):
 def test_positions_that_were_searched_are_kept(games):
     kept = games.kept
     assert kept.searched.max() > KEPT
-    cubes = np.asarray(env.unpack(kept.nodes.reshape(-1, SIX.words), SIX)).reshape(len(games.status), KEPT, 6, 36)
+    cubes = cubes_of(games)
     for game in range(len(games.status)):
         for place in range(min(kept.searched[game], KEPT)):
             position, cell, policy = cubes[game, place], kept.cell[game, place], kept.policy[game, place]
@@ -85,20 +115,19 @@ def test_positions_that_were_searched_are_kept(games):
 
 
 def test_games_without_backtracking_fail_at_their_first_error():
-    network = networks.make_network("cube", SIX, key=1, width=8, hidden=8, house=8, iterations=2)
-    config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(SIX, "cpu")
-    puzzles = np.array(js.load("6x6")[:32])
-    puzzles[:8, :6] = 0  # some with several solutions
-    run = jax.jit(lambda params: play(SIX, config, network.apply, params, puzzles, jax.random.key(3), KEPT, False))
-    games = jax.tree.map(np.asarray, run(network.params))
+    config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(FOUR, "cpu")
+    puzzles = np.array(js.load("4x4")[:24])
+    puzzles[:8, :4] = 0  # some with several solutions
+    run = jax.jit(lambda params: play(FOUR, config, NETWORK, params, puzzles, as_key(3), KEPT, False))
+    games = jax.tree.map(np.asarray, run(params()))
     solved, failed = games.status == Status.SOLVED, games.status == Status.UNSOLVED
     assert solved.any() and failed.any() and (solved | failed).all()
     for puzzle, grid, status in zip(puzzles, games.solutions, games.status, strict=True):
-        assert reference.is_solution(SIX, grid, puzzle) == (status == Status.SOLVED)
+        assert reference.is_solution(FOUR, grid, puzzle) == (status == Status.SOLVED)
         assert ((puzzle == 0) | (grid == puzzle)).all()
     kept, size = games.kept, np.minimum(games.kept.searched, KEPT)
     assert kept.searched.max() > KEPT and (kept.surprise > 0).any() and (kept.surprise >= 0).all()
-    cubes = np.asarray(env.unpack(kept.nodes.reshape(-1, SIX.words), SIX)).reshape(len(puzzles), KEPT, 6, 36)
+    cubes = cubes_of(games)
     for game, places in enumerate(size):
         for place in range(places):
             policy, left = kept.policy[game, place], cubes[game, place][:, kept.cell[game, place]]
@@ -106,44 +135,42 @@ def test_games_without_backtracking_fail_at_their_first_error():
             assert policy.sum() == pytest.approx(1, abs=1e-5)
 
 
-def kept_of(nodes: np.ndarray, cell: int, policy: np.ndarray, searched: int) -> Kept:
-    return Kept(nodes[None, None], np.array([[cell]]), policy[None, None], np.array([searched]), np.float32([0]))
-
-
 def test_targets_of_searched_positions_are_those_of_their_games():
-    four = js.Board.classic(4)
-    solution = np.array(js.solve(np.zeros((1, 16), np.uint8), four).grids)
+    solution = np.array(reference.solutions(FOUR, [0] * 16, 1), np.uint8)
     right = solution[0][None] == np.arange(1, 5)[:, None]
     live, dead = np.ones((4, 16), bool), np.ones((4, 16), bool)
     dead[solution[0, 5] - 1, 5] = False
     policy = np.float32([0.1, 0.2, 0.3, 0.4])
-    rows = []
-    for cubes, status, searched in (
+    cases = (
         (live, Status.SOLVED, 1),
         (dead, Status.SOLVED, 1),
         (live, Status.UNSOLVED, 5),
         (live, Status.UNSATISFIABLE, 1),
         (live, Status.SOLVED, 0),
-    ):
-        nodes = np.asarray(env.pack(cubes[None], four))[0]
-        solved = solution if status == Status.SOLVED else np.zeros_like(solution)
-        number = np.array([1])
-        rows.append(
-            Games(
-                np.zeros((1, 16), np.uint8),
-                solved,
-                np.int8([status]),
-                number,
-                number,
-                kept_of(nodes, 7, policy, searched),
-            )
+    )
+    cubes, status, searched = map(np.array, zip(*cases, strict=True))
+    solutions = np.where(status[:, None] == Status.SOLVED, solution, 0).astype(np.uint8)
+    half = solutions.copy()
+    half[2, :8] = 1
+
+    @jax.jit
+    def found_of(cubes, solutions, half):
+        number = np.ones(5, np.int32)
+        kept = Kept(
+            env.pack(cubes, FOUR)[:, None],
+            np.full((5, 1), 7, np.int32),
+            jnp.asarray(np.tile(policy, (5, 1, 1))),
+            searched.astype(np.int32),
+            np.zeros(5, np.float32),
         )
-    games = jax.tree.map(lambda *parts: jnp.asarray(np.concatenate(parts)), *rows)
-    found = jax.tree.map(np.asarray, searched_positions(four, games, jax.random.key(0), 5))
+        games = Games(np.zeros((5, 16), np.uint8), solutions, status.astype(np.int8), number, number, kept)
+        games = jax.tree.map(jnp.asarray, games)
+        found = searched_positions(FOUR, games, as_key(0), 5)
+        return found, searched_positions(FOUR, games._replace(solutions=half), as_key(0), 5, filled=True)
+
+    found, valued = jax.tree.map(np.asarray, found_of(cubes, solutions, half))
     assert found.useful.sum() == 3 and found.useful[:3].all()
-    half = games._replace(solutions=games.solutions.at[2, :8].set(1))
-    valued = searched_positions(four, half, jax.random.key(0), 5, filled=True)
-    assert sorted(np.asarray(valued.alive)[:3].tolist()) == [0, 0.5, 1]
+    assert sorted(valued.alive[:3].tolist()) == [0, 0.5, 1]
     improved = np.zeros((4, 16), np.float32)
     improved[:, 7] = policy
     seen = set()
@@ -161,41 +188,44 @@ def test_targets_of_searched_positions_are_those_of_their_games():
 
 
 def test_failed_games_are_searched_again(games):
-    network = networks.make_network("cube", SIX, key=1, width=8, hidden=8, house=8, iterations=2)
-    config = GumbelConfig(simulations=64, rules="naked", temperature=1.0).resolve(SIX, "cpu")
+    config = GumbelConfig(simulations=64, rules="naked", temperature=1.0).resolve(FOUR, "cpu")
     failed = np.flatnonzero((games.status == Status.UNSOLVED) & (games.kept.searched > 0))
     assert len(failed)
-    chosen = jnp.asarray(np.concatenate([failed, np.flatnonzero(games.status == Status.SOLVED)[:3]]))
-    again = jax.jit(
-        lambda params, games: reanalyse(SIX, config, network.apply, params, games, chosen, jax.random.key(0))
-    )
-    after = jax.tree.map(np.asarray, again(network.params, jax.tree.map(jnp.asarray, games)))
+    chosen = np.concatenate([failed, np.flatnonzero(games.status == Status.SOLVED)[:3]])
+    again = jax.jit(lambda params, games: reanalyse(FOUR, config, NETWORK, params, games, chosen, as_key(0)))
+    after = jax.tree.map(np.asarray, again(params(), games))
     others = np.setdiff1d(np.arange(len(games.status)), failed)
     jax.tree.map(lambda one, other: np.testing.assert_array_equal(one[others], other[others]), games, after)
     solved = failed[after.status[failed] == Status.SOLVED]
     assert len(solved)
     for game in solved:
-        assert reference.is_solution(SIX, after.solutions[game], games.puzzles[game])
+        assert reference.is_solution(FOUR, after.solutions[game], games.puzzles[game])
     changed = (after.kept.policy != games.kept.policy).any(axis=(1, 2))
     assert changed[failed].any()
 
 
-def test_positions_are_made_of_solved_puzzles_alone(games):
+def replay_of(priority: float = 0.0) -> Replay:
     config = dataclasses.replace(
-        TINY.resolve(TINY.board, "cpu"),
-        board=SIX,
-        batch_size=8,
+        TINY.resolve(FOUR, "cpu"),
         play=PlayConfig(games=24, updates=10),
-        replay=ReplayConfig(buffer=48, searched=0.5, kept_positions=KEPT),
+        replay=ReplayConfig(buffer=64, searched=0.5, kept_positions=KEPT, priority=priority),
     )
-    replay = Replay(config, 1)
-    buffer = replay.add(replay.init(), jax.tree.map(jnp.asarray, games))
-    sample = jax.jit(lambda key: replay.sample(key, buffer, jnp.float32(0), jnp.ones(37, jnp.float32)))
-    solved = games.solutions[games.status == Status.SOLVED][:, None] == np.arange(1, 7)[:, None]
+    return Replay(config, 1)
+
+
+def test_positions_are_made_of_solved_puzzles_alone(games):
+    replay = replay_of()
+
+    @jax.jit
+    def sample(key, games):
+        buffer = replay.add(replay.init(), games)
+        return replay.sample(key, buffer, jnp.float32(0), jnp.ones(17, jnp.float32))
+
+    solved = games.solutions[games.status == Status.SOLVED][:, None] == np.arange(1, 5)[:, None]
     made = 0
     for seed in range(8):
-        found = jax.tree.map(np.asarray, sample(jax.random.key(seed)))
-        assert found.candidates.shape == (8, 6, 36) and found.truth.dtype == np.float32
+        found = jax.tree.map(np.asarray, sample(as_key(seed), games))
+        assert found.candidates.shape == (8, 4, 16) and found.truth.dtype == np.float32
         for candidates, truth, alive, useful in zip(*(leaf[:4] for leaf in found), strict=True):
             if useful and alive:
                 made += 1
@@ -204,43 +234,32 @@ def test_positions_are_made_of_solved_puzzles_alone(games):
 
 
 def test_surprising_games_are_drawn_more_often(games):
-    config = dataclasses.replace(
-        TINY.resolve(TINY.board, "cpu"),
-        board=SIX,
-        batch_size=8,
-        play=PlayConfig(games=24, updates=10),
-        replay=ReplayConfig(buffer=64, searched=0.5, kept_positions=KEPT, priority=1.0),
-    )
-    surprise = np.zeros(24, np.float32)
-    surprise[5] = 1e4
-    games = jax.tree.map(jnp.asarray, games._replace(kept=games.kept._replace(surprise=surprise)))
-    replay = Replay(config, 1)
-    added = jax.jit(lambda buffer: replay.add(buffer, games))
-    buffer = added(added(replay.init()))
-    drawn = jax.jit(lambda key: replay.drawn(key, buffer).puzzles)(jax.random.key(0))
-    alike = jax.tree.map(jnp.asarray, games._replace(kept=games.kept._replace(surprise=jnp.ones(24))))
-    places = jax.jit(lambda key: replay.drawn(key, replay.add(replay.init(), alike)).iterations)(jax.random.key(0))
-    assert np.corrcoef(np.asarray(places), np.arange(len(places)))[0, 1] < 0.5
-    same = (np.asarray(drawn) == games.puzzles[5]).all(axis=1)
-    assert same.mean() > 0.95
-    for _ in range(2):  # goes round the buffer
-        buffer = added(buffer)
-    assert (np.asarray(replay.drawn(jax.random.key(1), buffer).puzzles) == games.puzzles[5]).all(axis=1).mean() > 0.95
+    replay = replay_of(priority=1.0)
+
+    def told(surprise):
+        return games._replace(kept=games.kept._replace(surprise=np.float32(surprise)))
+
+    @jax.jit
+    def drawn(key, buffer):
+        found = replay.drawn(key, buffer)
+        return found.puzzles, found.iterations
+
+    added, empty = jax.jit(replay.add), jax.jit(replay.init)()
+    _, places = drawn(as_key(0), added(empty, told(np.ones(24))))
+    assert np.corrcoef(places, np.arange(len(places)))[0, 1] < 0.5
+    buffer, surprising = empty, told(1e4 * (np.arange(24) == 5))
+    for _ in range(2):  # the second time it goes round the buffer
+        buffer = added(added(buffer, surprising), surprising)
+        puzzles, _ = drawn(as_key(0), buffer)
+        assert (np.asarray(puzzles) == games.puzzles[5]).all(axis=1).mean() > 0.95
 
 
 @pytest.mark.parametrize("priority", [0.0, 1.0])
 def test_a_buffer_has_the_same_types_before_and_after_games_are_added(games, priority):
     """Else the first round would be compiled as a program of its own."""
-    config = dataclasses.replace(
-        TINY.resolve(TINY.board, "cpu"),
-        board=SIX,
-        batch_size=8,
-        play=PlayConfig(games=24, updates=10),
-        replay=ReplayConfig(buffer=64, kept_positions=KEPT, priority=priority),
-    )
-    replay = Replay(config, 1)
+    replay = replay_of(priority)
     empty = jax.eval_shape(replay.init)
-    after = jax.eval_shape(lambda buffer: replay.add(buffer, jax.tree.map(jnp.asarray, games)), empty)
+    after = jax.eval_shape(replay.add, empty, games)
     assert jax.tree.map(lambda leaf: (leaf.dtype, leaf.shape, leaf.weak_type), empty) == jax.tree.map(
         lambda leaf: (leaf.dtype, leaf.shape, leaf.weak_type), after
     )
@@ -248,31 +267,16 @@ def test_a_buffer_has_the_same_types_before_and_after_games_are_added(games, pri
 
 def test_turned_positions_keep_their_truth(games):
     solved = games.solutions[games.status == Status.SOLVED]
-    truth = solved[:, None] == np.arange(1, 7)[:, None]
+    truth = solved[:, None] == np.arange(1, 5)[:, None]
     candidates = truth | (np.random.default_rng(0).random(truth.shape) < 0.3)
-    size = np.ones(len(solved))
-    plain = Positions(*map(jnp.asarray, (candidates, truth.astype(np.float32), size, size > 0)))
-    after = jax.tree.map(np.asarray, turned(SIX, plain, jax.random.key(0)))
-    assert (after.truth != truth).any(axis=(1, 2)).all()
+    size = np.ones(len(solved), np.float32)
+    plain = Positions(candidates, truth.astype(np.float32), size, size > 0)
+    after = jax.tree.map(np.asarray, jax.jit(lambda plain: turned(FOUR, plain, as_key(0)))(plain))
+    assert (after.truth != truth).any(axis=(1, 2)).mean() > 0.9
     assert after.candidates[after.truth > 0].all()
     np.testing.assert_array_equal(after.candidates.sum(axis=(1, 2)), candidates.sum(axis=(1, 2)))
     for cube in after.truth:
-        assert reference.is_solution(SIX, cube.argmax(axis=0) + 1)
-
-
-@pytest.mark.slow
-def test_a_run_learns(tmp_path):
-    config = dataclasses.replace(
-        TINY, data=dataclasses.replace(TINY.data, generate=300), replay=dataclasses.replace(TINY.replay, reanalyse=0.25)
-    )
-    self_play(config, tmp_path / "run")
-    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert [line["step"] for line in lines if line["kind"] == "train"] == [10, 20, 30, 40]
-    assert all(line["games_solved"] == 1 and line["games"] == 64 for line in lines if line["kind"] == "train")
-    assert lines[-1]["policy_loss"] < lines[0]["policy_loss"]
-    loaded = js.load_network(tmp_path / "run" / "network")
-    found = js.solve(js.load("4x4")[:20], solver="iterative", network=loaded, rules="none")
-    assert (found.status == Status.SOLVED).sum() > 10
+        assert reference.is_solution(FOUR, cube.argmax(axis=0) + 1)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +329,7 @@ def test_a_network_that_diverges_beside_the_player_is_named():
     sums = no_metrics()
     check_metrics(sums, 7, "no position", " of axial")
     with pytest.raises(FloatingPointError, match="the loss of axial is nan by step 7: try a lower learning_rate"):
-        check_metrics(sums._replace(loss=jnp.float32(jnp.nan)), 7, "no position", " of axial")
+        check_metrics(sums._replace(loss=np.float32(np.nan)), 7, "no position", " of axial")
 
 
 def test_games_are_divided_among_devices():
@@ -346,18 +350,3 @@ def test_presets_are_settings_of_self_play():
         assert isinstance(config, ZeroConfig)
         assert isinstance(config.resolve(config.board, "cpu").network, NetworkConfig)
         assert isinstance(config.play.search(config.board, "cpu"), GumbelConfig | McgsConfig)
-
-
-def test_the_devices_can_be_chosen_after_they_were_checked():
-    code = (
-        "import dataclasses, jax; from train.selfplay import _check_devices; from train.selfplay_presets import TINY\n"
-        "replay = dataclasses.replace(TINY.replay, priority=0.5)\n"
-        "_check_devices(dataclasses.replace(TINY, replay=replay), 2)\n"
-        "jax.config.update('jax_num_cpu_devices', 2)\n"
-        "assert jax.local_device_count() == 2\n"
-    )
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")
-    }
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
