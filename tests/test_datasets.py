@@ -27,8 +27,8 @@ from jaxsudoku.io.parquet import import_pyarrow
 pytestmark = pytest.mark.usefixtures("cache")
 
 BOARD, NINE = Board.classic(4), Board.classic()
-#: Batches of a prime size, so that one kernel is compiled for all that is made here.
-SETTINGS = {"board": BOARD, "seed": 3, "shard_size": 8, "batch_size": 7}
+#: Shards of few puzzles, all of which one program makes.
+SETTINGS = {"board": BOARD, "seed": 3, "shard_size": 8}
 COUNT = 30
 
 
@@ -59,7 +59,7 @@ def mine(built, tmp_path):
 @pytest.mark.parametrize("format", FORMATS)
 def test_round_trip(built, format):
     dataset = built[format]
-    made = Generator(3, BOARD, GenerateConfig(), 7).make(0, COUNT)
+    made = Generator(3, BOARD, GenerateConfig()).make(0, COUNT)
     for part, original in zip(dataset.arrays(), made, strict=True):
         np.testing.assert_array_equal(part, original)
         assert part.dtype == original.dtype
@@ -181,7 +181,7 @@ def test_killed_and_resumed(built, tmp_path, cache):
 import sys, time
 from jaxsudoku import datasets
 from jaxsudoku.board import Board
-datasets.build(sys.argv[1], 30, board=Board.classic(4), seed=3, shard_size=8, batch_size=7, resume=True,
+datasets.build(sys.argv[1], 30, board=Board.classic(4), seed=3, shard_size=8, resume=True,
                progress=lambda *_: time.sleep(0.1))
 """
     folder, rng = tmp_path / "set", np.random.default_rng()  # whenever it is killed, the outcome is the same

@@ -14,7 +14,7 @@ from flax import nnx
 
 import jaxsudoku as js
 from jaxsudoku import env
-from jaxsudoku.networks import Forward, NetworkModule, Outputs
+from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.random import as_key
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
@@ -29,7 +29,7 @@ from train.selfplay import _check, _check_devices, main
 from train.selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
 from train.selfplay_presets import PRESETS, TINY
 
-FOUR = js.Board.classic(4)
+FOUR, SIX = js.Board.classic(4), js.Board.classic(6)
 
 #: Positions that are kept of each game.
 KEPT = 3
@@ -63,30 +63,24 @@ class Plain(NetworkModule):
         return Outputs(logits, logits.sum(axis=(1, 2)))
 
 
-NETWORK = Forward(Plain, PlainConfig(), FOUR)
-
-
 @functools.cache
-def params():
-    return jax.device_get(jax.jit(NETWORK.init)(as_key(1)))
+def plain(board: js.Board) -> Network:
+    forward = Forward(Plain, PlainConfig(), board)
+    return Network("plain", forward, jax.device_get(jax.jit(forward.init)(as_key(1))))
 
 
-@functools.cache
-def unpacker():
-    return jax.jit(lambda nodes: env.unpack(nodes, FOUR))
-
-
-def cubes_of(games: Games) -> np.ndarray:
+def cubes_of(board: js.Board, games: Games) -> np.ndarray:
     """The kept positions, bool[games, KEPT, side, cells]."""
-    unpacked = unpacker()(games.kept.nodes.reshape(-1, FOUR.words))
-    return np.asarray(unpacked).reshape(len(games.status), KEPT, 4, 16)
+    unpacked = jax.jit(lambda nodes: env.unpack(nodes, board))(games.kept.nodes.reshape(-1, board.words))
+    return np.asarray(unpacked).reshape(len(games.status), KEPT, board.side, board.cells)
 
 
 @pytest.fixture(scope="module")
 def games() -> Games:
-    config = GumbelConfig(simulations=3, rules="none", budget=12, temperature=1.0).resolve(FOUR, "cpu")
-    played = jax.jit(lambda params, puzzles: play(FOUR, config, NETWORK, params, puzzles, as_key(3), KEPT))
-    return jax.tree.map(np.asarray, played(params(), hard()))
+    config = GumbelConfig(simulations=3, rules="none", budget=22, temperature=1.0).resolve(FOUR, "cpu")
+    network = plain(FOUR)
+    played = jax.jit(lambda params, puzzles: play(FOUR, config, network.apply, params, puzzles, as_key(3), KEPT))
+    return jax.tree.map(np.asarray, played(network.params, hard()))
 
 
 def test_games_end_as_they_should(games):
@@ -102,7 +96,7 @@ def test_games_end_as_they_should(games):
 def test_positions_that_were_searched_are_kept(games):
     kept = games.kept
     assert kept.searched.max() > KEPT
-    cubes = cubes_of(games)
+    cubes = cubes_of(FOUR, games)
     for game in range(len(games.status)):
         for place in range(min(kept.searched[game], KEPT)):
             position, cell, policy = cubes[game, place], kept.cell[game, place], kept.policy[game, place]
@@ -115,19 +109,20 @@ def test_positions_that_were_searched_are_kept(games):
 
 
 def test_games_without_backtracking_fail_at_their_first_error():
-    config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(FOUR, "cpu")
-    puzzles = np.array(js.load("4x4")[:24])
-    puzzles[:8, :4] = 0  # some with several solutions
-    run = jax.jit(lambda params: play(FOUR, config, NETWORK, params, puzzles, as_key(3), KEPT, False))
-    games = jax.tree.map(np.asarray, run(params()))
+    network = plain(SIX)
+    config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(SIX, "cpu")
+    puzzles = np.array(js.load("6x6")[:24])
+    puzzles[:8, :6] = 0  # some with several solutions
+    run = jax.jit(lambda params: play(SIX, config, network.apply, params, puzzles, as_key(3), KEPT, False))
+    games = jax.tree.map(np.asarray, run(network.params))
     solved, failed = games.status == Status.SOLVED, games.status == Status.UNSOLVED
     assert solved.any() and failed.any() and (solved | failed).all()
     for puzzle, grid, status in zip(puzzles, games.solutions, games.status, strict=True):
-        assert reference.is_solution(FOUR, grid, puzzle) == (status == Status.SOLVED)
+        assert reference.is_solution(SIX, grid, puzzle) == (status == Status.SOLVED)
         assert ((puzzle == 0) | (grid == puzzle)).all()
     kept, size = games.kept, np.minimum(games.kept.searched, KEPT)
     assert kept.searched.max() > KEPT and (kept.surprise > 0).any() and (kept.surprise >= 0).all()
-    cubes = cubes_of(games)
+    cubes = cubes_of(SIX, games)
     for game, places in enumerate(size):
         for place in range(places):
             policy, left = kept.policy[game, place], cubes[game, place][:, kept.cell[game, place]]
@@ -192,8 +187,9 @@ def test_failed_games_are_searched_again(games):
     failed = np.flatnonzero((games.status == Status.UNSOLVED) & (games.kept.searched > 0))
     assert len(failed)
     chosen = np.concatenate([failed, np.flatnonzero(games.status == Status.SOLVED)[:3]])
-    again = jax.jit(lambda params, games: reanalyse(FOUR, config, NETWORK, params, games, chosen, as_key(0)))
-    after = jax.tree.map(np.asarray, again(params(), games))
+    network = plain(FOUR)
+    again = jax.jit(lambda params, games: reanalyse(FOUR, config, network.apply, params, games, chosen, as_key(0)))
+    after = jax.tree.map(np.asarray, again(network.params, games))
     others = np.setdiff1d(np.arange(len(games.status)), failed)
     jax.tree.map(lambda one, other: np.testing.assert_array_equal(one[others], other[others]), games, after)
     solved = failed[after.status[failed] == Status.SOLVED]

@@ -54,8 +54,8 @@ ROOT = Path(__file__).parents[1]
 FOUR = js.Board.classic(4)
 TINY = PRESETS["tiny"]
 
-#: Settings of whole runs, with as many puzzles as the data sets below: all are made by the same programs.
-SMALL = dataclasses.replace(TINY, data=dataclasses.replace(TINY.data, generate=300))
+#: Settings of whole runs, with so few puzzles that one program makes them and those of the data sets below.
+SMALL = dataclasses.replace(TINY, data=dataclasses.replace(TINY.data, generate=64))
 
 
 # ---------------------------------------------------------------------- positions
@@ -597,7 +597,7 @@ def test_a_run_of_another_version_is_not_resumed(tmp_path):
             {"data": {"datasets": ("{set}",), "held_out": "6x6"}, "board": js.Board.classic(6)},
             "holds puzzles of 4x4 with 2x2 boxes, not of 6x6",
         ),
-        ({"data": {"datasets": ("{set}",)}, "batch_size": 128}, "holds 300 puzzles; a step takes 512 of it"),
+        ({"data": {"datasets": ("{set}",)}, "batch_size": 128}, "holds 64 puzzles; a step takes 512 of it"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_written(settings, message, tmp_path, two_sets):
@@ -826,7 +826,7 @@ def test_kinds_must_be_named():
 
 def command(folder, *flags, cache, steps):
     """A run of a few steps on little data, which saves after each."""
-    flags = ("--steps", str(steps), "--save-every", "1", "--generate", "300", "--output", str(folder), *flags)
+    flags = ("--steps", str(steps), "--save-every", "1", "--generate", "64", "--output", str(folder), *flags)
     return python(
         *("-m", "train.supervised", "--preset", "tiny", "--devices", "1", *flags),
         JAX_COMPILATION_CACHE_DIR=cache,

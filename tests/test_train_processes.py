@@ -27,7 +27,7 @@ def data(tmp_path_factory):
     """Two data sets of 4x4 puzzles."""
     folder = tmp_path_factory.mktemp("data")
     for seed in (1, 2):
-        datasets.build(folder / str(seed), 300, seed=seed, board=js.Board.classic(4))
+        datasets.build(folder / str(seed), 64, seed=seed, board=js.Board.classic(4))
     return [str(folder / str(seed)) for seed in (1, 2)]
 
 
@@ -126,11 +126,11 @@ def test_shares_of_a_batch_are_the_batch(data):
     for augment in (False, True):
 
         def some(rows, dataset=sets[0], augment=augment):
-            found = datasets.batches(dataset, 5, 70, augment=augment, start=3, rows=rows)
+            found = datasets.batches(dataset, 5, 60, augment=augment, start=3, rows=rows)
             return [jax.tree.map(np.asarray, next(found)) for _ in range(3)]
 
         # one row alone too, where that is no program of its own
-        cuts = (slice(0, 20), slice(20, 70)) if augment else (slice(0, 20), slice(20, 21), slice(21, 70))
+        cuts = (slice(0, 20), slice(20, 60)) if augment else (slice(0, 20), slice(20, 21), slice(21, 60))
         parts = [some(rows) for rows in cuts]
         for whole, *shares in zip(some(None), *parts, strict=True):
             for array, *pieces in zip(whole, *shares, strict=True):
@@ -139,8 +139,8 @@ def test_shares_of_a_batch_are_the_batch(data):
 
 @pytest.mark.parametrize("rows", [slice(5, 5), slice(0, 10, 2), slice(90, 99)])
 def test_rows_that_are_no_share_are_refused(data, rows):
-    with pytest.raises(ValueError, match="rows must be some successive rows of a batch of 70"):
-        datasets.batches(datasets.load(data[0]), 0, 70, rows=rows)
+    with pytest.raises(ValueError, match="rows must be some successive rows of a batch of 60"):
+        datasets.batches(datasets.load(data[0]), 0, 60, rows=rows)
 
 
 def test_one_process_has_all_rows():
