@@ -15,7 +15,7 @@ from jaxsudoku.mastermind import improvement
 
 @pytest.mark.parametrize(
     "game",
-    [mm.PegGame(1, 1), mm.PegGame(1, 2), mm.PegGame(2, 3), mm.PegGame(2, 4, repeats=False)],
+    [mm.PegGame(1, 2), mm.PegGame(2, 3)],
     ids=str,
 )
 def test_small_games_end_at_the_optimum(game):
@@ -54,7 +54,7 @@ def test_strategies_in_between_are_better_and_whole(monkeypatch):
 
 
 def test_a_strategy_that_loses_codes_is_refused():
-    tree = mm.build(mm.PegGame(2, 3), "minimax")
+    tree = mm.build(mm.PegGame(2, 3), "random", key=5)
     short = mm.Tree(tree.game, tree.guesses[:2], tree.parents[:2], tree.feedbacks[:2])
     with pytest.raises(mm.TreeError, match="does not find"):
         improvement.improve(short, 60)

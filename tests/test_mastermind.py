@@ -24,7 +24,7 @@ GAME = mm.PegGame(3, 4)
 
 #: Settings with which a player is quick.
 QUICK = {
-    "mcts": {"simulations": 16, "width": 4},
+    "mcts": {"simulations": 200, "width": 9},
     "stochastic-muzero": {"simulations": 8, "width": 4},
     "kept-tree": {"simulations": 200},
 }
@@ -52,7 +52,11 @@ def attempts_by_hand(tree: mm.Tree) -> list[int]:
 # ---------------------------------------------------------------------- all players
 
 
-@each_player
+@pytest.mark.parametrize(
+    "player",
+    # test_games has the last one in a game that takes as long to compile
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "stochastic-muzero")) for name in mm.PLAYERS],
+)
 def test_a_player_finds_every_code(player):
     tree = mm.build(SMALL, player, key=3, **QUICK.get(player, {}))
     assert tree.player == player
@@ -310,7 +314,7 @@ def test_tree_search_finds_good_guesses():
     best = 21
     random = mm.evaluate(SMALL, "random", trees=50)
     assert random.total / 50 > best + 1
-    assert mm.build(SMALL, "mcts", simulations=200, width=9).attempts.sum() <= best
+    assert mm.build(SMALL, "mcts", **QUICK["mcts"]).attempts.sum() <= best
 
 
 def test_the_secure_child_and_its_confidence_radius():
@@ -328,8 +332,8 @@ def test_the_secure_child_and_its_confidence_radius():
 @pytest.mark.slow
 def test_the_search_of_mctx_finds_good_guesses():
     # it dwells on few guesses in so small a game, unless it is made to look around
-    tree = mm.build(mm.PegGame(2, 4), "stochastic-muzero", simulations=100, width=8, exploration=5.0)
-    assert tree.attempts.sum() <= 46
+    tree = mm.build(SMALL, "stochastic-muzero", simulations=60, width=8, exploration=5.0)
+    assert tree.attempts.sum() <= 22
 
 
 @pytest.mark.parametrize("player", ["mcts", "stochastic-muzero"])
@@ -564,14 +568,9 @@ def test_a_tree_that_has_no_guess_for_a_game():
     ("player", "options", "total"),
     [
         ("minimax", {}, 5801),
-        ("expected-size", {}, 5696),
-        ("entropy", {"openings": 1}, 5722),
         ("entropy", {}, 5680),
-        ("most-parts", {}, 5668),
         ("most-parts", {"consistent": True}, 5701),
-        ("lookahead", {}, 5625),
         ("lookahead", {"values": "trained"}, 5625),
-        ("optimal", {}, 5625),
     ],
 )
 def test_the_classic_game(player, options, total, optimised):
@@ -580,6 +579,6 @@ def test_the_classic_game(player, options, total, optimised):
 
 
 @pytest.mark.slow
-def test_tree_search_in_the_classic_game(optimised):
-    assert mm.evaluate(mm.PegGame(4, 6), "mcts").mean <= 4.40
-    assert mm.evaluate(mm.PegGame(4, 6), "random", trees=200).mean == pytest.approx(4.64, abs=0.02)
+def test_tree_search_beside_random_guesses(optimised):
+    assert mm.evaluate(GAME, "mcts").total <= 208
+    assert mm.evaluate(GAME, "random", trees=200).mean == pytest.approx(3.37, abs=0.02)

@@ -653,15 +653,15 @@ def test_a_memo_is_continued_with_resume(capsys, path, tmp_path):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_killed_search_goes_on(processes, tmp_path):
     tree, memo = tmp_path / "tree.json", tmp_path / "memo"
-    mm.save_tree(mm.build(mm.PegGame(4, 6), "entropy"), tree)
+    mm.save_tree(mm.build(mm.PegGame(4, 5), "random"), tree)
     line = [sys.executable, "-m", "jaxsudoku", "mastermind", "prove", str(tree), "--memo", str(memo), "--quiet"]
     line += ["--processes", str(processes)]
     with subprocess.Popen(line, stdout=subprocess.PIPE) as running:
         until = time.monotonic() + 120
         # The file is there, and empty, before a number is in it.
-        while not (memo / "count").exists() or np.fromfile(memo / "count", np.int64).sum() < 3000:
+        while not (memo / "count").exists() or np.fromfile(memo / "count", np.int64).sum() < 1000:
             assert running.poll() is None and time.monotonic() < until
             time.sleep(0.05)
         os.kill(running.pid, signal.SIGKILL)
     done = subprocess.run([*line, "--resume"], capture_output=True, text=True, timeout=300, check=True)
-    assert done.stdout.startswith("4 pegs, 6 colours: 5,625 guesses, which is the best; mean 4.3403\n")
+    assert done.stdout.startswith("4 pegs, 5 colours: 2,463 guesses, which is the best; mean 3.9408\n")

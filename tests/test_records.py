@@ -19,8 +19,9 @@ def feedback_numbers(game: mm.PegGame, guesses: np.ndarray, secrets: np.ndarray)
     common = sum(
         np.minimum((guesses == colour).sum(axis=1), (secrets == colour).sum(axis=1)) for colour in range(game.colours)
     )
-    numbers = {pair: number for number, pair in enumerate(game.pairs)}
-    return np.array([numbers[pair] for pair in zip(exact.tolist(), (common - exact).tolist(), strict=True)])
+    numbers = np.full((game.pegs + 1, game.pegs + 1), -1)
+    numbers[tuple(np.transpose(game.pairs))] = np.arange(game.feedbacks)
+    return numbers[exact, common - exact]
 
 
 def test_there_are_records():
@@ -44,4 +45,6 @@ def test_a_record_is_what_it_is_called(path):
         playing, heard = playing[guesses != playing], heard[guesses != playing]
         nodes[playing] = tree.children[nodes[playing], heard]
         assert (nodes[playing] > 0).all(), "a code is not found"
-    assert attempts.sum() == int(total) == tree.attempts.sum()
+    assert attempts.sum() == int(total)
+    if path == RECORDS[0]:
+        np.testing.assert_array_equal(tree.attempts, attempts)
