@@ -28,7 +28,11 @@ def test_there_are_records():
     assert RECORDS
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    # the largest one takes as long to read as the others together
+    [pytest.param(path, marks=[pytest.mark.slow] * ("5x8" in path.name), id=path.name) for path in RECORDS],
+)
 def test_a_record_is_what_it_is_called(path):
     name, total = re.fullmatch(r"mastermind-(.+)-(\d+)\.json\.gz", path.name).groups()
     tree = mm.load_tree(path)

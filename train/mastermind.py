@@ -160,7 +160,7 @@ class _Run:
         self._report, self._begun = report, time.monotonic()
         self._learned: dict[str, Guesses] = {}
         self._held_out: dict[str, Guesses] = {}
-        self._network = _network(sizes, config.seed)
+        self._network: ValueNetwork = _compiled_network(sizes, config.seed)
         self._settings = json.loads(
             json.dumps({"training": dataclasses.asdict(config), "guesses": dataclasses.asdict(guesses)})
         )
@@ -194,9 +194,9 @@ class _Run:
     def trained(self) -> LearnedValue:
         """The network, trained on the guesses so far from the weights that it has."""
         config, network = self._config, self._network
-        optimiser = _optimiser(_rule(config.learning_rate, config.steps, config.weight_decay), network)
+        optimiser = _compiled_optimiser(_rule(config.learning_rate, config.steps, config.weight_decay), network)
         step = functools.partial(
-            _step, temperature=config.temperature, absolute=config.absolute, largest=self._sizes.largest
+            _compiled_step, temperature=config.temperature, absolute=config.absolute, largest=self._sizes.largest
         )
         batches, losses = _batches(self._learned, config.seed), []
         for number in range(1, config.steps + 1):
@@ -276,7 +276,6 @@ def _batch(made: Guesses, groups: Sequence[np.ndarray]) -> Batch:
     )
 
 
-@functools.partial(nnx.jit, static_argnums=(0, 1))
 def _network(sizes: ValueConfig, seed: int) -> ValueNetwork:
     """The network before training."""
     return ValueNetwork(sizes, rngs=nnx.Rngs(seed))
@@ -289,13 +288,11 @@ def _rule(learning_rate: float, steps: int, weight_decay: float) -> optax.Gradie
     return optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=weight_decay))
 
 
-@functools.partial(nnx.jit, static_argnums=0)
 def _optimiser(rule: optax.GradientTransformation, network: ValueNetwork) -> Any:
     """The optimiser of a network before its first step."""
     return nnx.Optimizer(network, rule, wrt=nnx.Param)
 
 
-@functools.partial(nnx.jit, static_argnames=("temperature", "absolute", "largest"))
 def _step(
     network: ValueNetwork, optimiser: Any, batch: Batch, temperature: float, absolute: float, largest: int
 ) -> Array:
@@ -324,6 +321,12 @@ def _step(
     value, gradients = nnx.value_and_grad(loss)(network)
     optimiser.update(network, gradients)
     return value
+
+
+#: Compiled once for all runs with the same settings.
+_compiled_network: Any = nnx.jit(_network, static_argnums=(0, 1))
+_compiled_optimiser: Any = nnx.jit(_optimiser, static_argnums=0)
+_compiled_step: Any = nnx.jit(_step, static_argnames=("temperature", "absolute", "largest"))
 
 
 def _sums(values: Array, places: Array, size: int) -> Array:

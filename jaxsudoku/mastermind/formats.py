@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +79,10 @@ def _tree(fields: dict[str, Any]) -> Tree:
         raise TreeError("guesses, parents and feedbacks must be lists of one length")
     if not columns[0]:
         raise TreeError("there is no guess")
-    nodes = []
+    nodes, number_of = [], functools.cache(functools.partial(parse_feedback, game))
     for node, fields_of_node in enumerate(zip(*columns, strict=True)):
         try:
-            nodes.append(_node(game, node, *fields_of_node))
+            nodes.append(_node(game, number_of, node, *fields_of_node))
         except (CodeError, TreeError) as error:
             raise TreeError(f"guess {node}: {error}") from error
     guesses, parents, feedbacks = np.array(nodes, np.int32).T
@@ -91,8 +93,10 @@ def _tree(fields: dict[str, Any]) -> Tree:
     return Tree(game, guesses, parents, feedbacks, str(fields.get("player", "")))
 
 
-def _node(game: Game, node: int, guess: Any, parent: Any, feedback: Any) -> tuple[int, int, int]:
-    """(guess, parent, feedback) as numbers; raises CodeError or TreeError."""
+def _node(
+    game: Game, number_of: Callable[[str], int], node: int, guess: Any, parent: Any, feedback: Any
+) -> tuple[int, int, int]:
+    """(guess, parent, feedback) as numbers, by the number of a feedback's text; raises CodeError or TreeError."""
     code = parse_code(game, str(guess))
     if node == 0:
         if type(parent) is not int or parent != -1:
@@ -100,7 +104,7 @@ def _node(game: Game, node: int, guess: Any, parent: Any, feedback: Any) -> tupl
         return code, -1, -1
     if type(parent) is not int or not 0 <= parent < node:
         raise TreeError(f"its parent must be a number from 0 to {node - 1}, of a guess before it, not {parent!r}")
-    number = parse_feedback(game, str(feedback))
+    number = number_of(str(feedback))
     if number == game.win:
         raise TreeError(f"nothing follows on {feedback!r}, which ends the game")
     return code, parent, number
