@@ -10,7 +10,9 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import datasets
+from jaxsudoku.datasets.builder import build_shards
+from jaxsudoku.datasets.card import Card
+from jaxsudoku.generation import Puzzles
 from train.boards import check_boards, check_division, configs_of, turn
 from train.config import NetworkConfig
 from train.presets import PRESETS
@@ -25,10 +27,20 @@ def folders(tmp_path_factory):
     """Data sets of two other boards, and one that is too small."""
     folder = tmp_path_factory.mktemp("others")
     sizes = {"2x3": 200, "jigsaw-4": 200, "small": 10}
-    for number, (name, size) in enumerate(sizes.items()):
+    for name, size in sizes.items():
         board = reference.SMALL.get(name, reference.SMALL["2x3"])
-        datasets.build(folder / name, size, seed=number, board=board)
+        card = Card(0, board, {}, None, size, size, "npz", {})
+        (folder / name).mkdir()
+        build_shards(folder / name, card, lambda spans, board=board: iter([made(board, spans[0][1])]), lambda *_: None)
     return {name: str(folder / name) for name in sizes}
+
+
+def made(board, size):
+    """Puzzles of a few solved grids, by brute force: nothing is compiled to have them."""
+    puzzles = np.resize(reference.unique(board, 20), (size, board.cells))
+    grids = np.array([reference.solutions(board, puzzle, 2)[0] for puzzle in puzzles[:20]], np.uint8)
+    clues = np.count_nonzero(puzzles, axis=1).astype(np.int32)
+    return Puzzles(puzzles, np.resize(grids, puzzles.shape), clues, np.zeros(size, np.float32))
 
 
 def mixed(folders, *names, every=3, batch=4, steps=16, **changes):

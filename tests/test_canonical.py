@@ -13,6 +13,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
+from jaxsudoku.explanation import proof
 from jaxsudoku.symmetry import canonical, hashes, solution_hashes
 
 NINE = Board.classic()
@@ -36,10 +37,10 @@ def most_symmetrical() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def solved() -> np.ndarray:
-    """The solutions of the puzzles that are shipped, and two grids of many symmetries; uint8[1002, 81]."""
-    solution = js.solve(js.read_puzzles(SHIPPED, NINE))
-    assert (solution.status == js.Status.SOLVED).all()
-    return np.concatenate([solution.grids, [reference.pattern(NINE), most_symmetrical()]])
+    """The solutions of puzzles that are shipped, and two grids of many symmetries; uint8[122, 81]."""
+    found = [proof.count(puzzle, NINE, None, 10_000) for puzzle in js.read_puzzles(SHIPPED, NINE)[:120]]
+    assert all(each.number == 1 for each in found)
+    return np.array([*(each.first for each in found), reference.pattern(NINE), most_symmetrical()], np.uint8)
 
 
 def moved(rng: np.random.Generator, *grids: np.ndarray) -> list[np.ndarray]:
@@ -88,12 +89,12 @@ def by_brute_force(solution: np.ndarray, puzzle: np.ndarray) -> tuple[np.ndarray
 
 def test_forms_are_those_of_brute_force(solved):
     rng = np.random.default_rng(0)
-    grids = solved[-5:]
+    grids = solved[-3:]
     puzzles = punctured(rng, grids, 24)
     forms, puzzle_forms, automorphisms = zip(*map(by_brute_force, grids, puzzles), strict=True)
     np.testing.assert_array_equal(canonical(grids), forms)
     np.testing.assert_array_equal(canonical(puzzles, grids), puzzle_forms)
-    assert automorphisms == (1, 1, 1, 54, 648)
+    assert automorphisms == (1, 54, 648)
 
 
 def test_equivalent_grids_have_the_same_form(solved):
@@ -126,13 +127,13 @@ def test_equivalent_puzzles_have_the_same_form(solved):
 def test_a_puzzle_of_the_most_symmetrical_grid_has_one_form(givens):
     rng = np.random.default_rng(3)
     solution = most_symmetrical()
-    images = moved(rng, *(np.tile(grid, (60, 1)) for grid in (reference.blanked(solution, givens, rng), solution)))
+    images = moved(rng, *(np.tile(grid, (20, 1)) for grid in (reference.blanked(solution, givens, rng), solution)))
     assert len(np.unique(canonical(*images), axis=0)) == 1
 
 
 def test_a_clue_less_is_another_puzzle(solved):
     rng = np.random.default_rng(4)
-    grids = solved[:200]
+    grids = solved[:60]
     puzzles = punctured(rng, grids)
     fewer = puzzles.copy()
     for puzzle in fewer:
@@ -140,16 +141,15 @@ def test_a_clue_less_is_another_puzzle(solved):
     assert (canonical(puzzles, grids) != canonical(fewer, grids)).any(axis=1).all()
     # where the solution has no automorphism, no two pairs of clues are equivalent
     pairs = np.array(
-        [np.where(np.isin(np.arange(81), pair), grids[0], 0) for pair in itertools.combinations(range(81), 2)]
+        [np.where(np.isin(np.arange(81), pair), grids[0], 0) for pair in itertools.combinations(range(30), 2)]
     )
     assert len(np.unique(canonical(pairs, np.tile(grids[0], (len(pairs), 1))), axis=0)) == len(pairs)
 
 
 def test_puzzles_are_solved_where_no_solution_is_named(solved):
-    puzzles = js.read_puzzles(SHIPPED, NINE)[:50]
-    mixed = np.where(np.arange(50)[:, None] % 3 == 0, solved[:50], puzzles)
-    np.testing.assert_array_equal(canonical(mixed), canonical(mixed, solved[:50]))
-    np.testing.assert_array_equal(canonical(puzzles[0]), canonical(puzzles[0], solved[0]))
+    grids, puzzles = solved[:24].reshape(2, 12, 81), js.read_puzzles(SHIPPED, NINE)[:24].reshape(2, 12, 81)
+    mixed = np.where(np.arange(12)[:, None] % 3 == 0, grids, puzzles)
+    np.testing.assert_array_equal(canonical(mixed), canonical(mixed, grids))
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (2, 0), (0,)])
@@ -203,19 +203,19 @@ def test_other_boards_are_refused(shape):
 
 
 def test_what_is_wrong_is_named(solved):
-    grids = solved[:600].copy()
+    grids = solved[:60].copy()
     raises("grids of dtype int64; they must be uint8", grids.astype(np.int64))
     raises("solutions of dtype float32", grids, grids.astype(np.float32))
-    raises("solutions of shape (599, 81) for grids of shape (600, 81)", grids, grids[1:])
+    raises("solutions of shape (59, 81) for grids of shape (60, 81)", grids, grids[1:])
     puzzles, solutions = punctured(np.random.default_rng(6), grids), grids.copy()
     puzzles[-1] = solutions[-1]
     puzzles[-1, 7] = solutions[-1, 8]
-    raises("grid 599 disagrees with its solution", puzzles, solutions)
-    raises("grid 5, 99 disagrees with its solution", puzzles.reshape(6, 100, 81), solutions.reshape(6, 100, 81))
+    raises("grid 59 disagrees with its solution", puzzles, solutions)
+    raises("grid 5, 9 disagrees with its solution", puzzles.reshape(6, 10, 81), solutions.reshape(6, 10, 81))
     raises("the grid disagrees with its solution", puzzles[-1], solutions[-1])
-    solutions[580, [3, 4]] = solutions[580, [4, 3]]
-    raises("grid 580 has a solution that is not solved", puzzles, solutions)
-    raises("grid 580 is full but not solved", solutions)
+    solutions[58, [3, 4]] = solutions[58, [4, 3]]
+    raises("grid 58 has a solution that is not solved", puzzles, solutions)
+    raises("grid 58 is full but not solved", solutions)
 
 
 def test_squares_have_forms(solved):
@@ -247,8 +247,7 @@ def test_a_value_that_is_no_digit_is_refused(solved, value):
 
 def test_a_puzzle_without_its_one_solution_is_refused(solved):
     grids = solved[:4].copy()
-    grids[2, :] = 0
-    raises("grid 2 has several solutions", grids)
+    grids[2][grids[2] <= 2] = 0  # these two digits may be swapped
     raises("grid 0, 2 has several solutions", grids[None])
     grids[1, :2] = 0
     grids[1, 0] = grids[1, 2]
@@ -260,9 +259,9 @@ def test_a_puzzle_without_its_one_solution_is_refused(solved):
 # ---------------------------------------------------------------------- many
 
 
-def test_a_thousand_classes_are_a_thousand_forms(solved):
-    images = moved(np.random.default_rng(7), np.repeat(solved, 20, axis=0))[0]
-    forms = canonical(images).reshape(len(solved), 20, 81)
+def test_many_classes_are_as_many_forms(solved):
+    images = moved(np.random.default_rng(7), np.repeat(solved, 8, axis=0))[0]
+    forms = canonical(images).reshape(len(solved), 8, 81)
     assert (forms == forms[:, :1]).all()
     assert len(np.unique(forms.reshape(-1, 81), axis=0)) == len(solved)
 

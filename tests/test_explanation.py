@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
 
 import numpy as np
 import pytest
-from reference import NINE, SMALL, is_solution, peers, solutions
+from reference import NINE, SMALL, Sat, is_solution, peers, solutions
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
@@ -58,12 +59,11 @@ def replay(puzzle: np.ndarray, board: Board, steps) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("9x9-hard", 16),
+        ("9x9-hard", 8),
         ("4x4", 5),
         ("6x6", 10),
-        ("jigsaw-9x9", 4),
+        ("jigsaw-9x9", 2),
         ("16x16", 1),
-        pytest.param("diagonal-9x9", 1, marks=pytest.mark.slow),
     ],
 )
 def test_steps_lead_to_the_solution(name, count):
@@ -158,13 +158,19 @@ def test_chains_are_told_link_by_link():
         assert text.startswith(f"If r{cell // 9 + 1}c{cell % 9 + 1} is {digit + 1}: ")
 
 
+#: The first steps of that puzzle, among them a few forcing chains.
+FORCED = 17
+
+
 @pytest.fixture(scope="module")
 def hard():
     """Views before hard steps, each with its step."""
     found = []
-    for puzzle in (*js.load("9x9-extreme")[:6], js.parse(FORCING)):
+    for puzzle, most in [*((puzzle, None) for puzzle in js.load("9x9-extreme")[[1, 10]]), (js.parse(FORCING), FORCED)]:
         view = View(Board.classic(), puzzle)
-        while not view.solved:
+        for _ in itertools.count() if most is None else range(most):
+            if view.solved:
+                break
             before, step = view.copy(), next_step(view, TECHNIQUES)
             if step.score >= 6:
                 found.append((before, step))
@@ -173,7 +179,8 @@ def hard():
 
 
 def test_steps_do_not_depend_on_whether_the_solution_is_known(hard):
-    steps = [step for step in js.explain(FORCING) if step.score >= 6]
+    first = itertools.islice(steps_of(js.parse(FORCING), Board.classic()), FORCED)
+    steps = [step for step in first if step.score >= 6]
     assert [step for _, step in hard][-len(steps) :] == steps
     assert len({step.technique for step in steps}) > 3
 
@@ -336,13 +343,14 @@ def allowed(candidates: np.ndarray, puzzle: np.ndarray, grid) -> bool:
     )
 
 
-def test_hard_puzzles_are_proved_as_by_the_compiled_search():
+def test_hard_puzzles_are_proved_as_by_a_sat_solver():
     puzzles = js.load("9x9-extreme")[:20].copy()
     for number, puzzle in enumerate(puzzles[10:]):
         puzzle[np.flatnonzero(puzzle)[number]] = 0
-    counts = js.count_solutions(puzzles, limit=2)
-    assert [proof.count(puzzle, Board.classic(), None, 10_000).number for puzzle in puzzles] == counts.tolist()
-    assert set(counts.tolist()) == {1, 2}
+    sat = Sat(Board.classic())
+    counts = [1 if sat.is_proper(puzzle) else 2 for puzzle in puzzles]
+    assert [proof.count(puzzle, Board.classic(), None, 10_000).number for puzzle in puzzles] == counts
+    assert set(counts) == {1, 2}
 
 
 def test_a_proof_that_takes_long_is_left_to_the_compiled_search(monkeypatch):
@@ -467,7 +475,7 @@ def test_finned_fish_have_fins():
     names = [name for name in NUMBERS if name not in ("x-wing", "swordfish")]
     fish = [
         step
-        for puzzle in js.load("9x9-hard")[:40]
+        for puzzle in js.load("9x9-hard")[:24]
         for step in steps_of(puzzle, Board.classic(), names[: names.index("naked-quad")])
         if step.technique.startswith("finned")
     ]
