@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import math
 
 import jax
@@ -57,7 +56,9 @@ def test_minimal_puzzles(name):
     check(board, made)
     assert all(is_minimal(board, puzzle) for puzzle in made.puzzles)
     assert len(np.unique(made.puzzles, axis=0)) > 35
-    np.testing.assert_array_equal(made.rating == 0, js.weakest_rules(made.puzzles, board) <= 2)
+    cubes = reference.candidates(board, made.puzzles)
+    solved = [(reference.deduce(board, cube, "singles").sum(axis=0) == 1).all() for cube in cubes]
+    np.testing.assert_array_equal(made.rating == 0, solved)
 
 
 @pytest.mark.slow
@@ -73,17 +74,28 @@ def test_a_puzzle_is_its_own_whatever_the_batch():
     np.testing.assert_array_equal(same.puzzles, made.puzzles)
 
 
-@pytest.mark.slow
-def test_few_puzzles_are_the_first_of_many_and_compile_apart():
-    made = minimal("4x4")
+def few_puzzles() -> generation.Generator:
+    """A generator with a program for few puzzles that compiles faster."""
     generator = generation.Generator(1, FOUR, generation.GenerateConfig())
     assert generator._engine_for(3) is generator._quick
-    assert generator._quick.kernel.compiler_options
-    for part, whole in zip(generator.make(0, 3), made, strict=True):
-        np.testing.assert_array_equal(part, whole[:3])
+    return generator
+
+
+def test_few_puzzles_compile_apart():
+    generator = few_puzzles()
+    quick = generator._quick
+    assert quick.kernel.compiler_options
+    assert generator._fewest_rows(quick, 0) == quick.batch_size
     for options in ({"rating": (1.0, None)}, {"clues": 4}, {"clues": 6, "steps": 2}):
         other = generation.Generator(1, FOUR, generation.GenerateConfig(**options))
         assert other._engine_for(3) is other.engine
+        assert not other.engine.kernel.compiler_options
+
+
+@pytest.mark.slow
+def test_few_puzzles_are_the_first_of_many():
+    for part, whole in zip(few_puzzles().make(0, 3), minimal("4x4"), strict=True):
+        np.testing.assert_array_equal(part, whole[:3])
 
 
 @pytest.mark.slow
@@ -104,9 +116,9 @@ def test_a_number_of_clues():
 
 
 def test_a_technique_that_all_puzzles_need():
-    made = js.generate(0, 4, FOUR, technique="hidden-single-in-region", batch_size=64)
+    made = generate(1, 20, FOUR, technique="hidden-single-in-region")
     check(FOUR, made)
-    np.testing.assert_array_equal(made.puzzles, js.generate(0, 4, FOUR, batch_size=64).puzzles)
+    np.testing.assert_array_equal(made.puzzles, minimal("4x4").puzzles[:20])
 
 
 @pytest.mark.slow
@@ -139,12 +151,12 @@ def test_scores_without_a_bound_hold_puzzles_beyond_the_techniques():
 def test_a_large_board():
     """From 12x12 up grids and proofs come from the search with restarts, one puzzle a lane."""
     board = Board.classic(12)
-    made = js.generate(0, 20, board, clues=(55, 70))
+    made = js.generate(0, 8, board, clues=(60, 75))
     check(board, made)
-    assert ((made.clues >= 55) & (made.clues <= 70)).all()
-    again = js.generate(0, 5, board, first=9, clues=(55, 70))
+    assert ((made.clues >= 60) & (made.clues <= 75)).all()
+    again = js.generate(0, 3, board, first=4, clues=(60, 75))
     for part, whole in zip(again, made, strict=True):
-        np.testing.assert_array_equal(part, whole[9:14])
+        np.testing.assert_array_equal(part, whole[4:7])
 
 
 @pytest.mark.slow
@@ -298,11 +310,6 @@ def check_holes(board: Board, made: js.Puzzles, given: float) -> None:
     [
         (FOUR, (0.1, 0.4, 0.5, 0.9)),
         pytest.param(reference.SMALL["jigsaw-6"], (0.35, 0.5), marks=pytest.mark.slow),
-        pytest.param(Board.classic(16), (0.37,), marks=pytest.mark.slow),
-        *(
-            pytest.param(board, (0.3, 0.45, 1 / 3), marks=pytest.mark.slow)
-            for board in (SIX, NINE, reference.SMALL["diagonal-4"], Board.classic(12))
-        ),
     ],
     ids=str,
 )
@@ -340,13 +347,16 @@ def test_random_holes_are_drawn_among_all_cells():
     assert all(pair.mean() == pytest.approx(0.625 * 9 / 15, abs=0.04) for pair in together)
 
 
-@pytest.mark.parametrize("holes", ["balanced", pytest.param("random", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("holes", ["balanced", "random"])
 def test_an_instance_is_its_own_whatever_the_batch(holes):
     made = generate(1, 40, FOUR, holes=holes, given=0.5)
-    for (first, count), size in itertools.product(((0, 40), (7, 9)), (64, 10)):
-        again = js.generate(1, count, FOUR, first=first, batch_size=size, holes=holes, given=0.5)
-        for part, whole in zip(again, made, strict=True):
+    several = generate(1, 100, FOUR, holes=holes, given=0.5)  # in two batches
+    for first, count in ((7, 20), (70, 30)):
+        again = generate(1, count, FOUR, first=first, holes=holes, given=0.5)
+        for part, whole in zip(again, several, strict=True):
             np.testing.assert_array_equal(part, whole[first : first + count])
+    for part, whole in zip(made, several, strict=True):
+        np.testing.assert_array_equal(part, whole[:40])
     other = generate(2, 40, FOUR, holes=holes, given=0.5)
     assert (other.puzzles != made.puzzles).any(axis=1).mean() > 0.9
     more = generate(1, 40, FOUR, holes=holes, given=0.75)
@@ -390,7 +400,7 @@ def test_holes_of_a_board_without_solved_grids():
 @pytest.mark.slow
 def test_nine_by_nine_against_a_sat_solver():
     """Unique and minimal, by a solver that shares nothing with ours."""
-    made = js.generate(0, 500, batch_size=500)
+    made = js.generate(0, 100, batch_size=100)
     for puzzle, solution in zip(made.puzzles, made.solutions, strict=True):
         sat = reference.Sat(NINE)
         given = [sat.literal(cell, puzzle[cell]) for cell in np.flatnonzero(puzzle)]
@@ -402,4 +412,4 @@ def test_nine_by_nine_against_a_sat_solver():
         assert all(sat.solver.solve(assumptions=given[:at] + given[at + 1 :]) for at in range(len(given)))
         sat.solver.delete()
     assert 23 < made.clues.mean() < 26
-    assert len(np.unique(made.puzzles, axis=0)) == 500
+    assert len(np.unique(made.puzzles, axis=0)) == 100
