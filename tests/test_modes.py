@@ -39,43 +39,55 @@ def mode(name: str, value: Any) -> Iterator[None]:
         jax.config.update(name, before)
 
 
-@pytest.fixture(scope="module")
+@functools.cache
 def network() -> js.networks.Network:
-    return js.load_network("cube", FOUR, iterations=1)
+    """A network with random parameters."""
+    forward, rng = js.networks.make_forward("cube", FOUR, **reference.TINY["cube"]), np.random.default_rng(0)
+    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
+    return js.networks.Network("cube", forward, params)
 
 
 def options(solver: solvers.Solver) -> dict[str, Any]:
     """Settings under which a solver is compiled and run in little time."""
-    small = {"simulations": 4, "lanes": 32, "budget": 64, "chains": 32}
+    small = {"simulations": 4, "lanes": 32, "budget": 64, "chains": 32, "rules": "naked"}
     names = {field.name for field in dataclasses.fields(solver.config)}
     return {name: value for name, value in small.items() if name in names}
 
 
-def answers(name: str, network: js.networks.Network) -> Any:
+def answers(name: str) -> Any:
     solver = solvers.get(name)
-    return js.solve(PUZZLES, FOUR, solver=name, network=network if solver.guided else None, **options(solver))
+    return js.solve(PUZZLES, FOUR, solver=name, network=network() if solver.guided else None, **options(solver))
 
 
-def makers(network: js.networks.Network) -> dict[str, Any]:
-    """What makes or measures puzzles, by name."""
-    candidates = js.planes.grids_to_cubes(PUZZLES)
-    symmetry = functools.partial(js.symmetry.sample, 3, FOUR, PUZZLES.shape[:1])
-    return {
-        "generate": lambda: js.generate(0, 5, FOUR),
-        "holes": lambda: js.generate(0, 5, FOUR, holes="balanced", given=0.5, batch_size=64),
-        "rate": lambda: js.rate(PUZZLES, FOUR),
-        "weakest_rules": lambda: js.weakest_rules(PUZZLES, FOUR),
-        "count_solutions": lambda: js.count_solutions(PUZZLES, FOUR, limit=3),
-        "random order": lambda: js.solve(PUZZLES, FOUR, order="random", key=5),
-        "network": lambda: network(candidates),
-        "make_network": lambda: js.make_network("cube", FOUR, key=1).params,
-        "symmetry": lambda: js.symmetry.apply(symmetry(), PUZZLES),
-        "grid": lambda: (js.is_valid(PUZZLES), js.is_solved(PUZZLES), js.conflicts(PUZZLES)),
-        "mastermind": lambda: js.mastermind.build(js.mastermind.PegGame(2, 3), "entropy").histogram,
-    }
+@jax.jit
+def moved(puzzles: jax.Array) -> jax.Array:
+    return js.symmetry.apply(js.symmetry.sample(3, FOUR, PUZZLES.shape[:1]), puzzles)
 
 
-MAKERS = tuple(makers(None))  # type: ignore[arg-type]
+@jax.jit
+def checked(puzzles: jax.Array) -> tuple[jax.Array, ...]:
+    return js.is_valid(puzzles), js.is_solved(puzzles), js.conflicts(puzzles), js.planes.grids_to_cubes(puzzles)
+
+
+@jax.jit
+def parameters() -> Any:
+    return js.make_network("cube", FOUR, key=1, **reference.TINY["cube"]).params
+
+
+#: What makes or measures puzzles, by name.
+MAKERS = {
+    "generate": lambda: js.generate(0, 5, FOUR),
+    "holes": lambda: js.generate(0, 5, FOUR, holes="balanced", given=0.5, batch_size=64),
+    "rate": lambda: js.rate(PUZZLES, FOUR),
+    "weakest_rules": lambda: js.weakest_rules(PUZZLES, FOUR),
+    "count_solutions": lambda: js.count_solutions(PUZZLES, FOUR, limit=3),
+    "random order": lambda: js.solve(PUZZLES, FOUR, order="random", key=5),
+    "network": lambda: network()(reference.candidates(FOUR, PUZZLES)),
+    "make_network": lambda: parameters(),
+    "symmetry": lambda: moved(PUZZLES),
+    "grid": lambda: checked(PUZZLES),
+    "mastermind": lambda: js.mastermind.build(js.mastermind.PegGame(2, 3), "entropy").histogram,
+}
 
 
 def assert_equal(found: Any, expected: Any) -> None:
@@ -87,49 +99,44 @@ def assert_equal(found: Any, expected: Any) -> None:
 # ---------------------------------------------------------------------- 64-bit types and debugged NaNs
 
 
-@pytest.mark.parametrize("name", ["jax_enable_x64", "jax_debug_nans"])
 @pytest.mark.parametrize(
     "what",
     # generation is slow to compile, and its parts, the searches, are tried below
     [pytest.param(what, marks=[pytest.mark.slow] * (what == "generate")) for what in MAKERS],
 )
-def test_makers_in_modes(name, what, network):
-    expected = makers(network)[what]()
-    with mode(name, True):
-        assert_equal(makers(network)[what](), expected)
+def test_makers_in_modes(what):
+    expected = MAKERS[what]()
+    for name in ("jax_enable_x64", "jax_debug_nans"):
+        with mode(name, True):
+            assert_equal(MAKERS[what](), expected)
 
 
-@pytest.mark.parametrize("name", ["exact", "annealing", pytest.param("iterative", marks=pytest.mark.slow)])
-def test_solvers_in_modes(name, network):
-    expected = answers(name, network)
-    for setting in ("jax_enable_x64", "jax_debug_nans"):
-        with mode(setting, True):
-            assert_equal(answers(name, network), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", solvers.SOLVERS)
-def test_every_solver_in_modes(name, network):
-    expected = answers(name, network)
-    for setting in ("jax_enable_x64", "jax_debug_nans"):
-        with mode(setting, True):
-            js.batches._compile.cache_clear()
-            found = answers(name, network)
-        # random keys of 64-bit floats draw other numbers in evosax
-        assert_equal(found.status if name == "evosax" else found, expected.status if name == "evosax" else expected)
-
-
-#: Tree searches that share much of their code with gumbel, and are slow to compile.
-LIKE_GUMBEL = ("alphasudoku", "mcgs", "mcts")
+#: Some of each kind, of which all but one are slow to compile.
+SOME = ["annealing", "guided-exact", "iterative", "alphasudoku", "mcgs", "depth-first", "evolution", "evosax"]
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LIKE_GUMBEL)) for name in solvers.SOLVERS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "annealing")) for name in SOME]
 )
-def test_types_of_every_solver_under_64_bits(name, network):
+def test_solvers_in_modes(name, monkeypatch):
+    if name == "evosax":
+        pytest.importorskip("evosax")
+    expected = answers(name)
+    with mode("jax_debug_nans", True):
+        assert_equal(answers(name), expected)
+    monkeypatch.setattr(js.batches, "_compile", js.batches._compile.__wrapped__)  # which keeps no program
+    with mode("jax_enable_x64", True):
+        found = answers(name)
+    # random keys of 64-bit floats draw other numbers in evosax
+    assert_equal(found.status if name == "evosax" else found, expected.status if name == "evosax" else expected)
+
+
+@pytest.mark.parametrize("name", ["exact", "guided-exact", "iterative", "one-shot"])
+def test_types_under_64_bits(name):
+    """Those of the others are tried in test_tree.py and test_population.py."""
     solver = solvers.get(name)
     config = solvers.make_config(solver, **options(solver)).resolve(FOUR, "cpu")
-    networks = (network,) if solver.guided else ()
+    networks = (network(),) if solver.guided else ()
     shapes = []
     for wide in (False, True):
         with jax.enable_x64(wide):
@@ -176,23 +183,17 @@ def test_a_solver_takes_keys_of_other_implementations():
         np.testing.assert_array_equal(found.status, js.solve(PUZZLES, FOUR).status)
 
 
-@pytest.mark.parametrize(
-    "mode", ["x64", *(pytest.param(name, marks=pytest.mark.slow) for name in ("strict", "debug_nans"))]
-)
-def test_the_search_with_restarts(mode):
-    seeds, excluded = np.arange(len(PUZZLES), dtype=np.uint32), np.zeros_like(PUZZLES)
-    search = functools.partial(exact.search, PUZZLES, FOUR, seeds, excluded, limit=2, restart=3, lanes=32)
-    expected = search()
-    contexts = {
-        "x64": jax.enable_x64(True),
-        "strict": jax.numpy_dtype_promotion("strict"),
-        "debug_nans": jax.debug_nans(True),
-    }
-    with contexts[mode]:
-        found = search()
-    for part, whole in zip(found, expected, strict=True):
-        assert part.dtype == whole.dtype
-        np.testing.assert_array_equal(part, whole)
+def test_the_search_with_restarts():
+    seeds = np.arange(len(PUZZLES), dtype=np.uint32)
+    options = {"limit": 2, "restart": 3, "lanes": 32, "rules": "naked", "rounds": 1}
+    search = jax.jit(functools.partial(exact.search, board=FOUR, **options), compiler_options=js.compiler_options())
+    expected = search(PUZZLES, seeds=seeds, excluded=np.zeros_like(PUZZLES))
+    with jax.numpy_dtype_promotion("strict"):
+        shapes = jax.eval_shape(search, PUZZLES, seeds=seeds, excluded=np.zeros_like(PUZZLES))
+    for name in ("jax_enable_x64", "jax_debug_nans"):
+        with mode(name, True):
+            assert_equal(search(PUZZLES, seeds=seeds, excluded=np.zeros_like(PUZZLES)), expected)
+    assert [leaf.dtype for leaf in shapes] == [leaf.dtype for leaf in expected]
 
 
 # ---------------------------------------------------------------------- several devices
@@ -206,7 +207,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
 puzzles = np.array(json.loads(sys.argv[1]), np.uint8)
 board, options = js.Board.classic(4), js.compiler_options()
-search = functools.partial(js.exact.search, board=board, limit=3, lanes=32)
+search = functools.partial(js.exact.search, board=board, limit=3, lanes=32, rules="naked", rounds=1)
 restarting = functools.partial(search, restart=2, budget=10_000)
 mesh = jax.make_mesh((4,), ("batch",))
 automatic = jax.make_mesh((4,), ("batch",), axis_types=(AxisType.Auto,))
@@ -318,7 +319,7 @@ def test_the_programs_of_the_documentation_run():
 
 def test_a_search_is_exported():
     pytest.importorskip("flatbuffers")
-    search = jax.jit(functools.partial(exact.search, board=FOUR, limit=2, lanes=32))
+    search = jax.jit(functools.partial(exact.search, board=FOUR, limit=2, lanes=32, rules="naked", rounds=1))
     shape = jax.ShapeDtypeStruct(PUZZLES.shape, np.uint8)
     there = jax.export.deserialize(jax.export.export(search)(shape).serialize())
     found = jax.jit(there.call, compiler_options=js.compiler_options())(PUZZLES)
@@ -329,13 +330,14 @@ def test_a_search_is_exported():
 def test_lanes_and_batch_axes_are_asked_for():
     with pytest.raises(ValueError, match="33 lanes; planes hold 32 lanes in a word, so pad the batch to 64"):
         js.planes.grids_to_planes(np.zeros((33, 16), np.uint8))
-    state = js.env.init(PUZZLES, FOUR)
+    row, words = np.zeros(12, bool), np.zeros((12, FOUR.words), np.uint32)
+    state = js.env.State(words, row.astype(np.int32), row, row)
     single = jax.tree.map(lambda leaf: leaf[0], state)
     with pytest.raises(ValueError, match=r"nodes of shape \(2,\); they must be \[B, 2\]: a single position needs"):
         js.env.step(single, np.int32(0), FOUR)
     with pytest.raises(ValueError, match=r"action of shape \(3,\); it must be \[12\]"):
         js.env.step(state, np.zeros(3, np.int32), FOUR)
-    planes = js.planes.grids_to_planes(np.zeros((32, 16), np.uint8)).candidates
+    planes = jax.device_put(np.zeros((4, 4, 4, 1), np.uint32))
     with pytest.raises(TypeError, match="board must be a Board, not Array"):
         js.propagate(planes, planes)
 
@@ -343,21 +345,26 @@ def test_lanes_and_batch_axes_are_asked_for():
 @pytest.mark.slow
 def test_moves_of_any_integer_type():
     """On 9x9 digit * cells + cell is beyond the types that digits have."""
-    state = js.env.init(js.load("9x9-hard")[:8], rules="naked")
-    legal = np.asarray(js.env.legal_action_mask(state))
+    step = jax.jit(functools.partial(js.env.step, rules="none"))
+    state = jax.jit(functools.partial(js.env.init, rules="none"))(js.load("9x9-hard")[:8])
+    legal = np.asarray(jax.jit(js.env.legal_action_mask)(state))
     action = legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
-    expected = js.env.step(state, action.astype(np.int32), rules="naked")
-    assert (action >= 4).any() and not expected.refuted.all()
+    expected = step(state, action.astype(np.int32))
+    assert (action >= 4).any() and not np.asarray(expected.refuted).all()
     for dtype in (np.uint8, np.int8, np.int16, np.uint32):
-        assert_equal(js.env.step(state, action.astype(dtype), rules="naked"), expected)
+        assert_equal(step(state, action.astype(dtype)), expected)
     with pytest.raises(ValueError, match="action of dtype float32; it must be of integers"):
         js.env.step(state, action.astype(np.float32))
 
 
 def test_no_positions():
-    state = js.env.init(np.zeros((0, 16), np.uint8))
-    assert js.env.step(state, np.zeros(0, np.int32), FOUR).refuted.shape == (0,)
-    assert js.env.observe(state, FOUR).shape == (0, 4, 16)
+    def played(puzzles: jax.Array) -> tuple[jax.Array, jax.Array]:
+        state = js.env.init(puzzles)
+        return js.env.step(state, jax.numpy.zeros(0, "int32"), FOUR).refuted, js.env.observe(state, FOUR)
+
+    refuted, seen = jax.eval_shape(played, np.zeros((0, 16), np.uint8))
+    assert refuted.shape == (0,)
+    assert seen.shape == (0, 4, 16)
     with pytest.raises(ValueError, match="0 lanes; planes hold 32 lanes in a word, so pad the batch to 32"):
         js.planes.grids_to_planes(np.zeros((0, 16), np.uint8))
 
