@@ -11,7 +11,7 @@ import pytest
 import reference
 
 from jaxsudoku import compiler_options, env
-from jaxsudoku.networks import make_network
+from jaxsudoku.networks import Network, make_forward
 from jaxsudoku.solvers.tree import McgsConfig, graph
 
 FOUR = reference.SMALL["4x4"]
@@ -29,21 +29,39 @@ def without_solution():
 
 
 @functools.cache
-def grown(*, solvable=True, **options):
-    """Graphs from puzzles, and the roots."""
+def kernel(**options):
+    """The roots of puzzles and their graphs, as a compiled function."""
     config = McgsConfig(**{"simulations": 24, "rules": "none", "exploration": 4.0, **options})
-    network = make_network("cube", FOUR, **reference.TINY["cube"])
-    evaluate = graph.by_network(FOUR, config, network)
+    forward, rng = make_forward("cube", FOUR, **reference.TINY["cube"]), np.random.default_rng(0)
+    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
+    evaluate = graph.by_network(FOUR, config, Network("cube", forward, params))
 
-    def grow(params, puzzles):
-        root = evaluate(params, env.init(puzzles, FOUR, config.rules), jnp.zeros(LANES, jnp.uint32))
+    def grow(puzzles):
+        root = evaluate(params, env.init(puzzles, FOUR, config.rules), np.zeros(LANES, np.uint32))
         return root, graph.grow(FOUR, config, evaluate, params, root)
 
+    return jax.jit(grow, compiler_options=compiler_options())
+
+
+@functools.cache
+def grown(*, solvable=True, **options):
+    """Graphs from puzzles, and the roots."""
     puzzles = reference.solvable(FOUR, LANES, givens=8) if solvable else without_solution()
-    return jax.tree.map(np.asarray, jax.jit(grow, compiler_options=compiler_options())(network.params, puzzles))
+    return jax.tree.map(np.asarray, kernel(**options)(puzzles))
 
 
-@pytest.mark.slow
+@functools.cache
+def look():
+    """The candidates and the grids of nodes, as a compiled function."""
+
+    def seen(nodes):
+        no = jnp.zeros(len(nodes), bool)
+        state = env.State(nodes, no.astype("int32"), no, no)
+        return env.observe(state, FOUR), env.grids(state, FOUR)
+
+    return jax.jit(seen)
+
+
 def test_no_position_is_held_twice():
     _, found = grown()
     assert (found.hits > 0).sum() > LANES / 2
@@ -52,6 +70,7 @@ def test_no_position_is_held_twice():
         assert len(np.unique(rows, axis=0)) == len(rows)
 
 
+@pytest.mark.slow
 def test_without_transpositions_every_simulation_adds_a_node():
     _, found = grown(transpositions=False, correction=1.0)
     assert not found.hits.any()
@@ -63,7 +82,7 @@ def test_without_transpositions_every_simulation_adds_a_node():
 def test_an_edge_leads_to_its_placement():
     _, found = grown()
     for lane in range(4):
-        seen = np.asarray(env.observe(env.State(*(leaf[lane] for leaf in found.state)), FOUR))
+        seen = np.asarray(look()(found.state.nodes[lane])[0])
         for node, edge in np.argwhere(found.child[lane] >= 0):
             digit, cell = divmod(int(found.move[lane, node, edge]), FOUR.cells)
             expected = seen[node].copy()
@@ -81,10 +100,10 @@ def test_visits_add_up():
 
 
 def test_a_node_is_dead_where_all_choices_of_a_cell_are():
-    _, found = grown(solvable=False, simulations=48)
-    inner = 0
+    _, found = grown(solvable=False)
+    inner, grids = 0, [np.asarray(look()(nodes)[1]) for nodes in found.state.nodes]
     for lane, node in np.argwhere(found.state.refuted):
-        assert not reference.count(FOUR, grid_of(found.state.nodes[lane, node]), 1)
+        assert not reference.count(FOUR, grids[lane][node], 1)
         inner += (found.child[lane, node] >= 0).any()
     assert inner
     for lane in range(LANES):
@@ -95,14 +114,10 @@ def test_a_node_is_dead_where_all_choices_of_a_cell_are():
             assert found.state.solved[lane, node] or not refuted[own].all()
 
 
-def grid_of(row):
-    state = env.State(jnp.asarray(row)[None], *(jnp.zeros(1, bool),) * 3)
-    return np.asarray(env.grids(state, FOUR))[0]
-
-
 def test_hashes_tell_positions_apart():
     rng = np.random.default_rng(0)
     rows = np.unique(rng.integers(0, 2**32, (4096, FOUR.words), np.uint32), axis=0)
-    codes = np.asarray(graph._hash(FOUR, jnp.asarray(rows)))
+    code = jax.jit(functools.partial(graph._hash, FOUR))
+    codes = np.asarray(code(rows))
     assert len(np.unique(codes)) > len(rows) - 2  # one pair that meets is a chance in five hundred
-    np.testing.assert_array_equal(codes[:9], np.asarray(graph._hash(FOUR, jnp.asarray(rows[:9]))))
+    np.testing.assert_array_equal(codes[:9], code(rows[:9]))
