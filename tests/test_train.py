@@ -55,7 +55,11 @@ FOUR = js.Board.classic(4)
 TINY = PRESETS["tiny"]
 
 #: Settings of whole runs, with so few puzzles that one program makes them and those of the data sets below.
-SMALL = dataclasses.replace(TINY, data=dataclasses.replace(TINY.data, generate=64))
+SMALL = dataclasses.replace(
+    TINY,
+    data=dataclasses.replace(TINY.data, generate=64),
+    network=dataclasses.replace(TINY.network, sizes=CubeConfig(width=8, hidden=8, house=8, iterations=2)),
+)
 
 
 # ---------------------------------------------------------------------- positions
@@ -618,7 +622,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(settings, mes
 
 def test_a_run_may_start_from_a_network(whole, tmp_path):
     folder, network = whole
-    config = resolved(changed(TINY, network={"start": str(folder / "network")}))
+    config = resolved(changed(SMALL, network={"start": str(folder / "network")}))
     state = initial_state(config, forward_of(config), as_key(0))
     for params in (state.params, state.average):
         assert jax.tree.all(jax.tree.map(np.array_equal, params, network.params))

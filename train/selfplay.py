@@ -163,22 +163,21 @@ def _self_play(
         )
         run = Run(folder, config, mesh, screen, signals, processes, tensorboard, stop_at)
         state, seconds = run_task(task, run, rounds_key)
-        averages = [on_one_device(learner.average) for learner in (state.learner, *state.rivals)]
         trained = [
-            networks.Network(name, forward, jax.device_get(average))
-            for name, forward, average in zip(names, forwards, averages, strict=True)
+            networks.Network(name, forward, jax.device_get(learner.average))
+            for name, forward, learner in zip(names, forwards, (state.learner, *state.rivals), strict=True)
         ]
         if int(state.step) == config.steps:
             tested = compare(state, test)
             for name, values in tested.items():
                 screen.say(f"test: {arena_line(name, values)}")
-            for learner, network, average in zip(learners, trained, averages, strict=True):
+            for learner, network in zip(learners, trained, strict=True):
                 plays = network is trained[0]
                 if plays:
-                    facts = validation(average)
+                    facts = validation(network.params)
                 else:
                     own = Validation(learner, network.apply, stream.held_out, validation_key, processes)
-                    facts = own(average)
+                    facts = own(network.params)
                 facts |= {f"test_{name}": value for name, value in tested.get(network.name, {}).items()}
                 file = "network" if plays else f"network-{network.name}"
                 if processes.first:

@@ -135,7 +135,7 @@ def _train(
         state, seconds = run_task(task, run, steps_key)
         network = networks.Network(config.network.architecture, forward, jax.device_get(state.average))
         if int(state.step) == config.steps:
-            metrics = validation(on_one_device(state.average))
+            metrics = validation(network.params)
             if processes.first:
                 save_network(network, folder, config, list(itertools.chain(*data)), seconds, metrics)
         return network

@@ -59,8 +59,9 @@ class Validation:
         ]
 
     def __call__(self, params: Params) -> dict[str, float]:
-        """The ``summary`` of the metrics of parameters, which lie on one device; called by all processes."""
+        """The ``summary`` of the metrics of parameters, which lie on one device or the host; all processes call it."""
         measure = _measure(self._forward, self._config.objective)
+        params = jax.device_put(jax.device_get(params))  # wherever they come from, they run one program
 
         def of_chunk(chunk: Positions) -> list[float]:
             return [float(total) for total in jax.device_get(measure(params, chunk))]
