@@ -228,7 +228,7 @@ class Forward:
 def _abstract(forward: Forward) -> tuple[Any, Params]:
     """The module without its parameters, and their shapes and dtypes; cached, as it takes a trace of the module."""
     module = nnx.eval_shape(lambda: forward._make(jax.random.key(0)))
-    structure, params, others = nnx.split(module, nnx.Param, ...)
+    structure, params, *others = nnx.split(module, nnx.Param, ...)
     if jax.tree.leaves(others):
         raise TypeError(f"{forward.module.__name__} keeps state beside its parameters; networks must be pure")
     return structure, nnx.to_pure_dict(params)
