@@ -217,6 +217,30 @@ def members(cells: Mapping[int, int]) -> set[tuple[int, int]]:
     return {(digit, cell) for digit, own in cells.items() for cell in bits(own)}
 
 
+def test_lanes_go_on_when_the_first_one_is_done():
+    names = ("aic", "nishio")
+
+    @functools.partial(jax.jit, compiler_options=js.compiler_options())
+    def refuted(number, cube, assumed):
+        runs = [functools.partial(TECHNIQUES[NUMBERS[name]].run, SIX) for name in names]
+        cubes = jnp.broadcast_to(cube, assumed.shape), assumed
+        operands = [planes.cubes_to_planes(x, SIX).reshape(6, 36, -1) for x in cubes]
+        return planes.unpack_lanes(lax.switch(number, runs, *operands))
+
+    for number, name in enumerate(names):
+        tried = 0
+        for view, _ in made_up(SIX, 16):
+            wrong = sorted(in_python(name, view))[:32]
+            for first in range(len(wrong)):
+                assumed = np.zeros((64, 6, 36), bool)
+                lanes = [0, *range(1, 2 * len(wrong) - 2, 2)]  # the first one in a word of its own
+                for lane, candidate in zip(lanes, wrong[first:] + wrong[:first], strict=True):
+                    assumed[lane, *candidate] = True
+                assert np.asarray(refuted(np.int32(number), view.cube(), assumed))[lanes].all()
+                tried += 1
+        assert tried > 20
+
+
 # ---------------------------------------------------------------------- climbs
 
 
