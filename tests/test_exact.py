@@ -364,6 +364,7 @@ def test_seeds_choose_among_solutions():
 @pytest.mark.parametrize(
     ("board", "settings", "several"),
     [
+        pytest.param(FOUR, WEAK, False, id="one digit"),
         pytest.param(FOUR, WEAK, True, id="digits"),
         pytest.param(FOUR, {**WEAK, "restart": 8}, False, id="one digit with restarts"),
         pytest.param(reference.SMALL["diagonal-4"], {"restart": 2}, True, id="digits with restarts"),

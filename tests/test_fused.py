@@ -70,7 +70,7 @@ class Memory:
         self.array[index] = value
 
 
-@pytest.mark.parametrize("board", [SMALL_DIAGONAL, SMALL_JIGSAW], ids=str)
+@pytest.mark.parametrize("board", [SMALL, SMALL_DIAGONAL, SMALL_JIGSAW], ids=str)
 def test_cell_by_cell_as_on_a_chip(board):
     planes = planes_of(board, 3)
     cells = planes.reshape(board.side, board.cells, -1).copy()
