@@ -93,7 +93,7 @@ def test_grades():
 def test_senseless_arguments():
     with pytest.raises(ValueError, match="searches must be at least 1, not 0"):
         js.rate(puzzles(), SIX, searches=0)
-    with pytest.raises(ValueError, match=r"grids of shape \(2, 35\)"):
+    with pytest.raises(ValueError, match=r"grids of shape \(8, 35\)"):
         js.rate(puzzles()[:, 1:], SIX)
 
 
