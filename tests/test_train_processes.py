@@ -40,7 +40,8 @@ def arguments(data, folder, *flags):
     """The arguments of Python for a tiny run."""
     every = ["--report-every", "2", "--validate-every", "3", "--save-every", "3", "--warmup", "2"]
     chosen = ["--preset", "tiny", "--steps", str(STEPS), "--datasets", *data, "--output", str(folder)]
-    return ["-m", "train.supervised", *chosen, *every, *flags]
+    small = ["--iterations", "1", "--house", "8", "--kinds", "rules=none"]
+    return ["-m", "train.supervised", *chosen, *every, *small, *flags]
 
 
 def together(data, folder, *flags):

@@ -46,7 +46,7 @@ class Validation:
         sized = dataclasses.replace(config, batch_size=_POSITIONS, microbatch=None)
         rows = np.resize(np.arange(len(puzzles)), puzzles_needed(sized, 1))
         zeros = np.zeros(len(rows), np.int32)
-        batch = Batch(puzzles[rows], solutions[rows], zeros, zeros.astype(np.float32))
+        batch = Batch(*jax.device_put((puzzles[rows], solutions[rows], zeros, zeros.astype(np.float32))))
         positions: Positions = jax.device_get(_sample(sized)(key, batch))
         if not positions.useful.any():
             raise ValueError(
