@@ -7,12 +7,16 @@ import shutil
 
 import numpy as np
 import pytest
+import reference
 from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved, shared_programs
 
 import jaxsudoku as js
 from jaxsudoku import networks
 
 pytestmark = pytest.mark.slow
+
+#: The preset, with a smaller network.
+TINY = ("--preset", "tiny", "--iterations", "1", "--house", "8")
 
 #: Steps of a run that is compared with others: two rounds, each with a report, a validation and a checkpoint.
 STEPS = 20
@@ -27,15 +31,15 @@ def environment(tmp_path_factory):
 def puzzles(tmp_path_factory):
     """A file of 4x4 puzzles."""
     file = tmp_path_factory.mktemp("data") / "puzzles.txt"
-    generated = np.unique(js.generate(5, 80, js.Board.classic(4)).puzzles, axis=0)
-    file.write_text("".join("".join(map(str, puzzle)) + "\n" for puzzle in generated))
+    different = np.unique(reference.unique(js.Board.classic(4), 80), axis=0)
+    file.write_text("".join("".join(map(str, puzzle)) + "\n" for puzzle in different))
     return str(file)
 
 
 def arguments(puzzles, folder, *flags):
     """The arguments of Python for a tiny run with an arena."""
     every = ["--report-every", "10", "--validate-every", "10", "--save-every", "10"]
-    chosen = ["--preset", "tiny", "--steps", str(STEPS), "--puzzles", puzzles, "--arena-puzzles", "8"]
+    chosen = [*TINY, "--steps", str(STEPS), "--puzzles", puzzles, "--arena-puzzles", "8"]
     return ["-m", "train.selfplay", *chosen, *every, "--output", str(folder), *flags]
 
 
@@ -94,7 +98,7 @@ def test_two_processes_and_one_that_resumes_do_what_one_does_with_two_devices(pu
 
 def test_the_time_sets_the_steps_of_all_who_share_generated_puzzles(environment, tmp_path):
     folder = tmp_path / "run"
-    flags = ["--preset", "tiny", "--minutes", "0.1", "--generate", "128", "--rivals", "cell_cnn:width=8", *PLACE]
+    flags = [*TINY, "--minutes", "0.1", "--generate", "128", "--rivals", "cell_cnn:width=8", *PLACE]
     run(
         ["-m", "train.selfplay", *flags, "--output", str(folder)], 2, tmp_path, timeout=TIMEOUT, environment=environment
     )
