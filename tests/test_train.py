@@ -47,7 +47,7 @@ from train.positions import Positions, fitting_devices, puzzles_needed, sample_k
 from train.presets import PRESETS
 from train.puzzles import clues_of, puzzles_of_steps
 from train.record import Recorder, read
-from train.step import batch_gradients, compiled_step, initial_state, make_forward
+from train.step import batch_gradients, compiled_step, initial_state, make_forward, place
 from train.supervised import main, train
 
 ROOT = Path(__file__).parents[1]
@@ -314,7 +314,7 @@ def mesh():
 def test_every_architecture_trains(network, mesh):
     config = small(network, microbatch=None, optimiser={"warmup": 0, "ema": 0.5})
     forward, batch, key = forward_of(config), batch_of(config), as_key(0)
-    state = initial_state(config, forward, key)
+    state = place(initial_state(config, forward, key), mesh)  # as a step leaves it
     before = jax.device_get(state)
     for _ in range(2):
         state, sums = compiled_step(config, forward, mesh)(state, no_metrics(), batch, key)

@@ -65,11 +65,10 @@ def play_alone(
       puzzles: uint8[N, cells].
       truth: uint8[N, cells], their solutions.
     """
-    state = _root(board, config.rules)(puzzles)
-    before = np.asarray(env.grids(state, board))
+    state, before = _root(board, config.rules)(puzzles)
     rows, move = np.arange(len(puzzles)), _move(board, config, forward)
     playing = ~np.asarray(state.terminated)
-    right = np.where(playing, (before > 0).sum(axis=1), board.cells)
+    right = np.where(playing, (np.asarray(before) > 0).sum(axis=1), board.cells)
     solved = np.array(state.solved)
     moves, nodes, hits = (np.zeros(len(puzzles), np.int32) for _ in range(3))
     while playing.any():
@@ -86,7 +85,13 @@ def play_alone(
 
 @functools.lru_cache(maxsize=8)
 def _root(board: Board, rules: str) -> jax.stages.Wrapped:
-    return jax.jit(functools.partial(env.init, board=board, rules=rules), compiler_options=compiler_options())
+    """The positions before the first move, with their grids."""
+
+    def root(puzzles: Array) -> tuple[env.State, Array]:
+        state = env.init(puzzles, board, rules)
+        return state, env.grids(state, board)
+
+    return jax.jit(root, compiler_options=compiler_options())
 
 
 @functools.lru_cache(maxsize=8)
