@@ -392,10 +392,11 @@ def test_votes_do_not_change_an_equivariant_network():
 @pytest.mark.slow
 def test_votes_are_calls():
     puzzles, options = hard(SIX), {"rules": "naked", "lanes": 32, "simulations": 4, "cell": "fewest"}
-    one, two = (run("alphasudoku", SIX, puzzles, votes=votes, **options) for votes in (1, 2))
-    np.testing.assert_array_equal(one.status, two.status)
-    calls = two.stats["network_calls"]
-    assert (calls % 2 == 0).all() and (calls > one.stats["network_calls"]).any()
+    found = run("alphasudoku", SIX, puzzles, votes=2, **options)
+    solvable = [bool(reference.count(SIX, puzzle, 1)) for puzzle in puzzles]
+    np.testing.assert_array_equal(found.status, np.where(solvable, Status.SOLVED, Status.UNSATISFIABLE))
+    calls = found.stats["network_calls"]
+    assert (calls % 2 == 0).all() and calls.any()
 
 
 # ---------------------------------------------------------------------- rollouts
