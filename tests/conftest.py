@@ -17,7 +17,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-pytest_plugins = ["programs"]
+pytest_plugins = ["program_counts"]
 
 # Compiling is most of what the tests do, so it is done in a hurry, here and in processes that tests start; it has to be
 # said before jax is imported. JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as users do.

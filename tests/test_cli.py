@@ -32,8 +32,6 @@ from jaxsudoku.terminal.failure import UsageError
 from jaxsudoku.terminal.progress import Screen
 from jaxsudoku.terminal.stop import Signals
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 FOUR = ("--board", "4")
 SOLVED = "1234341221434321"
 PROPER, NONE, CLASH, SHORT, FOREIGN = (
@@ -84,12 +82,10 @@ def usage_error(capsys, *argv):
     return err.removeprefix("jaxsudoku: error: ").strip()
 
 
-def start(*argv, cache="", **options):
+def start(*argv, **options):
     """A process of its own."""
-    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": cache}
     return subprocess.Popen(
         [sys.executable, "-c", "import sys; from jaxsudoku.cli import main; sys.exit(main())", *argv],
-        env=environment,
         stderr=subprocess.PIPE,
         text=True,
         **options,
@@ -651,9 +647,9 @@ def test_a_full_disk_behind_the_standard_output(capsys, puzzles, monkeypatch):
     assert (code, capsys.readouterr().err) == (1, err)
 
 
-def test_a_closed_pipe_ends_quietly(puzzles, cache):
+def test_a_closed_pipe_ends_quietly(puzzles):
     name = puzzles(*[PROPER] * 30000)
-    process = start("solve", name, *FOUR, cache=cache, stdout=subprocess.PIPE)
+    process = start("solve", name, *FOUR, stdout=subprocess.PIPE)
     assert process.stdout.readline() == f"{SOLVED}\n"
     process.stdout.close()
     assert (process.wait(timeout=60), process.stderr.read()) == (141, "")
@@ -731,7 +727,8 @@ for line in {lines}:
     assert result.returncode == 0, result.stderr
 
 
-def test_a_cache_that_can_not_be_made_is_said(capsys, puzzles, tmp_path):
+def test_a_cache_that_can_not_be_made_is_said(capsys, puzzles, tmp_path, monkeypatch):
+    monkeypatch.delenv("JAXSUDOKU_CACHE")
     (tmp_path / "file").touch()
     folder = str(tmp_path / "file" / "cache")
     before = jax.config.jax_compilation_cache_dir

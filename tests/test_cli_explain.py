@@ -12,8 +12,6 @@ from command import run
 
 import jaxsudoku as js
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 FOUR = ("--board", "4")
 PROPER, NONE, SEVERAL, CLASH = "1.34.4122.4.43.1", "123...4.........", "." * 16, "11.............."
 COMPLETE = "1234341221434321"

@@ -15,8 +15,6 @@ from jaxsudoku.board import Board
 from jaxsudoku.cli import main, make_parser
 from jaxsudoku.generation import GenerateConfig
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 FOUR = ("--board", "4")
 SOLVED, PROPER, CLASH = "1234341221434321", "1.34.4122.4.43.1", "1.1............."
 DIAGONAL = Board.diagonal(4)

@@ -26,8 +26,6 @@ from jaxsudoku.generation import Generator
 from jaxsudoku.io import TableWriter
 from jaxsudoku.terminal.stop import Signals, Stop
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 FOUR = reference.SMALL["4x4"]
 #: One program for any number of puzzles above 16, that of other tests of generation.
 SMALL = ("--board", "4", "--batch-size", "64")
@@ -95,7 +93,7 @@ MADE = {"made.txt": HOLES, "made.csv": (), "made.csv.gz": HOLES, "made.parquet":
 
 
 @pytest.fixture(scope="module")
-def one_core(cache):
+def one_core():
     """Puzzles are made in stretches of one batch, on any machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "usable_cores", lambda: 1)
@@ -391,14 +389,13 @@ def test_no_puzzles_to_rate(capsys, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_build_that_is_killed_goes_on(capsys, tmp_path, cache):
+def test_a_build_that_is_killed_goes_on(capsys, tmp_path):
     folder, whole = tmp_path / "killed", tmp_path / "whole"
     argv = ["build", "200", *SMALL, "--clues", "5:8", "--shard-size", "20", "--output"]
     assert run(capsys, *argv, str(whole))[0] == 0
     process = subprocess.Popen(
         [sys.executable, "-m", "jaxsudoku", *argv, str(folder)],
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache},
     )
     while process.poll() is None and not list(folder.glob("shard-*")):
         time.sleep(0.01)

@@ -16,8 +16,6 @@ from jaxsudoku.cli.positions import SolvedWithin
 from jaxsudoku.io import allowed_candidates, parse_position, read_chunks
 from jaxsudoku.solution import Solution, Status
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 FOUR = ("--board", "4")
 
 #: Positions with two solutions, with one that the filled cells do not determine, with none, as the candidates leave out

@@ -13,8 +13,6 @@ import pytest
 from jaxsudoku.cli import main
 from jaxsudoku.locks import lock_path
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 SOLVED = "1234341221434321"
 #: Puzzles: as many as take some tenths of a second.
 ROWS = 600
@@ -47,13 +45,12 @@ def undisturbed(puzzles, tmp_path_factory):
     return outputs
 
 
-def stopped(puzzles, out, size, number, cache):
+def stopped(puzzles, out, size, number):
     """Starts a run, sends it a signal when its output has some size, and gives its exit status and messages."""
     # whoever runs the tests in the background has Ctrl-C ignored, and what is started here would have it ignored, too
     program = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)\n" + PROGRAM
     process = subprocess.Popen(
         [sys.executable, "-c", program, "solve", puzzles, *SETTINGS, "--output", str(out)],
-        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -75,9 +72,9 @@ def stopped(puzzles, out, size, number, cache):
         pytest.param("out.csv.gz", 1000, marks=pytest.mark.slow),
     ],
 )
-def test_killed(puzzles, undisturbed, tmp_path, cache, name, size):
+def test_killed(puzzles, undisturbed, tmp_path, name, size):
     out = tmp_path / name
-    code, _ = stopped(puzzles, out, size, signal.SIGKILL, cache)
+    code, _ = stopped(puzzles, out, size, signal.SIGKILL)
     assert code == -signal.SIGKILL
     contents = out.read_bytes() if size else b""
     assert lock_path(out) in map(str, tmp_path.iterdir())
@@ -89,9 +86,9 @@ def test_killed(puzzles, undisturbed, tmp_path, cache, name, size):
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
 )
-def test_stopped(puzzles, undisturbed, tmp_path, cache, number, status):
+def test_stopped(puzzles, undisturbed, tmp_path, number, status):
     out = tmp_path / "out.csv"
-    code, err = stopped(puzzles, out, 3000, number, cache)
+    code, err = stopped(puzzles, out, 3000, number)
     assert code == status
     message = err.splitlines()[-1]
     assert message.startswith(f"jaxsudoku: stopped by {number.name}; {out} is whole as far as it goes; to go on: ")

@@ -24,8 +24,6 @@ from jaxsudoku.files import with_checksum, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.io.parquet import import_pyarrow
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 BOARD, NINE = Board.classic(4), Board.classic()
 #: Shards of few puzzles, all of which one program makes.
 SETTINGS = {"board": BOARD, "seed": 3, "shard_size": 8}
@@ -37,7 +35,7 @@ def contents(folder):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, cache):
+def built(tmp_path_factory):
     """Data sets that nothing interrupted, by format."""
     root = tmp_path_factory.mktemp("built")
     return {format: datasets.build(root / format, COUNT, format=format, **SETTINGS) for format in FORMATS}
@@ -142,7 +140,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("format", ["npz", pytest.param("parquet", marks=pytest.mark.slow)])
-def test_stopped_at_any_step_and_resumed(cache, format, tmp_path, monkeypatch):
+def test_stopped_at_any_step_and_resumed(format, tmp_path, monkeypatch):
     """Steps are the renamings: a build dies before one, with the file half written, or right after it."""
     replace, count = os.replace, 12
     unbroken = contents(datasets.build(tmp_path / "unbroken", count, format=format, **SETTINGS).folder)
@@ -176,7 +174,7 @@ def test_stopped_at_any_step_and_resumed(cache, format, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_killed_and_resumed(built, tmp_path, cache):
+def test_killed_and_resumed(built, tmp_path):
     program = """
 import sys, time
 from jaxsudoku import datasets
@@ -186,9 +184,7 @@ datasets.build(sys.argv[1], 30, board=Board.classic(4), seed=3, shard_size=8, re
 """
     folder, rng = tmp_path / "set", np.random.default_rng()  # whenever it is killed, the outcome is the same
     for shard in (0, 2):
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, folder], env={**os.environ, "JAX_COMPILATION_CACHE_DIR": cache}
-        )
+        process = subprocess.Popen([sys.executable, "-c", program, folder])
         deadline = time.monotonic() + 60
         while not (folder / f"shard-{shard:05}.npz").exists():
             assert process.poll() is None and time.monotonic() < deadline

@@ -26,8 +26,6 @@ from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.solution import Solution, Status
 from jaxsudoku.solvers import driver
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 FOUR, SIX = Board.classic(4), Board.classic(6)
 SOLVED = "1234341221434321"
 

@@ -188,10 +188,9 @@ FOUR = ("--board", 4, "--batch-size", 63)
 
 
 @pytest.fixture(scope="module")
-def workers_cache(cache: str) -> Iterator[None]:
-    """Programs are compiled once, for this process and its workers."""
+def on_cpus() -> Iterator[None]:
+    """Workers compile for the CPU, as this process does, and find its programs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_COMPILATION_CACHE_DIR", cache)
         patch.setenv("JAX_PLATFORMS", "cpu")
         yield
 
@@ -222,7 +221,7 @@ def easy(tmp_path_factory) -> Path:
     return folder
 
 
-def test_parts_answer_what_one_process_does(easy, tmp_path, workers_cache, capsys):
+def test_parts_answer_what_one_process_does(easy, tmp_path, on_cpus, capsys):
     argv = ("solve", *FOUR, "--output")
     assert run_main(*argv, tmp_path / "one.txt", easy / "all.txt", "--quiet") == 1
     job = (*argv, tmp_path / "job", easy / "in", "--workers", 2, "--part-size", 40)
@@ -241,7 +240,7 @@ def test_parts_answer_what_one_process_does(easy, tmp_path, workers_cache, capsy
     assert "part_size is 40 there, 50 here" in capsys.readouterr().err
 
 
-def test_a_job_whose_first_process_was_killed_goes_on(easy, tmp_path, workers_cache, inline, capsys):
+def test_a_job_whose_first_process_was_killed_goes_on(easy, tmp_path, on_cpus, inline, capsys):
     argv = ("solve", easy / "all.csv", *FOUR, "--workers", 2, "--part-size", 6, "--output")
     whole, job = tmp_path / "whole", tmp_path / "job"
     assert run_main(*argv, whole) == 1
@@ -398,7 +397,7 @@ def test_an_input_that_breaks_off_keeps_what_was_read(tmp_path, inline, capsys):
 
 
 @pytest.mark.slow
-def test_a_data_set_does_not_depend_on_the_workers(tmp_path, workers_cache):
+def test_a_data_set_does_not_depend_on_the_workers(tmp_path, on_cpus):
     from jaxsudoku import datasets
 
     settings = {"count": 100, "seed": 5, "board": Board.classic(4), "shard_size": 30}
@@ -443,7 +442,7 @@ except JobError as error:
 
 
 @pytest.mark.slow
-def test_actors_of_ray_answer_what_one_process_does(easy, tmp_path, workers_cache):
+def test_actors_of_ray_answer_what_one_process_does(easy, tmp_path, on_cpus):
     pytest.importorskip("ray")
     argv = ("solve", easy / "all.csv", *FOUR, "--quiet", "--output")
     assert run_main(*argv, tmp_path / "one.csv") == 1

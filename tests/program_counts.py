@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Starts the counts of this process."""
-    config.pluginmanager.register(Programs(config), "programs-counts")
+    config.pluginmanager.register(Programs(config), "program-counts-of-this-run")
 
 
 class Programs:
