@@ -110,9 +110,3 @@ def all_optimised() -> Iterator[None]:
     """Compiles as users do, for a module whose programs run longer than it takes to compile them."""
     with optimising():
         yield
-
-
-@pytest.fixture(scope="session")
-def cache() -> str:
-    """The folder of this run's compiled programs."""
-    return os.environ["JAX_COMPILATION_CACHE_DIR"]

@@ -828,12 +828,11 @@ def test_kinds_must_be_named():
 # ---------------------------------------------------------------------- the command line, and being killed
 
 
-def command(folder, *flags, cache, steps):
+def command(folder, *flags, steps):
     """A run of a few steps on little data, which saves after each."""
     flags = ("--steps", str(steps), "--save-every", "1", "--generate", "64", "--output", str(folder), *flags)
     return python(
         *("-m", "train.supervised", "--preset", "tiny", "--devices", "1", *flags),
-        JAX_COMPILATION_CACHE_DIR=cache,
         JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
     )
 
@@ -846,9 +845,9 @@ def finished(process, code=0):
 
 
 @pytest.mark.slow
-def test_killed_runs_end_as_unbroken_ones(tmp_path, cache):
+def test_killed_runs_end_as_unbroken_ones(tmp_path):
     """Those of self-play are the same loop over other programs."""
-    started = functools.partial(command, cache=cache, steps=24)
+    started = functools.partial(command, steps=24)
     finished(started(tmp_path / "whole"))
     folder = tmp_path / "killed"
     reached = 0
