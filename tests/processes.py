@@ -22,6 +22,10 @@ PLACE = ("--coordinator", "{coordinator}", "--processes", "{processes}", "--proc
 #: Seconds for a run of training, on a busy machine.
 TIMEOUT = 420
 
+#: Flags of Python under which warnings are errors, but that of a program that another process is still writing to the
+#: folder of this run's programs, which is then compiled here as well.
+WARNINGS_ARE_ERRORS = ("-W", "error", "-W", "ignore:Error reading persistent compilation cache entry")
+
 #: Characters of a log that a failure shows.
 _SHOWN = 6000
 

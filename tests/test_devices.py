@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 import reference
+from processes import WARNINGS_ARE_ERRORS
 
 import jaxsudoku as js
 
@@ -100,7 +101,7 @@ DEVICES = 2
 def several():
     environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(DEVICES), "JAX_PLATFORMS": "cpu"}
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM, json.dumps(SETTINGS)],
+        [sys.executable, *WARNINGS_ARE_ERRORS, "-c", PROGRAM, json.dumps(SETTINGS)],
         input=json.dumps(puzzles_for_all().tolist()),
         cwd=Path(js.__file__).parents[1],
         env=environment,

@@ -19,6 +19,7 @@ import jax.export
 import numpy as np
 import pytest
 import reference
+from processes import WARNINGS_ARE_ERRORS
 
 import jaxsudoku as js
 from jaxsudoku import exact, solvers
@@ -262,7 +263,7 @@ def on_four_devices(program: str, *arguments: str) -> str:
     """What a program prints in a process with four host devices, in which warnings are errors."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program, *arguments],
+        [sys.executable, *WARNINGS_ARE_ERRORS, "-c", program, *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "XLA_FLAGS": flags},
