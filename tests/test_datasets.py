@@ -372,7 +372,7 @@ def test_a_data_set_is_kept_clear_of_another(grids, from_grids, tmp_path):
 
 @pytest.mark.slow
 def test_excluded_puzzles_are_solved(grids):
-    puzzles = np.where(np.random.default_rng(2).random((3, 81)) < 0.3, 0, grids[:3]).astype(np.uint8)
+    puzzles = np.where(np.random.default_rng(0).random((3, 81)) < 0.3, 0, grids[:3]).astype(np.uint8)
     puzzles[1] = grids[1]
     expected = excluded_hashes(grids[:3], NINE)
     np.testing.assert_array_equal(excluded_hashes((puzzles, grids[:3]), NINE), expected)
