@@ -5,7 +5,7 @@
 
 A fault changes one operator, comparison, number or truth value. In a copy of the checkout it is run against the tests
 that reach its line, until one fails. ``--again mutants.json`` seeds the same faults into another checkout. Needs
-pytest-cov.
+pytest-cov, which measures nothing with ``-n 0`` here.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Modules and packages that get as many faults each.
 PACKAGES = ("board", "planes", "propagation", "exact", "solvers/queue", "solvers/tree", "io", "explanation")
 PACKAGES += ("techniques", "mastermind")
+#: What a fault puts in the place of an operator or truth value; a number becomes the next one.
 CHANGES = {"+": "-", "-": "+", "*": "+", "//": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 CHANGES |= {"&": "|", "|": "&", "^": "|", "<<": ">>", ">>": "<<", "and": "or", "or": "and", "not": "not not"}
 CHANGES |= {"True": "False", "False": "True"}
@@ -126,7 +128,7 @@ def main() -> None:
             path = ROOT / "jaxsudoku" / package
             files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
             able = [fault for file in files for fault in faults(file) if tests.get((fault["file"], fault["line"]))]
-            chosen += draw.sample(able, flags.count // len(PACKAGES))
+            chosen += draw.sample(able, min(flags.count // len(PACKAGES), len(able)))
     for fault in chosen:
         fault["tests"] = tests.get((fault["file"], fault["line"]), [])
     with tempfile.TemporaryDirectory() as folder:
