@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import signal
 import sys
 import time
 
@@ -16,6 +17,7 @@ from jaxsudoku import mastermind as mm
 from jaxsudoku.evaluation import EvaluateConfig
 from jaxsudoku.terminal import progress
 from jaxsudoku.terminal.progress import Meter, Screen, bar, reports, share_read
+from jaxsudoku.terminal.stop import Stop
 
 FOUR = reference.SMALL["4x4"]
 
@@ -77,6 +79,18 @@ def test_elsewhere_a_line_now_and_then(monkeypatch):
     screen.clear()
     assert "nothing" not in pipe.getvalue()
     assert "\r" not in pipe.getvalue()
+
+
+def test_a_signal_does_not_part_a_message_from_its_end(monkeypatch):
+    class Signalled(io.StringIO):
+        def write(self, text):
+            super().write(text)
+            raise Stop(signal.SIGINT)
+
+    monkeypatch.setattr(sys, "stderr", pipe := Signalled())
+    with pytest.raises(Stop):
+        Screen(bar=False).say("line 3: 5 cells")
+    assert pipe.getvalue() == "line 3: 5 cells\n"
 
 
 def test_true_is_a_bar(monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import jax
@@ -14,6 +13,7 @@ from jaxsudoku.devices import usable_cores
 from jaxsudoku.generation import GenerationError
 from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.stop import Stop
+from jaxsudoku.terminal.streams import print_error
 
 from .flags import ConfigT, parse_arguments
 from .positions import fitting_devices
@@ -50,7 +50,7 @@ def run_command(
             jax.config.update("jax_num_cpu_devices", devices)
         run(config, args)
     except Stop as stop:
-        print(f"train: stopped by {stop.signal.name}; {stop.advice}", file=sys.stderr, flush=True)
+        print_error(f"train: stopped by {stop.signal.name}; {stop.advice}")
         os._exit(128 + stop.signal)  # a usual exit would wait for threads that can't be interrupted
     except (OSError, ValueError, ImportError) as error:
         return _failed(described(error), 2)
@@ -69,7 +69,7 @@ def _join(args: argparse.Namespace) -> None:
 
 def _failed(message: str, status: int) -> int:
     """Reports an error; the exit status. One of several processes ends here, as a usual exit waits for the others."""
-    print(f"train: error: {message}", file=sys.stderr, flush=True)
+    print_error(f"train: error: {message}")
     if joined() > 1:
         distributed.end_at_once(status)
     return status

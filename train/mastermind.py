@@ -34,6 +34,7 @@ from jaxsudoku.cli.fields import add_config, config_values
 from jaxsudoku.config import Config, Natural, NonNegative, Positive
 from jaxsudoku.mastermind.values import Features, LearnedValue, ValueConfig, ValueNetwork, corrected, flat_params
 from jaxsudoku.terminal.failure import described
+from jaxsudoku.terminal.streams import print_error
 
 from .guesses import Guesses, GuessesConfig, kept_guesses, parse_game
 
@@ -365,13 +366,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         value = train(config, guesses, sizes, args.output, lambda values: print(json.dumps(values), flush=True))
         value.save(file)
     except KeyboardInterrupt:
-        print("train: interrupted; the guesses of games that are done are kept", file=sys.stderr)
+        print_error("train: interrupted; the guesses of games that are done are kept")
         return _INTERRUPTED
     except FloatingPointError as error:
-        print(f"train: error: {error}", file=sys.stderr)
+        print_error(f"train: error: {error}")
         return 1
     except (OSError, ValueError) as error:
-        print(f"train: error: {described(error)}", file=sys.stderr)
+        print_error(f"train: error: {described(error)}")
         return 2
     return 0
 

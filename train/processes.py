@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 import json
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +30,7 @@ from jaxsudoku import distributed
 from jaxsudoku.datasets.card import differences
 from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.stop import Stop
+from jaxsudoku.terminal.streams import print_error
 
 #: Seconds between two looks at the other processes, of up to 64 processes; more look more rarely.
 _TICK = 1.0
@@ -291,7 +291,7 @@ class Processes:
 
     def _end(self, error: ProcessError) -> NoReturn:
         """Ends this process by its watching thread, as the main thread may be waiting for the lost process."""
-        print(f"train: error: {error}", file=sys.stderr, flush=True)
+        print_error(f"train: error: {error}")
         self._leaving = True
         try:
             self._set("ended", json.dumps({"message": str(error), "status": error.status}))

@@ -92,9 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _leave(_BROKEN_PIPE)
     except Stop as stop:
         if sys.stderr.isatty():  # a terminal has shown ^C, or the progress
-            print(file=sys.stderr)
+            streams.print_error("")
         advice = f"; {stop.advice}" if stop.advice else ""
-        print(f"jaxsudoku: stopped by {stop.signal.name}{advice}", file=sys.stderr, flush=True)
+        streams.print_error(f"jaxsudoku: stopped by {stop.signal.name}{advice}")
         _leave(128 + stop.signal)
 
 
@@ -109,12 +109,12 @@ def _run(args: argparse.Namespace, invocation: Invocation) -> int:
         finally:
             clear_screens()  # before a message is printed
     except (UsageError, ResumeError, ImportError) as error:
-        print(f"jaxsudoku: error: {error}", file=sys.stderr)
+        streams.print_error(f"jaxsudoku: error: {error}")
         return 2
     except BrokenPipeError:
         raise
     except (OSError, PuzzleFileError) as error:
-        print(f"jaxsudoku: error: {described(error)}", file=sys.stderr)
+        streams.print_error(f"jaxsudoku: error: {described(error)}")
         return 1
 
 
@@ -122,7 +122,7 @@ def _flushed(code: int) -> int:
     """Flushes the standard output, where a full disk is reported; the exit status after that."""
     cause = streams.flush_output()
     if cause and not code:
-        print(f"jaxsudoku: error: <stdout>: {cause}", file=sys.stderr)
+        streams.print_error(f"jaxsudoku: error: <stdout>: {cause}")
         return 1
     return code
 

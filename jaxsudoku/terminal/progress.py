@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jaxsudoku.terminal.streams import print_error
+
 #: A progress callback: how much is done, and how much there is.
 Report = Callable[[int, int], object]
 
@@ -55,7 +57,7 @@ class Screen:
         with self._lock:
             self.clear()
             if self._messages:
-                print(message, file=sys.stderr)
+                print_error(message)
 
     def show(self, text: str, *, now: bool = False) -> None:
         """Shows a text as the progress; without ``now`` at most ten times a second."""
@@ -98,7 +100,7 @@ class Screen:
             print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
             self._width = len(text)
         elif self._last >= self._next_line:
-            print(text, file=sys.stderr, flush=True)
+            print_error(text)
             self._wait = min(2 * self._wait, _LAST_LINE)
             self._next_line = self._last + self._wait
 

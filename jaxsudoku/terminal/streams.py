@@ -31,6 +31,12 @@ def reopen() -> None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
+def print_error(line: str) -> None:
+    """Prints a line on the standard error in one write, so that a signal can't part the text from the line's end."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 def flush_output() -> str:
     """Flushes the standard output while an error can still be reported; the cause if that fails, else "".
 

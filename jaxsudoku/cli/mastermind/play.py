@@ -17,6 +17,7 @@ from jaxsudoku.cli.parser import Parser, find_values
 from jaxsudoku.io import check_standard_input
 from jaxsudoku.locks import OutputLock
 from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.terminal.streams import print_error
 
 from . import options
 
@@ -114,7 +115,7 @@ def _run(args: argparse.Namespace, invocation: Invocation, stack: contextlib.Exi
                     tree.save(args.search_tree)
         return _you_hold(game, seed, tree or _player(game, configs), invocation)
     except SearchLimitError as error:
-        print(f"jaxsudoku: error: {args.player}: {error}", file=sys.stderr)
+        print_error(f"jaxsudoku: error: {args.player}: {error}")
         return 1
 
 
