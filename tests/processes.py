@@ -204,21 +204,16 @@ def run(
         return [job.log(process) for process in range(count)]
 
 
-def shared_programs(folder: Path) -> dict[str, str | None]:
-    """Variables by which processes keep all compiled programs in a folder and find them there."""
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(folder),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAXSUDOKU_CACHE": None,
-    }
-
-
-def alone(arguments: Sequence[str], environment: dict[str, str | None], devices: int = 2) -> str:
+def alone(arguments: Sequence[str], devices: int = 2) -> str:
     """Runs a program, which must succeed, in one process; its standard error."""
-    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices), **environment}
-    kept = {name: value for name, value in (os.environ | settings).items() if value is not None}
+    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices)}
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env=kept, capture_output=True, text=True, timeout=TIMEOUT
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
     )
     assert done.returncode == 0, done.stderr
     return done.stderr

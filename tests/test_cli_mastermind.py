@@ -14,13 +14,6 @@ from jaxsudoku.cli import main
 GAME = ("--pegs", "2", "--colours", "3")
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
-    """Compiled code is kept where the tests keep all else."""
-    monkeypatch.delenv("JAXSUDOKU_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp()))
-
-
 def run(capsys, *argv):
     """Exit status, standard output and standard error of an action."""
     try:

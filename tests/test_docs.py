@@ -51,13 +51,6 @@ def differing(expected: str, found: str) -> str | None:
     return None if same else f"shown:\n{expected}\nprinted:\n{found}"
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of commands, in which all pages share a folder of compiled programs."""
-    folder = tmp_path_factory.mktemp("compiled")
-    return {"JAXSUDOKU_CACHE": "1", "JAX_COMPILATION_CACHE_DIR": str(folder)}
-
-
 def run_command(line: str, folder: Path, settings: Mapping[str, str]) -> str:
     """What a command prints in an environment: its standard output, then the standard error without progress."""
     (folder / "bin").mkdir(exist_ok=True)
@@ -90,9 +83,9 @@ def run_python(text: str, names: dict[str, object]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_print_what_is_shown(page, compiled, tmp_path, monkeypatch):
+def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    settings = compiled | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0" if page.stem in LONG else "1"}
+    settings = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0" if page.stem in LONG else "1"}
     names: dict[str, object] = {}
     ran = 0
     for language, text in blocks(page):

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import jupytext
-import processes
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
@@ -88,19 +87,11 @@ QUICK = ("mastermind",)
 SMALLER = {"zero": {"make_config(6,": "make_config(4,", "Board.classic(6)": "Board.classic(4)"}}
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """The environment of a notebook, in which all keep their compiled programs in one folder."""
-    shared = processes.shared_programs(tmp_path_factory.mktemp("compiled"))
-    settings = os.environ | shared | {"JAXSUDOKU_SMALL": "1", "MPLBACKEND": "agg", "PYTHONPATH": str(FOLDER.parent)}
-    return {name: value for name, value in settings.items() if value is not None}
-
-
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem not in QUICK)) for path in NOTEBOOKS],
 )
-def test_a_notebook_runs(path, compiled, tmp_path):
+def test_a_notebook_runs(path, tmp_path):
     """Its code, in the order of its cells, in a process of its own that draws on nothing."""
     code = "\n\n".join(cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code")
     for text, smaller in SMALLER.get(path.stem, {}).items():
@@ -108,5 +99,8 @@ def test_a_notebook_runs(path, compiled, tmp_path):
         code = code.replace(text, smaller)
     script = tmp_path / "notebook.py"
     script.write_text(code)
-    ended = subprocess.run([sys.executable, script], env=compiled, cwd=tmp_path, capture_output=True, text=True)
+    settings = {"JAXSUDOKU_SMALL": "1", "MPLBACKEND": "agg", "PYTHONPATH": str(FOLDER.parent)}
+    ended = subprocess.run(
+        [sys.executable, script], env=os.environ | settings, cwd=tmp_path, capture_output=True, text=True
+    )
     assert ended.returncode == 0, ended.stderr

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 import reference
-from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved, shared_programs
+from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved
 
 import jaxsudoku as js
 from jaxsudoku import networks
@@ -20,11 +20,6 @@ TINY = ("--preset", "tiny", "--iterations", "1", "--house", "8")
 
 #: Steps of a run that is compared with others: two rounds, each with a report, a validation and a checkpoint.
 STEPS = 20
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory):
-    return shared_programs(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +44,10 @@ def together(puzzles, folder, *flags):
 
 
 @pytest.fixture(scope="module")
-def whole(puzzles, environment, tmp_path_factory):
+def whole(puzzles, tmp_path_factory):
     """A run of one process with two devices."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    alone(arguments(puzzles, folder), environment)
+    alone(arguments(puzzles, folder))
     return folder
 
 
@@ -79,14 +74,14 @@ def stopped(arguments):
     return ["-c", STOPPED, *arguments[2:]]
 
 
-def test_two_processes_and_one_that_resumes_do_what_one_does_with_two_devices(puzzles, environment, whole, tmp_path):
+def test_two_processes_and_one_that_resumes_do_what_one_does_with_two_devices(puzzles, whole, tmp_path):
     folder = tmp_path / "run"
-    logs = run(stopped(together(puzzles, folder)), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    logs = run(stopped(together(puzzles, folder)), 2, tmp_path, timeout=TIMEOUT)
     assert saved(folder) == [10] and not (folder / "network.safetensors").exists()
     assert "solved" in logs[0] and "loss" not in logs[1]
     # both wrote their parts of the state
     assert {"ocdbt.process_0", "ocdbt.process_1"} <= set(os.listdir(folder / "checkpoints" / "10" / "state"))
-    alone(arguments(puzzles, folder, "--resume"), environment)
+    alone(arguments(puzzles, folder, "--resume"))
     same(folder, whole)
     assert [(line["kind"], line["step"]) for line in reports(whole)] == [
         (kind, step) for step in (10, 20) for kind in ("train", "validate", "generation")
@@ -96,12 +91,10 @@ def test_two_processes_and_one_that_resumes_do_what_one_does_with_two_devices(pu
     assert facts["metrics"] == networks.read_card(whole / "network").facts["metrics"]
 
 
-def test_the_time_sets_the_steps_of_all_who_share_generated_puzzles(environment, tmp_path):
+def test_the_time_sets_the_steps_of_all_who_share_generated_puzzles(tmp_path):
     folder = tmp_path / "run"
     flags = [*TINY, "--minutes", "0.1", "--generate", "128", "--rivals", "cell_cnn:width=8", *PLACE]
-    run(
-        ["-m", "train.selfplay", *flags, "--output", str(folder)], 2, tmp_path, timeout=TIMEOUT, environment=environment
-    )
+    run(["-m", "train.selfplay", *flags, "--output", str(folder)], 2, tmp_path, timeout=TIMEOUT)
     facts = networks.read_card(folder / "network").facts
     assert facts["device"].startswith("2 x ")
     steps = facts["training"]["steps"]
@@ -109,10 +102,10 @@ def test_the_time_sets_the_steps_of_all_who_share_generated_puzzles(environment,
     assert (folder / "network-cell_cnn.safetensors").exists()
 
 
-def test_another_number_of_devices_is_refused(puzzles, environment, whole, tmp_path):
+def test_another_number_of_devices_is_refused(puzzles, whole, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
-    with Processes(arguments(puzzles, folder, "--resume"), 1, tmp_path, environment=environment) as job:
+    with Processes(arguments(puzzles, folder, "--resume"), 1, tmp_path) as job:
         assert job.wait(TIMEOUT) == [2]
         assert "the last checkpoint was made on 2 devices, and there are 1: resume on as many" in job.log(0)
     assert reports(folder) == reports(whole)

@@ -9,7 +9,7 @@ import signal
 import jax
 import numpy as np
 import pytest
-from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved, shared_programs
+from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
@@ -31,11 +31,6 @@ def data(tmp_path_factory):
     return [str(folder / str(seed)) for seed in (1, 2)]
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory):
-    return shared_programs(tmp_path_factory.mktemp("cache"))
-
-
 def arguments(data, folder, *flags):
     """The arguments of Python for a tiny run."""
     every = ["--report-every", "2", "--validate-every", "3", "--save-every", "3", "--warmup", "2"]
@@ -53,18 +48,18 @@ def together(data, folder, *flags):
 
 
 @pytest.fixture(scope="module")
-def whole(data, environment, tmp_path_factory):
+def whole(data, tmp_path_factory):
     """A run of one process with two devices."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    alone(arguments(data, folder), environment)
+    alone(arguments(data, folder))
     return folder
 
 
 @pytest.fixture(scope="module")
-def two(data, environment, tmp_path_factory):
+def two(data, tmp_path_factory):
     """The same run of two processes with a device each; its folder and the logs of both."""
     folder = tmp_path_factory.mktemp("two")
-    return folder / "run", run(together(data, folder / "run"), 2, folder, timeout=TIMEOUT, environment=environment)
+    return folder / "run", run(together(data, folder / "run"), 2, folder, timeout=TIMEOUT)
 
 
 @pytest.mark.slow
@@ -103,17 +98,17 @@ def stopped(arguments):
 
 
 @pytest.mark.slow
-def test_what_one_process_began_is_resumed(data, environment, whole, tmp_path):
+def test_what_one_process_began_is_resumed(data, whole, tmp_path):
     """By two with as many devices in all, and with fewer devices."""
     began, folder, fewer = (tmp_path / name for name in ("began", "two", "fewer"))
-    alone(stopped(arguments(data, began)), environment)
+    alone(stopped(arguments(data, began)))
     assert saved(began) == [3] and not (began / "network.safetensors").exists()
     for other in (folder, fewer):
         shutil.copytree(began, other)
-    run(together(data, folder, "--resume"), 2, tmp_path, timeout=TIMEOUT, environment=environment)
+    run(together(data, folder, "--resume"), 2, tmp_path, timeout=TIMEOUT)
     assert (folder / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
     assert reports(folder) == reports(whole)
-    log = alone(arguments(data, fewer, "--resume"), environment, devices=1)
+    log = alone(arguments(data, fewer, "--resume"), devices=1)
     assert "the last checkpoint was made on 2 devices: positions differ on 1" in log
     assert [line["step"] for line in reports(fewer)] == [line["step"] for line in reports(whole)]
     assert all(np.isfinite(line["loss"]) for line in reports(fewer))
@@ -157,9 +152,9 @@ ENDLESS = ("--steps", "100000", "--validate-every", "100000")
 
 
 @pytest.mark.slow
-def test_a_signal_to_one_process_stops_all_after_the_same_step(data, environment, tmp_path):
+def test_a_signal_to_one_process_stops_all_after_the_same_step(data, tmp_path):
     folder = tmp_path / "run"
-    with Processes(together(data, folder, *ENDLESS), 2, tmp_path, environment=environment) as job:
+    with Processes(together(data, folder, *ENDLESS), 2, tmp_path) as job:
         job.wait_until_said("2 of 100,000: loss", TIMEOUT, [0])
         job.running[1].send_signal(signal.SIGTERM)
         assert job.wait(60) == [128 + signal.SIGTERM] * 2
@@ -171,9 +166,9 @@ def test_a_signal_to_one_process_stops_all_after_the_same_step(data, environment
 
 
 @pytest.mark.slow
-def test_a_killed_first_process_ends_all(data, environment, tmp_path):
+def test_a_killed_first_process_ends_all(data, tmp_path):
     folder = tmp_path / "run"
-    with Processes(together(data, folder, *ENDLESS), 2, tmp_path, environment=environment) as job:
+    with Processes(together(data, folder, *ENDLESS), 2, tmp_path) as job:
         job.wait_until_said("8 of 100,000: loss", TIMEOUT, [0])
         job.kill(0)
         assert job.wait_for(1, 60) != 0
@@ -182,15 +177,15 @@ def test_a_killed_first_process_ends_all(data, environment, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_with_a_killed_process_is_resumed_by_one(data, environment, whole, tmp_path):
+def test_a_run_with_a_killed_process_is_resumed_by_one(data, whole, tmp_path):
     folder = tmp_path / "run"
     program = [*together(data, folder)]
     program[:2] = ["-c", KILLED]
-    with Processes(program, 2, tmp_path, environment=environment) as job:
+    with Processes(program, 2, tmp_path) as job:
         assert job.wait(TIMEOUT) == [1, -signal.SIGKILL]
         assert "process 1 has ended without a word" in job.log(0)
     assert saved(folder) == [3] and not (folder / "network.safetensors").exists()
-    alone(arguments(data, folder, "--resume"), environment)
+    alone(arguments(data, folder, "--resume"))
     assert (folder / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
     assert reports(folder) == reports(whole)
 
@@ -227,10 +222,10 @@ sys.exit(supervised.main(sys.argv[2:]))
 
 
 @pytest.mark.slow
-def test_an_error_of_one_process_ends_all_with_its_message(data, environment, tmp_path):
+def test_an_error_of_one_process_ends_all_with_its_message(data, tmp_path):
     program = together(data, tmp_path / "run")
     program[:2] = ["-c", FAILING, "0"]
-    with Processes(program, 2, tmp_path, environment=environment) as job:
+    with Processes(program, 2, tmp_path) as job:
         assert job.wait(TIMEOUT) == [2, 1]
         logs = [job.log(process) for process in range(2)]
     assert "train: error: disk: No space left on device" in logs[0]
