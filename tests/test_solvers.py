@@ -148,17 +148,15 @@ def case(name, board_name):
     return pytest.param(solvers.get(name), BOARDS[board_name], id=f"{board_name}-{name}", marks=marks)
 
 
-#: Every solver on the 4x4 and on another board.
-CASES = [case(name, "4x4") for name in solvers.SOLVERS if name not in SELDOM] + [
-    case(name, ("2x3", "jigsaw-5")[number % 2]) for number, name in enumerate(solvers.SOLVERS)
+#: Solvers on the 4x4, and some of each kind on another board: those whose code is theirs alone.
+CASES = [
+    *(case(name, "4x4") for name in solvers.SOLVERS if name not in SELDOM),
+    *(case(name, "2x3") for name in ("exact", "iterative", "gumbel", "depth-first")),
+    *(case(name, "jigsaw-5") for name in ("guided-exact", "mcts", "annealing", "evolution")),
 ]
 
-#: Some of each kind, which are compiled for a single puzzle too.
-ALONE = [
-    case("exact", "4x4"),
-    *(case(name, "2x3") for name in ("exact", "mcgs", "depth-first")),
-    *(case(name, "jigsaw-5") for name in ("one-shot", "annealing")),
-]
+#: Some that are compiled for a single puzzle too.
+ALONE = [case("exact", "4x4"), case("depth-first", "2x3"), case("annealing", "jigsaw-5")]
 
 
 @pytest.mark.quick
@@ -171,8 +169,9 @@ def test_the_settings_of_an_accelerator_are_in_their_ranges(solver):
             assert config.lanes > 0
 
 
-#: Those whose lanes are no power of 2, and the one that is used most.
+#: Those whose lanes are no power of 2, and the one that is used most; then some that are traced among the slow tests.
 TRACED = ("exact", "evolution", "evosax")
+TRACED_SELDOM = ("gumbel", "depth-first", "annealing")
 
 
 @pytest.mark.quick
@@ -180,8 +179,8 @@ TRACED = ("exact", "evolution", "evosax")
     ("name", "platform"),
     [
         *(
-            pytest.param(name, "gpu", marks=able(name) + [pytest.mark.slow] * (name not in TRACED))
-            for name in solvers.SOLVERS
+            pytest.param(name, "gpu", marks=able(name) + [pytest.mark.slow] * (name in TRACED_SELDOM))
+            for name in (*TRACED, *TRACED_SELDOM)
         ),
         pytest.param("hill-climbing", "tpu", marks=pytest.mark.slow),  # the only one with other lanes on a TPU
     ],
