@@ -16,7 +16,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-import reference
+from random_networks import random_network
 
 import jaxsudoku
 from jaxsudoku import networks, solvers
@@ -146,10 +146,7 @@ def test_csv_to_csv_carries_the_other_columns(capsys, puzzles, tmp_path):
 
 
 def test_a_guided_solver_with_a_network_from_a_file(capsys, puzzles, tmp_path):
-    forward = networks.make_forward("cube", Board.classic(4), **reference.TINY["cube"])
-    rng = np.random.default_rng(0)
-    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
-    path = networks.save_network(networks.Network("cube", forward, params), tmp_path / "net")
+    path = networks.save_network(random_network(Board.classic(4)), tmp_path / "net")
     name, out = puzzles("puzzle", PROPER, "." * 16, CLASH, name="in.csv"), str(tmp_path / "out.csv")
     argv = ("solve", name, *FOUR, "--solver", "iterative", "--network", str(path), "--rules", "naked")
     code, summary, _ = run(capsys, *argv, "--runs", "21", "--output", out, "--json")

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference
+from random_networks import random_network
 
 from jaxsudoku import compiler_options, env
-from jaxsudoku.networks import Network, make_forward
 from jaxsudoku.solvers.tree import McgsConfig, graph
 
 FOUR = reference.SMALL["4x4"]
@@ -32,13 +32,12 @@ def without_solution():
 def kernel(**options):
     """The roots of puzzles and their graphs, as a compiled function."""
     config = McgsConfig(**{"simulations": 24, "rules": "none", "exploration": 4.0, **options})
-    forward, rng = make_forward("cube", FOUR, **reference.TINY["cube"]), np.random.default_rng(0)
-    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
-    evaluate = graph.by_network(FOUR, config, Network("cube", forward, params))
+    network = random_network(FOUR)
+    evaluate = graph.by_network(FOUR, config, network)
 
     def grow(puzzles):
-        root = evaluate(params, env.init(puzzles, FOUR, config.rules), np.zeros(LANES, np.uint32))
-        return root, graph.grow(FOUR, config, evaluate, params, root)
+        root = evaluate(network.params, env.init(puzzles, FOUR, config.rules), np.zeros(LANES, np.uint32))
+        return root, graph.grow(FOUR, config, evaluate, network.params, root)
 
     return jax.jit(grow, compiler_options=compiler_options())
 

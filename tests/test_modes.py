@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import reference
 from processes import WARNINGS_ARE_ERRORS
+from random_networks import random_network
 
 import jaxsudoku as js
 from jaxsudoku import exact, solvers
@@ -40,14 +41,6 @@ def mode(name: str, value: Any) -> Iterator[None]:
         jax.config.update(name, before)
 
 
-@functools.cache
-def network() -> js.networks.Network:
-    """A network with random parameters."""
-    forward, rng = js.networks.make_forward("cube", FOUR, **reference.TINY["cube"]), np.random.default_rng(0)
-    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
-    return js.networks.Network("cube", forward, params)
-
-
 def options(solver: solvers.Solver) -> dict[str, Any]:
     """Settings under which a solver is compiled and run in little time."""
     names = {field.name for field in dataclasses.fields(solver.config)}
@@ -58,7 +51,9 @@ def options(solver: solvers.Solver) -> dict[str, Any]:
 
 def answers(name: str) -> Any:
     solver = solvers.get(name)
-    return js.solve(PUZZLES, FOUR, solver=name, network=network() if solver.guided else None, **options(solver))
+    return js.solve(
+        PUZZLES, FOUR, solver=name, network=random_network(FOUR) if solver.guided else None, **options(solver)
+    )
 
 
 @jax.jit
@@ -84,7 +79,7 @@ MAKERS = {
     "weakest_rules": lambda: js.weakest_rules(PUZZLES, FOUR),
     "count_solutions": lambda: js.count_solutions(PUZZLES, FOUR, limit=3),
     "random order": lambda: js.solve(PUZZLES, FOUR, order="random", key=5),
-    "network": lambda: network()(reference.candidates(FOUR, PUZZLES)),
+    "network": lambda: random_network(FOUR)(reference.candidates(FOUR, PUZZLES)),
     "make_network": lambda: parameters(),
     "symmetry": lambda: moved(PUZZLES),
     "grid": lambda: checked(PUZZLES),
@@ -138,7 +133,7 @@ def test_types_under_64_bits(name):
     """Those of the others are tried in test_tree.py and test_population.py."""
     solver = solvers.get(name)
     config = solvers.make_config(solver, **options(solver)).resolve(FOUR, "cpu")
-    networks = (network(),) if solver.guided else ()
+    networks = (random_network(FOUR),) if solver.guided else ()
     with jax.enable_x64(True):
         found = jax.eval_shape(lambda key: solver.run(FOUR, PUZZLES, key, config, *networks), as_key(0))
     numbers = ["int32"] * (1 + solver.guided)

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 import pytest
 import reference
+from random_networks import random_network
 
 from jaxsudoku import compiler_options, exact, mastermind, networks, solvers
 from jaxsudoku.board import Board
@@ -50,23 +51,9 @@ LARGER_SETTINGS = {
     "exact": {"rules": "locked", "rounds": 4},
     "guided-exact": {"rules": "locked", "rounds": 7},
     "iterative": {"runs": 3},
-    "one-shot": {"rules": "singles", "complete": True, "runs": 3},
-    **{name: {"rules": "singles"} for name in ("gumbel", "alphasudoku", "mcts", "mcgs")},
+    **{name: {"rules": "singles"} for name in ("gumbel", "mcts", "annealing", "evolution")},
     "depth-first": {"lanes": 32},
-    "best-first": {"lanes": 32},
-    "elimination": {"lanes": 32, "rules": "locked"},
-    "annealing": {"rules": "singles"},
-    "evolution": {"rules": "singles"},
-    "hill-climbing": {"neighbourhood": "super"},
 }
-
-
-@functools.cache
-def network(board):
-    """A network with random parameters."""
-    forward, rng = networks.make_forward("cube", board, **reference.TINY["cube"]), np.random.default_rng(0)
-    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
-    return networks.Network("cube", forward, params)
 
 
 def settings_of(name, board):
@@ -77,7 +64,7 @@ def settings_of(name, board):
 def function_of(name, board, config):
     """A solver as a function of puzzles and a key."""
     solver = solvers.get(name)
-    given = (network(board),) if solver.guided else ()
+    given = (random_network(board),) if solver.guided else ()
     return lambda puzzles, key: solver.run(board, puzzles, key, config, *given)
 
 

@@ -13,9 +13,10 @@ import mctx
 import numpy as np
 import pytest
 import reference
+from random_networks import random_network
 
 from jaxsudoku import compiler_options, env, propagation, solvers
-from jaxsudoku.networks import Network, Outputs, make_forward
+from jaxsudoku.networks import Outputs
 from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.random import as_key
 from jaxsudoku.solution import Status
@@ -29,14 +30,6 @@ from jaxsudoku.solvers.tree.config import Cell
 FOUR = reference.SMALL["4x4"]
 SIX = reference.SMALL["2x3"]
 SIZE = 64
-
-
-@functools.cache
-def network(board):
-    """A network with random parameters."""
-    forward, rng = make_forward("cube", board, **reference.TINY["cube"]), np.random.default_rng(0)
-    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
-    return Network("cube", forward, params)
 
 
 @functools.cache
@@ -69,7 +62,7 @@ def without_solution(board, rules):
 def kernel(name, board, **options):
     solver = solvers.get(name)
     config = solvers.make_config(solver, **options).resolve(board, "cpu")
-    given = (network(board),) if solver.guided else ()
+    given = (random_network(board),) if solver.guided else ()
     return jax.jit(
         lambda puzzles, key: solver.run(board, puzzles, key, config, *given), compiler_options=compiler_options()
     )
@@ -109,7 +102,7 @@ def test_the_exact_search_branches_on_a_candidate_of_an_open_cell():
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def branches(planes):
         return {
-            cell: guided_branch(network(board), cell, chunk=5)(board, planes, branching)
+            cell: guided_branch(random_network(board), cell, chunk=5)(board, planes, branching)
             for cell in typing.get_args(Cell)
         }
 
@@ -136,7 +129,7 @@ def planes_of(board, puzzles):
 @pytest.mark.slow
 def test_a_temperature_draws_among_legal_digits():
     config = tree.AlphaSudokuConfig(simulations=1, rules="none", temperature=1.0)
-    evaluate = evaluators.by_network(FOUR, config, network(FOUR))
+    evaluate = evaluators.by_network(FOUR, config, random_network(FOUR))
     think = policies.alphasudoku(FOUR, config, evaluate)
     puzzles, seed = hard(FOUR, "none", 32), np.arange(32, dtype=np.uint32)
 
@@ -145,7 +138,7 @@ def test_a_temperature_draws_among_legal_digits():
         root = evaluate(params, env.init(puzzles, FOUR, "none"), seed)
         return root.logits, think(params, root, seed).tree.children_prior_logits[:, 0]
 
-    plain, drawn = map(np.asarray, both(network(FOUR).params))
+    plain, drawn = map(np.asarray, both(random_network(FOUR).params))
     legal = plain > ABSENT / 2
     noise = (drawn - plain)[legal & (drawn > ABSENT / 2)]  # a move may have been refuted
     assert (drawn[~legal] <= ABSENT / 2).all()
@@ -283,7 +276,7 @@ def tree_of(logits, parents, taken, node):
 @pytest.mark.slow
 def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
     """On a nearly empty board no short search comes to an end, so both grow the same tree."""
-    board, net = SIX, network(SIX)
+    board, net = SIX, random_network(SIX)
     config = tree.GumbelConfig(simulations=12, considered=4, rules="none")
     evaluate = evaluators.by_network(board, config, net)
     think = policies.gumbel(board, config, evaluate)
@@ -327,7 +320,7 @@ def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
 
 @pytest.mark.parametrize("together", [5, None, *(pytest.param(size, marks=pytest.mark.slow) for size in (8, 64))])
 def test_a_network_is_asked_what_is_wanted_and_no_more(together):
-    net, cubes = network(FOUR), np.random.default_rng(0).random((40, FOUR.side, FOUR.cells)) < 0.6
+    net, cubes = random_network(FOUR), np.random.default_rng(0).random((40, FOUR.side, FOUR.cells)) < 0.6
     wanted = np.random.default_rng(1).random(40) < 0.4
     looked = []
 
@@ -372,7 +365,7 @@ def shares(logits, cubes):
 
 def test_votes_do_not_change_an_equivariant_network():
     cubes = np.random.default_rng(0).random((12, FOUR.side, FOUR.cells)) < 0.6
-    net, every = network(FOUR), np.ones(12, bool)
+    net, every = random_network(FOUR, "cube"), np.ones(12, bool)
     ask = functools.partial(evaluators.apply_where, net, net.params, cubes, every, None)
     one, three = jax.jit(lambda seeds: (ask(), ask(3, seeds)))(np.arange(12, dtype=np.uint32))
     np.testing.assert_allclose(one.value, three.value, atol=1e-4)
@@ -433,7 +426,7 @@ def test_dtypes_are_the_same_under_every_setting(name, setting):
     solver = solvers.get(name)
     options = {"value": "both", "temperature": 1.0} if name == "alphasudoku" else {}
     config = solvers.make_config(solver, simulations=2, budget=9, restarts=1, **options).resolve(FOUR, "cpu")
-    given = (network(FOUR),) if solver.guided else ()
+    given = (random_network(FOUR),) if solver.guided else ()
     with jax.enable_x64(True) if setting == "x64" else jax.numpy_dtype_promotion("strict"):
         found = jax.eval_shape(
             lambda key: solver.run(FOUR, np.zeros((3, FOUR.cells), np.uint8), key, config, *given), as_key(0)
@@ -453,7 +446,7 @@ def test_dtypes_are_the_same_under_every_setting(name, setting):
 def test_memory_is_what_is_predicted(name, options):
     solver = solvers.get(name)
     config = solvers.make_config(solver, simulations=6, lanes=64, **options).resolve(FOUR, "cpu")
-    given = network(FOUR)
+    given = random_network(FOUR)
 
     def grown(puzzles, seed):
         evaluate = {
