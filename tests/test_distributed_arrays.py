@@ -150,8 +150,8 @@ def found(folder: Path, count: int, devices: int, cases: list[str]) -> Found:
 
 
 #: Cases that are run in two processes, then those that are run in four.
-FEW = ["solve", "square", "two axes", "counts", "empty", "search"]
-MORE = [*FEW, "mapped", "annealing", "iterative"]
+FEW = ["solve", "square", "two axes", "counts", "empty"]
+MORE = [*FEW, "search", "mapped", "annealing", "iterative"]
 
 
 @pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.slow)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import types
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.random import as_key
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from train import selfplay
 from train.config import NetworkConfig
 from train.games import Games, Kept, play
 from train.loop import check_metrics
@@ -326,6 +328,32 @@ def test_a_network_that_diverges_beside_the_player_is_named():
     check_metrics(sums, 7, "no position", " of axial")
     with pytest.raises(FloatingPointError, match="the loss of axial is nan by step 7: try a lower learning_rate"):
         check_metrics(sums._replace(loss=np.float32(np.nan)), 7, "no position", " of axial")
+
+
+def test_the_time_sets_the_steps(monkeypatch):
+    """A round takes 2 s, the first one 10 s more to compile, and a check 4 s after every other round."""
+    config, now, rounds = TINY.resolve(FOUR, "cpu"), 100.0, []
+
+    def passed(seconds, done=None):
+        nonlocal now
+        now += seconds
+        return done
+
+    def run(state, sums, puzzles, key):
+        rounds.append(puzzles)
+        return passed(2 if len(rounds) > 1 else 12, (state, sums))
+
+    monkeypatch.setattr(selfplay, "time", types.SimpleNamespace(perf_counter=lambda: now))
+    for name in ("placed_round_state", "no_sums"):
+        monkeypatch.setattr(selfplay, name, lambda *_: None)
+    monkeypatch.setattr(selfplay, "round_at", lambda *_: run)
+    stream = types.SimpleNamespace(rounds=lambda *_: iter(range(9)))
+    again = 12 * len({config.iterations_at(step) for step in range(1, config.steps + 1)})
+    end = 100 + 12 + 3 * 2 + 2 * 4 + again + (2 + 4 / 2) * 50.1 / 0.9
+    assert selfplay._steps_until(end, config, stream, None, lambda _: passed(4)) == 50 * config.play.updates
+    assert rounds == [0, 1, 2, 3]
+    rounds.clear()
+    assert selfplay._steps_until(now, config, stream, None, lambda _: passed(4)) == config.play.updates
 
 
 def test_games_are_divided_among_devices():

@@ -14,6 +14,7 @@ import reference
 from test_selfplay import FOUR, SIX, plain
 
 import jaxsudoku as js
+from jaxsudoku.networks.cell_cnn import CellCnnConfig
 from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.random import as_key, key_of
 from jaxsudoku.solution import Status
@@ -214,7 +215,7 @@ EVERYTHING = dataclasses.replace(
     TINY,
     save_every=10,
     validate_every=10,
-    network=NetworkConfig("cube", CubeConfig(width=8, hidden=8, house=8, iterations=2)),
+    network=NetworkConfig("cell_cnn", CellCnnConfig(width=8, features=8, hidden=8)),
     replay=ReplayConfig(buffer=128, priority=0.5, failed_value="filled", kept_positions=2),
 )
 PLAY = {"games": 32, "updates": 10, "simulations": 2, "rules": "none", "budget": 64}
@@ -226,7 +227,7 @@ def test_a_run_with_rivals_and_an_arena_is_resumed_to_the_same_bits(tmp_path):
         EVERYTHING,
         steps=20,
         data=dataclasses.replace(TINY.data, generate=64),
-        rivals=("cell_cnn:width=8,features=8,hidden=8",),
+        rivals=("house_cnn:layers=3,width=8,hidden=8",),
         arena=ArenaConfig(arena_puzzles=5, arena_simulations=2),
         play=PlayConfig(**PLAY, method="mcgs", backtracking=False),
         stream=StreamConfig(offered=2),
@@ -234,11 +235,11 @@ def test_a_run_with_rivals_and_an_arena_is_resumed_to_the_same_bits(tmp_path):
     lines = resumed(config, tmp_path)
     compared = [line for line in lines if line["kind"] == "generation"]
     assert [line["step"] for line in compared] == [10, 10, 20, 20]
-    assert {key.split("/")[0] for line in compared for key in line if "/" in key} == {"cube", "cell_cnn"}
-    for name in ("network", "network-cell_cnn"):
+    assert {key.split("/")[0] for line in compared for key in line if "/" in key} == {"cell_cnn", "house_cnn"}
+    for name in ("network", "network-house_cnn"):
         card = json.loads((tmp_path / "whole" / f"{name}.json").read_text())
         assert 0 <= card["facts"]["metrics"]["test_solved"] <= 1
-    assert all(line["cell_cnn_loss"] > 0 for line in lines if line["kind"] == "train")
+    assert all(line["house_cnn_loss"] > 0 for line in lines if line["kind"] == "train")
 
 
 @pytest.mark.slow
@@ -246,6 +247,7 @@ def test_a_run_that_invents_its_puzzles_learns_and_is_resumed_to_the_same_bits(t
     config = dataclasses.replace(
         EVERYTHING,
         steps=40,
+        network=NetworkConfig("cube", CubeConfig(width=8, hidden=8, house=8, iterations=2)),
         play=PlayConfig(**PLAY),
         stream=StreamConfig(source="empty", offered=2, dug=4),
         replay=dataclasses.replace(EVERYTHING.replay, reanalyse=0.25),
