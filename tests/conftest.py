@@ -24,11 +24,12 @@ pytest_plugins = ["program_counts"]
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1":
     # Passes over loops, repeated until nothing changes, take a third of what is left; emitters of fusions, half of the
-    # rest. They can be turned off with jax 0.10; later ones end a process that names a flag that they do not know.
+    # rest; code in parts, for cores that the other worker has, a twentieth. They can be turned off with jax 0.10; later
+    # ones end a process that names a flag that they do not know.
     _passes = ["simplify-while-loops", "while-loop-invariant-code-motion", "small-while-loop-hoisting"]
     _flags = [f"--xla_disable_hlo_passes={','.join(_passes)}"]
     if importlib.metadata.version("jax").startswith("0.10."):
-        _flags.append("--xla_cpu_use_fusion_emitters=false")
+        _flags += ["--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"]
     _given = os.environ.get("XLA_FLAGS", "").split()  # also what the process that started this one has set
     os.environ["XLA_FLAGS"] = " ".join([*_given, *(flag for flag in _flags if flag not in _given)])
 
