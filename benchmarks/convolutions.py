@@ -33,22 +33,22 @@ _COLUMNS = (
     ("difference", 11, ">"),
 )
 
-#: Boards in a loop, their side, channels, convolutions.
-_MICROBATCHES, _SIDE, _WIDTH, _LAYERS = 4, 9, 128, 4
+#: Microbatches in a loop, and the side of their boards.
+_MICROBATCHES, _SIDE = 4, 9
 
 #: The largest difference of gradients, relative to the largest of them.
 _ROUNDING = 1e-4
 
 
-def programs(form: Callable[..., Any], boards: int) -> tuple[list[Callable[[], Any]], float]:
+def programs(form: Callable[..., Any], boards: int, width: int, layers: int) -> tuple[list[Callable[[], Any]], float]:
     """Calls that evaluate and that compute gradients, and the seconds in which both were compiled."""
     import jax
     import jax.numpy as jnp
     from jax import lax
 
     frame = ((1, 1), (1, 1))
-    kernels = 0.03 * jax.random.normal(jax.random.key(0), (_LAYERS, 3, 3, _WIDTH, _WIDTH))
-    images = jax.random.normal(jax.random.key(1), (_MICROBATCHES, boards, _SIDE, _SIDE, _WIDTH))
+    kernels = 0.03 * jax.random.normal(jax.random.key(0), (layers, 3, 3, width, width))
+    images = jax.random.normal(jax.random.key(1), (_MICROBATCHES, boards, _SIDE, _SIDE, width))
 
     def loss(kernels: Any, image: Any) -> Any:
         for kernel in kernels:
@@ -69,12 +69,12 @@ def programs(form: Callable[..., Any], boards: int) -> tuple[list[Callable[[], A
     return [functools.partial(program, kernels, images) for program in compiled], seconds
 
 
-def measure(boards: int, repeat: int) -> list[dict[str, Any]]:
+def measure(boards: int, repeat: int, width: int, layers: int) -> list[dict[str, Any]]:
     """A row for each form."""
     from jaxsudoku.networks.convolution import as_convolution, as_product, as_tiles
 
     forms = {"XLA's": as_convolution, "products": as_product, "tiles": as_tiles}
-    prepared = {name: programs(form, boards) for name, form in forms.items()}
+    prepared = {name: programs(form, boards, width, layers) for name, form in forms.items()}
     results = {name: np.asarray(calls[1]()) for name, (calls, _) in prepared.items()}
     times: dict[str, list[list[float]]] = {name: [[], []] for name in forms}
     for _ in range(repeat):
@@ -122,11 +122,11 @@ def main() -> int:
     args = _parse()
     about = machine.describe(machine.keep_to_cores(args.cores), [])
     print("\n".join(machine.lines(about)))
-    print(f"{_LAYERS} convolutions of {_WIDTH} channels, {_MICROBATCHES} microbatches\n")
+    print(f"{args.layers} convolutions of {args.width} channels, {_MICROBATCHES} microbatches\n")
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS), flush=True)
     rows = []
     for boards in args.boards:
-        found = measure(boards, args.repeat)
+        found = measure(boards, args.repeat, args.width, args.layers)
         rows += found
         print("\n".join(map(line, found)), flush=True)
         if args.json:
@@ -140,6 +140,8 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
     add("--boards", type=arguments.sizes, default=[8, 16, 32], help="boards of a microbatch (default: 8,16,32)")
+    add("--width", type=arguments.size, default=128, help="channels (default: 128)")
+    add("--layers", type=arguments.size, default=4, help="convolutions (default: 4)")
     add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
     add("--repeat", type=arguments.size, default=3, help="timed runs of each (default: 3)")
     add("--json", type=Path, help="file for all raw figures")

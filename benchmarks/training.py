@@ -227,11 +227,18 @@ def main() -> int:
     import jax
 
     from train.presets import PRESETS
+    from train.selfplay_config import parse_rival
 
     if args.preset not in PRESETS:
         print(f"training: no preset {args.preset!r}: choose one of {', '.join(PRESETS)}", file=sys.stderr)
         return 2
     preset = PRESETS[args.preset]
+    if args.network:
+        try:
+            preset = dataclasses.replace(preset, network=parse_rival(args.network))
+        except ValueError as error:
+            print(f"training: {str(error).removeprefix('rivals: ')}", file=sys.stderr)
+            return 2
     preset = preset.resolve(preset.board, jax.default_backend())
     print("\n".join(machine.lines(about)))
     print(f"preset   {args.preset}, board {preset.board}, {preset.iterations_at(1)} iterations of the network")
@@ -259,6 +266,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
     add("--preset", default="gpu", help="settings by their name in train.presets.PRESETS (default: gpu)")
+    add("--network", help="NAME or NAME:SIZE=NUMBER,... in the place of the preset's network")
     add("--batch", type=arguments.sizes, help="positions of a step, over all devices; by default the preset's")
     add("--microbatch", type=arguments.size, help="positions of a gradient at a time; by default the preset's")
     add("--dtype", type=arguments.names, help="computing dtypes: bfloat16,float32; by default the preset's")

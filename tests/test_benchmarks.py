@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import gzip
 import importlib
 import json
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference
+from random_networks import random_network
 
 import jaxsudoku as js
 
@@ -162,27 +164,19 @@ def test_stochastic_solvers_are_measured_warm(script, monkeypatch, capsys, tmp_p
 
 
 @pytest.mark.slow
-def test_steps_of_training_are_measured(script, monkeypatch, tmp_path):
-    pytest.importorskip("optax")
-    file = tmp_path / "figures.json"
-    monkeypatch.setattr(sys, "argv", ["training.py", "--preset", "tiny", "--steps", "2", "--repeat", "1"])
-    monkeypatch.setattr(sys, "argv", [*sys.argv, "--json", str(file)])
-    assert script("training").main() == 0
-    (row,) = json.loads(file.read_text())["rows"]
-    assert row["positions_per_s"] == pytest.approx(8 * row["steps_per_s"]) and row["compile_s"] > 0
-    assert np.isfinite(row["loss"]) and row["iterations"] == 3 and not row["error"]
-
-
-@pytest.mark.slow
 def test_steps_of_two_processes_are_measured(script, monkeypatch, tmp_path, capfd):
     pytest.importorskip("optax")
     file = tmp_path / "figures.json"
-    flags = ["--preset", "tiny", "--steps", "2", "--repeat", "1", "--processes", "1,2", "--json", str(file)]
+    flags = ["--preset", "tiny", "--network", "cell_cnn:width=8,features=8,hidden=8", "--microbatch", "8"]
+    flags += ["--steps", "2", "--repeat", "1", "--processes", "1,2", "--json", str(file)]
     monkeypatch.setattr(sys, "argv", ["training.py", *flags])
     assert script("training").main() == 0
     one, two = (run["rows"][0] for run in json.loads(file.read_text())["runs"])
     assert (one["processes"], two["processes"]) == (1, 2) and one["devices"] == 1 and two["devices"] == 2
-    assert one["batch"] == two["batch"] and not one["error"] and not two["error"]
+    for row in (one, two):
+        assert row["batch"] == 8 and row["positions_per_s"] == pytest.approx(8 * row["steps_per_s"])
+        assert row["compile_s"] > 0 and np.isfinite(row["loss"]) and not row["error"]
+        assert row["network"] == "cell_cnn" and row["sizes"]["features"] == 8
     ratio = two["positions_per_s"] / one["positions_per_s"]
     assert f"2 processes: {ratio:.2f} times the positions a second of 1" in capfd.readouterr().out
 
@@ -190,8 +184,14 @@ def test_steps_of_two_processes_are_measured(script, monkeypatch, tmp_path, capf
 @pytest.mark.slow
 def test_rounds_of_self_play_are_measured_beside_their_pieces(script, monkeypatch, tmp_path):
     pytest.importorskip("flashbax")
+    from train.config import NetworkConfig, OptimiserConfig
+    from train.selfplay_presets import PRESETS
+
+    cnn = js.networks.NETWORKS["cell_cnn"].config(**reference.TINY["cell_cnn"])
+    fast = {"network": NetworkConfig("cell_cnn", cnn), "microbatch": None, "optimiser": OptimiserConfig("adamw")}
+    monkeypatch.setitem(PRESETS, "tiny", dataclasses.replace(PRESETS["tiny"], **fast))
     file = tmp_path / "figures.json"
-    flags = ["--preset", "tiny", "--generate", "400", "--repeat", "2", "--warm", "1", "--json", str(file)]
+    flags = ["--preset", "tiny", "--generate", "64", "--repeat", "2", "--warm", "1", "--json", str(file)]
     monkeypatch.setattr(sys, "argv", ["selfplay.py", *flags])
     assert script("selfplay").main() == 0
     loop, games, steps = json.loads(file.read_text())["rows"]
@@ -201,26 +201,32 @@ def test_rounds_of_self_play_are_measured_beside_their_pieces(script, monkeypatc
     assert games["positions_per_s"] is None and len(loop["runs_s"]) == 2
 
 
+@pytest.fixture
+def network(tmp_path):
+    """The file of a random network for 6x6."""
+    return str(js.save_network(random_network(js.Board.classic(6)), tmp_path / "network"))
+
+
 @pytest.mark.slow
-def test_tree_searches_with_and_without_a_network_are_rows(script, monkeypatch, tmp_path):
+def test_tree_searches_with_and_without_a_network_are_rows(script, monkeypatch, tmp_path, network):
     file = tmp_path / "figures.json"
-    flags = ["--set", "9x9-hard", "--puzzles", "4", "--solvers", "gumbel", "--guides", "network,neither"]
-    flags += ["--simulations", "2", "--iterations", "2", "--json", str(file)]
+    flags = ["--set", "6x6", "--puzzles", "32", "--solvers", "gumbel", "--guides", "network,neither"]
+    flags += ["--rules", "naked", "--simulations", "2", "--network", network, "--json", str(file)]
     monkeypatch.setattr(sys, "argv", ["guidance.py", *flags])
     assert script("guidance").main() == 0
-    network, neither = json.loads(file.read_text())["rows"]
-    assert network["solved"] == neither["solved"] == 1 and network["puzzles"] == 4
-    assert network["calls"] > 0 and neither["calls"] == 0
+    guided, neither = json.loads(file.read_text())["rows"]
+    assert guided["solved"] == neither["solved"] == 1 and guided["puzzles"] == 32
+    assert guided["calls"] > 0 and neither["calls"] == 0
 
 
 @pytest.mark.slow
-def test_decoding_in_several_runs_is_measured(script, monkeypatch, tmp_path):
+def test_decoding_in_several_runs_is_measured(script, monkeypatch, tmp_path, network):
     file = tmp_path / "figures.json"
-    flags = ["--set", "9x9-extreme", "--puzzles", "16", "--runs", "1,3", "--iterations", "2", "--json", str(file)]
-    monkeypatch.setattr(sys, "argv", ["decoding.py", *flags, "--patience", "1", "--no-complete"])
+    flags = ["--set", "6x6", "--puzzles", "64", "--runs", "1,3", "--rules", "naked", "--network", network]
+    monkeypatch.setattr(sys, "argv", ["decoding.py", *flags, "--patience", "1", "--no-complete", "--json", str(file)])
     assert script("decoding").main() == 0
     once, often = json.loads(file.read_text())["rows"]
-    assert (once["runs"], often["runs"], once["puzzles"]) == (1, 3, 16)
+    assert (once["runs"], often["runs"], once["puzzles"]) == (1, 3, 64)
     assert 0 < once["solved"] < often["solved"] and once["calls"] < often["calls"]
     shares = list(often["solved_within_calls"].values())
     assert shares == sorted(shares) and shares[-1] == often["solved"]
@@ -229,13 +235,15 @@ def test_decoding_in_several_runs_is_measured(script, monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_a_network_is_measured_on_every_board(script, monkeypatch, tmp_path, capsys):
     file = tmp_path / "figures.json"
-    flags = ["--set", "6x6,jigsaw-9x9", "--puzzles", "40", "--iterations", "4", "--rules", "naked", "--json", str(file)]
-    monkeypatch.setattr(sys, "argv", ["boards.py", *flags, "--solvers", "guided-exact:calls=2,exact"])
-    assert script("boards").main() == 0
-    rows = json.loads(file.read_text())["rows"]
-    assert [(row["set"], row["by"]) for row in rows] == [
-        (name, by) for name in ("6x6", "jigsaw-9x9") for by in ("one pass", "guided-exact:calls=2", "exact")
-    ]
+    cube = random_network(js.Board.classic(4), "cube", maximum=True)  # which compiles no forms for open candidates
+    flags = ["--network", str(js.save_network(cube, tmp_path / "cube")), "--rules", "naked", "--json", str(file)]
+    rows = []
+    for name, solvers in (("6x6", "guided-exact:calls=2,exact"), ("jigsaw-9x9", "exact")):
+        monkeypatch.setattr(sys, "argv", ["boards.py", *flags, "--set", name, "--puzzles", "40", "--solvers", solvers])
+        assert script("boards").main() == 0
+        found = json.loads(file.read_text())["rows"]
+        assert [(row["set"], row["by"]) for row in found] == [(name, by) for by in ("one pass", *solvers.split(","))]
+        rows += found
     for row in rows:
         if row["by"] == "one pass":
             assert (
@@ -284,7 +292,8 @@ def test_a_batch_that_can_not_be_trained_on_is_a_failed_row(script, monkeypatch,
 @pytest.mark.slow
 def test_forms_of_convolutions_are_compared(script, monkeypatch, tmp_path):
     file = tmp_path / "figures.json"
-    monkeypatch.setattr(sys, "argv", ["convolutions.py", "--boards", "1", "--repeat", "1", "--json", str(file)])
+    monkeypatch.setattr(sys, "argv", ["convolutions.py", "--boards", "1", "--repeat", "1"])
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--width", "16", "--layers", "2", "--json", str(file)])
     assert script("convolutions").main() == 0
     rows = json.loads(file.read_text())["rows"]
     assert [row["form"] for row in rows] == ["XLA's", "products", "tiles"]
@@ -339,20 +348,21 @@ def test_parts_without_their_packages_are_told_as_trouble(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flags", [("--workers", "1"), ("--stages",)])
-def test_jobs_are_measured_and_checked(tmp_path, flags):
+def test_jobs_are_measured_and_checked(tmp_path):
     pytest.importorskip("pyarrow")
-    figures = tmp_path / "figures.json"
-    sizes = ("--puzzles", "3000", "--base", "60", "--runs", "1", "--json", str(figures))
-    command = [sys.executable, str(FOLDER / "jobs.py"), "--folder", str(tmp_path / "jobs"), *sizes, *flags]
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER.parent, timeout=300)
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(figures.read_text())
-    if flags == ("--stages",):
-        assert list(found["stages"][0]) == ["read", "solve", "write"] and min(found["stages"][0].values()) > 0
-    else:
-        assert found["same"] and found["checked"] == 3000
-        assert found["rows"][0]["counts"]["solved"] == 3000 and found["rows"][0]["wall_s"] > 0
+    sizes = ("--folder", str(tmp_path / "jobs"), "--puzzles", "3000", "--base", "60", "--runs", "1")
+
+    def figures(*flags):
+        command = [sys.executable, str(FOLDER / "jobs.py"), *sizes, *flags, "--json", str(tmp_path / "figures.json")]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER.parent, timeout=300)
+        assert ran.returncode == 0, ran.stderr
+        return json.loads((tmp_path / "figures.json").read_text())
+
+    found = figures("--workers", "1")
+    assert found["same"] and found["checked"] == 3000
+    assert found["rows"][0]["counts"]["solved"] == 3000 and found["rows"][0]["wall_s"] > 0
+    (taken,) = figures("--stages")["stages"]  # of the same puzzles, which are there
+    assert list(taken) == ["read", "solve", "write"] and min(taken.values()) > 0
 
 
 # ---------------------------------------------------------------------- converting

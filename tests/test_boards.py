@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import numpy as np
@@ -13,42 +14,74 @@ import jaxsudoku as js
 from jaxsudoku.datasets.builder import build_shards
 from jaxsudoku.datasets.card import Card
 from jaxsudoku.generation import Puzzles
+from jaxsudoku.networks.cube import CubeConfig
 from train.boards import check_boards, check_division, configs_of, turn
-from train.config import NetworkConfig
+from train.config import NetworkConfig, OptimiserConfig
 from train.presets import PRESETS
 from train.record import read
 from train.supervised import train
 
-TINY = PRESETS["tiny"]
+#: Settings whose steps compile fast: one iteration of all candidates (not of open ones, in programs for several numbers
+#: of them), no microbatches, and an optimiser with few operations.
+TINY = dataclasses.replace(
+    PRESETS["tiny"],
+    microbatch=None,
+    network=dataclasses.replace(
+        PRESETS["tiny"].network,
+        sizes=CubeConfig(width=8, hidden=8, shares=0, maximum=True, iterations=1),
+        final_thinking_steps=2,
+        saved_iterations=1,
+    ),
+    optimiser=OptimiserConfig("adamw", warmup=5, ema=0.9),
+)
+
+#: One kind of positions, for runs.
+ONE = TINY.positions.kinds[:1]
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Data sets of two other boards, and one that is too small."""
+    """Data sets of the first board and of two others, one that is too small, and one that naked singles solve."""
     folder = tmp_path_factory.mktemp("others")
-    sizes = {"2x3": 200, "jigsaw-4": 200, "small": 10}
+    sizes = {"4x4": 200, "2x3": 200, "jigsaw-4": 200, "small": 10, "easy": 200}
     for name, size in sizes.items():
-        board = reference.SMALL.get(name, reference.SMALL["2x3"])
+        board = reference.SMALL[{"small": "2x3", "easy": "jigsaw-4"}.get(name, name)]
+        few = js.load("6x6")[:20] if name == "2x3" else reference.unique(board, 20)  # of 6x6 some that are hard
+        few = few[[naked_singles_solve(board, puzzle) for puzzle in few]] if name == "easy" else few
         card = Card(0, board, {}, None, size, size, "npz", {})
         (folder / name).mkdir()
-        build_shards(folder / name, card, lambda spans, board=board: iter([made(board, spans[0][1])]), lambda *_: None)
+        build_shards(folder / name, card, functools.partial(parts_of, board, few), lambda *_: None)
     return {name: str(folder / name) for name in sizes}
 
 
-def made(board, size):
-    """Puzzles of a few solved grids, by brute force: nothing is compiled to have them."""
-    puzzles = np.resize(reference.unique(board, 20), (size, board.cells))
-    grids = np.array([reference.solutions(board, puzzle, 2)[0] for puzzle in puzzles[:20]], np.uint8)
+def naked_singles_solve(board, puzzle):
+    (cube,) = reference.candidates(board, puzzle[None])
+    return (reference.deduce(board, cube, "naked").sum(axis=0) == 1).all()
+
+
+def parts_of(board, few, spans):
+    return iter([made(board, few, spans[0][1])])
+
+
+def made(board, few, size):
+    """Some puzzles again and again, solved by brute force: nothing is compiled to have them."""
+    puzzles = np.resize(few, (size, board.cells))
+    grids = np.array([reference.solutions(board, puzzle, 2)[0] for puzzle in few], np.uint8)
     clues = np.count_nonzero(puzzles, axis=1).astype(np.int32)
     return Puzzles(puzzles, np.resize(grids, puzzles.shape), clues, np.zeros(size, np.float32))
 
 
-def mixed(folders, *names, every=3, batch=4, steps=16, **changes):
+def mixed(folders, *names, every=3, batch=4, steps=16, kinds=TINY.positions.kinds, rules="none", **changes):
     data = dataclasses.replace(
-        TINY.data, others=tuple(folders[name] for name in names), others_every=every, others_batch=batch
+        TINY.data,
+        datasets=(folders["4x4"],),
+        others=tuple(folders[name] for name in names),
+        others_every=every,
+        others_batch=batch,
     )
-    kinds = tuple(dataclasses.replace(kind, rules="none") for kind in TINY.positions.kinds)
-    positions = dataclasses.replace(TINY.positions, kinds=kinds)
+    positions = dataclasses.replace(
+        TINY.positions, kinds=tuple(dataclasses.replace(kind, rules=rules) for kind in kinds)
+    )
     rest = {"data": data, "positions": positions, "steps": steps, "report_every": 4, "save_every": 5, **changes}
     return dataclasses.replace(TINY, **rest)
 
@@ -66,7 +99,7 @@ def test_boards_take_turns(folders):
 
 @pytest.mark.slow
 def test_all_boards_are_learned_from_and_a_resumed_run_is_the_same(folders, tmp_path):
-    config = mixed(folders, "2x3", "jigsaw-4")
+    config = mixed(folders, "2x3", "jigsaw-4", kinds=ONE)
     whole = train(config, tmp_path / "whole")
     train(config, tmp_path / "parts", stop_at=7)
     parts = train(config, tmp_path / "parts", resume=True)
@@ -84,7 +117,8 @@ def test_all_boards_are_learned_from_and_a_resumed_run_is_the_same(folders, tmp_
 @pytest.mark.slow
 def test_until_the_first_turn_others_change_nothing(folders, tmp_path):
     alone, beside = (
-        train(mixed(folders, *names, every=6), tmp_path / str(len(names)), stop_at=5).params for names in ((), ("2x3",))
+        train(mixed(folders, *names, every=6, kinds=ONE), tmp_path / str(len(names)), stop_at=5).params
+        for names in ((), ("2x3",))
     )
     for one, other in zip(*map(jax.tree.leaves, (alone, beside)), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -107,16 +141,12 @@ def test_unsuitable_others_are_refused(folders, tmp_path, names, changes, cause)
 
 @pytest.mark.slow
 def test_a_board_that_the_rules_solve_is_named(folders, tmp_path):
-    kinds = tuple(dataclasses.replace(kind, rules="singles", wrong=0.0) for kind in TINY.positions.kinds)
-    config = mixed(folders, "jigsaw-4", every=2, report_every=2)
-    config = dataclasses.replace(config, positions=dataclasses.replace(config.positions, kinds=kinds))
-    with pytest.raises(ValueError, match="no position of .*jigsaw-4 is left open by the rules"):
-        train(dataclasses.replace(config, board=js.Board.classic(), data=nine(config.data)), tmp_path / "run")
-
-
-def nine(data):
-    """Puzzles of 9x9, some of which are hard, for the first board."""
-    return dataclasses.replace(data, generate=300, held_out="9x9-hard")
+    kinds = tuple(dataclasses.replace(kind, filled=0, wrong=0.0) for kind in ONE)
+    config = mixed(folders, "easy", kinds=kinds, rules="naked", every=2, report_every=2, board=reference.SMALL["2x3"])
+    data = dataclasses.replace(config.data, datasets=(folders["2x3"],), held_out="6x6")
+    config = dataclasses.replace(config, data=data)
+    with pytest.raises(ValueError, match="no position of .*easy is left open by the rules"):
+        train(config, tmp_path / "run")
 
 
 def test_devices_divide_the_steps_on_all_boards(folders):
@@ -132,7 +162,7 @@ def test_generated_puzzles_of_the_first_board_may_exclude_others(folders, tmp_pa
     file = tmp_path / "test.txt"
     file.write_text("." * 81 + "\n")
     config = mixed(folders, "2x3", every=4)
-    data = dataclasses.replace(config.data, exclude=(str(file),))
+    data = dataclasses.replace(config.data, datasets=(), exclude=(str(file),))
     assert configs_of(dataclasses.replace(config, data=data))[1].data.exclude == ()
 
 
