@@ -47,7 +47,7 @@ def run(
                 done, _ = concurrent.futures.wait(running, patience, concurrent.futures.FIRST_COMPLETED)
                 if meanwhile is not None:
                     meanwhile()
-                for future in done:
+                for future in sorted(done, key=running.__getitem__):  # a worker finishes its items in this order
                     result = future.result()
                     deaths = 0
                     yield running.pop(future), result
