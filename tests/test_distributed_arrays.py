@@ -58,7 +58,6 @@ SOLVE = {
     "search": lambda: compiled(search),
     "mapped": lambda: compiled(jax.shard_map(search, mesh=mesh, in_specs=P("batch"), out_specs=P("batch"))),
     "annealing": lambda: js.solve(spread(puzzles), solver="annealing", key=3, batch_size=64),
-    "iterative": lambda: js.solve(spread(puzzles[:32]), solver="iterative", network="cube", batch_size=16),
     "copies": lambda: js.solve(spread(puzzles, jax.make_mesh((2, count // 2), ("batch", "copy"))), **small),
     "part": lambda: js.solve(
         spread(puzzles, jax.make_mesh((count // 2,), ("batch",), devices=jax.devices()[:count // 2])), **small
@@ -151,7 +150,7 @@ def found(folder: Path, count: int, devices: int, cases: list[str]) -> Found:
 
 #: Cases that are run in two processes, then those that are run in four.
 FEW = ["solve", "square", "two axes", "counts", "empty"]
-MORE = [*FEW, "search", "mapped", "annealing", "iterative"]
+MORE = [*FEW, "search", "mapped", "annealing"]
 
 
 @pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.slow)])

@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,6 @@ DOCS = ROOT / "docs"
 PAGES = [
     page for page in sorted(DOCS.rglob("*.md")) if re.search(r"^```(console|pycon)$", page.read_text(), re.MULTILINE)
 ]
-
-#: Pages whose commands run longer than it takes to optimise them.
-LONG = ("million-puzzles",)
 
 #: Times and rates, which differ from run to run.
 _TIMES = re.compile(r"[\d,.]+ ?(?:s|/s|min|h)\b")
@@ -51,8 +47,8 @@ def differing(expected: str, found: str) -> str | None:
     return None if same else f"shown:\n{expected}\nprinted:\n{found}"
 
 
-def run_command(line: str, folder: Path, settings: Mapping[str, str]) -> str:
-    """What a command prints in an environment: its standard output, then the standard error without progress."""
+def run_command(line: str, folder: Path) -> str:
+    """What a command prints: its standard output, then the standard error without progress."""
     (folder / "bin").mkdir(exist_ok=True)
     program = folder / "bin" / "jaxsudoku"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jaxsudoku "$@"\n')
@@ -61,7 +57,7 @@ def run_command(line: str, folder: Path, settings: Mapping[str, str]) -> str:
     ran = subprocess.run(
         ["bash", "-c", line],
         cwd=folder,
-        env=os.environ | places | settings,
+        env=os.environ | places,
         capture_output=True,
         text=True,
         check=False,
@@ -85,7 +81,6 @@ def run_python(text: str, names: dict[str, object]) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    settings = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0" if page.stem in LONG else "1"}
     names: dict[str, object] = {}
     ran = 0
     for language, text in blocks(page):
@@ -95,7 +90,7 @@ def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
             ran += 1
             continue
         for line, shown in sessions(text):
-            fault = differing(shown, run_command(line, tmp_path, settings))
+            fault = differing(shown, run_command(line, tmp_path))
             assert fault is None, f"$ {line}\n{fault}"
             ran += 1
     assert ran

@@ -84,7 +84,16 @@ def test_a_notebook_without_outputs_is_told(altered):
 QUICK = ("mastermind",)
 
 #: What makes a notebook smaller than its small setting: texts of its code, each in place of another.
-SMALLER = {"zero": {"make_config(6,": "make_config(4,", "Board.classic(6)": "Board.classic(4)"}}
+SMALLER = {
+    "zero": {
+        "make_config(6,": "make_config(4,",
+        "Board.classic(6)": "Board.classic(4)",
+        "CubeConfig(width=24, hidden=16, house=32, iterations=6), final_thinking_steps=8, saved_iterations=24": (
+            "CubeConfig(width=8, hidden=8, house=8, iterations=2, maximum=True)"
+        ),
+        "OptimiserConfig(warmup": 'OptimiserConfig("adamw", warmup',
+    }
+}
 
 
 @pytest.mark.parametrize(

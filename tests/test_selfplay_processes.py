@@ -102,12 +102,11 @@ sys.exit(selfplay.main())
 def test_the_time_of_the_first_sets_the_steps_of_all_who_share_generated_puzzles(tmp_path):
     folder = tmp_path / "run"
     flags = [*TINY, "--minutes", "9", "--generate", "128", "--rivals", "house_cnn:layers=3,width=8,hidden=8"]
-    flags += ["--arena-puzzles", "8", "--output", str(folder), *PLACE]
+    flags += ["--output", str(folder), *PLACE]
     run(["-c", TIMED, *flags], 2, tmp_path, timeout=TIMEOUT)
     facts = networks.read_card(folder / "network").facts
     assert facts["device"].startswith("2 x ")
     assert facts["training"]["steps"] == reports(folder)[-1]["step"] == 10
-    assert facts["metrics"]["test_solved"] > 0
     assert (folder / "network-house_cnn.safetensors").exists()
 
 

@@ -247,7 +247,7 @@ def test_a_run_that_invents_its_puzzles_learns_and_is_resumed_to_the_same_bits(t
     config = dataclasses.replace(
         EVERYTHING,
         steps=40,
-        network=NetworkConfig("cube", CubeConfig(width=8, hidden=8, house=8, iterations=2)),
+        network=NetworkConfig("cube", CubeConfig(width=8, hidden=8, house=8, iterations=2, maximum=True)),
         play=PlayConfig(**PLAY),
         stream=StreamConfig(source="empty", offered=2, dug=4),
         replay=dataclasses.replace(EVERYTHING.replay, reanalyse=0.25),

@@ -379,7 +379,7 @@ def python(*arguments, **environment):
 
 @pytest.mark.slow
 def test_microbatches_and_devices_make_the_gradients_of_the_batch():
-    process = python("-c", IN_PARTS, JAX_NUM_CPU_DEVICES=None, JAX_DISABLE_MOST_OPTIMIZATIONS="0")
+    process = python("-c", IN_PARTS, JAX_NUM_CPU_DEVICES=None)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out.strip()) == (0, "2"), err
 
@@ -845,25 +845,19 @@ def finished(process, code=0):
 @pytest.mark.slow
 def test_killed_runs_end_as_unbroken_ones(tmp_path):
     """Those of self-play are the same loop over other programs."""
-    started = functools.partial(command, steps=24)
+    started = functools.partial(command, steps=16)
     finished(started(tmp_path / "whole"))
     folder = tmp_path / "killed"
-    reached = 0
-    for kill in (signal.SIGKILL, signal.SIGINT):
-        process = started(folder, "--resume")
-        # in the midst of saving, which it does at every step; later, where a busy machine has missed that
-        while process.poll() is None and not any(
-            int(entry.split(".")[0]) > reached + (3 if "tmp" in entry else 8)
-            for entry in (os.listdir(folder / "checkpoints") if (folder / "checkpoints").exists() else ())
-        ):
-            time.sleep(0.001)
-        process.send_signal(kill)
-        err = finished(process, -kill if kill == signal.SIGKILL else 128 + kill)
-        done = [int(entry) for entry in os.listdir(folder / "checkpoints") if entry.isdecimal()]
-        assert max(done) > reached
-        reached = max(done)
-        if kill != signal.SIGKILL:
-            assert f"stopped by {kill.name}; continue with --resume, from step {reached} of 24" in err
+    process = started(folder)
+    # in the midst of saving, which it does at every step; later, where a busy machine has missed that
+    while process.poll() is None and not any(
+        int(entry.split(".")[0]) > (3 if "tmp" in entry else 8)
+        for entry in (os.listdir(folder / "checkpoints") if (folder / "checkpoints").exists() else ())
+    ):
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    finished(process, -signal.SIGKILL)
+    assert any(entry.isdecimal() for entry in os.listdir(folder / "checkpoints"))
     finished(started(folder, "--resume"))
     for name in ("network.safetensors", "config.json"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

@@ -166,17 +166,6 @@ def test_a_signal_to_one_process_stops_all_after_the_same_step(data, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_first_process_ends_all(data, tmp_path):
-    folder = tmp_path / "run"
-    with Processes(together(data, folder, *ENDLESS), 2, tmp_path) as job:
-        job.wait_until_said("8 of 100,000: loss", TIMEOUT, [0])
-        job.kill(0)
-        assert job.wait_for(1, 60) != 0
-        assert "the leader task" in job.log(1)
-    assert saved(folder)
-
-
-@pytest.mark.slow
 def test_a_run_with_a_killed_process_is_resumed_by_one(data, whole, tmp_path):
     folder = tmp_path / "run"
     program = [*together(data, folder)]
