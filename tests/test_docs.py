@@ -103,7 +103,7 @@ def test_a_wrong_output_is_found(tmp_path):
     assert run_python(">>> 1 + 1\n2\n", {}) == []
     assert "Got:\n    2" in "".join(run_python(">>> 1 + 1\n3\n", {}))
     assert sessions("$ a b\none\ntwo\n$ c\n") == [("a b", "one\ntwo\n"), ("c", "")]
-    assert run_command("echo one; echo two >&2; echo 'solving ... (3 s)' >&2", tmp_path, {}) == "one\ntwo\n"
+    assert run_command("echo one; echo two >&2; echo 'solving ... (3 s)' >&2", tmp_path) == "one\ntwo\n"
 
 
 def test_links_between_pages_lead_to_files():
