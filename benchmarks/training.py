@@ -227,7 +227,7 @@ def main() -> int:
     import jax
 
     from train.presets import PRESETS
-    from train.selfplay_config import parse_rival
+    from train.selfplay_config import parse_network
 
     if args.preset not in PRESETS:
         print(f"training: no preset {args.preset!r}: choose one of {', '.join(PRESETS)}", file=sys.stderr)
@@ -235,9 +235,9 @@ def main() -> int:
     preset = PRESETS[args.preset]
     if args.network:
         try:
-            preset = dataclasses.replace(preset, network=parse_rival(args.network))
+            preset = dataclasses.replace(preset, network=parse_network(args.network))
         except ValueError as error:
-            print(f"training: {str(error).removeprefix('rivals: ')}", file=sys.stderr)
+            print(f"training: {error}", file=sys.stderr)
             return 2
     preset = preset.resolve(preset.board, jax.default_backend())
     print("\n".join(machine.lines(about)))

@@ -24,8 +24,8 @@ pytest_plugins = ["program_counts"]
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1":
     # Passes over loops, repeated until nothing changes, take a third of what is left; emitters of fusions, half of the
-    # rest; code in parts, for cores that the other worker has, a twentieth. They can be turned off with jax 0.10; later
-    # ones end a process that names a flag that they do not know.
+    # rest; generating code in many parts at once, a twentieth, as the other worker has the other core. The last two are
+    # turned off with jax 0.10 alone; a later one that does not know a flag ends the process.
     _passes = ["simplify-while-loops", "while-loop-invariant-code-motion", "small-while-loop-hoisting"]
     _flags = [f"--xla_disable_hlo_passes={','.join(_passes)}"]
     if importlib.metadata.version("jax").startswith("0.10."):

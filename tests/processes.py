@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 #: The flags of a program that is one of several processes.
 PLACE = ("--coordinator", "{coordinator}", "--processes", "{processes}", "--process", "{process}")
 
+#: Flags of training by which it has the network whose programs compile in the least time.
+SMALL_NETWORK = ("--architecture", "cell_cnn", "--width", "8", "--features", "8", "--hidden", "8")
+
 #: Seconds for a run of training, on a busy machine.
 TIMEOUT = 420
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import reference
 from flax import nnx
+from random_networks import random_network
 
 import jaxsudoku as js
 from jaxsudoku import compiler_options, networks, solvers
@@ -94,15 +95,6 @@ ADVERSARIES = {
     "infinite values": fixed(spotted(1.0), np.inf),
     "a digit alone": fixed(np.where(np.arange(FOUR.side) == 0, 1000.0, 0.0)[:, None], 0.0),
 }
-
-
-@functools.cache
-def small(name="cube", **sizes):
-    """A network whose parameters are drawn without a program."""
-    apply = networks.make_forward(name, FOUR, **reference.TINY[name] | sizes)
-    rng = np.random.default_rng(0)
-    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), apply.shapes())
-    return Network(name, apply, params)
 
 
 #: Puzzles without a solution, which naked singles do not refute in the first two, nor clashes in the others.
@@ -210,7 +202,7 @@ def test_noise_of_any_temperature_refutes_nothing():
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_finite_weights_that_overflow_inside(dtype):
     """Huge weights make features infinite in the middle of a network; the solver is none the worse for it."""
-    network = small(dtype=dtype)
+    network = random_network(FOUR, "cube", dtype=dtype)
     huge = dataclasses.replace(network, params=jax.tree.map(lambda leaf: leaf * np.float32(3e37), network.params))
     candidates = reference.candidates(FOUR, puzzles()[:5])
     outputs = jax.tree.map(np.asarray, huge(candidates))
@@ -225,7 +217,7 @@ def broken(network, **changes):
 
 
 def test_solvers_refuse_parameters_that_are_none_of_the_network():
-    network = small()
+    network = random_network(FOUR, "cube")
     size = network.params["bias"].size
     one_nan = np.where(np.arange(size) == 3, np.nan, 0).astype(np.float32)
     cases = {
@@ -247,7 +239,7 @@ def test_solvers_refuse_parameters_that_are_none_of_the_network():
 
 
 def test_files_with_parameters_that_are_not_finite_are_refused(tmp_path, monkeypatch):
-    network = small()
+    network = random_network(FOUR, "cube")
     kernel = network.params["embed"]["kernel"].copy()
     kernel[0, :3] = np.inf
     wrong = broken(network, embed={"kernel": kernel})
@@ -282,7 +274,7 @@ def test_labels_that_make_no_sense_are_refused():
 
 
 def test_what_a_network_is_shown_must_be_candidates():
-    network = small()
+    network = random_network(FOUR, "cube")
     cubes = reference.candidates(FOUR, puzzles()[:5])
     network(cubes)
     for wrong in (cubes.astype(np.float32), cubes.astype(np.uint8), cubes[0], cubes[:, :, :9], puzzles()):
@@ -292,7 +284,7 @@ def test_what_a_network_is_shown_must_be_candidates():
 
 def test_a_network_is_checked_for_the_board_that_it_solves():
     """Parameters of one architecture under the name of another that serves every board."""
-    axial = small("axial")
+    axial = random_network(FOUR, "axial")
     with pytest.raises(ValueError, match=r"places is \[3, 4, 8\], not \[3, 6, 8\]"):
         js.solve(np.zeros((1, 36), np.uint8), solver="one-shot", network=dataclasses.replace(axial, name="cube"))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import reference
 from flax import nnx
+from random_networks import random_network
 
 import jaxsudoku as js
 from jaxsudoku import batches, networks, solvers
@@ -84,13 +85,9 @@ def slow():
     return Network("slow", forward, oracle(2.0).params)
 
 
-@functools.cache
 def cube():
-    """A recurrent network for any board, whose parameters are drawn without a program."""
-    forward = networks.make_forward("cube", FOUR, **reference.TINY["cube"], maximum=True)  # in its simpler form
-    rng = np.random.default_rng(0)
-    params = jax.tree.map(lambda leaf: rng.normal(0, 0.3, leaf.shape).astype(np.float32), forward.shapes())
-    return Network("cube", forward, params)
+    """A recurrent network for any board, in its simpler form."""
+    return random_network(FOUR, "cube", maximum=True)
 
 
 def of_the_pattern(size=SIZE):

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 import reference
-from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved
+from processes import PLACE, SMALL_NETWORK, TIMEOUT, Processes, alone, reports, run, saved
 
 import jaxsudoku as js
 from jaxsudoku import networks
@@ -16,7 +16,7 @@ from jaxsudoku import networks
 pytestmark = pytest.mark.slow
 
 #: The preset, with the network that compiles in the least time.
-TINY = ("--preset", "tiny", "--architecture", "cell_cnn", "--width", "8", "--features", "8", "--hidden", "8")
+TINY = ("--preset", "tiny", *SMALL_NETWORK)
 
 #: Steps of a run that is compared with others: two rounds, each with a report, a validation and a checkpoint.
 STEPS = 20

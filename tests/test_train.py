@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference
+from processes import SMALL_NETWORK
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
@@ -830,7 +831,7 @@ def test_kinds_must_be_named():
 
 def command(folder, *flags, steps):
     """A run of a few steps on little data, which saves after each."""
-    small = ("--architecture", "cell_cnn", "--width", "8", "--features", "8", "--hidden", "8", "--generate", "64")
+    small = (*SMALL_NETWORK, "--generate", "64")
     flags = ("--steps", str(steps), "--save-every", "1", "--output", str(folder), *flags)
     return python(*("-m", "train.supervised", "--preset", "tiny", "--devices", "1", *small, *flags))
 

@@ -9,7 +9,7 @@ import signal
 import jax
 import numpy as np
 import pytest
-from processes import PLACE, TIMEOUT, Processes, alone, reports, run, saved
+from processes import PLACE, SMALL_NETWORK, TIMEOUT, Processes, alone, reports, run, saved
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
@@ -35,7 +35,7 @@ def arguments(data, folder, *flags):
     """The arguments of Python for a tiny run."""
     every = ["--report-every", "2", "--validate-every", "3", "--save-every", "3", "--warmup", "2"]
     chosen = ["--preset", "tiny", "--steps", str(STEPS), "--datasets", *data, "--output", str(folder)]
-    small = ["--architecture", "cell_cnn", "--width", "8", "--features", "8", "--hidden", "8", "--kinds", "rules=none"]
+    small = [*SMALL_NETWORK, "--kinds", "rules=none"]
     return ["-m", "train.supervised", *chosen, *every, *small, *flags]
 
 

@@ -188,7 +188,10 @@ class ZeroConfig(TrainConfig):
         if self.stream.source == "empty" and (self.play.method != "gumbel" or not self.play.temperature):
             raise ValueError("source empty is for the method gumbel with a temperature: else all grids are alike")
         for text in self.rivals:
-            parse_rival(text)
+            try:
+                parse_network(text)
+            except ValueError as error:
+                raise ValueError(f"rivals: {error}") from None
 
     def learners(self) -> tuple[Self, ...]:
         """The resolved settings of every network that learns, first of the one that plays.
@@ -196,14 +199,14 @@ class ZeroConfig(TrainConfig):
         Raises:
           ValueError: two networks of the same architecture.
         """
-        names = [self.network.architecture, *(parse_rival(text).architecture for text in self.rivals)]
+        names = [self.network.architecture, *(parse_network(text).architecture for text in self.rivals)]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"rivals: {twice[0]} is there twice, with the network that plays: {', '.join(names)}")
-        others = (parse_rival(text).resolve(self.board, "") for text in self.rivals)
+        others = (parse_network(text).resolve(self.board, "") for text in self.rivals)
         return self, *(dataclasses.replace(self, network=network, rivals=()) for network in others)
 
 
-def parse_rival(text: str) -> NetworkConfig:
+def parse_network(text: str) -> NetworkConfig:
     """A network from its architecture and sizes, as NAME or NAME:SIZE=NUMBER,...; raises ValueError for others."""
     name, _, sizes = text.partition(":")
     values = {}
@@ -212,7 +215,7 @@ def parse_rival(text: str) -> NetworkConfig:
         try:
             values[size] = int(number)
         except ValueError:
-            raise ValueError(f"rivals: {text!r} is not NAME or NAME:SIZE=NUMBER,... with whole numbers") from None
+            raise ValueError(f"{text!r} is not NAME or NAME:SIZE=NUMBER,... with whole numbers") from None
     return NetworkConfig(name, settings_of(networks.get(name).config, f"network {name}", **values))
 
 
