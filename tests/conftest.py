@@ -54,6 +54,20 @@ hypothesis.settings.register_profile("unattended", deadline=None, derandomize=Tr
 hypothesis.settings.load_profile("unattended" if os.environ.get("CI") else "here")
 
 
+#: Modules that take longest, fast and slow tests together: they begin first, so that no worker is left with one of them
+#: at the end.
+_LONGEST = ("solvers", "notebooks", "selfplay_runs", "benchmarks", "selfplay_processes", "train_processes", "train")
+_LONGEST += ("generation", "jobs", "exact", "tree", "modes", "distributed_arrays", "docs", "selfplay", "techniques")
+_LONGEST += ("decoding", "networks", "proof", "shipped", "adversarial", "cli", "mastermind", "boards", "cube")
+_LONGEST += ("mastermind_values", "cli_making", "population", "typing", "hardening")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sorts the modules, whose tests stay in their order."""
+    place = {f"test_{name}": number for number, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of well-known puzzle sets, which the project doesn't ship."""

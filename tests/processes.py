@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -234,3 +235,14 @@ def saved(folder: Path) -> list[int]:
     """The steps of the checkpoints of a run of training."""
     there = folder / "checkpoints"
     return sorted(int(entry) for entry in os.listdir(there) if entry.isdecimal()) if there.exists() else []
+
+
+def interrupted(run: Path, folder: Path) -> Path:
+    """A copy of a whole run of training, as if it had been ended after its last checkpoint but one."""
+    shutil.copytree(run, folder)
+    *_, last = saved(folder)
+    shutil.rmtree(folder / "checkpoints" / str(last))
+    for file in folder.glob("network*"):
+        file.unlink()
+    assert saved(folder)
+    return folder

@@ -164,21 +164,18 @@ def test_stochastic_solvers_are_measured_warm(script, monkeypatch, capsys, tmp_p
 
 
 @pytest.mark.slow
-def test_steps_of_two_processes_are_measured(script, monkeypatch, tmp_path, capfd):
+def test_steps_of_two_processes_are_measured(script, monkeypatch, tmp_path):
     pytest.importorskip("optax")
     file = tmp_path / "figures.json"
     flags = ["--preset", "tiny", "--network", "cell_cnn:width=8,features=8,hidden=8", "--microbatch", "8"]
-    flags += ["--steps", "2", "--repeat", "1", "--processes", "1,2", "--json", str(file)]
+    flags += ["--steps", "2", "--repeat", "1", "--processes", "2", "--json", str(file)]
     monkeypatch.setattr(sys, "argv", ["training.py", *flags])
     assert script("training").main() == 0
-    one, two = (run["rows"][0] for run in json.loads(file.read_text())["runs"])
-    assert (one["processes"], two["processes"]) == (1, 2) and one["devices"] == 1 and two["devices"] == 2
-    for row in (one, two):
-        assert row["batch"] == 8 and row["positions_per_s"] == pytest.approx(8 * row["steps_per_s"])
-        assert row["compile_s"] > 0 and np.isfinite(row["loss"]) and not row["error"]
-        assert row["network"] == "cell_cnn" and row["sizes"]["features"] == 8
-    ratio = two["positions_per_s"] / one["positions_per_s"]
-    assert f"2 processes: {ratio:.2f} times the positions a second of 1" in capfd.readouterr().out
+    ((row,),) = (run["rows"] for run in json.loads(file.read_text())["runs"])
+    assert row["processes"] == row["devices"] == 2
+    assert row["batch"] == 8 and row["positions_per_s"] == pytest.approx(8 * row["steps_per_s"])
+    assert row["compile_s"] > 0 and np.isfinite(row["loss"]) and not row["error"]
+    assert row["network"] == "cell_cnn" and row["sizes"]["features"] == 8
 
 
 @pytest.mark.slow
@@ -208,15 +205,14 @@ def network(tmp_path):
 
 
 @pytest.mark.slow
-def test_tree_searches_with_and_without_a_network_are_rows(script, monkeypatch, tmp_path, network):
+def test_tree_searches_are_rows(script, monkeypatch, tmp_path, network):
     file = tmp_path / "figures.json"
-    flags = ["--set", "6x6", "--puzzles", "32", "--solvers", "gumbel", "--guides", "network,neither"]
+    flags = ["--set", "6x6", "--puzzles", "32", "--solvers", "gumbel", "--guides", "network"]
     flags += ["--rules", "naked", "--simulations", "2", "--network", network, "--json", str(file)]
     monkeypatch.setattr(sys, "argv", ["guidance.py", *flags])
     assert script("guidance").main() == 0
-    guided, neither = json.loads(file.read_text())["rows"]
-    assert guided["solved"] == neither["solved"] == 1 and guided["puzzles"] == 32
-    assert guided["calls"] > 0 and neither["calls"] == 0
+    (guided,) = json.loads(file.read_text())["rows"]
+    assert guided["solved"] == 1 and guided["puzzles"] == 32 and guided["calls"] > 0
 
 
 @pytest.mark.slow
@@ -237,13 +233,11 @@ def test_a_network_is_measured_on_every_board(script, monkeypatch, tmp_path, cap
     file = tmp_path / "figures.json"
     cube = random_network(js.Board.classic(4), "cube", maximum=True)  # which compiles no forms for open candidates
     flags = ["--network", str(js.save_network(cube, tmp_path / "cube")), "--rules", "naked", "--json", str(file)]
-    rows = []
-    for name, solvers in (("6x6", "guided-exact:calls=2,exact"), ("jigsaw-9x9", "exact")):
-        monkeypatch.setattr(sys, "argv", ["boards.py", *flags, "--set", name, "--puzzles", "40", "--solvers", solvers])
-        assert script("boards").main() == 0
-        found = json.loads(file.read_text())["rows"]
-        assert [(row["set"], row["by"]) for row in found] == [(name, by) for by in ("one pass", *solvers.split(","))]
-        rows += found
+    solvers = "guided-exact:calls=2,exact"
+    monkeypatch.setattr(sys, "argv", ["boards.py", *flags, "--set", "6x6", "--puzzles", "40", "--solvers", solvers])
+    assert script("boards").main() == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert [(row["set"], row["by"]) for row in rows] == [("6x6", by) for by in ("one pass", *solvers.split(","))]
     for row in rows:
         if row["by"] == "one pass":
             assert (
@@ -255,7 +249,7 @@ def test_a_network_is_measured_on_every_board(script, monkeypatch, tmp_path, cap
         else:
             assert 0 < row["solved"] <= 1 and row["grids"] >= 1 and row["seconds"] > 0
             assert (row["calls"] is None) == (row["by"] == "exact")
-    assert "jigsaw-9x9" in capsys.readouterr().out
+    assert "6x6" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -348,19 +342,20 @@ def test_parts_without_their_packages_are_told_as_trouble(tmp_path):
 
 
 @pytest.mark.slow
-def test_jobs_are_measured_and_checked(tmp_path):
+def test_jobs_are_measured_and_checked(script, monkeypatch, tmp_path):
     pytest.importorskip("pyarrow")
-    sizes = ("--folder", str(tmp_path / "jobs"), "--puzzles", "3000", "--base", "60", "--runs", "1")
+    sizes = ["--folder", str(tmp_path / "jobs"), "--puzzles", "1200", "--base", "60", "--runs", "1"]
 
     def figures(*flags):
-        command = [sys.executable, str(FOLDER / "jobs.py"), *sizes, *flags, "--json", str(tmp_path / "figures.json")]
-        ran = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER.parent, timeout=300)
-        assert ran.returncode == 0, ran.stderr
+        argv = ["jobs.py", *sizes, *flags, "--json", str(tmp_path / "figures.json")]
+        monkeypatch.setattr(sys, "argv", argv)
+        assert script("jobs").main() == 0
         return json.loads((tmp_path / "figures.json").read_text())
 
+    monkeypatch.setattr(script("machine"), "keep_to_cores", lambda _: None)
     found = figures("--workers", "1")
-    assert found["same"] and found["checked"] == 3000
-    assert found["rows"][0]["counts"]["solved"] == 3000 and found["rows"][0]["wall_s"] > 0
+    assert found["same"] and found["checked"] == 1200
+    assert found["rows"][0]["counts"]["solved"] == 1200 and found["rows"][0]["wall_s"] > 0
     (taken,) = figures("--stages")["stages"]  # of the same puzzles, which are there
     assert list(taken) == ["read", "solve", "write"] and min(taken.values()) > 0
 

@@ -4,10 +4,6 @@ import io
 import itertools
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 import zipfile
 
 import jax
@@ -171,29 +167,6 @@ def test_stopped_at_any_step_and_resumed(format, tmp_path, monkeypatch):
         monkeypatch.setattr(os, "replace", replace)
         datasets.build(folder, count, format=format, resume=True, **SETTINGS)
         assert contents(folder) == unbroken
-
-
-@pytest.mark.slow
-def test_killed_and_resumed(built, tmp_path):
-    program = """
-import sys, time
-from jaxsudoku import datasets
-from jaxsudoku.board import Board
-datasets.build(sys.argv[1], 30, board=Board.classic(4), seed=3, shard_size=8, resume=True,
-               progress=lambda *_: time.sleep(0.1))
-"""
-    folder, rng = tmp_path / "set", np.random.default_rng()  # whenever it is killed, the outcome is the same
-    for shard in (0, 2):
-        process = subprocess.Popen([sys.executable, "-c", program, folder])
-        deadline = time.monotonic() + 60
-        while not (folder / f"shard-{shard:05}.npz").exists():
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.002)
-        time.sleep(0.2 * rng.random())
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    datasets.build(folder, COUNT, resume=True, **SETTINGS)
-    assert contents(folder) == contents(built["npz"].folder)
 
 
 def test_what_is_made_is_told(mine, built):

@@ -7,13 +7,13 @@ Blocks of other languages, such as ``shell`` and ``python``, are not: they insta
 from __future__ import annotations
 
 import doctest
-import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import run
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -47,23 +47,14 @@ def differing(expected: str, found: str) -> str | None:
     return None if same else f"shown:\n{expected}\nprinted:\n{found}"
 
 
-def run_command(line: str, folder: Path) -> str:
-    """What a command prints: its standard output, then the standard error without progress."""
-    (folder / "bin").mkdir(exist_ok=True)
-    program = folder / "bin" / "jaxsudoku"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jaxsudoku "$@"\n')
-    program.chmod(0o755)
-    places = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env=os.environ | places,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    notes = "".join(note for note in ran.stderr.splitlines(keepends=True) if not _PROGRESS.match(note))
-    return ran.stdout + notes
+def run_command(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints here: its standard output, then the standard error without progress."""
+    if line.startswith("jaxsudoku "):
+        _, out, err = run(capsys, *shlex.split(line)[1:])
+    else:
+        ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        out, err = ran.stdout, ran.stderr
+    return out + "".join(note for note in err.splitlines(keepends=True) if not _PROGRESS.match(note))
 
 
 def run_python(text: str, names: dict[str, object]) -> list[str]:
@@ -79,7 +70,7 @@ def run_python(text: str, names: dict[str, object]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
+def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     ran = 0
@@ -90,20 +81,20 @@ def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch):
             ran += 1
             continue
         for line, shown in sessions(text):
-            fault = differing(shown, run_command(line, tmp_path))
+            fault = differing(shown, run_command(line, capsys))
             assert fault is None, f"$ {line}\n{fault}"
             ran += 1
     assert ran
 
 
-def test_a_wrong_output_is_found(tmp_path):
+def test_a_wrong_output_is_found(capsys):
     assert differing("3 puzzles in 0.1 s\n", "3 puzzles in 12.5 s\n") is None
     assert differing("3 puzzles in 0.1 s\n", "4 puzzles in 0.1 s\n") is not None
     assert differing("one\n...\n", "one\ntwo\n") is None
     assert run_python(">>> 1 + 1\n2\n", {}) == []
     assert "Got:\n    2" in "".join(run_python(">>> 1 + 1\n3\n", {}))
     assert sessions("$ a b\none\ntwo\n$ c\n") == [("a b", "one\ntwo\n"), ("c", "")]
-    assert run_command("echo one; echo two >&2; echo 'solving ... (3 s)' >&2", tmp_path) == "one\ntwo\n"
+    assert run_command("echo one; echo two >&2; echo 'solving ... (3 s)' >&2", capsys) == "one\ntwo\n"
 
 
 def test_links_between_pages_lead_to_files():

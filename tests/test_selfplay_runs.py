@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -20,7 +21,7 @@ from jaxsudoku.random import as_key, key_of
 from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from jaxsudoku.terminal.progress import Screen
-from train.arena import Arena, play_alone
+from train.arena import play_alone
 from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure
 from train.invention import dig, invent
@@ -126,20 +127,6 @@ def test_games_alone_end_at_their_first_error():
     assert (wrong.right <= found.opened).all() and different.any() and not wrong.solved[different].any()
 
 
-@pytest.mark.slow
-def test_the_arena_counts_what_it_says():
-    puzzles = np.array(js.load("6x6")[:40])
-    network = plain(SIX)
-    config = ArenaConfig(arena_puzzles=40, arena_simulations=2, arena_rules="naked", arena_budget=8)
-    playing = {"small": (network.apply, network.params)}
-    found = Arena(SIX, config, puzzles, "cpu").compare(playing, Processes())["small"]
-    assert set(found) == {"solved", "grids", "calls", "right", "alone"}
-    search = GumbelConfig(simulations=2, rules="naked", temperature=0.0, budget=8)
-    solved = js.solve(puzzles, SIX, solver="gumbel", network=network, **dataclasses.asdict(search))
-    assert found["solved"] == pytest.approx((solved.status == Status.SOLVED).mean(), abs=0.1)
-    assert 0 < found["alone"] <= found["solved"] <= 1 and found["alone"] <= found["right"] < 1
-
-
 def test_puzzles_of_the_arena_are_not_played(tmp_path):
     file = tmp_path / "puzzles.txt"
     puzzles = others_of_four()
@@ -194,20 +181,9 @@ def test_puzzles_of_a_file_are_turned_for_networks_that_see_places(tmp_path):
     np.testing.assert_array_equal(np.sort(hashes(played)), np.sort(hashes(js.load("9x9-easy")[:8])))
 
 
-def resumed(config, folder):
-    """A run in two parts, which must be the same as in one; its lines of the log."""
-    whole = self_play(config, folder / "whole")
-    self_play(config, folder / "broken", stop_at=10)
-    again = self_play(config, folder / "broken", resume=True)
-    jax.tree.map(np.testing.assert_array_equal, whole.params, again.params)
-    files = {path.name for path in (folder / "whole").glob("*.safetensors")}
-    assert files == {path.name for path in (folder / "broken").glob("*.safetensors")}
-    for name in files:
-        assert (folder / "whole" / name).read_bytes() == (folder / "broken" / name).read_bytes()
-        assert js.load_network(folder / "broken" / name.removesuffix(".safetensors"), board=FOUR)
-    lines = [json.loads(line) for line in (folder / "broken" / "metrics.jsonl").read_text().splitlines()]
-    assert [line["step"] for line in lines if line["kind"] == "train"] == list(range(10, config.steps + 1, 10))
-    return lines
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    """The log of a run."""
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
 #: What both runs have.
@@ -222,7 +198,8 @@ PLAY = {"games": 32, "updates": 10, "simulations": 2, "rules": "none", "budget":
 
 
 @pytest.mark.slow
-def test_a_run_with_rivals_and_an_arena_is_resumed_to_the_same_bits(tmp_path):
+def test_a_run_with_rivals_and_an_arena(tmp_path):
+    """Resumed ones are tried in several processes."""
     config = dataclasses.replace(
         EVERYTHING,
         steps=20,
@@ -232,18 +209,22 @@ def test_a_run_with_rivals_and_an_arena_is_resumed_to_the_same_bits(tmp_path):
         play=PlayConfig(**PLAY, method="mcgs", backtracking=False),
         stream=StreamConfig(offered=2),
     )
-    lines = resumed(config, tmp_path)
+    self_play(config, tmp_path)
+    lines = lines_of(tmp_path)
     compared = [line for line in lines if line["kind"] == "generation"]
     assert [line["step"] for line in compared] == [10, 10, 20, 20]
-    assert {key.split("/")[0] for line in compared for key in line if "/" in key} == {"cell_cnn", "house_cnn"}
+    for line, name in zip(compared, ["cell_cnn", "house_cnn"] * 2, strict=True):
+        found = {key.removeprefix(f"{name}/"): value for key, value in line.items() if "/" in key}
+        assert set(found) == {"solved", "grids", "calls", "right", "alone"}
+        assert 0 <= found["alone"] <= min(found["solved"], found["right"]) and max(found["solved"], found["right"]) <= 1
     for name in ("network", "network-house_cnn"):
-        card = json.loads((tmp_path / "whole" / f"{name}.json").read_text())
+        card = json.loads((tmp_path / f"{name}.json").read_text())
         assert 0 <= card["facts"]["metrics"]["test_solved"] <= 1
     assert all(line["house_cnn_loss"] > 0 for line in lines if line["kind"] == "train")
 
 
 @pytest.mark.slow
-def test_a_run_that_invents_its_puzzles_learns_and_is_resumed_to_the_same_bits(tmp_path):
+def test_a_run_that_invents_its_puzzles_learns(tmp_path):
     config = dataclasses.replace(
         EVERYTHING,
         steps=40,
@@ -252,11 +233,11 @@ def test_a_run_that_invents_its_puzzles_learns_and_is_resumed_to_the_same_bits(t
         stream=StreamConfig(source="empty", offered=2, dug=4),
         replay=dataclasses.replace(EVERYTHING.replay, reanalyse=0.25),
     )
-    lines = resumed(config, tmp_path)
-    reports = [line for line in lines if line["kind"] == "train"]
+    self_play(config, tmp_path)
+    reports = [line for line in lines_of(tmp_path) if line["kind"] == "train"]
     assert all(0 < line["grids_invented"] <= line["empty_boards"] == 16 for line in reports)
     assert reports[-1]["policy_loss"] < reports[0]["policy_loss"]
     assert all(line["games"] == 32 and line["games_solved"] > 0.9 for line in reports)
-    loaded = js.load_network(tmp_path / "whole" / "network")
+    loaded = js.load_network(tmp_path / "network")
     found = js.solve(js.load("4x4")[:20], solver="iterative", network=loaded, rules="none")
     assert (found.status == Status.SOLVED).sum() > 10

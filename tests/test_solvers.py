@@ -158,7 +158,7 @@ def test_the_settings_of_an_accelerator_are_in_their_ranges(solver):
 
 #: Those whose lanes are no power of 2, and the one that is used most; then some that are traced among the slow tests.
 TRACED = ("exact", "evolution", "evosax")
-TRACED_SELDOM = ("gumbel", "depth-first", "annealing")
+TRACED_SELDOM = ("depth-first", "annealing")
 
 
 @pytest.mark.quick

@@ -150,13 +150,12 @@ def test_a_temperature_draws_among_legal_digits():
 
 #: Each search, with settings that take it all ways through its code.
 SEARCHES = {
-    "gumbel, by its own cells": ("gumbel", {"cell": "surest", "temperature": 1.0, "reuse": 1.0}),
+    "gumbel, by its own cells": ("gumbel", {"cell": "surest", "temperature": 1.0, "reuse": 1.0, "votes": 2}),
     "alphasudoku, playing on": (
         "alphasudoku",
         {"rules": "none", "formula": "study", "value": "both", "reward": "signed", "temperature": 2.0},
     ),
     "alphasudoku, without a network": ("alphasudoku", {"prior": "uniform", "value": "none", "cell": "fewest"}),
-    "mcts, by filled cells": ("mcts", {"reward": "signed", "reuse": 1.0}),
 }
 
 
@@ -173,45 +172,30 @@ def test_every_puzzle_is_decided(kind):
         assert status != Status.SOLVED or reference.is_solution(board, grid, puzzle)
     refuted = found.status == Status.UNSATISFIABLE
     assert refuted.any() and (found.iterations[refuted] > 1).all()
-    if name == "mcts":
-        assert found.stats == {}
-    else:
-        heeded = options.get("prior") != "uniform"
-        assert (found.stats["network_calls"][~refuted] > 0).all() == heeded
-        assert (found.stats["network_calls"] <= found.iterations).all()
+    heeded = options.get("prior") != "uniform"
+    votes, calls = options.get("votes", 1), found.stats["network_calls"]
+    assert (calls[~refuted] > 0).all() == heeded
+    assert (calls % votes == 0).all() and (calls <= votes * found.iterations).all()
 
 
 @pytest.mark.slow
-def test_results_are_the_same_whatever_the_lanes():
-    puzzles, options = hard(FOUR, "none"), {"rules": "none", "simulations": 4}
-    one, other = (run("mcts", FOUR, puzzles, **options, lanes=width) for width in (32, 64))
-    for x, y in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
-@pytest.mark.slow
-def test_a_spent_budget_leaves_a_puzzle_unsolved():
-    puzzles = hard(FOUR, "none")
-    whole = run("mcts", FOUR, puzzles, rules="none", simulations=4, lanes=32)
-    part = run("mcts", FOUR, puzzles, rules="none", simulations=4, lanes=32, budget=5)
-    ended = part.status != Status.UNSOLVED
-    assert ended.any() and not ended.all() and (part.iterations[ended] > 1).any()
-    np.testing.assert_array_equal(part.status[ended], whole.status[ended])
-    np.testing.assert_array_equal(part.iterations[ended], whole.iterations[ended])
-    assert (part.iterations[~ended] >= 5).all()
-
-
-@pytest.mark.slow
-def test_restarts_see_the_puzzle_anew():
-    puzzles = hard(SIX)
-    found = run("mcts", SIX, puzzles, rules="naked", simulations=1, lanes=32, budget=8, restarts=5)
-    solved = found.status == Status.SOLVED
-    assert all(
-        reference.is_solution(SIX, grid, puzzle)
-        for grid, puzzle in zip(found.grids[solved], puzzles[solved], strict=True)
-    )
-    assert (found.iterations[solved] > 16).any()  # not by the first attempt
-    assert (found.iterations[found.status == Status.UNSOLVED] >= 48).all()
+def test_restarts_see_a_puzzle_anew_when_its_budget_is_spent():
+    """And other lanes change nothing."""
+    puzzles, options = hard(FOUR, "none"), {"rules": "none", "simulations": 4, "reward": "signed", "reuse": 1.0}
+    whole = run("mcts", FOUR, puzzles, **options, lanes=32)
+    truth = [Status.SOLVED if reference.count(FOUR, puzzle, 1) else Status.UNSATISFIABLE for puzzle in puzzles]
+    np.testing.assert_array_equal(whole.status, truth)
+    assert whole.stats == {}
+    part = run("mcts", FOUR, puzzles, **options, lanes=64, budget=5, restarts=2)
+    once = (part.status != Status.UNSOLVED) & (part.iterations < 5)
+    assert once.any()
+    for one, other in zip(jax.tree.leaves(part), jax.tree.leaves(whole), strict=True):
+        np.testing.assert_array_equal(one[once], other[once])
+    solved = part.status == Status.SOLVED
+    assert (part.iterations[solved] > 10).any()  # not by the first attempt
+    assert all(map(functools.partial(reference.is_solution, FOUR), part.grids[solved], puzzles[solved]))
+    left = part.status == Status.UNSOLVED
+    assert left.any() and (part.iterations[left] >= 15).all()
 
 
 # ---------------------------------------------------------------------- what is proven in a tree
@@ -372,16 +356,6 @@ def test_votes_do_not_change_an_equivariant_network():
     np.testing.assert_allclose(shares(one.policy, cubes), shares(three.policy, cubes), atol=1e-5)
 
 
-@pytest.mark.slow
-def test_votes_are_calls():
-    puzzles, options = hard(SIX), {"rules": "naked", "lanes": 32, "simulations": 4, "cell": "fewest"}
-    found = run("alphasudoku", SIX, puzzles, votes=2, **options)
-    solvable = [bool(reference.count(SIX, puzzle, 1)) for puzzle in puzzles]
-    np.testing.assert_array_equal(found.status, np.where(solvable, Status.SOLVED, Status.UNSATISFIABLE))
-    calls = found.stats["network_calls"]
-    assert (calls % 2 == 0).all() and calls.any()
-
-
 # ---------------------------------------------------------------------- rollouts
 
 
@@ -418,8 +392,7 @@ def test_a_random_choice_is_fair():
     [
         ("gumbel", "strict"),
         *((name, "x64") for name in ("alphasudoku", "mcgs")),
-        *(pytest.param(name, "x64", marks=pytest.mark.slow) for name in ("gumbel", "mcts")),
-        *(pytest.param(name, "strict", marks=pytest.mark.slow) for name in ("alphasudoku", "mcts", "mcgs")),
+        pytest.param("gumbel", "x64", marks=pytest.mark.slow),
     ],
 )
 def test_dtypes_are_the_same_under_every_setting(name, setting):
