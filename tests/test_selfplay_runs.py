@@ -15,7 +15,6 @@ import reference
 from test_selfplay import FOUR, SIX, plain
 
 import jaxsudoku as js
-from jaxsudoku.networks.cell_cnn import CellCnnConfig
 from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.random import as_key, key_of
 from jaxsudoku.solution import Status
@@ -186,58 +185,37 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-#: What both runs have.
-EVERYTHING = dataclasses.replace(
-    TINY,
-    save_every=10,
-    validate_every=10,
-    network=NetworkConfig("cell_cnn", CellCnnConfig(width=8, features=8, hidden=8)),
-    replay=ReplayConfig(buffer=128, priority=0.5, failed_value="filled", kept_positions=2),
-)
-PLAY = {"games": 32, "updates": 10, "simulations": 2, "rules": "none", "budget": 64}
-
-
 @pytest.mark.slow
-def test_a_run_with_rivals_and_an_arena(tmp_path):
-    """Resumed ones are tried in several processes."""
+def test_a_run_that_invents_its_puzzles_learns_beside_a_rival(tmp_path):
+    """All settings of a run, with an arena; a resumed one is tried in several processes."""
     config = dataclasses.replace(
-        EVERYTHING,
-        steps=20,
-        data=dataclasses.replace(TINY.data, generate=64),
+        TINY,
+        steps=40,
+        save_every=20,
+        validate_every=20,
+        network=NetworkConfig("cube", CubeConfig(width=8, hidden=8, house=8, iterations=2, maximum=True)),
         rivals=("house_cnn:layers=3,width=8,hidden=8",),
         arena=ArenaConfig(arena_puzzles=5, arena_simulations=2),
-        play=PlayConfig(**PLAY, method="mcgs", backtracking=False),
-        stream=StreamConfig(offered=2),
+        play=PlayConfig(games=32, updates=10, simulations=2, rules="none", budget=64),
+        stream=StreamConfig(source="empty", offered=2, dug=4),
+        replay=ReplayConfig(buffer=128, priority=0.5, failed_value="filled", kept_positions=2, reanalyse=0.25),
     )
     self_play(config, tmp_path)
-    lines = lines_of(tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    reports = [line for line in lines if line["kind"] == "train"]
+    assert all(0 < line["grids_invented"] <= line["empty_boards"] == 16 for line in reports)
+    assert reports[-1]["policy_loss"] < reports[0]["policy_loss"]
+    assert all(line["games"] == 32 and line["games_solved"] > 0.9 for line in reports)
+    assert all(line["house_cnn_loss"] > 0 for line in reports)
     compared = [line for line in lines if line["kind"] == "generation"]
-    assert [line["step"] for line in compared] == [10, 10, 20, 20]
-    for line, name in zip(compared, ["cell_cnn", "house_cnn"] * 2, strict=True):
+    assert [line["step"] for line in compared] == [20, 20, 40, 40]
+    for line, name in zip(compared, ["cube", "house_cnn"] * 2, strict=True):
         found = {key.removeprefix(f"{name}/"): value for key, value in line.items() if "/" in key}
         assert set(found) == {"solved", "grids", "calls", "right", "alone"}
         assert 0 <= found["alone"] <= min(found["solved"], found["right"]) and max(found["solved"], found["right"]) <= 1
     for name in ("network", "network-house_cnn"):
         card = json.loads((tmp_path / f"{name}.json").read_text())
         assert 0 <= card["facts"]["metrics"]["test_solved"] <= 1
-    assert all(line["house_cnn_loss"] > 0 for line in lines if line["kind"] == "train")
-
-
-@pytest.mark.slow
-def test_a_run_that_invents_its_puzzles_learns(tmp_path):
-    config = dataclasses.replace(
-        EVERYTHING,
-        steps=40,
-        network=NetworkConfig("cube", CubeConfig(width=8, hidden=8, house=8, iterations=2, maximum=True)),
-        play=PlayConfig(**PLAY),
-        stream=StreamConfig(source="empty", offered=2, dug=4),
-        replay=dataclasses.replace(EVERYTHING.replay, reanalyse=0.25),
-    )
-    self_play(config, tmp_path)
-    reports = [line for line in lines_of(tmp_path) if line["kind"] == "train"]
-    assert all(0 < line["grids_invented"] <= line["empty_boards"] == 16 for line in reports)
-    assert reports[-1]["policy_loss"] < reports[0]["policy_loss"]
-    assert all(line["games"] == 32 and line["games_solved"] > 0.9 for line in reports)
     loaded = js.load_network(tmp_path / "network")
     found = js.solve(js.load("4x4")[:20], solver="iterative", network=loaded, rules="none")
     assert (found.status == Status.SOLVED).sum() > 10
