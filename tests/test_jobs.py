@@ -49,14 +49,15 @@ def test_a_worker_does_every_item_once_up_to_an_error_which_is_raised_and_ends_i
 
 @pytest.mark.quick  # newer Pythons end the other workers of a pool in another way
 def test_items_of_a_worker_that_dies_are_done_again(tmp_path):
-    results = run(TWO, Squares(3, str(tmp_path / "died")), range(100))
+    items = [*range(13), *[12] * 87]  # without the one that is an error, which may come first on a busy machine
+    results = run(TWO, Squares(3, str(tmp_path / "died")), items)
     found = {}
     while not found.keys() >= set(range(8)):
         number, result = next(results)
         assert number not in found
         found[number] = result
     assert (tmp_path / "died").exists()
-    assert all(square == number * number for number, (square, _) in found.items())
+    assert all(square == items[number] ** 2 for number, (square, _) in found.items())
     workers = {pid for _, pid in found.values()}
     assert 1 <= len(workers) <= 4, "two, and two after one of them died"
     results.close()  # which ends them
