@@ -118,10 +118,3 @@ def optimised() -> Iterator[None]:
     """Compiles as users do, for programs that run longer than it takes to compile them."""
     with optimising():
         yield
-
-
-@pytest.fixture(scope="module")
-def all_optimised() -> Iterator[None]:
-    """Compiles as users do, for a module whose programs run longer than it takes to compile them."""
-    with optimising():
-        yield

@@ -208,9 +208,9 @@ def run(
         return [job.log(process) for process in range(count)]
 
 
-def alone(arguments: Sequence[str], devices: int = 2) -> str:
-    """Runs a program, which must succeed, in one process; its standard error."""
-    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices)}
+def alone(arguments: Sequence[str]) -> None:
+    """Runs a program, which must succeed, in one process with two devices."""
+    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "2"}
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -220,7 +220,6 @@ def alone(arguments: Sequence[str], devices: int = 2) -> str:
         timeout=TIMEOUT,
     )
     assert done.returncode == 0, done.stderr
-    return done.stderr
 
 
 def reports(folder: Path) -> list[dict[str, Any]]:
@@ -238,7 +237,10 @@ def saved(folder: Path) -> list[int]:
 
 
 def interrupted(run: Path, folder: Path) -> Path:
-    """A copy of a whole run of training, as if it had been ended after its last checkpoint but one."""
+    """A copy of a whole run of training without its last checkpoint and its networks, from where it can be resumed.
+
+    Its log still has the later lines, as that of a run that was killed may have; a resumed run drops them.
+    """
     shutil.copytree(run, folder)
     *_, last = saved(folder)
     shutil.rmtree(folder / "checkpoints" / str(last))

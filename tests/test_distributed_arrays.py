@@ -34,6 +34,7 @@ puzzles = np.load(f"{folder}/puzzles.npy")
 count = jax.device_count()
 mesh = jax.make_mesh((count,), ("batch",))
 automatic = jax.make_mesh((count,), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
+# the first and the last device: a puzzle's cells can be divided by two on any number of devices
 ends = jax.make_mesh((2,), ("batch",), devices=[jax.devices()[0], jax.devices()[-1]])
 kernel = {"lanes": 32, "batch_size": 64, "rules": "naked"}
 small = {**kernel, "order": "random", "key": 7}
@@ -254,7 +255,7 @@ def test_what_does_not_work_is_an_error_in_every_process(several):
     cases, together, _ = several
     expected = dict(ERRORS)
     if cases is OTHERS:  # where copies are in different processes
-        expected["copies"] = "ValueError: processes 0, 1 hold the same puzzles"  # those of all devices
+        expected["copies"] = "ValueError: processes 0, 1 hold the same puzzles"
     for errors in together.errors:
         assert set(errors) == set(expected)
         for name, message in expected.items():

@@ -131,7 +131,7 @@ def test_solvers_in_modes(name, monkeypatch):
     assert_equal(found.status if name == "evosax" else found, expected.status if name == "evosax" else expected)
 
 
-@pytest.mark.parametrize("name", ["exact", "guided-exact", "iterative", "one-shot"])
+@pytest.mark.parametrize("name", ["exact", "guided-exact", "iterative", "one-shot", "depth-first"])
 def test_types_under_64_bits(name):
     """Those of the others are tried in test_tree.py and test_population.py."""
     solver = solvers.get(name)

@@ -9,7 +9,6 @@ import runpy
 from pathlib import Path
 
 import jupytext
-import matplotlib.pyplot as plt
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
@@ -120,6 +119,8 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
     for name in ("XLA_FLAGS", "JAXSUDOKU_CACHE"):  # which one of them sets: not for other tests
         monkeypatch.setenv(name, os.environ.get(name, ""))
     monkeypatch.chdir(tmp_path)
+    import matplotlib.pyplot as plt
+
     plt.switch_backend("agg")
     runpy.run_path(str(script), run_name="__main__")
     plt.close("all")

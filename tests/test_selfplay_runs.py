@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import json
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -25,6 +24,7 @@ from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure
 from train.invention import dig, invent
 from train.processes import Processes
+from train.record import read
 from train.selfplay import self_play
 from train.selfplay_config import ArenaConfig, PlayConfig, ReplayConfig, StreamConfig
 from train.selfplay_presets import PRESETS, TINY
@@ -180,11 +180,6 @@ def test_puzzles_of_a_file_are_turned_for_networks_that_see_places(tmp_path):
     np.testing.assert_array_equal(np.sort(hashes(played)), np.sort(hashes(js.load("9x9-easy")[:8])))
 
 
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    """The log of a run."""
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.slow
 def test_a_run_that_invents_its_puzzles_learns_beside_a_rival(tmp_path):
     """All settings of a run, with an arena; a resumed one is tried in several processes."""
@@ -201,7 +196,7 @@ def test_a_run_that_invents_its_puzzles_learns_beside_a_rival(tmp_path):
         replay=ReplayConfig(buffer=128, priority=0.5, failed_value="filled", kept_positions=2, reanalyse=0.25),
     )
     self_play(config, tmp_path)
-    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    lines = read(tmp_path / "metrics.jsonl")
     reports = [line for line in lines if line["kind"] == "train"]
     assert all(0 < line["grids_invented"] <= line["empty_boards"] == 16 for line in reports)
     assert reports[-1]["policy_loss"] < reports[0]["policy_loss"]

@@ -313,9 +313,9 @@ def test_a_climb_by_all_techniques_on_a_jigsaw_ends_as_plain_python_does():
     hardest, solved, left = climbed(board, puzzles, tuple(NUMBERS))
     keep_solutions(left, solved, js.solve(puzzles, board).grids)
     assert solved.mean() > 0.9
-    for way, number, is_solved, cube in zip(positions(board, puzzles[:8]), hardest, solved, left, strict=False):
+    for way, most, is_solved, cube in zip(positions(board, puzzles[:8]), hardest, solved, left, strict=False):
         numbers = [number for _, number in way]
-        assert number == max(number for number in numbers if number is not None)
+        assert most == max(number for number in numbers if number is not None)
         assert is_solved == (None not in numbers)
         assert is_solved or (cube == way[-1][0].cube()).all()
 

@@ -392,7 +392,7 @@ def test_a_random_choice_is_fair():
     [
         ("gumbel", "strict"),
         *((name, "x64") for name in ("alphasudoku", "mcgs")),
-        pytest.param("gumbel", "x64", marks=pytest.mark.slow),
+        *(pytest.param(name, "x64", marks=pytest.mark.slow) for name in ("gumbel", "mcts")),
     ],
 )
 def test_dtypes_are_the_same_under_every_setting(name, setting):
