@@ -39,7 +39,7 @@ def write_shipped(folder):
 
 
 @pytest.mark.slow
-def test_a_walk_collects_hard_puzzles(tmp_path, capfd):
+def test_a_walk_collects_hard_puzzles(tmp_path, capfd, optimised):
     folder, output = tmp_path / "data", tmp_path / "hard.txt"
     write_shipped(folder)
     with pytest.raises(SystemExit) as stopped:

@@ -13,8 +13,8 @@ from train.selfplay import main
 
 pytestmark = pytest.mark.slow
 
-#: The preset, with the network that compiles in the least time and a rival; a time sets the steps.
-FLAGS = ("--preset", "tiny", *SMALL_NETWORK, "--rivals", "house_cnn:layers=3,width=8,hidden=8", "--minutes", "9")
+#: The preset, with the network that compiles in the least time; a time sets the steps.
+FLAGS = ("--preset", "tiny", *SMALL_NETWORK, "--minutes", "9")
 
 #: The command, whose processes take the time to be enough for different numbers of steps: for the first, two rounds,
 #: each with a report, a validation and a checkpoint.
@@ -53,9 +53,7 @@ def test_one_process_goes_on_as_two_did(two, tmp_path):
     assert saved(folder) == [10]
     alone(arguments(folder, "--resume"))
     assert reports(folder) == reports(whole)
-    for name in ("network", "network-house_cnn"):
-        file = f"{name}.safetensors"
-        assert (folder / file).read_bytes() == (whole / file).read_bytes()
+    assert (folder / "network.safetensors").read_bytes() == (whole / "network.safetensors").read_bytes()
     facts, expected = (networks.read_card(run / "network").facts for run in (folder, whole))
     assert expected["device"].startswith("2 x ")
     assert facts["metrics"] == expected["metrics"] and facts["training"]["steps"] == 20

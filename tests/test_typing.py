@@ -73,7 +73,8 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         programs[path.stem.lower()] = "".join(blocks)
     for name, program in programs.items():
         (folder / f"{name}.py").write_text(program)
-    flags = ["--config-file=", "--follow-imports=silent", f"--cache-dir={folder / 'cache'}", "--no-error-summary"]
+    cache = os.environ.get("MYPY_CACHE_DIR", folder / "cache")  # where modules that were checked before are known
+    flags = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={cache}", "--no-error-summary"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MYPYPATH", str(ROOT) + os.pathsep + os.environ.get("MYPYPATH", ""))
         reported, errors, _ = api.run([*flags, *(str(folder / f"{name}.py") for name in programs)])
