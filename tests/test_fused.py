@@ -115,6 +115,8 @@ def test_an_older_gpu(monkeypatch):
     monkeypatch.setattr(jax, "local_devices", lambda: [gpu])
     with pytest.raises(ValueError, match=r"compute capability 9.0 \(H100\) or later, not 8.0"):
         exact.search(np.zeros((1, 16), np.uint8), settle="pallas")
+    gpu.compute_capability = "9.0"
+    exact._check_devices("pallas")
 
 
 @pytest.mark.quick

@@ -118,6 +118,9 @@ def test_the_tree_is_drawn():
     visits, total = edges(tree)[(best,)]
     assert lines[1] == f"{mm.code_text(GAME, best)}  {visits} visits, {total} guesses, mean {total / visits:.2f}"
     assert any(line.startswith("  ") and line.endswith("possible") for line in lines)
+    drawn = [tree.draw(guesses=guesses).splitlines()[1:] for guesses in (1, 2, 3)]
+    depths = [max(len(line) - len(line.lstrip()) for line in some) for some in drawn]
+    assert depths[:2] == [0, 4] and depths[2] > 4
 
 
 def test_answers_that_fit_no_code_are_refused():

@@ -73,6 +73,14 @@ def test_feedback_of_any_codes(data):
 
 
 @games
+def test_codes_are_numbered_and_others_have_no_number(game):
+    np.testing.assert_array_equal(game.index_of(game.codes), np.arange(game.size))
+    other = np.repeat(game.codes[:1], game.pegs, axis=0)
+    np.fill_diagonal(other, game.colours)  # one more than the last colour
+    np.testing.assert_array_equal(game.index_of(other), -1)
+
+
+@games
 def test_feedbacks_are_numbered_and_the_last_one_wins(game):
     assert len(set(game.pairs)) == len(game.pairs) == game.feedbacks
     assert game.pairs[game.win] == (game.pegs, 0)

@@ -91,6 +91,17 @@ def test_features_are_the_same_without_a_table(monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
+def test_scores_of_few_guesses_are_spread_up_to_the_worst():
+    game = mm.PegGame(1, 3)
+    positions = Positions.of([np.arange(2)])
+    ((_, scores),) = scorer(game).scores(positions, estimate(game))
+    spread = values._features(game, positions).numbers[0, -len(values._RANKS) :]
+    ordered = np.sort(scores[0])
+    expected = [ordered[min(rank, len(ordered) - 1)] - ordered[0] for rank in values._RANKS]
+    np.testing.assert_allclose(spread, np.log1p(np.array(expected) / estimate(game).bonus), rtol=1e-6)
+    assert spread[-1] > 0
+
+
 def test_positions_are_valued_alike_in_any_company():
     value, positions = random_value(8), some_positions(GAME, 9)
     alone = [value.totals(GAME, positions.take(np.array([index])))[0] for index in range(len(positions))]

@@ -152,10 +152,11 @@ class Lot(NamedTuple):
     steps: Array
 
 
-def lots() -> Method[Lot]:
+def lots(longer: int = 0) -> Method[Lot]:
     """A toy: a run of the puzzle that spells n takes n % 4 + 1 steps, and the run of the number n // 4 solves it.
 
-    Every run does if the last cell is given. The cells of an answer tell the run.
+    Every run does if the last cell is given. The cells of an answer tell the run. A later run takes more steps if it
+    is to be ``longer``.
     """
 
     def init(start: Start) -> Lot:
@@ -163,7 +164,7 @@ def lots() -> Method[Lot]:
         number = (digits * jnp.array([0, 16, 4, 1])).sum(axis=1)
         told = jnp.broadcast_to(start.run.astype(jnp.uint8)[:, None] + 1, start.grids.shape)
         wins = (number // 4 == start.run) | (start.grids[:, -1] > 0)
-        return Lot(told, number % 4 + 1, wins, jnp.zeros_like(number))
+        return Lot(told, number % 4 + 1 + longer * start.run, wins, jnp.zeros_like(number))
 
     def step(now: Lot) -> Lot:
         return now._replace(left=jnp.maximum(now.left - 1, 0), steps=now.steps + 1)
@@ -199,6 +200,14 @@ def test_puzzles_have_runs_until_one_solves_them(width: int, ahead: bool) -> Non
         assert (found.iterations > alone).any() or width < 500
     else:
         np.testing.assert_array_equal(found.iterations, alone)
+
+
+def test_runs_end_with_the_one_that_solves_their_puzzle() -> None:
+    numbers = np.random.default_rng(0).permutation(np.resize(VALID[VALID < 4 * RUNS], SIZE))
+    found = program(lots(longer=1), lanes=500, runs=RUNS, ahead=True)(spelt(numbers))
+    assert (found.status == js.Status.SOLVED).all()
+    steps = np.minimum(np.arange(RUNS), (numbers // 4)[:, None]) + (numbers % 4 + 1)[:, None]
+    np.testing.assert_array_equal(found.iterations, steps.sum(axis=1))
 
 
 def test_the_first_of_runs_that_end_together_has_its_answer() -> None:
