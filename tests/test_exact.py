@@ -399,7 +399,6 @@ def test_excluded_digits_of_empty_cells_are_not_taken(board, settings, several):
         exact.search(puzzles, board, None, excluded[..., :3].reshape(-1, 3), lanes=32)
 
 
-@pytest.mark.quick
 def test_vmap():
     puzzles = reference.batch(FOUR, 32)
     expected = search(FOUR, puzzles, **WEAK)

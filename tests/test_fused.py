@@ -90,7 +90,6 @@ def test_lanes_that_nothing_changes_are_told():
     assert changed[1:].any()
 
 
-@pytest.mark.quick
 def test_a_solver_settles_by_the_kernel():
     puzzles = shipped.load("4x4")[:40]
     one, other = (js.solve(puzzles, settle=settle, rules="naked", rounds=1, lanes=64) for settle in ("xla", "pallas"))

@@ -12,8 +12,6 @@ import reference
 from jaxsudoku import compiler_options, masks, propagation
 from jaxsudoku.board import Board
 
-pytestmark = pytest.mark.quick
-
 #: The kinds of boards: irregular regions, boxes that are no squares, diagonals, windows and words of 16 bits.
 BOARDS = {name: {**reference.SMALL, **reference.NINE}[name] for name in ("jigsaw-5", "2x3", "diagonal-4", "windoku")}
 every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)

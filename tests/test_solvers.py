@@ -128,10 +128,13 @@ EVERY = [pytest.param(solver, id=name, marks=able(name)) for name, solver in sol
 #: Those that no run tries here unless it is of the slow tests: they take long to compile and are much like another one.
 SELDOM = ("iterative", "gumbel", "mcts")
 
+#: Those that the quick tests leave out: they take longest to compile as users do.
+NOT_QUICK = ("mcgs", "evosax")
+
 
 def case(name, board_name):
     """A solver and its board; all but the 4x4 are slow."""
-    marks = able(name) + [pytest.mark.slow] * (board_name != "4x4")
+    marks = able(name) + [pytest.mark.slow] * (board_name != "4x4") + [pytest.mark.quick] * (name not in NOT_QUICK)
     return pytest.param(solvers.get(name), BOARDS[board_name], id=f"{board_name}-{name}", marks=marks)
 
 
@@ -181,7 +184,6 @@ def test_the_settings_of_an_accelerator_fit_a_batch(name, platform):
     assert found.grids.shape == puzzles.shape
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(("solver", "board"), CASES)
 class TestEverySolver:
     def test_answers_are_right(self, solver, board):
