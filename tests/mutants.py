@@ -74,7 +74,7 @@ def reached(coverage: Path) -> dict[tuple[str, int], list[str]]:
     data = CoverageData(str(coverage))
     data.read()
     return {
-        (str(Path(file).relative_to(ROOT)), line): sorted({context.partition("|")[0] for context in contexts} - {""})
+        (str(Path(file).relative_to(ROOT)), line): sorted({context.rpartition("|")[0] for context in contexts} - {""})
         for file in data.measured_files()
         for line, contexts in data.contexts_by_lineno(file).items()
     }
