@@ -159,6 +159,18 @@ def test_positions_have_numbers_in_the_order_in_which_they_came(kept, monkeypatc
         np.testing.assert_array_equal(again.bounds[found], found)
 
 
+def test_positions_of_one_slot_are_all_found():
+    game = mm.PegGame(3, 4)
+    memo = Memo(game)
+    memo.add(some_positions(game, 0, 40))
+    keys, every = memo._columns["keys"].array[: len(memo)], np.arange(len(memo))
+    keys[:, 0] = 5  # whose last bits are the slot
+    memo._slots[:] = -1
+    for numbers in np.split(every, [1, 20]):
+        memo._place(numbers)
+    np.testing.assert_array_equal(memo._find(keys), every)
+
+
 def test_a_memo_is_of_one_game(tmp_path):
     Memo(mm.PegGame(2, 3), tmp_path / "memo")
     with pytest.raises(mm.MemoError, match="is of another game: 2 pegs, 3 colours, not 2 pegs, 4 colours"):
