@@ -152,7 +152,7 @@ def found(folder: Path, count: int, devices: int, cases: list[str]) -> Found:
 
 #: Cases that are run in two processes with two devices each, then those that are run in three with one each.
 FEW = ["solve", "square", "two axes", "counts", "empty"]
-OTHERS = ["solve", "counts", "mapped", "annealing"]
+OTHERS = ["solve", "counts", "search", "mapped", "annealing"]
 
 
 @pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
