@@ -61,33 +61,43 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
 
 
 def as_position(
-    puzzle: Any, board: Board | None, candidates: Any = None
-) -> tuple[np.ndarray, Board, np.ndarray | None]:
+    puzzle: Any, board: Board | None, candidates: Any = None, givens: Any = None
+) -> tuple[np.ndarray, Board, np.ndarray | None, np.ndarray | None]:
     """One position in play.
 
     Args:
       puzzle: its filled cells, in any form that ``as_puzzles`` takes; a text may list candidates.
       board: the board; None for the classic one of the puzzle's size.
       candidates: bool[side, cells], the digits that open cells may hold; None for those that a text lists.
+      givens: bool[cells], the cells that are given; None for those that a text does not mark as placed.
 
     Returns:
-      uint8[cells]; the board; and the candidates, None if every open cell may hold all digits.
+      uint8[cells]; the board; the candidates, None if every open cell may hold all digits; and the givens, None for all
+      filled cells.
 
     Raises:
-      ValueError: several puzzles, candidates of another shape or dtype, or as ``as_puzzles`` does.
+      ValueError: several puzzles, candidates or givens of another shape or dtype, or as ``as_puzzles`` does.
       TypeError: as ``as_puzzles`` does.
     """
-    if isinstance(puzzle, str) and candidates is None:
-        puzzle, candidates = _of_text(parse_position, puzzle, board)
+    if isinstance(puzzle, str):
+        read = _of_text(parse_position, puzzle, board)
+        puzzle = read.grids
+        candidates = read.candidates if candidates is None else candidates
+        givens = read.givens if givens is None else givens
     array, board = as_puzzles(puzzle, board)
     if array.ndim != 1:
         raise ValueError(f"puzzles of shape {array.shape}; one puzzle is explained at a time")
+    if givens is not None:
+        givens = np.asarray(givens)
+        if givens.shape != (board.cells,) or givens.dtype != bool:
+            raise ValueError(f"givens {givens.dtype}{list(givens.shape)}; they must be bool{[board.cells]}")
+        givens = None if givens[array > 0].all() else givens
     if candidates is None:
-        return array, board, None
+        return array, board, None, givens
     listed = np.asarray(candidates)
     if listed.shape != (board.side, board.cells) or listed.dtype != bool:
         raise ValueError(f"candidates {listed.dtype}{list(listed.shape)}; they must be bool{[board.side, board.cells]}")
-    return array, board, None if listed[:, array == 0].all() else listed
+    return array, board, None if listed[:, array == 0].all() else listed, givens
 
 
 def _of_text(read: Callable[..., T], text: str, board: Board | None) -> T:

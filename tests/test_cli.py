@@ -39,7 +39,7 @@ PROPER, NONE, CLASH, SHORT, FOREIGN = (
     "123...4.........",
     "1.1.............",
     "123",
-    "12?4341221434321",
+    "12%4341221434321",
 )
 
 
@@ -113,7 +113,7 @@ def test_bad_lines_are_reported_in_their_order_and_answered(capsys, puzzles):
     assert err.splitlines() == [
         f"{name}:3: the givens clash: 1 twice in row 1",
         f"{name}:4: 3 cells; a 4x4 board has 16",
-        f"{name}:5: '?' at column 3 is not a cell",
+        f"{name}:5: '%' at column 3 is not a cell",
         f"{name}:6: '5', at column 4, is larger than 4, the largest digit of this board",
         f"{name}:8: the givens clash: 1 twice in row 1",
     ]

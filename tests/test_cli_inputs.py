@@ -146,7 +146,7 @@ def test_puzzles_given_inline(capsys, folder):
     assert (code, out, err) == (1, f"{SOLVED}\n-\n", "<command line>:2: the givens clash: 1 twice in row 1\n")
     drawn = "+--+--+\n" + "\n".join(f"|{PROPER[row : row + 2]}|{PROPER[row + 2 : row + 4]}|" for row in range(0, 16, 4))
     assert run(capsys, "solve", drawn, "--quiet") == (0, f"{SOLVED}\n", "")
-    letters = "." * 240 + "G" + "." * 15
+    letters = "." * 239 + "1G" + "." * 15
     assert "16" in run(capsys, "show", letters)[1]
     with open(PROPER, "w") as file:
         file.write(f"{CLASH}\n")
@@ -277,3 +277,36 @@ def test_columns_that_the_output_replaces_are_named(capsys, folder):
         "puzzle,clues,rating,rules,id,status,solution",
         f"{PROPER},11,0,naked,7,solved,{SOLVED}",
     ]
+
+
+def test_digits_counted_from_0(capsys, folder):
+    counted = "".join("." if c == "." else str(int(c) - 1) for c in PROPER)
+    (folder / "in.txt").write_text(f"{counted}\n")
+    code, out, err = run(capsys, "solve", "in.txt", *FOUR)
+    assert (code, out) == (1, "") and "in.txt:1: '0' stands beside another blank" in err and "--zero-based" in err
+    for given in ("in.txt", counted):
+        assert run(capsys, "solve", given, *FOUR, "--quiet", "--zero-based") == (0, f"{SOLVED}\n", "")
+    mixed = PROPER.replace(".", "0", 1)
+    assert "4" in mixed and "." in mixed
+    (folder / "in.txt").write_text(f"{mixed}\n")
+    code, out, err = run(capsys, "solve", "in.txt", *FOUR)
+    assert (code, out) == (0, f"{SOLVED}\n")
+    assert "in.txt: 1 puzzle has both 0 and another blank: both were taken as blanks" in err
+
+
+def test_candidates_by_place_are_solved_within(capsys, folder):
+    listed = "".join(f"{digit}" if c in f".{digit}" else "." for c in PROPER for digit in range(1, 5))
+    assert run(capsys, "solve", listed, "--quiet") == (0, f"{SOLVED}\n", "")
+    less = next(
+        listed[: 4 * cell + int(SOLVED[cell]) - 1] + "." + listed[4 * cell + int(SOLVED[cell]) :]
+        for cell in range(16)
+        if PROPER[cell] == "."
+    )
+    assert run(capsys, "solve", less, "--quiet")[:2] == (0, "-\n")
+
+
+@pytest.mark.parametrize("command", ["solve", "count", "rate", "show", "explain"])
+def test_a_file_of_another_kind_is_named(capsys, folder, command):
+    (folder / "in.txt").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n")
+    code, out, err = run(capsys, command, "in.txt")
+    assert (code, out) == (2, "") and "in.txt: this looks like a Git LFS pointer: fetch the file, git lfs pull" in err

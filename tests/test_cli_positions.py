@@ -63,7 +63,7 @@ def solutions(text, board):
     (chunk,) = read_chunks(io.BytesIO(text.encode()), board)
     return [
         [grid for grid in grids if all(candidates[digit - 1, cell] for cell, digit in enumerate(grid))]
-        for candidates in chunk.candidates
+        for candidates in chunk.candidates_of(range(len(chunk)))
     ]
 
 
@@ -108,7 +108,9 @@ def test_solutions_of_other_solvers_outside_the_candidates_count_as_unsolved():
     status[3] = Status.UNSOLVED
     within = SolvedWithin(board, "iterative")
     found = within(chunk, Solution(filled, status, np.zeros(5, np.int32), {}))
-    allowed = np.take_along_axis(chunk.candidates, filled[:, None].astype(int) - 1, axis=1).all(axis=(1, 2))
+    allowed = np.take_along_axis(chunk.candidates_of(range(5)), filled[:, None].astype(int) - 1, axis=1).all(
+        axis=(1, 2)
+    )
     assert not allowed.all()
     np.testing.assert_array_equal(found.status == Status.SOLVED, allowed & (status == Status.SOLVED))
     assert not found.grids[~allowed].any()

@@ -382,7 +382,7 @@ def test_a_position_is_explained_from_its_candidates_on():
     step, later = js.hint(f"{POSITION}:537:"), js.hint(LATER)
     assert (step.technique, step.eliminate) == ("pointing", ((3, 7, 5),))
     assert later != step and (3, 7, 5) not in later.eliminate
-    grid, candidates = js.io.parse_position(LATER)
+    grid, candidates, _ = js.io.parse_position(LATER)
     explanation = js.explain(grid, candidates=candidates)
     assert explanation.steps == js.explain(LATER).steps
     assert explanation.solved and later == explanation.steps[0]
@@ -394,6 +394,30 @@ def test_a_position_is_explained_from_its_candidates_on():
     assert gone == [(3, 7, 5)]
     assert is_solution(board, explanation.grid, grid)
     assert all(set(gone).isdisjoint(step.eliminate) for step in explanation.steps)
+
+
+#: Three corners of a rectangle of 7 and 8 are placed, r2c4, r2c5 and r8c4, and the fourth is open.
+PLACED = (
+    ":0608:78:+1+2+3456+7+89+4+56+7+8+9...+7891..45+62+1.....+9.+67..9....+935......397..."
+    "5+4+8+5+6+1+8.4+972+8+4+2+9+75361:::"
+)
+
+
+def test_rectangles_of_placed_cells_can_be_avoided():
+    only = ["unique-rectangle"]
+    step = js.hint(PLACED, techniques=only)
+    assert step.technique == "unique-rectangle" and step.eliminate and "r2c4, r2c5, r8c4 and r8c5" in step.text
+    solution = js.solve(js.io.parse_position(PLACED).grids).grids
+    assert all(solution[(row - 1) * 9 + column - 1] != digit for row, column, digit in step.eliminate)
+    grid, candidates, givens = js.io.parse_position(PLACED)
+    assert js.hint(grid, candidates=candidates, givens=givens, techniques=only) == step
+    assert step in js.explain(PLACED, techniques=only).steps
+    none = np.zeros(81, bool)  # givens that alone have several solutions
+    for given in (None, grid > 0, none):
+        found = js.explain(grid, givens=given, techniques=only).steps
+        assert step.eliminate not in [other.eliminate for other in found]
+    with pytest.raises(ValueError, match=r"givens int64\[81\]; they must be bool\[81\]"):
+        js.hint(grid, givens=grid.astype(int))
 
 
 def test_a_position_with_one_solution_only_within_its_candidates():

@@ -125,7 +125,7 @@ def test_format_refuses_other_shapes_and_values():
         format_grids(np.full((1, 81), 10), NINE)
 
 
-@pytest.mark.parametrize("blank", ".0*_-")
+@pytest.mark.parametrize("blank", ".0*_-?xX")
 def test_every_blank(blank):
     np.testing.assert_array_equal(parse(PUZZLE.replace(".", blank), NINE), parse(PUZZLE))
     rows = "\n".join(PUZZLE.replace(".", blank)[row : row + 9] for row in range(0, 81, 9))
@@ -180,11 +180,11 @@ def test_csv_carries_other_columns_but_not_old_answers():
 def test_a_column_of_grids():
     grids = some_grids(16, 9)
     column = grid_column(grids, Board.classic(16))
-    read_back, causes = read_grid_column([*column, "-", " ", None, "?", "1", 7], 16)
+    read_back, causes = read_grid_column([*column, "-", " ", None, "!", "1", 7], 16)
     np.testing.assert_array_equal(read_back[:9], grids)
     assert not read_back[9:].any()
     assert causes == dict.fromkeys((12, 13, 14), "1 cell; a 16x16 board has 256") | {
-        12: "'?' at column 1 is not a cell"
+        12: "'!' at column 1 is not a cell"
     }
     assert read_grid_column([], 9)[0].shape == (0, 81)
 
@@ -299,13 +299,13 @@ def test_small_blocks_change_nothing(form, monkeypatch):
 def test_even_and_odd_blocks_in_turn(monkeypatch):
     monkeypatch.setattr("jaxsudoku.io.source.BLOCK", 17)  # a 4x4 puzzle a block
     even = "1234.0.00.00123."
-    lines = [even, even, even[:-1] + "/", even, even[:-1] + ":", even + "\r", even, even[:-1] + "5", even]
+    lines = [even, even, even[:-1] + "/", even, even[:-1] + "%", even + "\r", even, even[:-1] + "5", even]
     (chunk,) = read_chunks(io.BytesIO("\n".join(lines).encode()), Board.classic(4))
     assert chunk.good.tolist() == [True, True, False, True, False, True, True, False, True]
     assert chunk.lines.tolist() == list(range(1, 10))
     assert [str(error) for error in chunk.errors] == [
         "<input>:3: '/' at column 16 is not a cell",
-        "<input>:5: ':' at column 16 is not a cell",
+        "<input>:5: '%' at column 16 is not a cell",
         "<input>:8: '5', at column 16, is larger than 4, the largest digit of this board",
     ]
     assert {tuple(grid) for grid in chunk.grids[chunk.good].tolist()} == {(1, 2, 3, 4, *[0] * 8, 1, 2, 3, 0)}
@@ -344,12 +344,12 @@ def test_chunk_arguments_and_slices():
         (PUZZLE + ".", "82 cells"),
         ("." * 256, "256 cells; a 9x9 board has 81 (256 make a 16x16 board)"),
         ("1 " * 80, "80 cells"),
-        (PUZZLE[:80] + "?", "'?' at column 81 is not a cell"),
+        (PUZZLE[:80] + "!", "'!' at column 81 is not a cell"),
         ("  é" + PUZZLE[1:], "'é' at column 3"),
         (PUZZLE[:5] + "A" + PUZZLE[6:], "'A' (10), at column 6, is larger than 9"),
         ("1 " * 80 + "10", "'10', number 81 of the line, is larger than 9"),
         ("1 " * 80 + "999", "'999', number 81 of the line, is larger than 9"),
-        ("1 " * 80 + "?", "'?', number 81 of the line, is not a cell"),
+        ("1 " * 80 + "!", "'!', number 81 of the line, is not a cell"),
         (b"\xff\xfe" + PUZZLE.encode(), "byte 0xff, which is not text, at column 1"),
         (PUZZLE[:3] + "\0" + PUZZLE[4:], "byte 0x00, which is not text, at column 4"),
     ],
@@ -377,14 +377,14 @@ def test_parse_says_what_is_wrong():
 def test_malformed_drawings():
     grid = as_drawing(parse(PUZZLE), framed=False)
     rows = grid.splitlines()
-    foreign = "\n".join([*rows[:4], "..x?.....", *rows[5:]])
+    foreign = "\n".join([*rows[:4], "..1%.....", *rows[5:]])
     short = "\n".join([*rows[:4], "........", *rows[5:]])
     large = "\n".join([*rows[:4], "1 2 3 4 5 6 7 8 10", *rows[5:]])
     text = "\n\n".join([grid, foreign, short, large, "\n".join(rows[:5]), grid, "\n".join(rows[:3])])
     chunk = Chunk.join(read(text))
     assert chunk.good.tolist() == [True, False, False, False, False, True, False]
     words = [
-        "'?', number 4 of the line, is not a cell",
+        "'%', number 4 of the line, is not a cell",
         "8 cells, not 9",
         "is larger than 9",
         "after 5 of 9 rows",
@@ -399,10 +399,10 @@ def test_malformed_wide_grids():
     good = as_numbers(grid)
     bad = {
         " ".join([*numbers[:700], "37", *numbers[701:]]): "'37', number 701 of the line, is larger than 36, the",
-        " ".join([*numbers[:700], "?", *numbers[701:]]): "'?', number 701 of the line, is not a cell",
+        " ".join([*numbers[:700], "!", *numbers[701:]]): "'!', number 701 of the line, is not a cell",
         " ".join(numbers[:-1]): "1295 cells; a 36x36 board has 1296",
         " ".join([*numbers, "1"]): "1297 cells; a 36x36 board has 1296",
-        "." * 700 + "?" + "." * 595: "'?' at column 701 is not a cell",
+        "." * 700 + "!" + "." * 595: "'!' at column 701 is not a cell",
         "0 " * 37**2: "1369 cells; a 36x36 board has 1296 (1369 make a 37x37 board; boards are up to 36x36)",
     }
     for text, cause in bad.items():
@@ -410,7 +410,7 @@ def test_malformed_wide_grids():
         assert str(error).startswith(f"<input>:2: {cause}")
     words = rows[20].split()
     bad = {
-        " ".join([*words[:5], "?", *words[6:]]): "row 20 of the grid: '?', number 5 of the line, is not a cell",
+        " ".join([*words[:5], "%", *words[6:]]): "row 20 of the grid: '%', number 5 of the line, is not a cell",
         " ".join([*words[:5], *words[6:]]): "row 20 of the grid has 35 cells, not 36",
     }
     for text, cause in bad.items():

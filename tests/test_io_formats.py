@@ -29,7 +29,7 @@ from jaxsudoku.io import (
     read_chunks,
     read_puzzles,
 )
-from jaxsudoku.io.cells import decode_texts
+from jaxsudoku.io.decode import decode_texts
 from jaxsudoku.io.format import Beginning, Format
 from jaxsudoku.io.json_lines import JsonLines
 from jaxsudoku.io.read import FORMATS
@@ -351,7 +351,7 @@ def test_json_names_its_column_and_board():
         (json.dumps([[[1]]] * 16), "cell 1 is [1], not an integer"),
         (json.dumps([1] * 15), "15 cells; a 4x4 board has 16"),
         (json.dumps([5] * 16), "'5', number 1 of the line, is larger than 4"),
-        (json.dumps([-1] * 16), "'-1', number 1 of the line, is not a cell"),
+        (json.dumps([-2] * 16), "'-2', number 1 of the line, is not a cell"),
         (json.dumps({"puzzle": "123"}), "3 cells; a 4x4 board has 16"),
         (json.dumps({"puzzle": "\ud800"}), "1 cell; a 4x4 board has 16"),
     ],
@@ -456,8 +456,8 @@ class Runs(Format):
         for line, block in check.cut_all(blocks):
             texts = [text[1:].translate(None, b" ") for text in block.split() if text.startswith(b">")]
             texts = [re.sub(rb"[a-z]", lambda run: b"." * (ord(run[0]) - 96), text) for text in texts]
-            grids, good, causes = decode_texts(texts, check.board.side)
-            yield Chunk(grids, good, np.arange(line, line + len(texts))).with_errors(self.start.name, causes)
+            read = decode_texts(texts, check.digits)
+            yield Chunk.of(read, np.arange(line, line + len(texts)), self.start.name)
 
 
 def test_a_format_is_added_by_one_class(monkeypatch):
@@ -531,18 +531,6 @@ def test_a_drawing_with_boxes_apart_is_one_puzzle():
 
 def test_damaged_utf16():
     assert refusal(TEXT.encode("utf-16")[:-1])[0].startswith("<input>: damaged UTF-16 text")
-
-
-@pytest.mark.parametrize("form", ["{}", "puzzle,n\n{},1"])
-def test_digits_that_begin_with_zero_are_not_read_as_blanks(form):
-    board = Board.classic(16)
-    grid = "0123456789ABCDEF" + "." * 240
-    numbers = " ".join(["0", "15", *["."] * 254])
-    for text in (grid, numbers):
-        chunk = read(form.format(text), board)
-        assert "'0' and '.' both stand for a blank" in chunk.errors[0].cause
-    assert read(form.format(grid.replace("0", "G")), board).good.all()
-    assert read(form.format(grid.replace(".", "0")), board).good.all()
 
 
 # ---------------------------------------------------------------------- names

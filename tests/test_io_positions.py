@@ -185,7 +185,7 @@ def test_grids_are_read_in_any_frame(board, style):
             assert chunk.good.all() and len(chunk) == 2, (text, chunk.errors)
             np.testing.assert_array_equal(chunk.grids, np.stack([grid, grid]), text)
             np.testing.assert_array_equal(parse(text), grid, text)
-            assert chunk.candidates is None
+            assert not chunk.marks
 
 
 def test_spaces_between_bars_are_blanks_in_a_blank_row():
@@ -236,15 +236,15 @@ def test_pencil_marks_of_programs():
     assert chunk.good.all() and chunk.listed.tolist() == [False, True, True] and chunk.lines.tolist() == [2, 18, 34]
     givens, marks, _ = chunk.grids
     assert ((givens > 0) <= (givens == marks)).all() and (marks > 0).sum() == 29
-    assert np.flatnonzero(chunk.candidates[1, :, 0]).tolist() == [0, 4, 5, 6]
-    np.testing.assert_array_equal(chunk.candidates[0], all_candidates(givens, 9))
-    grid, candidates = parse_position(HODOKU_STEP)
+    assert np.flatnonzero(chunk.candidates_of([1])[0, :, 0]).tolist() == [0, 4, 5, 6]
+    np.testing.assert_array_equal(chunk.candidates_of([0])[0], all_candidates(givens, 9))
+    grid, candidates, _ = parse_position(HODOKU_STEP)
     np.testing.assert_array_equal(grid, chunk.grids[2])
-    np.testing.assert_array_equal(candidates, chunk.candidates[2])
+    np.testing.assert_array_equal(candidates, chunk.candidates_of([2])[0])
 
 
 def test_a_step_and_the_line_of_a_library_are_one_position():
-    (grid, candidates), (other, listed) = map(parse_position, (HODOKU_STEP, HODOKU_LINE))
+    (grid, candidates, _), (other, listed, _) = map(parse_position, (HODOKU_STEP, HODOKU_LINE))
     np.testing.assert_array_equal(grid, other)
     allowed = allowed_candidates(grid, NINE)
     np.testing.assert_array_equal(candidates & allowed, listed & allowed)
@@ -263,11 +263,11 @@ def test_drawn_candidates_and_lines_of_a_library_are_read_back(board, seed, tent
         draw(grid, board, candidates=candidates),
         f"# board: {board.side}\n{draw(grid, candidates=candidates)}",
     ):
-        found, listed = parse_position(text, None if text.startswith("#") else board)
+        found, listed, _ = parse_position(text, None if text.startswith("#") else board)
         np.testing.assert_array_equal(found, alone)
         np.testing.assert_array_equal(listed, candidates)
     if board.side <= 9:
-        found, listed = parse_position(library_line(grid, candidates, board))
+        found, listed, _ = parse_position(library_line(grid, candidates, board))
         np.testing.assert_array_equal(found, grid)
         allowed = allowed_candidates(grid, board)
         np.testing.assert_array_equal(listed & allowed, candidates & allowed)
@@ -308,7 +308,7 @@ def test_candidates_beyond_9x9_are_numbers_and_commas():
     rows = [" ".join(["1,16", *["2"] * 15]), *[" ".join(["12"] * 16)] * 15]
     chunk = read("\n".join(rows), board)
     assert chunk.grids[0, 0] == 0 and chunk.grids[0, 16] == 12
-    assert np.flatnonzero(chunk.candidates[0, :, 0]).tolist() == [0, 15]
+    assert np.flatnonzero(chunk.candidates_of([0])[0, :, 0]).tolist() == [0, 15]
 
 
 # ---------------------------------------------------------------------- HoDoKu's library
@@ -320,7 +320,7 @@ def test_lines_of_a_library():
     assert chunk.good.all() and chunk.lines.tolist() == [2, 4, 5]
     assert list(map(dotted, chunk.grids)) == ["12343.12........", PUZZLE, PUZZLE]
     assert chunk.listed.tolist() == [True, False, False]
-    assert np.argwhere(~chunk.candidates[0] & (chunk.grids[0] == 0)).tolist() == [[1, 8]]
+    assert np.argwhere(~chunk.candidates_of([0])[0] & (chunk.grids[0] == 0)).tolist() == [[1, 8]]
     with open_puzzles(io.BytesIO(text.encode()), FOUR) as puzzles:
         assert puzzles.check() == ()
 
@@ -331,8 +331,8 @@ def test_lines_of_a_library():
         (":0:x:1+.34............:::", "'+' at column 7 has no digit after it"),
         (":0:x:1+:::", "'+' at column 7 has no digit after it"),
         (":0:x:123:::", "3 cells; a 4x4 board has 16"),
-        (":0:x:1235............:::", "'5', number 4 of the line, is larger than 4"),
-        (":0:x:123?............:::", "'?', number 4 of the line, is not a cell"),
+        (":0:x:1235............:::", "'5', at column 9, is larger than 4"),
+        (":0:x:123!............:::", "'!', at column 9, is not a cell"),
         (
             ":0:x:123.............:451:::",
             "the deleted candidate '451' is not a digit, a row and a column, each from 1 to 4",
@@ -400,7 +400,7 @@ def test_positions_of_a_file(tmp_path):
     with pytest.warns(UserWarning, match=r"candidates, which are left out; io\.parse_position"):
         np.testing.assert_array_equal(parse(HODOKU_STEP), positions.grids[1])
     path.write_text(f"{PUZZLE}\n")
-    grids, candidates = read_positions(path, FOUR)
+    grids, candidates, _ = read_positions(path, FOUR)
     np.testing.assert_array_equal(grids, GRID[None])
     np.testing.assert_array_equal(candidates, all_candidates(grids, 4))
     path.write_text("# nothing\n")
@@ -414,11 +414,11 @@ def test_chunks_keep_candidates():
     plain, marks = read("\n".join(ROWS), FOUR), read("12 123 3 4\n34 3 12 1\n2 1 4 3\n4 3 12 1\n", FOUR)
     joined = Chunk.join([plain, marks])
     assert joined.listed.tolist() == [False, True] and joined[1:].listed.tolist() == [True]
-    np.testing.assert_array_equal(joined.candidates[0], all_candidates(GRID, 4))
-    assert Chunk.join([plain, plain]).candidates is None
+    np.testing.assert_array_equal(joined.candidates_of([0])[0], all_candidates(GRID, 4))
+    assert not Chunk.join([plain, plain]).marks
     assert not joined.with_errors("x", {1: "why"}).listed.any()
     (small,) = list(read_chunks(io.BytesIO(HODOKU_LINE.encode()), NINE, chunk_size=1))
-    assert small.candidates.shape == (1, 9, 81)
+    assert small.candidates_of([0]).shape == (1, 9, 81)
 
 
 # ---------------------------------------------------------------------- columns of well-known sets

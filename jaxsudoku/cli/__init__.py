@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from jaxsudoku._version import __version__
-from jaxsudoku.io import PuzzleFileError, ResumeError
+from jaxsudoku.io import NoPuzzlesError, PuzzleFileError, ResumeError
 from jaxsudoku.terminal import streams
 from jaxsudoku.terminal.failure import UsageError, described
 from jaxsudoku.terminal.progress import clear_screens
@@ -108,7 +108,7 @@ def _run(args: argparse.Namespace, invocation: Invocation) -> int:
             return code
         finally:
             clear_screens()  # before a message is printed
-    except (UsageError, ResumeError, ImportError) as error:
+    except (UsageError, ResumeError, ImportError, NoPuzzlesError) as error:
         streams.print_error(f"jaxsudoku: error: {error}")
         return 2
     except BrokenPipeError:

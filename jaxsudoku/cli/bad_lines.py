@@ -27,12 +27,13 @@ class BadLines:
     def __init__(self, screen: Screen, source: str, board: Board) -> None:
         self.count = 0
         self.within = False
-        self._listed = 0
+        self._listed = self._mixed = 0
         self._screen, self._source, self._board = screen, source, board
 
     def add(self, chunk: Chunk, clashes: np.ndarray) -> None:
         """Reports the malformed puzzles of a chunk, and those in the rows ``clashes``, whose givens clash."""
         self._listed += int(chunk.listed.sum())
+        self._mixed += 0 if chunk.mixed is None else int(chunk.mixed.sum())
         quoted = max(0, QUOTED - self.count)
         self.count += len(chunk.errors) + len(clashes)
         errors = [
@@ -53,8 +54,13 @@ class BadLines:
             self._screen.say(f"... and {self.count - QUOTED} more")
 
     def finish(self) -> None:
-        """Reports the number of lines beyond those that were quoted, and of puzzles whose candidates are left out."""
+        """Reports the lines beyond those that were quoted, blanks of two kinds, and candidates that are left out."""
         self._say_more()
+        if self._mixed:
+            have = "puzzle has" if self._mixed == 1 else "puzzles have"
+            self._screen.say(
+                f"{self._source}: {self._mixed:,} {have} both 0 and another blank: both were taken as blanks"
+            )
         if self._listed and not self.within:
             lists = "puzzle lists" if self._listed == 1 else "puzzles list"
             self._screen.say(f"{self._source}: {self._listed:,} {lists} candidates, which this command leaves out")

@@ -98,6 +98,7 @@ class Explained(NamedTuple):
     board: Board
     techniques: Sequence[str]
     candidates: np.ndarray | None
+    givens: np.ndarray | None
 
 
 def proper_puzzle(args: argparse.Namespace) -> Explained | None:
@@ -108,13 +109,16 @@ def proper_puzzle(args: argparse.Namespace) -> Explained | None:
         screen.say(str(puzzle.errors[0]))
         return None
     screen.show("solving ...", now=True)
-    from jaxsudoku.explanation import prove, usable
+    from jaxsudoku.explanation import proper_givens, prove, usable
 
-    candidates = puzzle.candidates[0] if puzzle.candidates is not None and puzzle.listed[0] else None
-    proof = prove(puzzle.grids[0], args.board, candidates, lambda: check_cache(screen))
-    screen.clear()
+    grid = puzzle.grids[0]
+    candidates = puzzle.candidates_of([0])[0] if puzzle.listed[0] else None
+    proof = prove(grid, args.board, candidates, lambda: check_cache(screen))
     if proof.fault is None:
-        return Explained(puzzle.grids[0], args.board, usable(None, proof, args.up_to), candidates)
+        givens = proper_givens(grid, args.board, puzzle.givens_of([0])[0], lambda: check_cache(screen))
+        screen.clear()
+        return Explained(grid, args.board, usable(None, proof, args.up_to), candidates, givens)
+    screen.clear()
     (clash,) = clashing(args.board, puzzle.grids[:1])
     reason = describe_clash(args.board, puzzle.grids[0]) if clash else proof.fault
     screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")

@@ -17,10 +17,12 @@ from .report import QUOTED
 INPUT_HELP = "file of puzzles, - for the standard input, name of a shipped set, or a puzzle itself"
 
 INPUT_SECTION = """\
-input: a puzzle a line (0 or . for a blank cell; letters or spaced numbers on boards beyond 9x9); CSV (separated by
-commas, semicolons or tabs), JSON lines or Parquet with a column or key named puzzle, or by --column; or grids
-of several lines, drawn in any frame, with pencil marks, or as a spreadsheet exports them; files of SadMan Sudoku; lines
-of HoDoKu's library.
+input: a puzzle a line (0, ., *, _, -, ? or x for a blank cell; letters or spaced numbers on boards beyond 9x9), words
+may stand before it; CSV (separated by commas, semicolons or tabs), JSON lines or Parquet with a column or key named
+puzzle, or by --column; or grids of several lines, drawn in any frame, with pencil marks, or as a spreadsheet exports
+them; files of SadMan Sudoku and OpenSudoku; lines of HoDoKu's library; candidates as side characters per cell.
+With --zero-based digits are counted from 0. A file that seems to do so without it, as it has 0 beside another blank and
+nowhere the largest digit, is an error.
 All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as
 9x9-hard, if there is no such file, is a set of puzzles that ships with the package; puzzles may be given inline.
 board: a file that names its board, by a line `# board: windoku` at its top or in a column named board, is read for it;
@@ -85,9 +87,12 @@ def add_up_to(parser: argparse.ArgumentParser) -> None:
 
 
 def add_column(parser: argparse.ArgumentParser) -> None:
-    """The column of puzzles."""
+    """The column of puzzles, and how they write digits."""
     parser.add_argument(
         "--column", metavar="NAME", help="column of puzzles in a table, key in JSON lines (default: puzzle)"
+    )
+    parser.add_argument(
+        "--zero-based", action="store_true", help="digits are counted from 0, which is no blank; answers are from 1 on"
     )
 
 

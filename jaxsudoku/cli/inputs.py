@@ -67,10 +67,11 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
     given = [args.input] if isinstance(args.input, str) else args.input
     with contextlib.ExitStack() as stack:
         with as_usage():
-            source, args.input, board = _find(given, args.board)
+            source, args.input, board = _find(given, args.board, args.zero_based)
+            zero_based = args.zero_based and not isinstance(source, _OneBased)
             if isinstance(source, str):
                 source = stack.enter_context(_open(source))
-            puzzles = stack.enter_context(open_puzzles(source, board, column=args.column))
+            puzzles = stack.enter_context(open_puzzles(source, board, column=args.column, zero_based=zero_based))
         args.columns = puzzles.check()  # before an output is made, which would be left empty
         args.board = puzzles.board
         args.claimed = puzzles.unique and not isinstance(source, _Named)
@@ -131,7 +132,13 @@ class _Named(io.BytesIO):
         self.name = name
 
 
-def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, str, Board | None]:
+class _OneBased(_Named):
+    """Bytes in which digits are counted from 1, whatever the user's puzzles do."""
+
+
+def _find(
+    given: Sequence[str], board: Board | None, zero_based: bool = False
+) -> tuple[str | BinaryIO, str, Board | None]:
     """The source, its name, and its board or None where the source may name it. A file takes precedence.
 
     Raises:
@@ -140,52 +147,47 @@ def _find(given: Sequence[str], board: Board | None) -> tuple[str | BinaryIO, st
     name = given[0]
     if len(given) > 1:
         for text in given:
-            if text == "-" or os.path.exists(text) or not _is_puzzle(text):
+            if text == "-" or os.path.exists(text) or not _is_puzzle(text, zero_based):
                 raise UsageError(f"{text}: several inputs must be puzzles given inline; name one file or set")
     elif name == "-" or (os.path.exists(name) and not (os.path.isdir(name) and name in shipped.names())):
         return name, name, board
     elif name in shipped.names():
-        return _Named(shipped.read(name), name), name, board
-    elif _is_position(name):
+        return _OneBased(shipped.read(name), name), name, board
+    elif _is_position(name, zero_based):
         return _Named(name.encode(errors="surrogateescape"), INLINE), INLINE, board or board_of_text(name)
-    elif not _is_puzzle(name):
+    elif not _is_puzzle(name, zero_based):
         hint = did_you_mean(name, shipped.names())
         if not hint and _SET_NAME.fullmatch(name):
             hint = f": choose one of {', '.join(shipped.names())}"
         if hint:
             raise UsageError(f"{name}: No such file or directory, nor a set of this name{hint}")
         return name, name, board  # to fail as any missing file does
-    grids = [_parsed(text, board) for text in given]
+    grids = [_parsed(text, board, zero_based) for text in given]
     if len({len(grid) for grid in grids}) > 1:
         raise UsageError(f"puzzles of {' and '.join(sorted({str(len(grid)) for grid in grids}))} cells given inline")
     board = board or Board.classic(round(len(grids[0]) ** 0.5))
-    return _Named(format_grids(np.stack(grids), board), INLINE), INLINE, board
+    return _OneBased(format_grids(np.stack(grids), board), INLINE), INLINE, board
 
 
-def _is_position(text: str) -> bool:
-    """Whether a text that names no file lists candidates: a line of HoDoKu's library, or a pencil-mark grid."""
+def _is_position(text: str, zero_based: bool) -> bool:
+    """Whether a text that names no file says more than its filled cells: a line of HoDoKu's library, pencil marks."""
     if is_library_line(text.encode(errors="surrogateescape")):
         return True
-    if "\n" not in text.strip():
-        return False
     try:
-        grid, candidates = parse_position(text)
-    except ValueError:  # not a pencil-mark grid
+        grid, candidates, givens = parse_position(text, zero_based=zero_based)
+    except ValueError:
         return False
-    return not candidates[:, grid == 0].all()
+    return not (candidates[:, grid == 0].all() and givens[grid > 0].all())
 
 
-def _parsed(text: str, board: Board | None) -> np.ndarray:
-    words = text.split()
-    if len(words[0]) > 2 and all(len(word) == len(words[0]) for word in words) and "\n" not in text.strip():
-        text = "".join(words)  # rows or other groups of cells, separated by spaces
+def _parsed(text: str, board: Board | None, zero_based: bool) -> np.ndarray:
     try:
-        return parse(text, board)
+        return parse(text, board, zero_based=zero_based)
     except ValueError as error:
         raise UsageError(f"{text}: No such file or directory, nor a puzzle: {error}") from error
 
 
-def _is_puzzle(text: str) -> bool:
+def _is_puzzle(text: str, zero_based: bool) -> bool:
     """Whether a text that names no file is a puzzle: digits and blanks, or letters that fit its size."""
     words = text.split()
     joined = "".join(words)
@@ -196,7 +198,7 @@ def _is_puzzle(text: str) -> bool:
     if _DIGITS.fullmatch(joined):
         return True
     try:
-        parse(text if "\n" in text.strip() else joined)
+        parse(text, zero_based=zero_based)
     except ValueError:
         return False
     return True

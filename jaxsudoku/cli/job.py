@@ -98,7 +98,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> int:
         boards: dict[Board, str] = {}
         found, inputs, claimed, columns = [], [], [], 0
         for file in files:
-            opened, parts = slices(file, args.board, args.column, _size(args, args.board))
+            opened, parts = slices(file, args.board, args.column, _size(args, args.board), zero_based=args.zero_based)
             boards.setdefault(opened.board, file)
             found += parts
             claimed.append(opened.unique)

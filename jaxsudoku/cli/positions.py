@@ -81,8 +81,7 @@ def left_after(chunk: Chunk, board: Board, rules: str) -> np.ndarray:
     """
     (grid,) = chunk.grids
     candidates = allowed_candidates(grid, board)
-    if chunk.candidates is not None:
-        candidates &= chunk.candidates[0]
+    candidates &= chunk.candidates_of([0])[0]
     if rules == "none":
         return candidates
     import jax
@@ -99,10 +98,10 @@ def left_after(chunk: Chunk, board: Board, rules: str) -> np.ndarray:
 def _outside(chunk: Chunk, solution: Solution[np.ndarray]) -> np.ndarray:
     """The rows that are solved, but not within the candidates of the chunk."""
     rows = np.flatnonzero(chunk.listed & (np.asarray(solution.status) == Status.SOLVED))
-    if chunk.candidates is None or not len(rows):
-        return rows[:0]
+    if not len(rows):
+        return rows
     grids = solution.grids[rows]
-    allowed = np.take_along_axis(chunk.candidates[rows], grids[:, None].astype(int) - 1, axis=1)[:, 0]
+    allowed = np.take_along_axis(chunk.candidates_of(rows), grids[:, None].astype(int) - 1, axis=1)[:, 0]
     found: np.ndarray = rows[(~allowed & (chunk.grids[rows] == 0)).any(axis=1)]
     return found
 
@@ -111,6 +110,5 @@ def _searched(board: Board, chunk: Chunk, rows: np.ndarray, limit: int) -> tuple
     """The counts and the first solutions of some puzzles of a chunk within their candidates."""
     from jaxsudoku.uniqueness import solve_and_count
 
-    assert chunk.candidates is not None
-    grids, counts = solve_and_count(chunk.grids[rows], board, chunk.candidates[rows], limit=limit)
+    grids, counts = solve_and_count(chunk.grids[rows], board, chunk.candidates_of(rows), limit=limit)
     return counts, grids

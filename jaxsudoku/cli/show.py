@@ -67,12 +67,13 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     if puzzle.errors:
         screen.say(str(puzzle.errors[0]))
         return 1
-    givens = puzzle.grids[0]
-    grid, code = _solve(args, puzzle, screen) if args.solve else (givens, 0)
+    filled, given = puzzle.grids[0], puzzle.givens_of([0])[0]
+    givens = np.where(given, filled, 0).astype(np.uint8)
+    grid, code = _solve(args, puzzle, screen) if args.solve else (filled, 0)
     marks = left_after(puzzle, args.board, args.rules) if args.candidates else None
     if args.library:
         with as_usage():  # a board that is too large
-            text = library_line(givens, left_after(puzzle, args.board, args.rules), args.board)
+            text = library_line(filled, left_after(puzzle, args.board, args.rules), args.board, (filled > 0) & ~given)
     elif args.svg:
         title = f"Puzzle {args.index} of {named(args.input)}"
         text = picture(grid, args.board, givens, candidates=marks, title=title).svg

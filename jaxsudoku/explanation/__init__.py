@@ -1,7 +1,7 @@
 """Explanations of puzzles: steps by techniques, the simplest first, each with its reason."""
 
 from .driver import explain, hint, usable
-from .proof import prove
+from .proof import proper_givens, prove
 from .search import FUNCTIONS, explained, findings, next_step, steps_of
 from .steps import Explanation, Step
 
@@ -14,6 +14,7 @@ __all__ = [
     "findings",
     "hint",
     "next_step",
+    "proper_givens",
     "prove",
     "steps_of",
     "usable",

@@ -10,7 +10,7 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.inputs import as_position
 
-from .proof import Proof, prove
+from .proof import Proof, proper_givens, prove
 from .search import chosen, explained, steps_of
 from .steps import Explanation, Step
 
@@ -20,6 +20,7 @@ def explain(
     board: Board | None = None,
     *,
     candidates: Any = None,
+    givens: Any = None,
     techniques: Sequence[str] | None = None,
     up_to: str | None = None,
 ) -> Explanation:
@@ -32,6 +33,9 @@ def explain(
       puzzle: one puzzle, in any form that ``solve`` takes, or the text of a position.
       board: the board; None for the classic one of the puzzle's size.
       candidates: bool[side, cells], the digits that open cells may hold if their houses allow them; None for all.
+      givens: bool[cells], the filled cells that the puzzle gives, where others were placed in play; None for those that
+        a text does not mark, as ``+`` does in a line of HoDoKu's library, or else all. They count if they alone have
+        one solution: rectangles whose cells are not given can be avoided then.
       techniques: names of the techniques to use; None for all of ``techniques.TECHNIQUES``. Those that rely on one
         solution are left out where it is only within its candidates that a position has one.
       up_to: the name of the hardest technique to use; None for no limit.
@@ -43,7 +47,7 @@ def explain(
       ValueError: several puzzles, one without exactly one solution within its candidates, candidates that don't fit the
         board, or an unknown technique.
     """
-    return explained(*_proper(puzzle, board, candidates, techniques, up_to))
+    return explained(*_proper(puzzle, board, candidates, givens, techniques, up_to))
 
 
 def hint(
@@ -51,6 +55,7 @@ def hint(
     board: Board | None = None,
     *,
     candidates: Any = None,
+    givens: Any = None,
     techniques: Sequence[str] | None = None,
     up_to: str | None = None,
 ) -> Step | None:
@@ -58,7 +63,7 @@ def hint(
 
     Args and errors are those of ``explain``.
     """
-    return next(steps_of(*_proper(puzzle, board, candidates, techniques, up_to)), None)
+    return next(steps_of(*_proper(puzzle, board, candidates, givens, techniques, up_to)), None)
 
 
 def usable(techniques: Sequence[str] | None, proof: Proof, up_to: str | None = None) -> list[str]:
@@ -76,12 +81,17 @@ def usable(techniques: Sequence[str] | None, proof: Proof, up_to: str | None = N
 
 
 def _proper(
-    puzzle: Any, board: Board | None, candidates: Any, techniques: Sequence[str] | None, up_to: str | None
-) -> tuple[np.ndarray, Board, list[str], np.ndarray | None]:
+    puzzle: Any,
+    board: Board | None,
+    candidates: Any,
+    givens: Any,
+    techniques: Sequence[str] | None,
+    up_to: str | None,
+) -> tuple[np.ndarray, Board, list[str], np.ndarray | None, np.ndarray | None]:
     """The arguments of ``steps_of`` for a position with exactly one solution."""
     names = [technique.name for technique in chosen(techniques, up_to)]
-    array, board, listed = as_position(puzzle, board, candidates)
+    array, board, listed, given = as_position(puzzle, board, candidates, givens)
     proof = prove(array, board, listed)
     if proof.fault is not None:
         raise ValueError(f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained")
-    return array, board, usable(names, proof), listed
+    return array, board, usable(names, proof), listed, proper_givens(array, board, given)

@@ -72,6 +72,22 @@ def prove(
     return Proof(("no solution within its candidates", None, "several solutions")[found.number], False)
 
 
+def proper_givens(
+    puzzle: np.ndarray, board: Board, givens: np.ndarray | None, before_compiling: Callable[[], object] = lambda: None
+) -> np.ndarray | None:
+    """The filled cells that are given, if they alone have one solution: else patterns that rely on it need them all.
+
+    Args:
+      puzzle: uint8[cells], the filled cells of a position with one solution.
+      board: the board.
+      givens: bool[cells], those that are given; None for all.
+      before_compiling: as in ``prove``.
+    """
+    if givens is None or givens[puzzle > 0].all():
+        return None
+    return givens if prove(np.where(givens, puzzle, 0).astype(np.uint8), board, None, before_compiling).unique else None
+
+
 def _solutions(
     puzzle: np.ndarray, board: Board, candidates: np.ndarray | None, before_compiling: Callable[[], object]
 ) -> Solutions:

@@ -61,6 +61,7 @@ def explained(
     board: Board,
     techniques: Sequence[str] | None = None,
     candidates: np.ndarray | None = None,
+    givens: np.ndarray | None = None,
 ) -> Explanation:
     """All steps of a puzzle.
 
@@ -70,7 +71,7 @@ def explained(
       the steps, and whether they solve the puzzle.
     """
     puzzle, candidates = puzzle.copy(), None if candidates is None else candidates.copy()
-    return Explanation(puzzle, board, tuple(steps_of(puzzle, board, techniques, candidates)), candidates)
+    return Explanation(puzzle, board, tuple(steps_of(puzzle, board, techniques, candidates, givens)), candidates)
 
 
 def steps_of(
@@ -78,6 +79,7 @@ def steps_of(
     board: Board,
     techniques: Sequence[str] | None = None,
     candidates: np.ndarray | None = None,
+    givens: np.ndarray | None = None,
 ) -> Iterator[Step]:
     """The steps of a puzzle with one solution, one at a time.
 
@@ -86,6 +88,7 @@ def steps_of(
       board: the board.
       techniques: names of the techniques to use, as ``techniques.registry.get`` takes them; None for all.
       candidates: bool[side, cells], the digits that open cells may hold; None for all that their houses allow.
+      givens: bool[cells], the filled cells that the puzzle gives, which alone have one solution; None for all.
 
     Returns:
       the steps, each searched for when it is asked for. They end when all cells are filled or no technique helps.
@@ -94,7 +97,7 @@ def steps_of(
       ValueError: an unknown technique.
     """
     usable = [technique for technique in chosen(techniques) if fits(technique, board)]
-    return _steps(puzzle, board, usable, candidates)
+    return _steps(View(board, puzzle, candidates, givens), puzzle, usable, candidates)
 
 
 def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[Technique, ...]:
@@ -115,11 +118,10 @@ def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[
 
 
 def _steps(
-    puzzle: np.ndarray, board: Board, techniques: Sequence[Technique], candidates: np.ndarray | None
+    view: View, puzzle: np.ndarray, techniques: Sequence[Technique], candidates: np.ndarray | None
 ) -> Iterator[Step]:
-    view = View(board, puzzle, candidates)
     if not view.solved and any(technique.kind in (Kind.REFUTES, Kind.LINKS) for technique in techniques):
-        found = solutions(puzzle, board, candidates)
+        found = solutions(puzzle, view.board, candidates)
         if found is not None and found.number == 1:
             view.solution = found.first
     while not view.solved:

@@ -52,6 +52,7 @@ class View:
       board: the board.
       puzzle: uint8[cells], 0 = empty; its givens must not clash.
       candidates: bool[side, cells], the digits that open cells may hold; None for all that their houses allow.
+      givens: bool[cells], the filled cells that the puzzle gives; None for all.
 
     Attributes:
       board: the board.
@@ -65,14 +66,21 @@ class View:
 
     solution: np.ndarray | None = None
 
-    def __init__(self, board: Board, puzzle: np.ndarray, candidates: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        board: Board,
+        puzzle: np.ndarray,
+        candidates: np.ndarray | None = None,
+        givens: np.ndarray | None = None,
+    ) -> None:
         self.board, self.layout = board, layout(board)
         self.given = self.filled = 0
         self.places = [(1 << board.cells) - 1] * board.side
         self.left = [(1 << board.side) - 1] * board.cells
         for cell in np.flatnonzero(puzzle).tolist():
             self.fill(int(puzzle[cell]) - 1, cell)
-        self.given = self.filled
+        given = puzzle > 0 if givens is None else (puzzle > 0) & givens
+        self.given = sum(1 << cell for cell in np.flatnonzero(given).tolist())
         if candidates is not None:
             for digit, cell in np.argwhere(~candidates & (puzzle == 0)).tolist():
                 self.remove(digit, cell)

@@ -3,9 +3,11 @@
 Needs only numpy; Parquet needs the extra ``parquet``, and Zstandard the extra ``zstd`` before Python 3.14.
 """
 
-from .cells import GridColumn, format_grids, grid_column, read_grid_column
-from .chunk import Chunk, LineError, PuzzleFileError
+from .cells import Marks
+from .chunk import Chunk, LineError, NoPuzzlesError, PuzzleFileError
 from .columns import ANSWER_COLUMNS, BOARD_COLUMN, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
+from .decode import read_grid_column
+from .grid_text import GridColumn, format_grids, grid_column
 from .header import header_lines, mark_board, marked_board
 from .library import is_library_line, library_line
 from .line_file import open_lines
@@ -39,6 +41,8 @@ __all__ = [
     "Kind",
     "LineError",
     "LineStream",
+    "Marks",
+    "NoPuzzlesError",
     "Positions",
     "PuzzleFile",
     "PuzzleFileError",

@@ -1,293 +1,238 @@
-"""Grids as text: encoding, decoding, and why a text is not a grid.
-
-``decode_even`` and ``decode_spans`` decode whole blocks with numpy. ``decode_text`` decodes one text at a time: it
-accepts the rarer spellings too, and gives the causes of errors.
-"""
+"""The cells of a grid as texts write them: digits, letters, numbers and blanks; and why they are no grid."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-import re
 import string
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
-from jaxsudoku.board import MAX_SIDE, Board
+from jaxsudoku.board import MAX_SIDE
 
-#: Stands for a grid that is missing: no solution, or no puzzle.
-NO_GRID = b"-"
-BLANKS = b".0*_-"
-_END, _FOREIGN = 254, 255  # greater than any side
-_ENDING = re.compile(rb"[\s,;#]")
+#: Characters that stand for a blank; so does x on boards that have no digit X.
+BLANKS = b".0*_-?"
+#: In the table of characters: what ends a puzzle, and what is no cell; both greater than any side.
+END, FOREIGN = 254, 255
+_ENDS = b" \t\n\r\v\f,;#:=|"
 _ALPHABET = string.digits + string.ascii_uppercase
-
-
-def _value_of_byte() -> bytes:
-    table = bytearray([_FOREIGN]) * 256
-    for value, character in enumerate(_ALPHABET):
-        table[ord(character)] = table[ord(character.lower())] = value
-    for byte in BLANKS:
-        table[byte] = 0
-    for byte in b" \t\n\r\v\f,;#":
-        table[byte] = _END
-    return bytes(table)
-
-
-_VALUES = _value_of_byte()
-_TOKENS = {bytes([byte]): value for byte, value in enumerate(_VALUES) if value < _END}
-_TOKENS |= {form.encode(): number for number in range(100) for form in (str(number), f"{number:02}")}
+_ZEROS = frozenset((b"0", b"00"))
+_LARGEST_CHARACTER = 9  # digits beyond it are letters
 
 
 class Malformed(Exception):
-    """A text is not a grid; the message is the cause."""
-
-
-def format_grids(grids: np.ndarray, board: Board) -> bytes:
-    """Grids as text, a line each: a character per cell (``.`` for a blank) up to a side of 9, else spaced integers.
-
-    Args:
-      grids: uint8[n, cells], values 0 (blank) to side.
-      board: their board.
-
-    Raises:
-      ValueError: the shape is another, or a value lies outside 0..side.
-    """
-    return format_lines(grids, board.side)
-
-
-def format_lines(grids: np.ndarray, side: int, absent: np.ndarray | None = None) -> bytes:
-    """As ``format_grids``, with ``-`` for the grids where absent, bool[n], is set."""
-    text, kept = _lines(grids, side, absent)
-    return text.tobytes() if kept is None else text[kept].tobytes()
-
-
-def _lines(grids: np.ndarray, side: int, absent: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Lines and kept characters, as ``_characters`` gives them, with ``-`` where absent is set."""
-    grids = np.asarray(grids)
-    if grids.ndim != 2 or grids.shape[1] != side * side:
-        raise ValueError(f"grids must have shape (n, {side * side}), not {grids.shape}")
-    if grids.size and not 0 <= grids.min() <= grids.max() <= side:
-        raise ValueError(f"a grid holds a value outside 0..{side}")
-    text, kept = _characters(grids.astype(np.uint8, copy=False), side)
-    if absent is not None and absent.any():
-        kept = np.ones(text.shape, bool) if kept is None else kept
-        text[absent, :2] = np.frombuffer(NO_GRID + b"\n", np.uint8)
-        kept[absent] = np.arange(text.shape[1]) < 2
-    return text, kept
-
-
-def _characters(grids: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Lines as uint8[n, width], and bool[n, width] of the characters to keep, None for all."""
-    if side <= 9:
-        text = np.empty((len(grids), side * side + 1), np.uint8)
-        np.add(grids, np.uint8(ord("0")), out=text[:, :-1])
-        if not grids.all():
-            text[:, :-1] -= (grids == 0) * np.uint8(ord("0") - ord("."))
-        text[:, -1] = ord("\n")
-        return text, None
-    # Three characters per cell: the tens (dropped below 10), the units, and a separator.
-    parts = np.stack([grids // 10 + ord("0"), grids % 10 + ord("0"), np.full_like(grids, ord(" "))], axis=-1)
-    kept = np.ones(parts.shape, bool)
-    kept[..., 0] = grids >= 10
-    parts[:, -1, -1] = ord("\n")
-    shape = (len(grids), 3 * side * side)
-    return parts.reshape(shape), kept.reshape(shape)
-
-
-class GridColumn(Sequence[str]):
-    """A column of grids as texts, which lie in one buffer until they are asked for; made by ``grid_column``.
+    """A text is not a grid; the message is the cause.
 
     Attributes:
-      data: the texts, one after the other, ASCII.
-      bounds: int64[n + 1], where each text begins, and the end of the last.
+      cell: the cell that is wrong, None if none is.
     """
 
-    def __init__(self, data: bytes, bounds: np.ndarray) -> None:
-        self.data, self.bounds = data, bounds
-
-    @functools.cached_property
-    def texts(self) -> list[str]:
-        """The texts as a list."""
-        text, bounds = self.data.decode(), self.bounds.tolist()
-        return [text[start:end] for start, end in itertools.pairwise(bounds)]
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.texts)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        return self.texts[index]
+    def __init__(self, message: str, cell: int | None = None) -> None:
+        super().__init__(message)
+        self.cell = cell
 
 
-def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> GridColumn:
-    """Grids uint8[n, cells] as texts, as ``format_grids`` writes them; ``-`` where absent, bool[n], is set."""
-    text, kept = _lines(grids, board.side, absent)
-    count, width = text.shape
-    if kept is None:
-        return GridColumn(text[:, :-1].tobytes(), np.arange(count + 1) * (width - 1))
-    kept &= text != ord("\n")
-    bounds = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    return GridColumn(text[kept].tobytes(), bounds)
+class Digits(NamedTuple):
+    """How a text writes the digits of a board.
 
-
-def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict[int, str]]:
-    """A column of text (or None) as grids, the inverse of ``grid_column``.
-
-    Returns:
-      uint8[n, cells], zeros for a missing or malformed grid; and the causes of the malformed ones, by row.
+    Attributes:
+      side: how many there are.
+      zero_based: whether they are counted from 0: the first is 0, and 0 is no blank.
     """
-    encoded = [("" if value is None else str(value).strip()).encode(errors="surrogateescape") for value in values]
-    grids, _, causes = decode_texts(encoded, side)
-    return grids, {row: cause for row, cause in causes.items() if encoded[row] not in (b"", NO_GRID)}
+
+    side: int
+    zero_based: bool = False
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of a grid."""
+        return self.side * self.side
 
 
-def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
-    """Decodes the spans of a block that have a character per cell, then nothing or white space, ``,``, ``;`` or ``#``.
+class Marks(NamedTuple):
+    """What a text says of a puzzle besides its filled cells.
+
+    Attributes:
+      candidates: bool[side, cells], the digits that each cell may hold.
+      placed: bool[cells], filled cells that are not given; None for none.
+    """
+
+    candidates: np.ndarray
+    placed: np.ndarray | None = None
+
+
+class Cells(NamedTuple):
+    """A grid as it was read.
+
+    Attributes:
+      grid: uint8[cells], 0 = open.
+      mixed: whether it has blanks written 0 and others written in another way.
+      marks: candidates, if any are listed, and placed cells.
+    """
+
+    grid: np.ndarray
+    mixed: bool = False
+    marks: Marks | None = None
+
+
+@functools.cache
+def character_values(digits: Digits) -> bytes:
+    """The value of each byte as a cell: 0 for a blank, ``END`` or ``FOREIGN`` for what is none."""
+    table = bytearray([FOREIGN]) * 256
+    for value, character in enumerate(_ALPHABET, start=int(digits.zero_based)):
+        table[ord(character)] = table[ord(character.lower())] = value
+    for byte in blank_characters(digits):
+        table[byte] = 0
+    for byte in _ENDS:
+        table[byte] = END
+    return bytes(table)
+
+
+@functools.cache
+def blank_characters(digits: Digits) -> bytes:
+    """The characters that stand for a blank; ``0`` is the last one, if it is among them."""
+    letters = b"xX" if _ALPHABET.index("X") + digits.zero_based > digits.side else b""
+    return BLANKS.replace(b"0", b"") + letters + (b"" if digits.zero_based else b"0")
+
+
+@functools.cache
+def _token_values(digits: Digits) -> dict[bytes, int]:
+    """The value of each text that is a cell."""
+    characters = character_values(digits)
+    tokens = {bytes([byte]): value for byte, value in enumerate(characters) if value < END}
+    for number in range(100):
+        for form in (str(number), f"{number:02}"):
+            tokens[form.encode()] = number + digits.zero_based
+    if not digits.zero_based:
+        tokens |= dict.fromkeys(_ZEROS, 0)
+    return tokens | {b"-1": 0}
+
+
+_TOKENS = frozenset(_token_values(Digits(MAX_SIDE)))
+
+
+def is_cell(text: bytes) -> bool:
+    """Whether a text is the digit of a cell or a blank."""
+    return text in _TOKENS
+
+
+def number_of_line(cell: int) -> str:
+    """The place of a cell in a line of numbers, for messages."""
+    return f"number {cell + 1} of the line"
+
+
+def at_column(first: int) -> Callable[[int], str]:
+    """The place of a cell in a line with a character per cell, the first at this column, for messages."""
+    return lambda cell: f"at column {first + cell}"
+
+
+def grid_of(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str] = number_of_line) -> Cells:
+    """The grid, or a row, of cells that are texts.
+
+    Letters are digits from 10 on. In a grid without 1 to 9 they are digits from 1 on, if they reach beyond the others.
 
     Args:
-      data: the block.
-      starts, ends: int64[n], the span of each text in it.
-
-    Returns:
-      uint8[n, cells] of values, and bool[n], False (and zeros) for spans of another form.
-    """
-    cells = side * side
-    values = np.frombuffer(data.translate(_VALUES), np.uint8)
-    lengths = ends - starts
-    good = lengths >= cells
-    if not good.any():
-        return np.zeros((len(starts), cells), np.uint8), good
-    # Spans too short for a grid may lie at the end of the block: any window replaces them until they are zeroed.
-    inside = np.where(good, starts, 0)
-    grids = sliding_window_view(values, cells)[inside]
-    after = values[np.minimum(inside + cells, len(values) - 1)]
-    good &= ((lengths == cells) | (after == _END)) & (grids.max(axis=1) <= side)
-    if side >= len(string.digits):  # where 0 may be a digit, see ``_check_zeros``
-        zeros = sliding_window_view(np.frombuffer(data, np.uint8), cells)[inside] == ord("0")
-        good &= ~(zeros.any(axis=1) & ((grids == 0) & ~zeros).any(axis=1))
-    if not good.all():
-        grids[~good] = 0
-    return grids, good
-
-
-def decode_even(block: bytes, side: int) -> np.ndarray | None:
-    """Decodes a block of lines that have exactly a digit or ``.`` per cell, the most common form.
-
-    Args:
-      block: whole lines.
-      side: the board's, up to 9 for a digit to be one character.
-
-    Returns:
-      uint8[n, cells], or None if some line has another form.
-    """
-    width = side * side + 1
-    if side > 9 or len(block) % width:
-        return None
-    lines = np.frombuffer(block, np.uint8).reshape(-1, width)
-    grids = lines[:, :-1] - np.uint8(ord("0"))  # smaller characters wrap around and are too large
-    grids *= grids != (ord(".") - ord("0")) % 256
-    return grids if grids.max(initial=0) <= side and (lines[:, -1] == ord("\n")).all() else None
-
-
-def decode_odd(grids: np.ndarray, good: np.ndarray, text_of: Callable[[int], bytes], side: int) -> dict[int, str]:
-    """Decodes in place, one by one, the rows that are not good yet; returns the causes of the malformed ones."""
-    causes = {}
-    for row in np.flatnonzero(~good).tolist():
-        try:
-            grids[row] = decode_text(text_of(row), side)
-            good[row] = True
-        except Malformed as cause:
-            causes[row] = str(cause)
-    return causes
-
-
-def decode_block(
-    block: bytes, starts: np.ndarray, ends: np.ndarray, side: int
-) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
-    """Decodes the spans of a block, each a text of any form that ``decode_text`` accepts.
-
-    Returns:
-      uint8[n, cells] of values, zeros for malformed texts; bool[n], False for these; and their causes by row.
-    """
-    grids, good = decode_spans(block, starts, ends, side)
-    causes = decode_odd(grids, good, lambda row: block[starts[row] : ends[row]], side)
-    return grids, good, causes
-
-
-def decode_texts(texts: Sequence[bytes], side: int) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
-    """As ``decode_block``, for a sequence of texts."""
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    starts = np.concatenate([[0], ends])[: len(ends)]
-    return decode_block(b"".join(texts), starts, ends, side)
-
-
-def decode_text(text: bytes, side: int) -> np.ndarray:
-    """Decodes one text with a character or a number per cell.
-
-    Returns:
-      uint8[cells].
+      tokens: a text for each cell.
+      digits: how they write digits.
+      place: names the place of a cell, for messages.
 
     Raises:
-      Malformed: with the cause.
+      Malformed: a text is not a cell, or too large a digit; or letters may be digits from 1 or from 10 on.
     """
-    cells = side * side
-    body = text.split(b"#")[0]
-    numbers = separated(body, cells) or body.replace(b",", b" ").split()
-    if len(numbers) == cells > 1:
-        _check_zeros(numbers, side)
-        return check_values(numbers, side)
-    first = _ENDING.split(text.strip(), maxsplit=1)[0]
-    offset = len(text) - len(text.lstrip())
-    if len(numbers) > 1 and all(len(number) <= 2 and number in _TOKENS for number in numbers):
-        raise Malformed(wrong_length(len(numbers), side))
-    for column, byte in enumerate(first, start=offset + 1):
-        if _VALUES[byte] == _FOREIGN:
-            raise Malformed(f"{_name(text, column - 1)} at column {column} is not a cell")
-    if len(first) != cells:
-        raise Malformed(wrong_length(len(first), side))
-    tokens = [first[cell : cell + 1] for cell in range(cells)]
-    _check_zeros(tokens, side)
-    return check_values(tokens, side, offset + 1)
-
-
-def check_values(tokens: list[bytes], side: int, column: int | None = None) -> np.ndarray:
-    """Values of the cells of a grid or row; ``column`` is that of the first one if each is one character.
-
-    Raises:
-      Malformed: a token is not a cell, or too large.
-    """
-    values = bytes(_TOKENS.get(token, _FOREIGN) for token in tokens)
-    if max(values) <= side:
-        return np.frombuffer(values, np.uint8)
-    number = next(number for number, value in enumerate(values) if value > side)
-    shown, value = tokens[number].decode(errors="backslashreplace"), values[number]
-    place = f"number {number + 1} of the line" if column is None else f"at column {column + number}"
-    if value == _FOREIGN and not shown.isdigit():
-        raise Malformed(f"{shown!r}, {place}, is not a cell")
-    meaning = f" ({value})" if not shown.isdigit() else ""
-    raise Malformed(f"{shown!r}{meaning}, {place}, is larger than {side}, the largest digit of this board")
-
-
-def _check_zeros(tokens: list[bytes], side: int) -> None:
-    """Raises Malformed for a large grid with both ``0`` and another blank: its digits may start at 0, as in hex."""
-    if side < len(string.digits) or not {b"0", b"00"}.intersection(tokens):
-        return
-    other = next((token for token in tokens if len(token) == 1 and token != b"0" and token in BLANKS), None)
-    if other is not None:
+    values = check_cells(tokens, digits, place)
+    if values.max(initial=0) <= digits.side and not _letters_alone(tokens, values, digits):
+        others = blank_characters(digits).removesuffix(b"0")
+        mixed = not digits.zero_based and not _ZEROS.isdisjoint(tokens)
+        return Cells(values, mixed and any(token == b"-1" or (len(token) == 1 and token in others) for token in tokens))
+    if values.max() <= digits.side:
+        letter = next(token for token, value in zip(tokens, values, strict=True) if value).decode()
         raise Malformed(
-            f"'0' and {other.decode()!r} both stand for a blank; if 0 is a digit here, count digits from 1 to {side}"
+            f"the digits are letters alone: {letter!r} is {_value(letter, digits)}, or {_place_of(letter)} if they are "
+            "counted from A: write numbers"
         )
+    return Cells(_lettered(tokens, digits))
+
+
+def check_cells(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str] = number_of_line) -> np.ndarray:
+    """Values of cells, uint8, which are above the side only if letters may be counted from A; raises as ``grid_of``."""
+    table = _token_values(digits)
+    found = bytes(table.get(token, FOREIGN) for token in tokens)
+    values = np.frombuffer(found, np.uint8)
+    if not found or max(found) <= digits.side or max(_lettered(tokens, digits)) <= digits.side:
+        return values
+    cell = next(cell for cell, value in enumerate(found) if value > digits.side)
+    shown, value = tokens[cell].decode(errors="backslashreplace"), found[cell]
+    if value == FOREIGN and not shown.isdigit():
+        raise Malformed(f"{shown!r}, {place(cell)}, is not a cell", cell)
+    meaning = f" ({value})" if not shown.isdigit() else ""
+    largest = f"{digits.side - digits.zero_based}, the largest digit of this board"
+    counted = " counted from 0" if digits.zero_based else ""
+    raise Malformed(f"{shown!r}{meaning}, {place(cell)}, is larger than {largest}{counted}", cell)
+
+
+def _letters_alone(tokens: Sequence[bytes], values: np.ndarray, digits: Digits) -> bool:
+    """Whether all digits are letters, which reach no further than they do when counted from A."""
+    filled = values[values > 0]
+    if digits.zero_based or not len(filled) or filled.min() <= _LARGEST_CHARACTER:
+        return False
+    return not any(token.isdigit() and token not in _ZEROS for token in tokens)
+
+
+def _lettered(tokens: Sequence[bytes], digits: Digits) -> np.ndarray:
+    """Values of cells whose digits are letters counted from A; ``FOREIGN`` for what is none."""
+    table = {} if digits.zero_based else _letter_values(digits)
+    return np.frombuffer(bytes(table.get(token, FOREIGN) for token in tokens), np.uint8)
+
+
+@functools.cache
+def _letter_values(digits: Digits) -> dict[bytes, int]:
+    letters = string.ascii_uppercase[: digits.side]
+    blanks = dict.fromkeys((*_ZEROS, b"-1", *(bytes([byte]) for byte in blank_characters(digits))), 0)
+    return blanks | {
+        form.encode(): value for value, letter in enumerate(letters, 1) for form in (letter, letter.lower())
+    }
+
+
+def _value(letter: str, digits: Digits) -> int:
+    return character_values(digits)[ord(letter)]
+
+
+def _place_of(letter: str) -> int:
+    return string.ascii_uppercase.index(letter.upper()) + 1
+
+
+def listed_by_place(text: bytes, digits: Digits) -> Marks | None:
+    """The candidates of a text with ``side`` characters for each cell, the k-th of them the digit k or a blank.
+
+    Returns:
+      The candidates; None if the text has another form, or a cell without any.
+    """
+    side = digits.side
+    if len(text) != side**3:
+        return None
+    places = np.arange(1, side + 1, dtype=np.uint8)
+    for values in (
+        np.frombuffer(text.translate(character_values(digits)), np.uint8),
+        _lettered([text[at : at + 1] for at in range(len(text))], digits),
+    ):
+        listed = values.reshape(-1, side)
+        if ((listed == 0) | (listed == places)).all() and listed.any(axis=1).all():
+            return Marks(np.ascontiguousarray((listed > 0).T))
+    return None
+
+
+def sides_by_place(text: bytes) -> list[int]:
+    """The sides of boards whose candidates a text may list, as ``listed_by_place`` reads them."""
+    side = round(len(text) ** (1 / 3))
+    return [side] if 1 < side <= MAX_SIDE and listed_by_place(text, Digits(side)) is not None else []
+
+
+def filled_cells(marks: Marks) -> np.ndarray:
+    """The digits of the cells that list one candidate, uint8[cells], 0 for the others."""
+    single = marks.candidates.sum(axis=0) == 1
+    return np.where(single, marks.candidates.argmax(axis=0) + 1, 0).astype(np.uint8)
 
 
 def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
@@ -295,22 +240,21 @@ def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
 
     Args:
       text: the text.
-      count: the number of cells, None for any number from two on.
+      count: the number of cells, after which a delimiter may stand; None for any number from two on.
 
     Returns:
       The cells, None if the text has another form.
     """
     for separator in (b",", b";", b"\t"):
-        if (text.count(separator) + 1 == count) if count is not None else (separator in text):
-            fields = [field.strip() or b"." for field in text.split(separator)]
-            if len(fields) > 1 and all(field in _TOKENS for field in fields):
-                return fields
+        further = text.count(separator) + 1 - (count or 0)
+        if (count is None and separator not in text) or (count is not None and further not in (0, 1)):
+            continue
+        fields = [field.strip() or b"." for field in text.split(separator)]
+        if count is not None and further and text.rstrip(b" \r\n\v\f").endswith(separator):
+            fields.pop()
+        if len(fields) > 1 and len(fields) == (count or len(fields)) and all(field in _TOKENS for field in fields):
+            return fields
     return None
-
-
-def is_cell(text: bytes) -> bool:
-    """Whether a text is the digit of a cell or a blank."""
-    return text in _TOKENS
 
 
 def split_row(row: bytes, side: int) -> list[bytes] | None:
@@ -338,10 +282,3 @@ def wrong_length(cells: int, side: int) -> str:
         fits = f" ({cells} make a {other}x{other} board; boards are up to {MAX_SIDE}x{MAX_SIDE})"
     noun = "cell" if cells == 1 else "cells"
     return f"{cells} {noun}; a {side}x{side} board has {side * side}{fits}"
-
-
-def _name(text: bytes, at: int) -> str:
-    """A character as shown in messages: itself if printable, else the number of the byte."""
-    character = text[at : at + 4].decode(errors="replace")[0]
-    readable = character.isprintable() and character != "\N{REPLACEMENT CHARACTER}"
-    return repr(character) if readable else f"byte 0x{text[at]:02x}, which is not text,"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .cells import Marks
+from .decode import Decoded
 from .positions import all_candidates
 
 #: How many errors a message quotes before it only counts them.
@@ -54,6 +57,10 @@ class PuzzleFileError(ValueError):
         return cls(f"{len(errors)} of {len(grids)} puzzles malformed:\n  " + "\n  ".join(quoted), errors, grids)
 
 
+class NoPuzzlesError(PuzzleFileError):
+    """An input of another kind, which holds no puzzles."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Chunk:
     """Consecutive puzzles of an input; ``len()`` counts them and a slice of step 1 is a chunk.
@@ -67,8 +74,8 @@ class Chunk:
         Parquet columns of booleans, floats or integers (unsigned ones up to 32 bits), which keep their types, with None
         for null.
       start: index of the first puzzle in the input.
-      candidates: bool[n, side, cells], the digits that each cell may hold, where the input may list candidates; None
-        where it lists none.
+      marks: candidates and placed cells, by row, of puzzles that the input tells them of.
+      mixed: bool[n], puzzles with blanks written 0 and others written in another way; None if there are none.
     """
 
     grids: np.ndarray
@@ -77,7 +84,14 @@ class Chunk:
     errors: tuple[LineError, ...] = ()
     extras: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
     start: int = 0
-    candidates: np.ndarray | None = None
+    marks: dict[int, Marks] = dataclasses.field(default_factory=dict)
+    mixed: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, read: Decoded, lines: np.ndarray, source: str, extras: dict[str, list[Any]] | None = None) -> Chunk:
+        """The chunk of decoded texts on these lines of a file."""
+        chunk = cls(read.grids, read.good, lines, (), extras or {}, 0, read.marks, read.mixed)
+        return chunk.with_errors(source, read.causes)
 
     def __len__(self) -> int:
         return len(self.grids)
@@ -97,16 +111,33 @@ class Chunk:
             self.errors[skipped : skipped + kept],
             {name: values[part] for name, values in self.extras.items()},
             self.start + first,
-            None if self.candidates is None else self.candidates[part],
+            {row - first: marks for row, marks in self.marks.items() if part.start <= row < part.stop},
+            None if self.mixed is None else self.mixed[part],
         )
 
     @property
     def listed(self) -> np.ndarray:
         """Whether an open cell of a puzzle may not hold every digit, bool[n]."""
-        if self.candidates is None:
-            return np.zeros(len(self), bool)
-        open_cells = (self.grids == 0) & self.good[:, None]
-        found: np.ndarray = (~self.candidates & open_cells[:, None]).any(axis=(1, 2))
+        found = np.zeros(len(self), bool)
+        for row, marks in self.marks.items():
+            found[row] = self.good[row] and not marks.candidates[:, self.grids[row] == 0].all()
+        return found
+
+    def candidates_of(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The digits that each cell of some puzzles may hold, bool[rows, side, cells]: all, where none are listed."""
+        side = round(self.grids.shape[1] ** 0.5)
+        found = all_candidates(self.grids[rows], side)
+        for at, row in enumerate(rows):
+            if int(row) in self.marks:
+                found[at] = self.marks[int(row)].candidates
+        return found
+
+    def givens_of(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Whether each cell of some puzzles is given, bool[rows, cells]: filled, and not marked as placed."""
+        found: np.ndarray = self.grids[rows] > 0
+        for at, row in enumerate(rows):
+            if (marks := self.marks.get(int(row))) is not None and marks.placed is not None:
+                found[at] &= ~marks.placed
         return found
 
     def with_errors(self, source: str, causes: Mapping[int, str]) -> Chunk:
@@ -137,17 +168,22 @@ class Chunk:
             tuple(error for chunk in chunks for error in chunk.errors),
             {name: [value for chunk in chunks for value in chunk.extras[name]] for name in chunks[0].extras},
             chunks[0].start,
-            _joined_candidates(chunks),
+            _joined_marks(chunks),
+            _joined_mixed(chunks),
         )
 
 
-def _joined_candidates(chunks: Sequence[Chunk]) -> np.ndarray | None:
-    if all(chunk.candidates is None for chunk in chunks):
+def _joined_marks(chunks: Sequence[Chunk]) -> dict[int, Marks]:
+    found: dict[int, Marks] = {}
+    for first, chunk in zip(itertools.accumulate(map(len, chunks), initial=0), chunks, strict=False):
+        found |= {first + row: marks for row, marks in chunk.marks.items()}
+    return found
+
+
+def _joined_mixed(chunks: Sequence[Chunk]) -> np.ndarray | None:
+    if all(chunk.mixed is None for chunk in chunks):
         return None
-    side = round(chunks[0].grids.shape[1] ** 0.5)
-    return np.concatenate(
-        [all_candidates(chunk.grids, side) if chunk.candidates is None else chunk.candidates for chunk in chunks]
-    )
+    return np.concatenate([np.zeros(len(chunk), bool) if chunk.mixed is None else chunk.mixed for chunk in chunks])
 
 
 def rechunk(chunks: Iterator[Chunk], size: int, skip: int) -> Iterator[Chunk]:

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import decode_block, decode_texts
+from .cells import Digits
 from .chunk import Chunk, PuzzleFileError
 from .columns import PUZZLE_COLUMNS, Columns, choose_columns, plain_names, same_name
+from .decode import decode_block, decode_texts
 from .format import Beginning, Format, Record
 from .header import BoardCheck
 from .lines import line_spans
@@ -27,7 +28,8 @@ from .source import LONGEST_LINE
 #: What may separate fields, the most common one first.
 DELIMITERS = (b",", b";", b"\t")
 
-_COLUMN_NAME = re.compile(r"[A-Za-z_]\w*[A-Za-z_][\w .-]*")
+#: It has two letters, so that a cell or its name, as r1, is none.
+_COLUMN_NAME = re.compile(r"[A-Za-z_][^\WA-Za-z_]*+[A-Za-z_][\w .-]*+")
 #: The csv module has one limit for the length of fields, shared by all threads.
 _LIMIT = threading.Lock()
 
@@ -45,7 +47,7 @@ class CsvTable(Format):
 
     def __init__(self, start: Beginning, delimiter: bytes) -> None:
         super().__init__(start)
-        self._delimiter = delimiter
+        self.delimiter = delimiter
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> CsvTable | None:
@@ -65,16 +67,18 @@ class CsvTable(Format):
 
     @functools.cached_property
     def _records(self) -> tuple[bytes, bytes]:
-        """The header, and the line after it, empty if there is none."""
+        """The header, and the record after it, empty if there is none."""
         data = b"".join(line + b"\n" for line in self.start.lines)
-        end = record_end(data, 0, self._delimiter)
-        return data[:end], data[end + 1 :].partition(b"\n")[0]
+        end = record_end(data, 0, self.delimiter)
+        if end + 1 >= len(data):
+            return data[:end], b""
+        return data[:end], data[end + 1 : record_end(data, end + 1, self.delimiter)]
 
     def header(self) -> bytes:
         return self._records[0]
 
     def names(self) -> list[str]:
-        return column_names(self.header(), self._delimiter)
+        return column_names(self.header(), self.delimiter)
 
     def first_record(self) -> Record | None:
         record = self._records[1]
@@ -83,41 +87,42 @@ class CsvTable(Format):
         if not record:
             return None
         try:
-            fields = read_record(record, self._delimiter)
+            fields = read_record(record, self.delimiter)
         except csv.Error as error:
             raise PuzzleFileError(f"the first record is malformed ({error})") from error
         found = dict(zip(names, fields, strict=False))
         if puzzle < len(fields):
             found["puzzle"] = fields[puzzle]
         head = self.start.head
-        return Record(found, 1 + head.count(b"\n", 0, head.index(record)))
+        first = head.index(record.partition(b"\n")[0])  # blank lines within a field are not in the record
+        return Record(found, 1 + head.count(b"\n", 0, first))
 
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
         columns: Columns | None = None
         name = self.start.name
-        quoted = functools.partial(within_quotes, delimiter=self._delimiter)
-        for line, block in check.cut_all(whole_records(blocks, name, self._delimiter), quoted):
+        quoted = functools.partial(within_quotes, delimiter=self.delimiter)
+        for line, block in check.cut_all(whole_records(blocks, name, self.delimiter), quoted):
             at = 0
             while columns is None and at < len(block):
-                end = record_end(block, at, self._delimiter)
+                end = record_end(block, at, self.delimiter)
                 head, at = block[at:end], end + 1
                 if head.strip() and not head.startswith(b"#"):
-                    names = column_names(head, self._delimiter)
+                    names = column_names(head, self.delimiter)
                     columns = choose_columns(names, f"{name}:{line}", self.start.column, keep)
                 line += head.count(b"\n") + 1
             if columns is None or at >= len(block):
                 continue
-            chunk = self._plain_chunk(block[at:], line, columns, check.board.side)
+            chunk = self._plain_chunk(block[at:], line, columns, check.digits)
             if chunk is not None:
                 yield chunk
             else:
-                yield from self._quoted_chunk(block[at:], line, columns, check.board.side)
+                yield from self._quoted_chunk(block[at:], line, columns, check.digits)
 
-    def _plain_chunk(self, block: bytes, line: int, columns: Columns, side: int) -> Chunk | None:
+    def _plain_chunk(self, block: bytes, line: int, columns: Columns, digits: Digits) -> Chunk | None:
         """The chunk of a block with numpy; None if it has quotes, comments, or blank or uneven lines."""
         raw = np.frombuffer(block, np.uint8)
         starts, ends = line_spans(block)
-        delimiters = np.flatnonzero(raw == ord(self._delimiter))
+        delimiters = np.flatnonzero(raw == ord(self.delimiter))
         if b'"' in block or len(delimiters) != len(ends) * (columns.width - 1):
             return None
         ends = ends - (raw[ends - 1] == ord("\r"))
@@ -132,12 +137,11 @@ class CsvTable(Format):
             return [block[first:last].decode(errors="surrogateescape") for first, last in spans]
 
         puzzle = columns.puzzle
-        grids, good, causes = decode_block(block, bounds[:, puzzle] + 1, bounds[:, puzzle + 1], side)
+        read = decode_block(block, bounds[:, puzzle] + 1, bounds[:, puzzle + 1], digits)
         extras: dict[str, list[Any]] = {name: texts(at) for name, at in columns.extras.items()}
-        lines = np.arange(line, line + len(starts))
-        return Chunk(grids, good, lines, (), extras).with_errors(self.start.name, causes)
+        return Chunk.of(read, np.arange(line, line + len(starts)), self.start.name, extras)
 
-    def _quoted_chunk(self, block: bytes, line: int, columns: Columns, side: int) -> Iterator[Chunk]:
+    def _quoted_chunk(self, block: bytes, line: int, columns: Columns, digits: Digits) -> Iterator[Chunk]:
         """The chunk of a block with the csv module; a record that it can't read is raised after those before it."""
         records: list[list[str]] = []
         numbers: list[int] = []
@@ -145,11 +149,13 @@ class CsvTable(Format):
         fault = None
         lines = [f"{text}\n" for text in block.decode(errors="surrogateescape").split("\n")[:-1]]
         start = 0
-        with csv_reader(lines, self._delimiter) as reader:
+        with csv_reader(lines, self.delimiter) as reader:
             try:
                 for record in reader:
                     # a quoted # begins no comment
                     if record and not lines[start].startswith("#") and (len(record) > 1 or record[0].strip()):
+                        if len(record) == columns.width + 1 and not record[-1].strip():
+                            record.pop()  # a delimiter at the end
                         if len(record) != columns.width:
                             misfits[len(records)] = f"{len(record)} fields; the header names {columns.width}"
                             record = [""] * columns.width
@@ -160,10 +166,10 @@ class CsvTable(Format):
                 fault = PuzzleFileError(f"{self.start.name}:{line + start}: {error}")
                 fault.__cause__ = error
         puzzles = [record[columns.puzzle].encode(errors="surrogateescape") for record in records]
-        grids, good, causes = decode_texts(puzzles, side)
+        read = decode_texts(puzzles, digits)
+        read.causes |= misfits
         extras: dict[str, list[Any]] = {name: [record[at] for record in records] for name, at in columns.extras.items()}
-        chunk = Chunk(grids, good, np.array(numbers, np.int64), (), extras)
-        yield chunk.with_errors(self.start.name, causes | misfits)
+        yield Chunk.of(read, np.array(numbers, np.int64), self.start.name, extras)
         if fault is not None:
             raise fault
 

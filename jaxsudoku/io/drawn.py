@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .cells import Malformed, check_values, decode_text, separated, split_row
+from .cells import Cells, Digits, Malformed, Marks, check_cells, grid_of, separated, split_row
 from .chunk import Chunk, LineError
+from .decode import decode_text
 from .format import Beginning, Format
 from .frames import framed_cells, is_barred, is_frame, plain, row_cells, without_frame
 from .header import BoardCheck
@@ -54,7 +55,7 @@ class Drawn(Format):
         return cls(start, blanks) if any(_is_row(line, side, blanks) for line in lines) else None
 
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
-        drawing = _Drawing(check.board.side, self.start.name, self._blanks)
+        drawing = _Drawing(check, self.start.name, self._blanks)
         for first, block in check.cut_all(blocks):
             for line, text in enumerate(block.split(b"\n")[:-1], start=first):
                 drawing.add(line, text)
@@ -65,7 +66,7 @@ class Drawn(Format):
 
 def _is_puzzle(line: bytes, side: int) -> bool:
     try:
-        decode_text(line, side)
+        decode_text(line, Digits(side))
     except Malformed:
         return False
     return True
@@ -98,118 +99,196 @@ def _blanks_among(lines: Sequence[bytes], side: int) -> _Blanks:
 
 
 class _Drawing:
-    """The grid being read, and the finished ones that have not been taken."""
+    """The grid being read, and the finished ones that have not been taken.
 
-    def __init__(self, side: int, name: str, blanks: _Blanks) -> None:
-        self._side, self._name, self._blanks = side, name, blanks
-        self._rows: list[_Row] = []
-        self._start = 0
-        self._fault: LineError | None = None
-        self._done: list[tuple[_Row, int, LineError | None]] = []
+    Blank lines may separate the bands of a grid, of as many rows each. Grids in bands that follow each other without a
+    longer gap or a title are finished together: if bands are left, it is unknown where each grid begins.
+    """
+
+    def __init__(self, check: BoardCheck, name: str, blanks: _Blanks) -> None:
+        self._digits, self._name, self._blanks = check.digits, name, blanks
+        self._sizes = {str(size).encode() for size in (check.board.side, *(check.board.box or ()))}
+        self._rows: list[_Row] = []  # since the last blank line
+        self._fault: LineError | None = None  # the first one of these rows
+        self._bands: list[_Row] = []  # rows of the same grid before them
+        self._band_fault: LineError | None = None
+        self._run: list[_Grid] = []  # finished grids in bands
+        self._height = 0  # rows of a band; 0 while there are none
+        self._blank, self._between = 0, 0  # blank lines before the next row, and between bands
+        self._begun = False  # whether a row, rather than a title or a blank line, came last
+        self._sized = False  # whether the line before gave the size of the board
+        self._done: list[_Grid] = []
 
     def add(self, line: int, text: bytes) -> None:
-        """Reads the next line; a blank line or a title ends the grid."""
-        text = plain(text)
-        if not text.strip() and separated(text, self._side) is None:
-            self.end()
+        """Reads the next line; a title ends the grid, and so does a blank line that separates no bands."""
+        text, side = plain(text), self._digits.side
+        if not text.strip() and separated(text, side) is None:
+            self._blank, self._begun = self._blank + 1, False
+            self._end_rows()
             return
-        if text.startswith(b"#") or _is_frame(text, self._side, self._blanks):
+        if text.startswith(b"#") or _is_frame(text, side, self._blanks):
             return
         try:
             row = self._row(line, text)
         except Malformed as cause:
-            if _TITLE.match(text):
+            if _TITLE.match(text) or (not self._begun and self._is_size(text)):
                 self.end()
                 return
             # A malformed line counts as a row, so that the grids after this one keep their places.
-            row = _Row(line, np.zeros(self._side, np.uint8))
+            row = _Row(line, [b"."] * side)
             self._fault = self._fault or LineError(self._name, line, str(cause))
-        self._start = self._start if self._rows else line
+        if self._height and self._blank:
+            self._between = self._between or self._blank
+            if self._blank > self._between:
+                self._end_run()
+        self._blank, self._begun = 0, True
         self._rows.append(row)
-        if len(self._rows) == self._side:
-            self.end()
+        if len(self._rows) == side:
+            rows, fault = self._rows, self._fault
+            self._rows, self._fault = [], None
+            self._end_run()
+            self._done.append(self._grid(rows, fault))
 
     def end(self) -> None:
-        """Finishes the grid; it is malformed if it lacks rows."""
-        if not self._rows:
+        """Finishes the grid, and those before it in bands; it is malformed if it lacks rows."""
+        self._end_rows()
+        self._end_run()
+        self._blank, self._begun = 0, False
+
+    def _is_size(self, text: bytes) -> bool:
+        """Whether a line before a grid gives the size of its board, or another number after that."""
+        words = text.replace(b"x", b" ").strip(b": \r").split()
+        known = set(words) <= self._sizes or self._sized
+        self._sized = 0 < len(words) <= 2 and known and all(word.isdigit() for word in words)
+        return self._sized
+
+    def _end_rows(self) -> None:
+        """Finishes the rows since the last blank line, as a band of a grid or as a truncated grid."""
+        rows, fault = self._rows, self._fault
+        if not rows:
             return
-        if len(self._rows) < self._side and self._fault is None:
-            cause = f"the grid ends after {len(self._rows)} of {self._side} rows"
-            self._fault = LineError(self._name, self._start, cause)
-        self._fault = self._fault or self._unlisted()
-        whole = _Row(self._start, np.zeros(self._side**2, np.uint8)) if self._fault else _stacked(self._rows)
-        self._done.append((whole, self._start, self._fault))
         self._rows, self._fault = [], None
+        if len(rows) != self._height:
+            self._end_run()
+        if self._digits.side % len(rows):
+            self._done.append(self._grid(rows, fault))
+            return
+        self._height = len(rows)
+        self._bands += rows
+        self._band_fault = self._band_fault or fault
+        if len(self._bands) == self._digits.side:
+            self._run.append(self._grid(self._bands, self._band_fault))
+            self._bands, self._band_fault = [], None
+
+    def _end_run(self) -> None:
+        """Finishes grids in bands."""
+        left, grids = self._bands, self._run
+        if left:
+            cause = f"{len(left)} rows are left after grids in bands of {self._height}: where each begins is unknown"
+            grids = [grid if grid.fault else self._malformed(grid.line, cause) for grid in grids]
+            grids.append(self._grid(left, self._band_fault))
+        self._done += grids
+        self._bands, self._band_fault, self._run = [], None, []
+        self._height = self._between = 0
 
     def take(self) -> Chunk:
         """The finished grids."""
-        grids = np.array([grid.values for grid, _, _ in self._done], np.uint8).reshape(-1, self._side**2)
+        none = np.zeros((0, self._digits.cells), np.uint8)
+        grids = np.array([read.grid for read, _, _ in self._done], np.uint8) if self._done else none
         good = np.array([error is None for _, _, error in self._done], bool)
         lines = np.array([line for _, line, _ in self._done], np.int64)
         errors = tuple(error for _, _, error in self._done if error is not None)
-        candidates = None
-        if any(grid.candidates is not None for grid, _, _ in self._done):
-            candidates = np.stack([_candidates(grid, self._side) for grid, _, _ in self._done])
+        marks = {row: read.marks for row, (read, _, _) in enumerate(self._done) if read.marks is not None}
+        mixed = np.array([read.mixed for read, _, _ in self._done], bool)
         self._done = []
-        return Chunk(grids, good, lines, errors, candidates=candidates)
+        return Chunk(grids, good, lines, errors, marks=marks, mixed=mixed if mixed.any() else None)
 
-    def _unlisted(self) -> LineError | None:
-        """The error of a grid in which some cells list candidates and others are blank."""
-        if all(row.candidates is None for row in self._rows):
-            return None
-        for number, row in enumerate(self._rows, 1):
-            if row.candidates is None and not row.values.all():
-                cell = f"row {number}, column {int(np.argmin(row.values)) + 1}"
-                return LineError(self._name, row.line, f"{cell} lists no candidates, but other cells do")
-        return None
+    def _malformed(self, line: int, cause: str) -> _Grid:
+        return _Grid(Cells(np.zeros(self._digits.cells, np.uint8)), line, LineError(self._name, line, cause))
+
+    def _grid(self, rows: list[_Row], fault: LineError | None) -> _Grid:
+        """The grid of rows, of which some are malformed if there is a fault."""
+        side, line = self._digits.side, rows[0].line
+        if fault is not None:
+            return self._malformed(line, fault.cause)._replace(fault=fault)
+        if len(rows) < side:
+            return self._malformed(line, f"the grid ends after {len(rows)} of {side} rows")
+        try:
+            if any(row.listed for row in rows):
+                return _Grid(self._listed(rows), line)
+            return _Grid(grid_of([cell for row in rows for cell in row.cells], self._digits, _place(side)), line)
+        except Malformed as cause:
+            fault = LineError(self._name, line if cause.cell is None else rows[cause.cell // side].line, str(cause))
+            return self._malformed(line, fault.cause)._replace(fault=fault)
+
+    def _listed(self, rows: list[_Row]) -> Cells:
+        """The grid of rows, some of which list candidates: all others are filled."""
+        side = self._digits.side
+        parts = []
+        for number, row in enumerate(rows, 1):
+            first = (number - 1) * side
+            if row.listed:
+                parts.append(check_listed(row.cells, side))
+                continue
+            values = grid_of(row.cells, self._digits).grid
+            if not values.all():
+                cell = int(np.argmin(values))
+                place = f"row {number}, column {cell + 1}"
+                raise Malformed(f"{place} lists no candidates, but other cells do", first + cell)
+            parts.append((values, all_candidates(values, side)))
+        grid, candidates = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+        return Cells(grid, marks=Marks(candidates))
 
     def _row(self, line: int, text: bytes) -> _Row:
-        row, number = without_frame(text), len(self._rows) + 1
-        cells = row_cells(text, self._side)
+        side = self._digits.side
+        row, number = without_frame(text), len(self._bands) + len(self._rows) + 1
+        cells = row_cells(text, side)
         single = cells is not None and max(map(len, cells)) == 1
-        listed = None if single else split_listed(row, self._side)
+        listed = None if single else split_listed(row, side)
         try:
             if listed is not None:
-                return _Row(line, *check_listed(listed, self._side))
+                check_listed(listed, side)
+                return _Row(line, listed, True)
             if cells is not None:
-                return _Row(line, check_values(cells, self._side))
+                check_cells(cells, self._digits)
+                return _Row(line, cells)
         except Malformed as cause:
             raise Malformed(f"row {number} of the grid: {cause}") from None
         words = row.split()
-        if len(words) != self._side and any(row.candidates is not None for row in self._rows):
-            raise Malformed(f"row {number} of the grid has {len(words)} cells, not {self._side}")
-        parts = separated(row) or _parts(row, self._side)
+        if len(words) != side and any(row.listed for row in (*self._bands, *self._rows)):
+            raise Malformed(f"row {number} of the grid has {len(words)} cells, not {side}")
+        parts = separated(row) or _parts(row, side)
         foreign = next((place for place, part in enumerate(parts, 1) if split_row(part, 1) is None), None)
         if foreign is not None:
             shown = parts[foreign - 1].decode(errors="backslashreplace")
             raise Malformed(f"row {number} of the grid: {shown!r}, number {foreign} of the line, is not a cell")
-        raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {self._side}")
+        raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {side}")
 
 
 class _Row(NamedTuple):
-    """A row, or a whole grid, and its line.
+    """A row.
 
     Attributes:
       line: its number, from 1.
-      values: uint8[m], digits, 0 = open.
-      candidates: bool[side, m]; None if none are listed.
+      cells: a text for each cell.
+      listed: whether they list candidates.
     """
 
     line: int
-    values: np.ndarray
-    candidates: np.ndarray | None = None
+    cells: list[bytes]
+    listed: bool = False
 
 
-def _candidates(row: _Row, side: int) -> np.ndarray:
-    return all_candidates(row.values, side) if row.candidates is None else row.candidates
+class _Grid(NamedTuple):
+    """A finished grid, its first line, and why it is malformed."""
+
+    read: Cells
+    line: int
+    fault: LineError | None = None
 
 
-def _stacked(rows: Sequence[_Row]) -> _Row:
-    """The grid of rows."""
-    values = np.concatenate([row.values for row in rows])
-    if all(row.candidates is None for row in rows):
-        return _Row(rows[0].line, values)
-    return _Row(rows[0].line, values, np.concatenate([_candidates(row, len(rows)) for row in rows], axis=1))
+def _place(side: int) -> Callable[[int], str]:
+    return lambda cell: f"row {cell // side + 1}, column {cell % side + 1}"
 
 
 def _parts(row: bytes, side: int) -> list[bytes]:

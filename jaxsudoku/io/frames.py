@@ -103,7 +103,9 @@ def framed_cells(line: bytes, side: int) -> list[bytes] | None:
 def row_widths(line: bytes) -> set[int]:
     """The numbers of cells that a plain line may have as the row of a drawing."""
     row = without_frame(line)
-    widths = {len(row.split()), len(b"".join(row.split())), len(separated(row) or ())}
+    fields = len(separated(row) or ())
+    ended = fields and row.rstrip(b" \r\n")[-1:] in (b",", b";", b"\t")  # a delimiter may end it
+    widths = {len(row.split()), len(b"".join(row.split())), fields, fields - bool(ended)}
     if line.count(b"|") > 1:
         widths |= {side for side in (line.count(b"|") - 1, *_box_widths(line)) if framed_cells(line, side)}
     return widths - {0, 1}

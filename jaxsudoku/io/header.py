@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 from jaxsudoku.board import VARIANTS, Board
 
+from .cells import Digits
 from .chunk import Chunk, PuzzleFileError
 from .columns import BOARD_COLUMN
 
 # Patterns are strings, compiled on first use: compiling takes as long as loading this package.
-_COMMENT = rb"#[ \t]*([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)"
+_COMMENT = rb"#[ \t]*+([A-Za-z][A-Za-z \t]*+):[ \t]*+(.*)"
 # It begins with the character itself, as that is found ten times as fast as a start of line.
-_BOARD_COMMENT = rb"(?m)#(?<=^#)[ \t]*(?i:board)[ \t]*:[ \t]*(.*)"
+_BOARD_COMMENT = rb"(?m)#(?<=^#)[ \t]*+(?i:board)[ \t]*+:[ \t]*+(.*)"
 #: Values of a column that name a board. A number may number anything, and 9x9 may be a size: neither is a name.
 _BOARD_NAME = rf"(?i)({'|'.join(('classic', *VARIANTS))})(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*"
 _PROPER = r"(?i)\b(minimal|unique|proper)\b"
@@ -113,10 +114,12 @@ class BoardCheck:
     Args:
       board: the board.
       name: the file's name, for messages.
+      zero_based: whether the file counts digits from 0.
     """
 
-    def __init__(self, board: Board, name: str) -> None:
+    def __init__(self, board: Board, name: str, zero_based: bool = False) -> None:
         self.board, self._name = board, name
+        self.digits = Digits(board.side, zero_based)
         self._other = functools.cache(self._find_other)
 
     def cut(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Collection, Iterator
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .cells import Malformed, check_values, decode_text, wrong_length
+from .cells import Cells, Digits, Malformed
 from .chunk import Chunk, PuzzleFileError
-from .columns import choose_columns, plain_names
+from .columns import PUZZLE_COLUMNS, choose_columns, further_columns, plain_names, same_name
+from .decode import Decoded, decode_value, text_rows
 from .format import Beginning, Format, Record
 from .header import BoardCheck
 
@@ -32,8 +34,28 @@ class JsonLines(Format):
         return cls(start) if start.lines[0].lstrip().startswith((b"{", b"[")) else None
 
     def names(self) -> list[str]:
-        first = _parse(self.header())
-        return list(first) if isinstance(first, dict) else []
+        """The keys of the objects in the first block, up to the first that has the puzzle."""
+        keys: dict[str, None] = {}
+        wanted = PUZZLE_COLUMNS if self.start.column is None else (self.start.column,)
+        for line in self.start.head.split(b"\n"):
+            if line.strip() and not line.startswith(b"#"):
+                record = _parse(line)
+                keys |= dict.fromkeys(record if isinstance(record, dict) else ())
+                if any(same_name(key, name) for key in keys for name in wanted) or not keys:
+                    break
+        return list(keys)
+
+    def check(self, check: BoardCheck) -> tuple[str, ...]:
+        line, names = self._first_line(), self.names()
+        self._check_layout(line, self.header(), _parse(self.header()))
+        if not names:
+            return ()
+        choose_columns(names, f"{self.start.name}:{line}", self.start.column)
+        return further_columns(names, self.start.column)
+
+    def _first_line(self) -> int:
+        head = self.start.head
+        return 1 + head.count(b"\n", 0, head.index(self.header()))
 
     def first_record(self) -> Record | None:
         first = _parse(self.header())
@@ -44,8 +66,7 @@ class JsonLines(Format):
             names = list(first)
             puzzle = first[names[choose_columns(names, "line 1", self.start.column).puzzle]]
             fields = {**dict(zip(plain_names(names), first.values(), strict=True)), "puzzle": puzzle}
-        head = self.start.head
-        return Record(fields, 1 + head.count(b"\n", 0, head.index(self.header())))
+        return Record(fields, self._first_line())
 
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
         extras: dict[str, str] | None = None  # the keys of the objects in the first block
@@ -64,12 +85,13 @@ class JsonLines(Format):
                 if objects:
                     columns = choose_columns(keys, f"{self.start.name}:{texts[0][0]}", self.start.column, keep)
                     puzzle, extras = keys[columns.puzzle], {name: keys[at] for name, at in columns.extras.items()}
-            yield self._chunk([line for line, _ in texts], records, puzzle, extras, check.board.side)
+            yield self._chunk([line for line, _ in texts], records, puzzle, extras, check.digits)
 
     def _check_layout(self, line: int, text: bytes, record: Any) -> None:
         """Raises PuzzleFileError if the first line is not one of JSON lines, but of JSON in another layout."""
         many = isinstance(record, list) and any(
-            isinstance(item, dict) or (isinstance(item, str) and len(item) > 2) for item in record
+            isinstance(item, dict) or (isinstance(item, str) and len(item) > 2 and text_rows(record) is None)
+            for item in record
         )
         place = f"{self.start.name}:{line}"
         if many or text.strip() == b"[":
@@ -77,26 +99,17 @@ class JsonLines(Format):
         if isinstance(record, Malformed) and text.rstrip().endswith((b"{", b"[", b",", b":")):
             raise PuzzleFileError(f"{place}: JSON over several lines; put one object on each line (jq -c .)")
 
-    def _chunk(self, lines: list[int], records: list[Any], puzzle: str, extras: dict[str, str], side: int) -> Chunk:
-        grids, good = np.zeros((len(records), side * side), np.uint8), np.ones(len(records), bool)
-        causes = {}
+    def _chunk(
+        self, lines: list[int], records: list[Any], puzzle: str, extras: dict[str, str], digits: Digits
+    ) -> Chunk:
+        read = Decoded(np.zeros((len(records), digits.cells), np.uint8), np.zeros(len(records), bool))
         for row, record in enumerate(records):
-            try:
-                grids[row] = _grid(record, puzzle, side)
-            except Malformed as cause:
-                causes[row] = str(cause)
+            read.put(row, functools.partial(_cells, record, puzzle, digits))
         carried: dict[str, list[Any]] = {
             _encodable(name): [_text(record.get(key)) if isinstance(record, dict) else "" for record in records]
             for name, key in extras.items()
         }
-        return Chunk(grids, good, np.array(lines, np.int64), (), carried).with_errors(self.start.name, causes)
-
-
-def flat_cells(value: list[Any]) -> list[Any]:
-    """The cells of a puzzle in a list, or in one list per row."""
-    if any(isinstance(row, list) for row in value):
-        return [cell for row in value for cell in (row if isinstance(row, list) else [row])]
-    return list(value)
+        return Chunk.of(read, np.array(lines, np.int64), self.start.name, carried)
 
 
 def _parse(text: bytes) -> Any:
@@ -116,24 +129,14 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _grid(record: Any, puzzle: str, side: int) -> np.ndarray:
+def _cells(record: Any, puzzle: str, digits: Digits) -> Cells:
     if isinstance(record, Malformed):
         raise record
     if isinstance(record, dict):
         if puzzle not in record:
             raise Malformed(f"no value is named {puzzle!r}")
         record = record[puzzle]
-    if isinstance(record, str):
-        return decode_text(record.encode(errors="replace"), side)
-    if not isinstance(record, list):
-        raise Malformed(f"a puzzle is a text or a list of integers, not {json.dumps(record)[:40]}")
-    cells = flat_cells(record)
-    for number, cell in enumerate(cells, start=1):
-        if isinstance(cell, bool) or not isinstance(cell, int | str | None):
-            raise Malformed(f"cell {number} is {json.dumps(cell)[:40]}, not an integer")
-    if len(cells) != side * side:
-        raise Malformed(wrong_length(len(cells), side))
-    return check_values([b"0" if cell is None else str(cell).encode(errors="replace") for cell in cells], side)
+    return decode_value(record, digits)
 
 
 def _text(value: Any) -> str:

@@ -8,53 +8,20 @@ http://hodoku.sourceforge.net/en/libs.php.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from jaxsudoku.board import Board
 
-from .cells import Malformed, check_values, decode_text, wrong_length
-from .chunk import Chunk
-from .format import Beginning, Format
-from .header import BoardCheck
+from .cells import Cells, Digits, Malformed, Marks, grid_of, wrong_length
 from .positions import all_candidates, allowed_candidates
 
 #: Values of at least 8 characters tell a line from a drawn row with colons.
-_LINE = re.compile(rb"\s*:[^:\s]*:[^:\s]*:\s*[\d.+][^:\s]{7,}\s*:")
+_LINE = re.compile(rb"\s*+:[^:]*+:[^:]*+:\s*+[\d.+][^:\s]{7,}+\s*+(?::|\Z)")
+#: The values alone, with deleted candidates or without, as in 6...8+4...:314 916.
+_MARKED = re.compile(rb"\s*+([\d.+]++)\s*+(?::((?:[1-9]{3}[ \t\r]*+)*+)(?:::|:?\Z))?")
 _VALUE = re.compile(rb"\+?.", re.DOTALL)
 _DELETED = re.compile(rb"[1-9]{3}")
-
-
-class LibraryLines(Format):
-    """A position a line; other lines are puzzles with a character per cell."""
-
-    name = "HoDoKu's library"
-
-    @classmethod
-    def sniff(cls, start: Beginning, side: int) -> LibraryLines | None:
-        return cls(start) if any(map(is_library_line, start.lines)) else None
-
-    def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
-        side = check.board.side
-        for first, block in check.cut_all(blocks):
-            numbered = enumerate(block.split(b"\n")[:-1], start=first)
-            texts = [(line, text) for line, text in numbered if text.strip() and not text.startswith(b"#")]
-            grids = np.zeros((len(texts), side * side), np.uint8)
-            candidates = np.ones((len(texts), side, side * side), bool)
-            causes = {}
-            for row, (_, text) in enumerate(texts):
-                try:
-                    if text.lstrip().startswith(b":"):
-                        grids[row], candidates[row] = decode_line(text, side)
-                    else:
-                        grids[row] = decode_text(text, side)
-                        candidates[row] = all_candidates(grids[row], side)
-                except Malformed as cause:
-                    causes[row] = str(cause)
-            lines = np.array([line for line, _ in texts], np.int64)
-            chunk = Chunk(grids, np.ones(len(texts), bool), lines, candidates=candidates)
-            yield chunk.with_errors(self.start.name, causes)
 
 
 def is_library_line(line: bytes) -> bool:
@@ -67,23 +34,41 @@ def cells_of_line(line: bytes) -> int:
     return len(line.split(b":")[3].strip().replace(b"+", b"")) if is_library_line(line) else 0
 
 
-def decode_line(line: bytes, side: int) -> tuple[np.ndarray, np.ndarray]:
-    """The position in a line of a library.
-
-    Returns:
-      the filled cells, given or placed, uint8[cells]; and the candidates, bool[side, cells].
+def decode_line(line: bytes, digits: Digits) -> Cells:
+    """The position in a line of a library: the filled cells, the candidates, and the cells that are not given.
 
     Raises:
       Malformed: with the cause.
     """
-    if side > 9:
-        raise Malformed("a line of a library is of a board up to 9x9")
     fields = line.strip().split(b":")
-    if len(fields) < 5:
+    if len(fields) < 4:
         raise Malformed("a line of a library has the form :technique:digits:values:deleted:eliminations:placements:")
-    grid = _values(fields[3].strip(), side, line.index(fields[3]) + 1)
-    candidates = all_candidates(grid, side)
-    for text in fields[4].split():
+    return _decode(fields[3], line.index(fields[3]), b"".join(fields[4:5]), digits)
+
+
+def is_marked(line: bytes, cells: int) -> bool:
+    """Whether a line is the values of a library line alone, with marks of placed cells or deleted candidates."""
+    match = _MARKED.match(line)
+    if match is None or len(match[1]) - match[1].count(b"+") != cells:
+        return False
+    return b"+" in match[1] or len((match[2] or b"").split()) > 1  # a number of three digits may be anything
+
+
+def decode_marked(line: bytes, digits: Digits) -> Cells:
+    """As ``decode_line``, of a line for which ``is_marked``."""
+    match = _MARKED.match(line)
+    assert match is not None
+    return _decode(match[1], match.start(1), match[2] or b"", digits)
+
+
+def _decode(values: bytes, start: int, deleted: bytes, digits: Digits) -> Cells:
+    """The position of values, which begin after so many bytes of their line, and of deleted candidates."""
+    side = digits.side
+    if side > 9 or digits.zero_based:
+        raise Malformed("a line of a library is of a board up to 9x9, with digits from 1 on")
+    read, placed = _values(values, digits, start + 1)
+    candidates = all_candidates(read.grid, side)
+    for text in deleted.split():
         shown = text.decode(errors="backslashreplace")
         if not _DELETED.fullmatch(text) or max(text) - ord("0") > side:
             raise Malformed(
@@ -91,29 +76,33 @@ def decode_line(line: bytes, side: int) -> tuple[np.ndarray, np.ndarray]:
             )
         digit, row, column = (byte - ord("1") for byte in text)
         cell = row * side + column
-        if grid[cell] == digit + 1:
+        if read.grid[cell] == digit + 1:
             raise Malformed(f"the deleted candidate {shown!r} is the digit of its cell")
         candidates[digit, cell] = False
-    return grid, candidates
+    return read._replace(marks=Marks(candidates, placed if placed.any() else None))
 
 
-def _values(text: bytes, side: int, column: int) -> np.ndarray:
-    """The filled cells of a line, uint8[cells]; the text begins at ``column`` of the line."""
+def _values(text: bytes, digits: Digits, column: int) -> tuple[Cells, np.ndarray]:
+    """The filled cells of a line, and which of them are not given, bool[cells]; the text begins at ``column``."""
     if unplaced := re.search(rb"\+(?!\d)", text):
         raise Malformed(f"'+' at column {column + unplaced.start()} has no digit after it")
-    tokens = _VALUE.findall(text)
-    if len(tokens) != side * side:
-        raise Malformed(wrong_length(len(tokens), side))
-    return check_values([token.removeprefix(b"+") for token in tokens], side)
+    tokens = list(_VALUE.finditer(text.strip()))
+    column += len(text) - len(text.lstrip())
+    if len(tokens) != digits.cells:
+        raise Malformed(wrong_length(len(tokens), digits.side))
+    digit = [token[0].removeprefix(b"+") for token in tokens]
+    read = grid_of(digit, digits, lambda cell: f"at column {column + tokens[cell].end() - 1}")
+    return read, np.array([len(token[0]) > 1 for token in tokens]) & (read.grid > 0)
 
 
-def library_line(grid: np.ndarray, candidates: np.ndarray, board: Board) -> str:
+def library_line(grid: np.ndarray, candidates: np.ndarray, board: Board, placed: np.ndarray | None = None) -> str:
     """A position as a line of HoDoKu's library; the inverse of reading it.
 
     Args:
-      grid: uint8[cells], the filled cells, which are written as givens.
+      grid: uint8[cells], the filled cells.
       candidates: bool[side, cells], the digits that each cell may hold.
       board: the board, up to 9x9.
+      placed: bool[cells], the filled cells that are not given; None for none.
 
     Raises:
       ValueError: the board is larger, or the arrays have other shapes.
@@ -125,7 +114,10 @@ def library_line(grid: np.ndarray, candidates: np.ndarray, board: Board) -> str:
         raise ValueError(
             f"a position has shapes ({board.cells},) and ({side}, {board.cells}), not {grid.shape} and so on"
         )
-    values = "".join(str(digit) if digit else "." for digit in grid.tolist())
+    marks = [False] * board.cells if placed is None else placed.tolist()
+    values = "".join(
+        "+" * mark + str(digit) if digit else "." for digit, mark in zip(grid.tolist(), marks, strict=True)
+    )
     gone = np.argwhere((allowed_candidates(grid, board) & ~candidates & (grid == 0)).T).tolist()
     deleted = " ".join(f"{digit + 1}{cell // side + 1}{cell % side + 1}" for cell, digit in gone)
     return f":0000:x:{values}:{deleted}::"

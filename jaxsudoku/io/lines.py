@@ -1,4 +1,4 @@
-"""Puzzles in lines of text, a character or a number per cell; any other text counts as malformed lines."""
+"""Puzzles in lines of text, of any form that ``decode_text`` accepts; any other text counts as malformed lines."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from .cells import decode_even, decode_odd, decode_spans
+from .cells import Digits
 from .chunk import Chunk
+from .decode import decode_even, decode_rest, decode_spans
 from .format import Beginning, Format
 from .header import BoardCheck
 
@@ -24,31 +25,30 @@ class Lines(Format):
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
         line = 1
         for block in blocks:
-            even = decode_even(block, check.board.side)
+            even = decode_even(block, check.digits)
             if even is not None:
                 yield Chunk(even, np.ones(len(even), bool), np.arange(line, line + len(even)))
                 line += len(even)
                 continue
             whole, fault = check.cut(block, line)
             if whole:
-                yield self._chunk(whole, line, check.board.side)
+                yield self._chunk(whole, line, check.digits)
             if fault is not None:
                 raise fault
             line += block.count(b"\n")
 
-    def _chunk(self, block: bytes, line: int, side: int) -> Chunk:
+    def _chunk(self, block: bytes, line: int, digits: Digits) -> Chunk:
         """The chunk of a block of lines of any form; ``line`` is the number of the first."""
         starts, ends = line_spans(block)
-        grids, good = decode_spans(block, starts, ends, side)
+        read = decode_spans(block, starts, ends, digits)
         lines = np.arange(line, line + len(starts))
-        if good.all():
-            return Chunk(grids, good, lines)
-        held = good | ~np.isin(np.frombuffer(block, np.uint8)[starts], np.frombuffer(b"\n\r#", np.uint8))
-        for row in np.flatnonzero(held & ~good).tolist():
+        if read.good.all():
+            return Chunk.of(read, lines, self.start.name)
+        held = read.good | ~np.isin(np.frombuffer(block, np.uint8)[starts], np.frombuffer(b"\n\r#", np.uint8))
+        for row in np.flatnonzero(held & ~read.good).tolist():
             held[row] = not block[starts[row] : ends[row]].isspace()
-        starts, ends, grids, good, lines = starts[held], ends[held], grids[held], good[held], lines[held]
-        causes = decode_odd(grids, good, lambda row: block[starts[row] : ends[row]], side)
-        return Chunk(grids, good, lines).with_errors(self.start.name, causes)
+        starts, ends, lines = starts[held], ends[held], lines[held]
+        return Chunk.of(decode_rest(read.select(held), block, starts, ends, digits), lines, self.start.name)
 
 
 def line_spans(block: bytes) -> tuple[np.ndarray, np.ndarray]:

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .cells import GridColumn, decode_block
+from .cells import Digits
 from .chunk import Chunk, PuzzleFileError
 from .columns import BOARD_COLUMN, Columns, choose_columns, further_columns, plain_names
+from .decode import Decoded, decode_block, decode_value
 from .format import Beginning, Format, Record
+from .grid_text import GridColumn
 from .header import BoardCheck
 
 _BATCH = 1 << 14
@@ -95,22 +97,21 @@ class Parquet(Format):
         try:
             groups = None if self.start.groups is None else list(self.start.groups)
             for batch in self._file.iter_batches(_BATCH, groups, columns=[puzzle, *extras.values()]):
-                grids, good, causes = _decode(pa, batch.column(puzzle), check.board.side)
+                read = _decode(pa, batch.column(puzzle), check.digits)
                 carried = {name: _carried(pa, batch.column(column)) for name, column in extras.items()}
-                chunk = Chunk(grids, good, np.arange(row, row + len(grids)), (), carried)
-                yield chunk.with_errors(self.start.name, causes)
-                row += len(grids)
+                yield Chunk.of(read, np.arange(row, row + len(read.good)), self.start.name, carried)
+                row += len(read.good)
         except (pa.ArrowInvalid, OSError) as error:
             raise PuzzleFileError(f"{self.start.name}: damaged Parquet file after row {row - 1} ({error})") from error
 
     def _columns(self, keep: Collection[str] = ()) -> Columns:
-        """The columns to read; raises PuzzleFileError if none holds puzzles as text."""
+        """The columns to read; raises PuzzleFileError if none holds puzzles as texts or lists."""
         pa, _ = import_pyarrow()
         columns = choose_columns(self.names(), self.start.name, self.start.column, keep)
         kind = self._file.schema_arrow.field(columns.puzzle).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (pa.types.is_string(plain) or pa.types.is_large_string(plain)):
-            raise PuzzleFileError(f"{self.start.name}: the column of puzzles holds {kind}, not text")
+        if not (pa.types.is_string(plain) or pa.types.is_large_string(plain) or _is_list(pa, plain)):
+            raise PuzzleFileError(f"{self.start.name}: the column of puzzles holds {kind}, neither text nor lists")
         return columns
 
 
@@ -206,11 +207,23 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _decode(pa: ModuleType, column: Any, side: int) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+def _is_list(pa: ModuleType, kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _decode(pa: ModuleType, column: Any, digits: Digits) -> Decoded:
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    if _is_list(pa, column.type):
+        found = Decoded(np.zeros((len(column), digits.cells), np.uint8), np.zeros(len(column), bool))
+        for row, value in enumerate(column.to_pylist()):
+            found.put(row, functools.partial(decode_value, value, digits))
+        return found
     text = column.cast(pa.large_string()).fill_null("")
     _, offsets, data = text.buffers()
     bounds = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
     # All batches of a row group share the buffers: only the part of this one is copied.
     block = data.slice(bounds[0], bounds[-1] - bounds[0]).to_pybytes() if data is not None else b""
     bounds = bounds - bounds[0]
-    return decode_block(block, bounds[:-1], bounds[1:], side)
+    return decode_block(block, bounds[:-1], bounds[1:], digits)

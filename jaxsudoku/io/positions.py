@@ -30,10 +30,12 @@ class Positions(NamedTuple):
       grids: uint8[N, cells], the filled cells, given or placed; 0 = open.
       candidates: bool[N, side, cells], the digits that each cell may hold. Those that a filled cell excludes may be
         among them.
+      givens: bool[N, cells], whether each cell is given, rather than placed in play or open.
     """
 
     grids: np.ndarray
     candidates: np.ndarray
+    givens: np.ndarray
 
 
 def all_candidates(grids: np.ndarray, side: int) -> np.ndarray:

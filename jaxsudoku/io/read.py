@@ -11,30 +11,47 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import BinaryIO
 
 import numpy as np
 
 from jaxsudoku.board import Board
 
-from .chunk import Chunk, PuzzleFileError, rechunk
+from .chunk import Chunk, NoPuzzlesError, PuzzleFileError, rechunk
 from .columns import BOARD_COLUMN
 from .csv_tables import CsvTable
 from .drawn import Drawn
+from .foreign import foreign_kind, kind_of_lines
 from .format import Beginning, Format
 from .header import BoardCheck, Header, board_in_column, read_header, resolve_board
 from .json_lines import JsonLines
-from .library import LibraryLines
 from .lines import Lines
+from .open_sudoku import OpenSudoku
 from .parquet import Parquet
-from .positions import Positions, all_candidates
+from .positions import Positions
 from .sections import SadMan
 from .source import Source, line_blocks, open_pieces, open_source, unified_lines
+from .zeros import ZeroBasedError, check_zeros
 
 #: The formats that are read, in the order in which they are tried; the last one accepts any text.
-FORMATS: tuple[type[Format], ...] = (Parquet, SadMan, LibraryLines, JsonLines, CsvTable, Drawn, Lines)
+FORMATS: tuple[type[Format], ...] = (Parquet, OpenSudoku, SadMan, JsonLines, CsvTable, Drawn, Lines)
+
+
+#: Excel's first line of a CSV, which names the separator.
+_SEPARATOR = re.compile(rb'\A"?sep=[^\n]?"?\r?\n', re.IGNORECASE)
+
+#: Bytes of a text, about, in which its first puzzle is looked for first.
+_FIRST = 1 << 12
+#: The most cells of the grids of a block, which may have a grid for every two bytes.
+_MOST_CELLS = 1 << 26
+
+
+def without_separator(head: bytes) -> bytes:
+    """The beginning of a file with a blank line for Excel's, which names the separator of a CSV."""
+    return _SEPARATOR.sub(b"\n", head)
 
 
 def detect_format(start: Beginning, side: int) -> Format:
@@ -62,7 +79,9 @@ class PuzzleFile:
       stream: the input, which stays open.
       name: its name, for messages.
       board, column: as in ``read_chunks``.
-      plain: whether it is read as plain lines, whatever they look like.
+      zero_based: as in ``read_chunks``.
+      form: the format, which is known of a slice; None to detect it.
+      first: whether the stream is the beginning of its file.
       groups: the row groups of Parquet to read, None for all.
       before: the rows before them.
 
@@ -80,28 +99,34 @@ class PuzzleFile:
         board: Board | None,
         column: str | None,
         *,
-        plain: bool = False,
+        zero_based: bool = False,
+        form: Callable[[Beginning], Format] | None = None,
+        first: bool = True,
         groups: range | None = None,
         before: int = 0,
     ) -> None:
         self.name = name
         self.stream = stream
-        self._plain = plain
+        self._form = form
+        self._zero_based = zero_based
         self._start = Beginning(name, b"", column, stream, groups, before)
         self._blocks: Iterator[bytes] = iter(())
         self._failure: Exception | None = None
         header = Header()
         try:
-            pieces, compression = open_pieces(stream, name)
+            pieces, compression = open_pieces(stream, name, plain=not first)
             head = next(pieces)
-            binary = next((kind for kind in FORMATS if kind.magic and head.startswith(kind.magic)), None)
+            binary = next((kind for kind in FORMATS if first and kind.magic and head.startswith(kind.magic)), None)
             if binary is not None and compression is not None:
                 raise PuzzleFileError(f"{name}: a {binary.name} file within {compression} data: decompress it first")
             if binary is None:
                 self._blocks = line_blocks(unified_lines(itertools.chain([head], pieces)), name)
                 head = next(self._blocks, b"")
+                if first and (kind := foreign_kind(head)) is not None and not OpenSudoku.begins(head):
+                    raise NoPuzzlesError(f"{name}: {kind}")
+                head = without_separator(head) if first else head
             self._start = dataclasses.replace(self._start, head=head)
-            header = header_of(self._start)
+            header = header_of(self._start) if form is None else header
         except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like any later one
             self._failure = failure
         self.unique, self.names_board = header.unique, header.board is not None
@@ -110,7 +135,7 @@ class PuzzleFile:
     @property
     def format(self) -> Format:
         """The format; raises PuzzleFileError if a column is named, but the input is not a table."""
-        return Lines(self._start) if self._plain else detect_format(self._start, self.board.side)
+        return detect_format(self._start, self.board.side) if self._form is None else self._form(self._start)
 
     def chunks(self, chunk_size: int = 65536, *, skip: int = 0, keep: Collection[str] = ()) -> Iterator[Chunk]:
         """The puzzles, to be read once; arguments, result and errors as in ``read_chunks``."""
@@ -125,26 +150,69 @@ class PuzzleFile:
 
         Raises:
           PuzzleFileError: a table has no column of puzzles, or the input is damaged before its first puzzle.
+          NoPuzzlesError: a short text has no puzzle, nor a malformed one.
           OSError: it can't be read.
         """
         if self._failure is not None:
             raise self._failure
-        return self.format.check(BoardCheck(self.board, self.name))
+        if self._form is None and self._start.lines and not self._begins():
+            raise self._without_puzzles()
+        return self.format.check(BoardCheck(self.board, self.name, self._zero_based))
+
+    def _begins(self) -> bool:
+        """Whether there are puzzles, malformed or not, in the first block, or further blocks."""
+        head = self._start.head
+        for size in (_FIRST, len(head)):
+            block = head[: head.find(b"\n", size - 1) + 1]
+            with contextlib.suppress(PuzzleFileError):  # raised again when puzzles are read
+                if any(map(len, self.format.read(iter([block]), BoardCheck(self.board, self.name, self._zero_based)))):
+                    return True
+        second = next(self._blocks, None)
+        self._blocks = iter(()) if second is None else itertools.chain([second], self._blocks)
+        return second is not None or self.format.is_table
+
+    def _without_puzzles(self) -> NoPuzzlesError:
+        return NoPuzzlesError(f"{self.name}: no puzzle in it: {kind_of_lines(self._start.lines)}")
+
+    def check_zeros(self) -> None:
+        """Reads as far as needed to find whether digits are counted from 0.
+
+        Raises:
+          ZeroBasedError: they are. Any other fault is raised when the puzzles are read.
+        """
+        with contextlib.suppress(PuzzleFileError):
+            try:
+                next((None for chunk in self._read(()) if (chunk.grids == self.board.side).any()), None)
+            except ZeroBasedError as error:
+                found = error
+            else:
+                return
+        raise found
 
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
         if self._failure is not None:
             raise self._failure
-        check = BoardCheck(self.board, self.name)
+        check = BoardCheck(self.board, self.name, self._zero_based)
         blocks = itertools.chain([self._start.head] if self._start.head else [], self._blocks)
-        yield from check.check_column(self.format.read(blocks, check, keep))
+        chunks = check.check_column(self.format.read(_bounded(blocks, check.board.cells), check, keep))
+        if self._form is None:  # of a slice, the whole was checked
+            chunks = check_zeros(chunks, self.name, check.board.side)
+        none = True
+        for chunk in chunks:
+            none = none and not len(chunk)
+            yield chunk
+        if none and self._form is None and self._start.lines and not self.format.is_table:
+            raise self._without_puzzles()
 
 
 @contextlib.contextmanager
-def open_puzzles(source: Source, board: Board | None = None, *, column: str | None = None) -> Iterator[PuzzleFile]:
+def open_puzzles(
+    source: Source, board: Board | None = None, *, column: str | None = None, zero_based: bool = False
+) -> Iterator[PuzzleFile]:
     """Opens an input of puzzles in any form that ``read_chunks`` accepts, and reads its beginning.
 
     Args:
-      source, board, column: as in ``read_chunks``. A file object is left open.
+      source, board, column, zero_based: as in ``read_chunks``. A file object is left open.
 
     Returns:
       A context manager that gives a ``PuzzleFile``.
@@ -155,7 +223,7 @@ def open_puzzles(source: Source, board: Board | None = None, *, column: str | No
     """
     opened, name = open_source(source)
     with opened as stream:
-        yield PuzzleFile(stream, name, board, column)
+        yield PuzzleFile(stream, name, board, column, zero_based=zero_based)
 
 
 def read_board(source: Source) -> Board | None:
@@ -184,6 +252,7 @@ def read_chunks(
     skip: int = 0,
     keep: Collection[str] = (),
     column: str | None = None,
+    zero_based: bool = False,
 ) -> Iterator[Chunk]:
     """Streams the puzzles of an input of any size, with flat memory.
 
@@ -212,6 +281,8 @@ def read_chunks(
       keep: columns among ``ANSWER_COLUMNS`` (solution, status, iterations ...) to carry along in ``extras``. By default
         none is, as new answers replace them.
       column: name of the column of puzzles in a table, or of their key in JSON lines; by default ``puzzle``.
+      zero_based: whether digits are counted from 0, so that 0 is the first digit and no blank; they are read as 1 to
+        ``side``.
 
     Returns:
       Iterator of ``Chunk``, none for an empty input. The file is opened at once, and read while iterating.
@@ -228,12 +299,15 @@ def read_chunks(
 
     def chunks() -> Iterator[Chunk]:
         with opened as stream:
-            yield from PuzzleFile(stream, name, board, column).chunks(chunk_size, skip=skip, keep=keep)
+            puzzles = PuzzleFile(stream, name, board, column, zero_based=zero_based)
+            yield from puzzles.chunks(chunk_size, skip=skip, keep=keep)
 
     return chunks()
 
 
-def read_puzzles(source: Source, board: Board | None = None, *, column: str | None = None) -> np.ndarray:
+def read_puzzles(
+    source: Source, board: Board | None = None, *, column: str | None = None, zero_based: bool = False
+) -> np.ndarray:
     """Reads all puzzles of an input, in any form that ``read_chunks`` accepts.
 
     The array does not contain the board: unless it is classic, pass it on, as in
@@ -241,7 +315,7 @@ def read_puzzles(source: Source, board: Board | None = None, *, column: str | No
     grids and lines of HoDoKu's library list: ``read_positions`` reads these, and here they are left out with a warning.
 
     Args:
-      source, board, column: as in ``read_chunks``.
+      source, board, column, zero_based: as in ``read_chunks``.
 
     Returns:
       uint8[N, cells], values 0 (blank) to side.
@@ -252,17 +326,19 @@ def read_puzzles(source: Source, board: Board | None = None, *, column: str | No
       OSError: the input is missing or unreadable.
       TypeError: the source is neither a path nor a file open in binary mode.
     """
-    whole, listed = _read_all(source, board, column, candidates=False)
+    whole, listed = _read_all(source, board, column, zero_based)
     if listed:
         warn_listed(listed, "io.read_positions reads them")
     return whole.grids
 
 
-def read_positions(source: Source, board: Board | None = None, *, column: str | None = None) -> Positions:
+def read_positions(
+    source: Source, board: Board | None = None, *, column: str | None = None, zero_based: bool = False
+) -> Positions:
     """Reads all puzzles of an input as positions in play: the filled cells, and the candidates that it lists.
 
     Args:
-      source, board, column: as in ``read_chunks``.
+      source, board, column, zero_based: as in ``read_chunks``.
 
     Returns:
       ``Positions``: grids uint8[N, cells] and candidates bool[N, side, cells], in which the open cells of puzzles that
@@ -271,9 +347,9 @@ def read_positions(source: Source, board: Board | None = None, *, column: str | 
     Raises:
       PuzzleFileError, OSError, TypeError: as ``read_puzzles`` does.
     """
-    whole, _ = _read_all(source, board, column, candidates=True)
-    assert whole.candidates is not None
-    return Positions(whole.grids, whole.candidates)
+    whole, _ = _read_all(source, board, column, zero_based)
+    rows = np.arange(len(whole))
+    return Positions(whole.grids, whole.candidates_of(rows), whole.givens_of(rows))
 
 
 def warn_listed(count: int, advice: str) -> None:
@@ -282,28 +358,36 @@ def warn_listed(count: int, advice: str) -> None:
     warnings.warn(f"{count:,} {have} candidates, which are left out; {advice}", UserWarning, stacklevel=3)
 
 
-def _read_all(source: Source, board: Board | None, column: str | None, candidates: bool) -> tuple[Chunk, int]:
-    """All puzzles as one chunk, with candidates or without, and the number of puzzles that list candidates."""
-    with open_puzzles(source, board, column=column) as puzzles:
-        side, cells = puzzles.board.side, puzzles.board.cells
-        none = np.zeros((0, cells), np.uint8)
+def _read_all(source: Source, board: Board | None, column: str | None, zero_based: bool) -> tuple[Chunk, int]:
+    """All puzzles as one chunk, and the number of those that list candidates."""
+    with open_puzzles(source, board, column=column, zero_based=zero_based) as puzzles:
+        none = np.zeros((0, puzzles.board.cells), np.uint8)
         parts = [Chunk(none, np.zeros(0, bool), np.zeros(0, np.int64))]
-        listed = 0
         failure: PuzzleFileError | None = None
         try:
             for chunk in puzzles.chunks():
-                listed += int(chunk.listed.sum())
-                parts.append(dataclasses.replace(chunk, extras={}, candidates=chunk.candidates if candidates else None))
+                parts.append(dataclasses.replace(chunk, extras={}))
         except PuzzleFileError as error:
             failure = error
     whole = Chunk.join(parts)
     if failure is not None:
-        raise PuzzleFileError(str(failure), whole.errors, whole.grids) from failure
+        raise type(failure)(str(failure), whole.errors, whole.grids) from failure
     if whole.errors:
         raise PuzzleFileError.of_lines(whole.errors, whole.grids)
-    if candidates and whole.candidates is None:
-        whole = dataclasses.replace(whole, candidates=all_candidates(whole.grids, side))
-    return whole, listed
+    return whole, int(whole.listed.sum())
+
+
+def _bounded(blocks: Iterator[bytes], cells: int) -> Iterator[bytes]:
+    """The blocks of whole lines, cut so that the grids of their lines, of so many cells each, fit into memory."""
+    most = max(1, _MOST_CELLS // cells)
+    for block in blocks:
+        if len(block) // 2 > most and block.count(b"\n") > most:
+            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))[most - 1 :: most] + 1
+            for start, end in itertools.pairwise([0, *ends.tolist(), len(block)]):
+                if end > start:
+                    yield block[start:end]
+        else:
+            yield block
 
 
 def header_of(start: Beginning) -> Header:

@@ -1,7 +1,7 @@
 """Slices of inputs, which are read on their own: row groups of Parquet, whole lines of text, or whole files.
 
-Text is sliced if a puzzle is a plain line, or a line of CSV without quotes. All other inputs are one slice: compressed
-ones, JSON lines, drawn grids.
+Text is sliced if a puzzle is a line, plain or of CSV, and no quotes are in it. All other inputs are one slice:
+compressed ones, JSON lines, drawn grids. A slice is read as the format of the whole, which it need not show.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import functools
 import glob
 import os
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from jaxsudoku.board import Board
 
 from .compression import MAGIC_LENGTH
 from .csv_tables import CsvTable
+from .format import Format
 from .lines import Lines
 from .parquet import Parquet
 from .read import PuzzleFile
@@ -35,6 +37,8 @@ class Slice:
       start, stop: the row groups of Parquet, or the bytes of a text; 0 and None for the whole file.
       before: the rows of Parquet before the slice, or 0.
       header: the line of a table that names its columns, without the newline, which the slice lacks.
+      delimiter: what separates the fields of CSV.
+      zero_based: whether digits are counted from 0.
     """
 
     source: str
@@ -43,6 +47,8 @@ class Slice:
     stop: int | None = None
     before: int = 0
     header: str = ""
+    delimiter: str = ""
+    zero_based: bool = False
 
 
 class LineStream:
@@ -83,20 +89,24 @@ class LineStream:
 def open_slice(part: Slice, board: Board, column: str | None = None) -> Iterator[PuzzleFile]:
     """Opens a slice as ``open_puzzles`` opens a file; the ``stream`` of a text is a ``LineStream``."""
     with open_file(part.source) as stream:
-        if part.kind == Parquet.name:
-            groups = None if part.stop is None else range(part.start, part.stop)
-            yield PuzzleFile(stream, part.source, board, column, groups=groups, before=part.before)
+        opened = functools.partial(PuzzleFile, name=part.source, board=board, column=column, zero_based=part.zero_based)
+        if part.stop is None:
+            yield opened(stream)
+        elif part.kind == Parquet.name:
+            yield opened(stream, form=Parquet, groups=range(part.start, part.stop), before=part.before)
         else:
-            lines = cast(BinaryIO, LineStream(stream, part))
-            yield PuzzleFile(lines, part.source, board, column, plain=part.kind == Lines.name and part.start > 0)
+            form = Lines if part.kind == Lines.name else functools.partial(CsvTable, delimiter=part.delimiter.encode())
+            yield opened(cast(BinaryIO, LineStream(stream, part)), form=form, first=part.start == 0)
 
 
-def slices(source: str, board: Board | None, column: str | None, puzzles: int) -> tuple[PuzzleFile, list[Slice]]:
+def slices(
+    source: str, board: Board | None, column: str | None, puzzles: int, *, zero_based: bool = False
+) -> tuple[PuzzleFile, list[Slice]]:
     """A file as it was found, closed again, and its slices, of about so many puzzles each.
 
     Args:
       source: a path or URL.
-      board, column: as in ``open_puzzles``.
+      board, column, zero_based: as in ``open_puzzles``.
       puzzles: the number of puzzles: Parquet gets as many row groups as have so many rows, text about so many lines.
 
     Raises:
@@ -106,29 +116,42 @@ def slices(source: str, board: Board | None, column: str | None, puzzles: int) -
     with open_file(source) as stream:
         plain = is_plain(stream.read(MAGIC_LENGTH))
         stream.seek(0)
-        opened = PuzzleFile(stream, source, board, column)
+        opened = PuzzleFile(stream, source, board, column, zero_based=zero_based)
         opened.check()
         kind = opened.format
+        whole = Slice(source, kind.name, zero_based=zero_based)
+        sliced = isinstance(kind, Parquet) or (plain and isinstance(kind, Lines | CsvTable))
+        if not sliced or (not isinstance(kind, Parquet) and _quoted(stream)):
+            return opened, [whole]
         if isinstance(kind, Parquet):
-            return opened, _row_groups(source, kind.group_rows(), puzzles)
-        if not plain or not isinstance(kind, Lines | CsvTable):
-            return opened, [Slice(source, kind.name)]
-        size = puzzles * (opened.board.cells * (1 if opened.board.side < 10 else 3) + 1)
-        stream.seek(0)
-        if isinstance(kind, CsvTable) and _quoted(stream):
-            return opened, [Slice(source, kind.name)]
-        bounds = _line_bounds(stream, size)
-        header = kind.header().decode(errors="surrogateescape") if isinstance(kind, CsvTable) else ""
-    return opened, [Slice(source, kind.name, start, stop, header=header if start else "") for start, stop in bounds]
+            found = _row_groups(whole, kind.group_rows(), puzzles)
+        else:
+            size = puzzles * (opened.board.cells * (1 if opened.board.side < 10 else 3) + 1)
+            found = _line_slices(whole, kind, _line_bounds(stream, size))
+        if not zero_based:  # which a slice can't know
+            stream.seek(0)
+            PuzzleFile(stream, source, board, column).check_zeros()
+    return opened, found
 
 
-def _row_groups(source: str, rows: Sequence[int], puzzles: int) -> list[Slice]:
+def _line_slices(whole: Slice, kind: Format, bounds: list[tuple[int, int]]) -> list[Slice]:
+    """Slices of a text of lines between these bytes."""
+    header = ""
+    if isinstance(kind, CsvTable):
+        header = kind.header().decode(errors="surrogateescape")
+        whole = dataclasses.replace(whole, delimiter=kind.delimiter.decode())
+    return [
+        dataclasses.replace(whole, start=start, stop=stop, header=header if start else "") for start, stop in bounds
+    ]
+
+
+def _row_groups(whole: Slice, rows: Sequence[int], puzzles: int) -> list[Slice]:
     """Slices of at least so many rows, but for the last one."""
     found, first, before, held = [], 0, 0, 0
     for group, count in enumerate(rows):
         held += count
         if held >= puzzles or group == len(rows) - 1:
-            found.append(Slice(source, Parquet.name, first, group + 1, before))
+            found.append(dataclasses.replace(whole, start=first, stop=group + 1, before=before))
             first, before, held = group + 1, before + held, 0
     return found
 
@@ -153,6 +176,7 @@ def _line_bounds(stream: BinaryIO, size: int) -> list[tuple[int, int]]:
 
 def _quoted(stream: BinaryIO) -> bool:
     """Whether there is a quote anywhere."""
+    stream.seek(0)
     return any(b'"' in piece for piece in iter(lambda: stream.read(BLOCK), b""))
 
 

@@ -28,8 +28,8 @@ LONGEST_LINE = 1 << 24
 BOM = codecs.BOM_UTF8
 _PART = 1 << 16  # bytes compared at a time
 _ZIP_MAGIC = b"PK\x03\x04"
-#: A carriage return that ends a line alone; before a newline it is white space.
-_LONE_RETURN = re.compile(rb"\r(?!\r*\n)")
+#: Carriage returns that end a line each; before a newline they are white space.
+_LONE_RETURNS = re.compile(rb"(?<!\r)\r++(?!\n)")
 
 
 def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[BinaryIO], str]:
@@ -66,8 +66,13 @@ def is_plain(head: bytes) -> bool:
     return not archive and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
-def open_pieces(stream: BinaryIO, name: str) -> tuple[Iterator[bytes], str | None]:
+def open_pieces(stream: BinaryIO, name: str, plain: bool = False) -> tuple[Iterator[bytes], str | None]:
     """The bytes of a stream in pieces, decompressed, as UTF-8 without a byte order mark; and how it is compressed.
+
+    Args:
+      stream: the stream.
+      name: its name, for messages.
+      plain: whether it is neither compressed nor UTF-16, whatever it looks like.
 
     Returns:
       The pieces, and the name of the compression, None without. The first piece is long enough to detect the format,
@@ -80,6 +85,8 @@ def open_pieces(stream: BinaryIO, name: str) -> tuple[Iterator[bytes], str | Non
     """
     pieces = _with_head(iter(lambda: stream.read(BLOCK), b""))
     head = next(pieces)
+    if plain:
+        return itertools.chain([head.removeprefix(BOM)], pieces), None
     kind = compression_of(head)
     if kind is not None:
         pieces = _with_head(decompress(kind, itertools.chain([head], pieces), name))
@@ -165,10 +172,11 @@ def _has_lone_returns(raw: np.ndarray) -> bool:
 def _without_lone_returns(piece: bytes, quoted: int) -> bytes:
     """The piece with newlines for lone carriage returns outside of quotes; ``quoted`` is 1 if it begins within them."""
     if not quoted and b'"' not in piece:
-        return _LONE_RETURN.sub(b"\n", piece)
+        return _LONE_RETURNS.sub(lambda match: b"\n" * len(match[0]), piece)
     raw = np.frombuffer(piece, np.uint8).copy()
     within = (np.cumsum(raw == ord('"'), dtype=np.uint8) + quoted) % 2 == 1
-    lone = np.array([match.start() for match in _LONE_RETURN.finditer(piece)], np.int64)
+    spans = (range(*match.span()) for match in _LONE_RETURNS.finditer(piece))
+    lone = np.array(list(itertools.chain.from_iterable(spans)), np.int64)
     raw[lone[~within[lone]]] = ord("\n")
     return raw.tobytes()
 

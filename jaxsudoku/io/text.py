@@ -12,18 +12,19 @@ import numpy as np
 
 from jaxsudoku.board import Board
 
-from .cells import separated
+from .cells import separated, sides_by_place
 from .chunk import Chunk
+from .decode import flat_cells
 from .format import Beginning
 from .frames import may_be_row, plain, row_widths
-from .json_lines import flat_cells
 from .library import cells_of_line
-from .positions import all_candidates
-from .read import detect_table, header_of, read_chunks, warn_listed
+from .open_sudoku import OpenSudoku, first_puzzle
+from .positions import Positions
+from .read import detect_table, header_of, read_chunks, warn_listed, without_separator
 from .sections import SadMan, puzzle_lines
 
 
-def parse(text: str, board: Board | None = None) -> np.ndarray:
+def parse(text: str, board: Board | None = None, *, zero_based: bool = False) -> np.ndarray:
     """Reads one puzzle from a text in any form that ``read_chunks`` accepts, except Parquet.
 
     Candidates that the text lists are left out with a warning; ``parse_position`` reads them.
@@ -31,6 +32,7 @@ def parse(text: str, board: Board | None = None) -> np.ndarray:
     Args:
       text: the puzzle.
       board: its board; None for the board that a comment in the text names, or else the classic board of its size.
+      zero_based: whether digits are counted from 0, as in ``read_chunks``.
 
     Returns:
       uint8[cells], values 0 (blank) to side.
@@ -39,30 +41,27 @@ def parse(text: str, board: Board | None = None) -> np.ndarray:
       ValueError: the text is malformed, names another board, or holds no puzzle or several.
       TypeError: it is not a string.
     """
-    chunk = _parsed(text, board)
+    chunk = _parsed(text, board, zero_based)
     if chunk.listed.any():
         warn_listed(1, "io.parse_position reads them")
     return np.asarray(chunk.grids[0])
 
 
-def parse_position(text: str, board: Board | None = None) -> tuple[np.ndarray, np.ndarray]:
+def parse_position(text: str, board: Board | None = None, *, zero_based: bool = False) -> Positions:
     """Reads one position in play: a pencil-mark grid, a line of HoDoKu's library, or any puzzle.
 
     Args:
-      text, board: as in ``parse``.
+      text, board, zero_based: as in ``parse``.
 
     Returns:
-      the filled cells, uint8[cells], 0 = open; and the candidates, bool[side, cells], all digits in the open cells of a
-      text that lists none.
+      ``Positions`` without the leading axis: the filled cells, uint8[cells], 0 = open; the candidates, bool[side,
+      cells], all digits in the open cells of a text that lists none; and which cells are given, bool[cells].
 
     Raises:
       ValueError, TypeError: as ``parse`` does.
     """
-    chunk = _parsed(text, board)
-    (grid,) = chunk.grids
-    if chunk.candidates is None:
-        return grid, all_candidates(grid, math.isqrt(len(grid)))
-    return grid, chunk.candidates[0]
+    chunk = _parsed(text, board, zero_based)
+    return Positions(chunk.grids[0], chunk.candidates_of([0])[0], chunk.givens_of([0])[0])
 
 
 def board_of_text(text: str) -> Board:
@@ -71,20 +70,20 @@ def board_of_text(text: str) -> Board:
     Raises:
       ValueError: the text holds no puzzle, or no board has that size.
     """
-    start = Beginning("<text>", text.encode(errors="surrogateescape"))
+    start = Beginning("<text>", without_separator(text.encode(errors="surrogateescape")))
     named = header_of(start).board
     return _board_of(_side_of(start)) if named is None else Board.named(named)
 
 
-def _parsed(text: str, board: Board | None) -> Chunk:
+def _parsed(text: str, board: Board | None, zero_based: bool) -> Chunk:
     """The only puzzle of a text."""
     if not isinstance(text, str):
         raise TypeError(f"parse reads the text of one puzzle, not a {type(text).__name__}")
     data = text.encode(errors="surrogateescape")
-    start = Beginning("<text>", data)
+    start = Beginning("<text>", without_separator(data))
     if board is None and header_of(start).board is None:
         board = _board_of(_side_of(start))
-    chunks = list(read_chunks(io.BytesIO(data), board))
+    chunks = list(read_chunks(io.BytesIO(data), board, zero_based=zero_based))
     for chunk in chunks:
         for error in chunk.errors:
             raise ValueError(error.cause)
@@ -103,6 +102,8 @@ def _side_of(start: Beginning) -> int:
     if not start.lines:
         raise ValueError("no puzzle in the text")
     lines = start.lines
+    if OpenSudoku.begins(start.head):
+        lines = [first_puzzle(start.head)]
     if SadMan.sniff(start, 0) is not None:
         lines = [line for line in puzzle_lines(lines, 0) if line.strip()]
     table = detect_table(start)
@@ -119,15 +120,41 @@ def _side_of(start: Beginning) -> int:
     drawn = [width for width, count in rows.items() if width <= count]
     if drawn:
         return max(drawn)  # of "12|34" the cells rather than the two parts
-    numbers = separated(lines[0]) or lines[0].replace(b",", b" ").split()
-    single = len(numbers) > 1 and all(len(number) <= 2 for number in numbers)
-    cells = len(numbers) if single else len(re.split(rb"[\s,;#]", lines[0].strip())[0])
-    return _side_of_cells(cells)
+    return _side_of_line(lines[0])
+
+
+def _side_of_line(line: bytes) -> int:
+    """The side of the board of the puzzle in a line."""
+    body = line.split(b"#")[0]
+    numbers = separated(body) or body.replace(b",", b" ").split()
+    if len(numbers) > 1 and all(len(number) <= 2 for number in numbers):
+        sizes = [len(numbers), len(numbers) - (not body.rstrip(b" \r\n")[-1:].strip())]  # a tab may end it
+        return next(filter(None, map(_side, sizes)), 0) or _side_of_cells(sizes[0])
+    words = re.split(rb"[\s,;:=|/]+", body.strip())
+    for word in words:
+        if sides := sides_by_place(word):
+            return sides[0]
+    groups = [len(word.replace(b"+", b"")) for word in words]
+    total = sum(groups) if len(set(groups)) == 1 else 0
+    lengths = (total, *groups)
+    whole = [side for side in map(_side, lengths) if side > 2]
+    return whole[0] if whole else _side_of_cells(groups[0])
+
+
+def _side(cells: int) -> int:
+    """The side of a board of so many cells, 0 if they are no square."""
+    side = math.isqrt(cells)
+    return side if side * side == cells else 0
 
 
 def _side_of_cells(cells: int) -> int:
-    side = math.isqrt(cells)
-    if side * side != cells or not side:
+    side = _side(cells)
+    if not side and cells % 2 == 0 and _side(cells // 2) > 2:
+        raise ValueError(
+            f"{cells} characters: a puzzle and the map of its regions? Give the puzzle alone, and its board by name "
+            "(jigsaw:MAP)"
+        )
+    if not side:
         raise ValueError(f"{cells} cells; a 9x9 board has 81, and {cells} is not a square number")
     return side
 

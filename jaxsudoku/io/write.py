@@ -17,9 +17,11 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.status import STATS, Status
 
-from .cells import NO_GRID, Malformed, decode_text, format_lines, grid_column
+from .cells import Digits, Malformed
 from .chunk import Chunk
 from .columns import SOLUTION_COLUMNS
+from .decode import decode_text
+from .grid_text import NO_GRID, format_lines, grid_column
 from .line_file import LineFile
 from .source import Source
 from .table_writer import Options, RowWriter
@@ -173,7 +175,7 @@ def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) ->
 
 def _grid_of(text: str, side: int) -> np.ndarray | None:
     data = text.encode(errors="surrogateescape")
-    return None if data == NO_GRID else decode_text(data, side)
+    return None if data == NO_GRID else decode_text(data, Digits(side)).grid
 
 
 def open_output(

@@ -62,7 +62,7 @@ class WordGame(Game):
 
     @classmethod
     def load(cls, words: str | os.PathLike[str], further: str | os.PathLike[str] | None = None) -> WordGame:
-        """The game of the words in a file, a line each, in any case; blank lines are skipped.
+        """The game of the words in a file, a line each, in any case; blank lines and comments after ``#`` are skipped.
 
         Args:
           words: file of the words that may be the secret.
@@ -199,7 +199,8 @@ def _count(conditions: Any) -> Any:
 def _read(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """The words of a file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise GameError(f"{os.fspath(path)}: not UTF-8: {error}") from error
-    return tuple(word for line in text.splitlines() if (word := line.strip().lower()))
+    words = (line.partition("#")[0].strip().lower() for line in text.splitlines())
+    return tuple(word for word in words if word)

@@ -1,0 +1,367 @@
+"""Decodes texts that hold a grid each: blocks of them with numpy, those of rarer forms one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from .cells import (
+    END,
+    FOREIGN,
+    Cells,
+    Digits,
+    Malformed,
+    Marks,
+    at_column,
+    blank_characters,
+    character_values,
+    filled_cells,
+    grid_of,
+    is_cell,
+    listed_by_place,
+    separated,
+    split_row,
+    wrong_length,
+)
+from .grid_text import NO_GRID
+from .library import decode_line, decode_marked, is_marked
+
+_WORD = re.compile(rb"[^\s,;:=|]+")
+#: What may separate the rows of a grid in one text.
+_ROWS = re.compile(rb"[\s,;|/]+")
+#: Texts of a block that are read one by one before those of the same form are looked for.
+_FEW = 16
+_MOST_WORDS = 8
+
+
+@dataclasses.dataclass
+class Decoded:
+    """Grids that were read from n texts.
+
+    Attributes:
+      grids: uint8[n, cells], zeros for malformed texts.
+      good: bool[n], False for these.
+      mixed: bool[n], grids with blanks written 0 and others written in another way; None if there are none.
+      causes: why texts are malformed, by row.
+      marks: what texts say besides the filled cells, by row.
+    """
+
+    grids: np.ndarray
+    good: np.ndarray
+    mixed: np.ndarray | None = None
+    causes: dict[int, str] = dataclasses.field(default_factory=dict)
+    marks: dict[int, Marks] = dataclasses.field(default_factory=dict)
+
+    def put(self, row: int, read: Callable[[], Cells]) -> None:
+        """Reads the grid of a row; if it is malformed, keeps the cause."""
+        try:
+            grid, mixed, marks = read()
+        except Malformed as cause:
+            self.causes[row] = str(cause)
+            return
+        self.grids[row], self.good[row] = grid, True
+        if mixed:
+            self.mixed = np.zeros(len(self.good), bool) if self.mixed is None else self.mixed
+            self.mixed[row] = True
+        if marks is not None:
+            self.marks[row] = marks
+
+    def select(self, rows: np.ndarray) -> Decoded:
+        """The grids of some rows, bool[n], before causes and marks are known."""
+        return Decoded(self.grids[rows], self.good[rows], None if self.mixed is None else self.mixed[rows])
+
+
+def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits) -> Decoded:
+    """Decodes the spans of a block that have a character per cell, then nothing or the end of a word.
+
+    Args:
+      data: the block.
+      starts, ends: int64[n], the span of each text in it.
+      digits: how they write digits.
+
+    Returns:
+      The grids; spans of another form are not good, and have no causes yet.
+    """
+    side, cells = digits.side, digits.cells
+    values = np.frombuffer(data.translate(character_values(digits)), np.uint8)
+    lengths = ends - starts
+    good = lengths >= cells
+    if not good.any():
+        return Decoded(np.zeros((len(starts), cells), np.uint8), good)
+    # Spans too short for a grid may lie at the end of the block: any window replaces them until they are zeroed.
+    inside = np.where(good, starts, 0)
+    grids = sliding_window_view(values, cells)[inside]
+    after = values[np.minimum(inside + cells, len(values) - 1)]
+    good &= ((lengths == cells) | (after == END)) & (grids.max(axis=1) <= side)
+    if side > 9:  # letters alone may be counted from A
+        good &= ~((grids > 9).any(axis=1) & ~((grids > 0) & (grids <= 9)).any(axis=1))
+    if root := _smaller_side(side):
+        good &= ~(grids.reshape(len(grids), -1, root) != 0).any(axis=2).all(axis=1)
+    if b":" in data:
+        good &= ~_before_deleted(data, inside + cells)
+    mixed = None if digits.zero_based else _mixed(data, starts, digits)
+    if not good.all():
+        grids[~good] = 0
+    return Decoded(grids, good, None if mixed is None else mixed & good)
+
+
+def _mixed(data: bytes, starts: np.ndarray, digits: Digits) -> np.ndarray | None:
+    """Whether blanks of two kinds are among the ``cells`` characters after places in a block; None if nowhere."""
+    others = blank_characters(digits).removesuffix(b"0")
+    if b"0" not in data or not any(byte in data for byte in others):
+        return None
+    table = bytes((byte == ord("0")) + 2 * (byte in others) for byte in range(256))
+    kinds = np.frombuffer(data.translate(table), np.uint8)
+    zeros, blanks = (np.count_nonzero(kinds == kind) for kind in (1, 2))
+    found = np.ones(len(starts), bool)
+    for kind in (1, 2) if zeros < blanks else (2, 1):  # the rarer one is often not in grids
+        places = np.flatnonzero(kinds == kind)
+        rows = np.searchsorted(starts, places, side="right") - 1
+        within = np.zeros(len(starts), bool)
+        within[rows[(rows >= 0) & (places < starts[rows] + digits.cells)]] = True
+        found &= within
+        if not found.any():
+            return None
+    return found
+
+
+def _smaller_side(side: int) -> int:
+    """The side of a smaller board whose candidates have as many characters as a grid, 0 if there is none."""
+    root = round(side ** (2 / 3))
+    return root if root**3 == side * side else 0
+
+
+def _before_deleted(data: bytes, ends: np.ndarray) -> np.ndarray:
+    """Whether deleted candidates seem to follow places in a block, bool[n]: a colon, three digits and a space."""
+    padded = np.frombuffer(data + b"\n" * 5, np.uint8)
+    found: np.ndarray = (padded[ends] == ord(":")) & (padded[ends + 4] == ord(" "))
+    for at in (1, 2, 3):
+        found &= (padded[ends + at] > ord("0")) & (padded[ends + at] <= ord("9"))
+    return found
+
+
+def decode_even(block: bytes, digits: Digits) -> np.ndarray | None:
+    """Decodes a block of lines that have exactly a digit or one kind of blank per cell, the most common form.
+
+    Args:
+      block: whole lines.
+      digits: how they write digits, of one character each.
+
+    Returns:
+      uint8[n, cells], or None if some line has another form.
+    """
+    width = digits.cells + 1
+    if digits.side > 9 or digits.zero_based or _smaller_side(digits.side) or len(block) % width:
+        return None
+    if b"0" in block and b"." in block:  # two kinds of blanks
+        return None
+    lines = np.frombuffer(block, np.uint8).reshape(-1, width)
+    grids = lines[:, :-1] - np.uint8(ord("0"))  # smaller characters wrap around and are too large
+    grids *= grids != (ord(".") - ord("0")) % 256
+    return grids if grids.max(initial=0) <= digits.side and (lines[:, -1] == ord("\n")).all() else None
+
+
+def decode_rest(found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits) -> Decoded:
+    """Decodes the spans that ``decode_spans`` left, of any form that ``decode_text`` accepts; changes ``found``."""
+
+    def one_by_one(rows: list[int]) -> None:
+        for row in rows:
+            found.put(row, functools.partial(decode_text, data[starts[row] : ends[row]], digits))
+
+    left = np.flatnonzero(~found.good).tolist()
+    one_by_one(left[:_FEW])
+    if len(left) > _FEW:
+        texts = (data[starts[row] : ends[row]] for row in left[:_FEW] if found.good[row])
+        later = next(filter(None, (_later_word(text, digits) for text in texts)), None)
+        if later is not None:
+            _decode_later(found, data, starts, ends, digits, _count_ends(later.string[: later.start()], digits))
+        one_by_one([row for row in left[_FEW:] if not found.good[row]])
+    return found
+
+
+def decode_block(block: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits) -> Decoded:
+    """Decodes the spans of a block, each a text of any form that ``decode_text`` accepts."""
+    return decode_rest(decode_spans(block, starts, ends, digits), block, starts, ends, digits)
+
+
+def decode_texts(texts: Sequence[bytes], digits: Digits) -> Decoded:
+    """As ``decode_block``, for a sequence of texts."""
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    starts = np.concatenate([[0], ends])[: len(ends)]
+    return decode_block(b"".join(texts), starts, ends, digits)
+
+
+def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict[int, str]]:
+    """A column of text (or None) as grids, the inverse of ``grid_column``.
+
+    Returns:
+      uint8[n, cells], zeros for a missing or malformed grid; and the causes of the malformed ones, by row.
+    """
+    encoded = [("" if value is None else str(value).strip()).encode(errors="surrogateescape") for value in values]
+    found = decode_texts(encoded, Digits(side))
+    return found.grids, {row: cause for row, cause in found.causes.items() if encoded[row] not in (b"", NO_GRID)}
+
+
+def decode_text(text: bytes, digits: Digits) -> Cells:
+    """Decodes one text.
+
+    It has a character or a number per cell, rows or other groups of cells, ``side`` characters per cell that list its
+    candidates, or is a line of HoDoKu's library. Words may stand before a puzzle with a character per cell.
+
+    Raises:
+      Malformed: with the cause.
+    """
+    side, cells = digits.side, digits.cells
+    if text.lstrip().startswith(b":"):
+        return decode_line(text, digits)
+    if is_marked(text, digits.cells):
+        return decode_marked(text, digits)
+    body = text.split(b"#")[0]
+    numbers = separated(body, cells) or body.replace(b",", b" ").split()
+    if len(numbers) == cells > 1:
+        return grid_of(numbers, digits)
+    word = _WORD.search(text)
+    first, offset = (word[0].split(b"#")[0], word.start()) if word else (b"", 0)
+    if len(first) == cells:
+        return _of_characters(text, offset, digits)
+    if (marks := listed_by_place(first, digits)) is not None:
+        return Cells(filled_cells(marks), marks=marks)
+    groups = _ROWS.split(body.strip())
+    size = len(groups[0])
+    if size > 2 and size * len(groups) == cells > size and all(len(group) == size for group in groups):
+        return grid_of([group[at : at + 1] for group in groups for at in range(len(group))], digits)
+    if (later := _later_word(text, digits)) is not None:
+        return _of_characters(text, later.start(), digits)
+    if len(numbers) > 1 and all(len(number) <= 2 and is_cell(number) for number in numbers):
+        raise Malformed(wrong_length(len(numbers), side))
+    if len(first) == 2 * cells:
+        raise Malformed(
+            f"{2 * cells} characters: a puzzle and the map of its regions? Give puzzles alone, and their board by name "
+            "(--board jigsaw:MAP)"
+        )
+    _check_characters(text, offset, len(first), digits)
+    raise Malformed(wrong_length(len(first), side))
+
+
+def decode_value(value: Any, digits: Digits) -> Cells:
+    """Decodes a puzzle as JSON has it: a text, integers in a flat list or in one list a row, or a text a row.
+
+    Raises:
+      Malformed: with the cause.
+    """
+    if isinstance(value, str):
+        return decode_text(value.encode(errors="replace"), digits)
+    if not isinstance(value, list):
+        raise Malformed(f"a puzzle is a text or a list of integers, not {json.dumps(value)[:40]}")
+    return grid_of(_tokens_of(value, digits), digits)
+
+
+def flat_cells(value: list[Any]) -> list[Any]:
+    """The cells of a puzzle in a list, or in one list or text per row."""
+    rows = text_rows(value)
+    if rows is not None:
+        return [cell for row in rows for cell in row]
+    if any(isinstance(row, list) for row in value):
+        return [cell for row in value for cell in (row if isinstance(row, list) else [row])]
+    return list(value)
+
+
+def text_rows(value: list[Any]) -> list[list[bytes]] | None:
+    """The cells of a square in a list of texts, one a row; None if it is another list."""
+    if len(value) < 2 or not all(isinstance(row, str) and len(row) > 1 for row in value):
+        return None
+    rows = [split_row(row.encode(errors="replace"), len(value)) for row in value]
+    return None if any(row is None for row in rows) else [row for row in rows if row is not None]
+
+
+def _tokens_of(value: list[Any], digits: Digits) -> list[bytes]:
+    cells = flat_cells(value)
+    for number, cell in enumerate(cells, start=1):
+        if isinstance(cell, bool) or not isinstance(cell, int | str | bytes | None):
+            raise Malformed(f"cell {number} is {json.dumps(cell)[:40]}, not an integer")
+    if len(cells) != digits.cells:
+        raise Malformed(wrong_length(len(cells), digits.side))
+    return [_token(cell) for cell in cells]
+
+
+def _token(cell: int | str | bytes | None) -> bytes:
+    if isinstance(cell, bytes):
+        return cell
+    return b"." if cell is None else str(cell).strip().encode(errors="replace") or b"."
+
+
+def _check_characters(text: bytes, start: int, count: int, digits: Digits) -> None:
+    """Raises Malformed if some of so many characters from a place on is no cell."""
+    foreign = text[start : start + count].translate(character_values(digits)).find(bytes([FOREIGN]))
+    if foreign >= 0:
+        raise Malformed(f"{_name(text, start + foreign)} at column {start + foreign + 1} is not a cell")
+
+
+def _of_characters(text: bytes, start: int, digits: Digits) -> Cells:
+    """The grid with a character per cell that begins after so many bytes of a text."""
+    _check_characters(text, start, digits.cells, digits)
+    word = text[start : start + digits.cells]
+    smaller = round(len(word) ** (1 / 3))
+    if listed_by_place(word, Digits(smaller)) is not None:
+        side = digits.side
+        raise Malformed(
+            f"{len(word)} cells of a {side}x{side} board, or the candidates of a {smaller}x{smaller} board, as each "
+            "digit is at its place"
+        )
+    return grid_of([word[cell : cell + 1] for cell in range(len(word))], digits, at_column(start + 1))
+
+
+def _later_word(text: bytes, digits: Digits) -> re.Match[bytes] | None:
+    """The puzzle, with a character per cell and blanks, after some words of a line which are no grid nor a part of one.
+
+    A full grid after other words may be the solution of a damaged puzzle, and is none.
+    """
+    table = character_values(digits)
+    body = text.split(b"#")[0]
+    for number, word in enumerate(_WORD.finditer(body)):
+        if number == _MOST_WORDS or word.start() > digits.cells // 2:
+            return None
+        if number and len(word[0]) == digits.cells:
+            values = word[0].translate(table)
+            return word if max(values) < END and 0 in values else None
+    return None
+
+
+def _count_ends(text: bytes, digits: Digits) -> int:
+    """The number of characters in a text that end a word."""
+    return text.translate(character_values(digits)).count(bytes([END]))
+
+
+def _decode_later(
+    found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits, before: int
+) -> None:
+    """Decodes the spans left in which a puzzle with blanks follows so many ends of words; changes ``found``."""
+    stops = np.flatnonzero(np.frombuffer(data.translate(character_values(digits)), np.uint8) == END)
+    left = np.flatnonzero(~found.good)
+    first = np.searchsorted(stops, starts[left])
+    left, first = left[first + before <= len(stops)], first[first + before <= len(stops)]
+    comments = np.frombuffer(data, np.uint8)[stops[first[:, None] + np.arange(before)]] == ord("#")
+    begins = stops[first + before - 1] + 1
+    near = (begins - starts[left] <= digits.cells // 2) & (begins < ends[left]) & ~comments.any(axis=1)
+    left, begins = left[near], begins[near]
+    later = decode_spans(data, begins, ends[left], digits)
+    good = later.good & (later.grids == 0).any(axis=1)
+    rows = left[good]
+    found.grids[rows], found.good[rows] = later.grids[good], True
+    if later.mixed is not None:
+        found.mixed = np.zeros(len(found.good), bool) if found.mixed is None else found.mixed
+        found.mixed[rows] = later.mixed[good]
+
+
+def _name(text: bytes, at: int) -> str:
+    """A character as shown in messages: itself if printable, else the number of the byte."""
+    character = text[at : at + 4].decode(errors="replace")[0]
+    readable = character.isprintable() and character != "\N{REPLACEMENT CHARACTER}"
+    return repr(character) if readable else f"byte 0x{text[at]:02x}, which is not text,"

@@ -1,0 +1,50 @@
+"""Whether 0 is a blank or the first digit: refuses files whose digits seem to be counted from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .chunk import Chunk, PuzzleFileError
+
+#: Puzzles that are held back while no largest digit is found; after them none is expected.
+_MOST_HELD = 1 << 20
+
+
+class ZeroBasedError(PuzzleFileError):
+    """A file whose digits seem to be counted from 0."""
+
+
+def check_zeros(chunks: Iterator[Chunk], name: str, side: int) -> Iterator[Chunk]:
+    """The chunks of a file in which 0 is a blank.
+
+    Where 0 stands beside another blank, and no puzzle of the file has the largest digit, it is taken for a digit. The
+    chunks from the first such puzzle on are held back until the largest digit is found.
+
+    Args:
+      chunks: the chunks.
+      name: the file's name, for messages.
+      side: of the board.
+
+    Raises:
+      ZeroBasedError: the digits seem to be counted from 0.
+    """
+    held: list[Chunk] = []
+    count, found = 0, False
+    for chunk in chunks:
+        found = found or bool((chunk.grids == side).any())
+        if not found and (held or (chunk.mixed is not None and chunk.mixed.any())):
+            held.append(chunk)
+            count += len(chunk)
+            if count > _MOST_HELD:
+                break
+            continue
+        yield from held
+        held = []
+        yield chunk
+    for chunk in held:
+        if chunk.mixed is not None and chunk.mixed.any():
+            line = int(chunk.lines[chunk.mixed][0])
+            raise ZeroBasedError(
+                f"{name}:{line}: '0' stands beside another blank, and no digit is {side}: if digits are counted from "
+                "0, read the file with zero_based (--zero-based); if 0 is a blank, write all blanks alike"
+            )
