@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from html import escape
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, classic_or_none
+from jaxsudoku.escapes import markup
 from jaxsudoku.pictures import Picture, sheet
 from jaxsudoku.pictures.boards import picture as draw_board
 from jaxsudoku.sheets import picture
@@ -112,7 +112,7 @@ class Solution(NamedTuple, Generic[ArrayT]):
         return to_table(columns)
 
     def _repr_html_(self) -> str:
-        summary = f"<p>{escape(repr(self))}</p>"
+        summary = f"<p>{markup(repr(self))}</p>"
         status, grids = _on_host(self.status), _on_host(self.grids)
         if status is None or grids is None or grids.shape[: status.ndim] != status.shape or not grids.size:
             return summary

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.terminal.streams import print_error
 
 
 class Command(Protocol):
@@ -90,7 +91,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Ends the program with exit status 2 and a message of one line."""
-        self.exit(2, f"jaxsudoku: error: {message} (see {self.prog} --help)\n")
+        print_error(f"jaxsudoku: error: {message} (see {self.prog} --help)")
+        self.exit(2)
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:

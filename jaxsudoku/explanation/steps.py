@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Any, overload
 
 import numpy as np
 
 from jaxsudoku.board import Board
+from jaxsudoku.escapes import markup
 from jaxsudoku.pictures import Candidate, Marks, Picture
 from jaxsudoku.techniques.registry import Technique
 
@@ -59,7 +59,7 @@ class Step:
         return board.picture(self.before.grid(), self.before.grid(given=True), marks, title=self.text)
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.text)} ({self.score:.1f})</p>{self.picture().svg}"
+        return f"<p>{markup(self.text)} ({self.score:.1f})</p>{self.picture().svg}"
 
     def as_dict(self) -> dict[str, Any]:
         """The step as values that JSON has: ``technique``, ``score``, ``place``, ``eliminate`` and ``text``."""
@@ -126,10 +126,10 @@ class Explanation:
     def page(self, title: str = "How to solve this puzzle") -> str:
         """An HTML page of the steps, each with its picture."""
         return (
-            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{markup(title)}</title>'
             '<meta name="viewport" content="width=device-width">'
             f"<style>{_PAGE_STYLE}</style></head>"
-            f"<body><h1>{escape(title)}</h1>{self._repr_html_()}</body></html>\n"
+            f"<body><h1>{markup(title)}</h1>{self._repr_html_()}</body></html>\n"
         )
 
     def _repr_html_(self) -> str:

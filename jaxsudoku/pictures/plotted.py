@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jaxsudoku.escapes import shown
+
 from .figures import import_figure
 from .shapes import ROLES, Arrow, Circle, Drawing, Line, Rectangle, Text
 
@@ -25,7 +27,7 @@ def save(picture: Drawing, path: str | os.PathLike[str], theme: str, dpi: float)
     draw(picture, figure.add_axes((0, 0, 1, 1)), theme)
     # no date, so that equal pictures are equal files
     metadata = {"CreationDate": None} if os.fspath(path).lower().endswith(".pdf") else {}
-    figure.savefig(path, dpi=dpi, metadata={"Title": picture.title or None, **metadata})
+    figure.savefig(path, dpi=dpi, metadata={"Title": shown(picture.title) or None, **metadata})
 
 
 def draw(picture: Drawing, axes: Any, theme: str) -> None:
@@ -76,7 +78,7 @@ def _text(shape: Text) -> Any:
     """The outline of a text; y runs downwards."""
     from matplotlib.transforms import Affine2D
 
-    path, width = _outline(shape.text, ROLES[shape.role].bold)
+    path, width = _outline(shown(shape.text), ROLES[shape.role].bold)
     left = shape.x - (shape.size * width / 2 if shape.centred else 0)
     return path.transformed(Affine2D().scale(shape.size, -shape.size).translate(left, shape.baseline))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
+
+from jaxsudoku.escapes import markup
 
 from .shapes import ROLES, Arrow, Circle, Drawing, Line, Point, Rectangle, Text
 
@@ -20,7 +21,7 @@ def text(picture: Drawing, theme: str | None) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"',
             f' height="{height}" class="{kind}" role="img">',
-            f"<title>{escape(picture.title)}</title>" if picture.title else "",
+            f"<title>{markup(picture.title)}</title>" if picture.title else "",
             f"<style>{_style(kind, used, theme)}</style>",
             f'<rect class="paper" width="{width}" height="{height}"/>',
             *map(_element, picture.shapes),
@@ -63,7 +64,7 @@ def _element(shape: Shape) -> str:
     if isinstance(shape, Text):
         kind = f"{shape.role} middle" if shape.centred else shape.role
         place = f'x="{_number(shape.x)}" y="{_number(shape.baseline)}" font-size="{_number(shape.size)}"'
-        return f'<text class="{kind}" {place}>{escape(shape.text)}</text>'
+        return f'<text class="{kind}" {place}>{markup(shape.text)}</text>'
     if isinstance(shape, Line):
         return f'<path class="{shape.role}" d="{_polyline(shape.points)}"/>'
     assert isinstance(shape, Arrow)

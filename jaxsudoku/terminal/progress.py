@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jaxsudoku.escapes import shown as escaped
 from jaxsudoku.terminal.streams import print_error
 
 #: A progress callback: how much is done, and how much there is.
@@ -64,7 +65,7 @@ class Screen:
         if not self._bar:
             return
         with self._lock:
-            self._text, self._changed = text, time.monotonic()
+            self._text, self._changed = escaped(text), time.monotonic()
             if now or self._changed - self._last >= _PAUSE:
                 self._draw()
             if self._stopped is None:

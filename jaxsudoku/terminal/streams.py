@@ -6,6 +6,8 @@ import errno
 import os
 import sys
 
+from jaxsudoku.escapes import shown
+
 
 def reopen() -> None:
     """Opens the null device in place of standard streams that are closed.
@@ -32,8 +34,11 @@ def reopen() -> None:
 
 
 def print_error(line: str) -> None:
-    """Prints a line on the standard error in one write, so that a signal can't part the text from the line's end."""
-    sys.stderr.write(f"{line}\n")
+    """Prints a text as one line on the standard error; all messages to people are printed here.
+
+    It is one write, so that a signal can't part the text from the line's end.
+    """
+    sys.stderr.write(f"{shown(line)}\n")
     sys.stderr.flush()
 
 
