@@ -1,4 +1,4 @@
-"""Files written atomically, and JSON read strictly, with a checksum of its own."""
+"""Files written atomically and checked by their checksums, and JSON read strictly, with a checksum of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import io
     from importlib.resources.abc import Traversable
 
 #: Limits of a JSON file: bytes, and nested levels of objects and lists.
@@ -64,6 +65,19 @@ def write_file(path: Path, data: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def sha256_of(file: io.BufferedIOBase) -> str:
+    """The sha256 of an open file from here on, in hexadecimal."""
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_intact(file: io.BufferedIOBase, size: int, sha256: str) -> bool:
+    """Whether an open file has a size and a checksum, which is computed if the size is right."""
+    if file.seek(0, os.SEEK_END) != size:
+        return False
+    file.seek(0)
+    return sha256_of(file) == sha256
 
 
 def read_json(path: Path | Traversable) -> dict[str, Any]:
@@ -128,6 +142,24 @@ def check_checksum(fields: dict[str, Any]) -> None:
         raise JsonError(f"altered: the {CHECKSUM} is not that of the other fields")
 
 
+#: Types of JSON's values in words.
+_KINDS = {int: "a whole number from 0 on", str: "a text", list: "a list", dict: "an object"}
+
+
+def field(fields: dict[str, Any], name: str, kind: type) -> Any:
+    """A field of a JSON object, which must be there and of a type: int, str, list or dict.
+
+    Raises:
+      JsonError: it is missing, of another type, or a negative number.
+    """
+    if name not in fields:
+        raise JsonError(f"{name!r} is missing")
+    value = fields[name]
+    if type(value) is not kind or (isinstance(value, int) and value < 0):
+        raise JsonError(f"{name!r} is {value!r:.40}, which is not {_KINDS[kind]}")
+    return value
+
+
 def _checksum(fields: dict[str, Any]) -> str:
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -138,7 +170,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise JsonError(f"the name {twice!r} occurs twice in an object")
+        raise JsonError(f"the name {twice!r:.40} occurs twice in an object")
     return fields
 
 

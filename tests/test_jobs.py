@@ -17,7 +17,9 @@ from squares import Squares
 
 from jaxsudoku.board import Board
 from jaxsudoku.cli import job, main, make_parser
-from jaxsudoku.io import ResumeError
+from jaxsudoku.cli.part import check_details
+from jaxsudoku.files import JsonError, with_checksum
+from jaxsudoku.io import ResumeError, Slice
 from jaxsudoku.jobs import JobError, JobFolder, Plan, Workers, pool, processes, run
 
 TWO = Workers(2)
@@ -107,6 +109,11 @@ def finish(folder: JobFolder, plan: Plan, number: int, error: str | None = None)
         return folder.finish(path, {"error": error, "counts": {}})
 
 
+def read(folder: JobFolder, name: str) -> bytes:
+    with folder._files.open(name) as file:
+        return file.read()
+
+
 @pytest.fixture(params=["path", "url"])
 def folder(request, tmp_path):
     """A folder for a job: a path, and a URL of fsspec's file system in memory."""
@@ -141,14 +148,48 @@ def test_a_part_without_its_file_is_done_again(folder):
         folder.complete(plan, [finish(folder, plan, number) for number in range(3)])
     folder._files.remove(["part-00001.txt"])
     folder._files.write("part-00002.txt", b"cut")
-    with folder.begun(plan, resume=True) as records:
+    said = []
+    with folder.begun(plan, resume=True, say=said.append) as records:
         assert list(records) == [0]
+    assert said == [f"{folder.name}: missing or altered since, so made again: part-00001.txt, part-00002.txt"]
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_part_with_an_altered_digit_is_done_again(folder, complete):
+    plan = plan_of()
+    with folder.begun(plan, resume=False):
+        done = [finish(folder, plan, number) for number in range(3)]
+        if complete:
+            folder.complete(plan, done)
+    part = read(folder, "part-00001.txt")
+    folder._files.write("part-00001.txt", part.replace(b"1", b"7"))
+    said = []
+    with folder.begun(plan, resume=True, say=said.append) as records:
+        assert list(records) == [0, 2]
+        finish(folder, plan, 1)
+    assert "part-00001.txt" in said[0] and len(said) == 1
+    with folder.begun(plan, resume=True, say=said.append) as records:  # killed before the manifest was written again
+        assert list(records) == [0, 1, 2]
+        folder.complete(plan, [records[number] for number in range(3)])
+    assert read(folder, "part-00001.txt") == part and len(said) == 1
+
+
+def test_the_record_of_a_part_that_was_done_again_counts(folder):
+    """Its checksum may be another one than in the manifest."""
+    plan = plan_of()
+    with folder.begun(plan, resume=False):
+        folder.complete(plan, [finish(folder, plan, number) for number in range(3)])
+    with folder.begun(plan, resume=True), folder.writing(plan.part(2)) as path:
+        Path(path).write_text("another answer 2\n")
+        folder.finish(path, {"error": None, "counts": {}})
+    with folder.begun(plan, resume=True, say=pytest.fail) as records:
+        assert list(records) == [0, 1, 2]
 
 
 def test_other_jobs_are_left_as_they_are(folder):
     with folder.begun(plan_of(), resume=False):
         finish(folder, plan_of(), 0)
-    before = {name: folder._files.read(name) for name in folder._files.names()}
+    before = {name: read(folder, name) for name in folder._files.names()}
     with pytest.raises(FileExistsError, match="the folder is not empty: --resume goes on with its job"):
         folder.begun(plan_of(), resume=False).__enter__()
     for plan, cause in (
@@ -159,7 +200,7 @@ def test_other_jobs_are_left_as_they_are(folder):
     ):
         with pytest.raises(ResumeError, match=cause):
             folder.begun(plan, resume=True).__enter__()
-    assert {name: folder._files.read(name) for name in folder._files.names()} == before
+    assert {name: read(folder, name) for name in folder._files.names()} == before
 
 
 def test_a_folder_of_something_else_is_not_resumed(folder):
@@ -172,10 +213,95 @@ def test_a_folder_of_something_else_is_not_resumed(folder):
 def test_a_damaged_manifest_is_named(folder):
     with folder.begun(plan_of(), resume=False):
         pass
-    text = folder._files.read("manifest.json").replace(b'"seed": 0', b'"seed": 7')
+    text = read(folder, "manifest.json").replace(b'"seed": 0', b'"seed": 7')
     folder._files.write("manifest.json", text)
     with pytest.raises(ResumeError, match=r"manifest.json: altered: the checksum is not that of the other fields"):
         folder.begun(plan_of(), resume=True).__enter__()
+
+
+#: Of manifests: what is changed of a sound one, or the whole file, and what is said of it.
+ODD_MANIFESTS = {
+    "not JSON": (b"parts: 3", "not JSON"),
+    "not UTF-8": (b'{"command": "\xff"}', "not JSON"),
+    "deep": (b"[" * 200_000, "more than 32 levels"),
+    "deep objects": (b'{"a":' * 200_000, "more than 32 levels"),
+    "a list": (b"[]", "not a JSON object"),
+    "empty": (b"", "not JSON"),
+    "no command": ({"command": None}, "'command' is missing"),
+    "a number for the command": ({"command": 7}, "'command' is 7, which is not a text"),
+    "a list of settings": ({"settings": [1]}, r"'settings' is \[1\], which is not an object"),
+    "inputs as a number": ({"inputs": 1e300}, "'inputs' is 1e[+]300, which is not a list"),
+    "no items": ({"items": None}, "'items' is missing"),
+    "parts as a text": ({"parts": "x" * 10_000}, "'parts' is 'x{39}, which is not a list"),
+    "parts of numbers": ({"parts": [1, 2, 3]}, "'parts' has an entry that is not an object"),
+    "too few parts": ({"parts": [{}]}, "it lists 1 parts, where the job has 3"),
+    "empty parts": ({"parts": [{}, {}, {}]}, "'file' is missing"),
+}
+RECORD = {"file": "part-00000.txt", "bytes": 9, "sha256": "0" * 64, "details": {}}
+ODD_RECORDS = {
+    "not JSON": (b"{", "not JSON"),
+    "deep": (b"[" * 200_000, "more than 32 levels"),
+    "another file": ({"file": "../../secret"}, "a record of '../../secret', not of part-00000.txt"),
+    "no file": ({"file": None}, "'file' is missing"),
+    "negative bytes": ({"bytes": -9}, "'bytes' is -9, which is not a whole number from 0 on"),
+    "bytes as truth": ({"bytes": True}, "'bytes' is True, which is not a whole number"),
+    "no checksum": ({"sha256": None}, "'sha256' is missing"),
+    "details as a list": ({"details": []}, r"'details' is \[\], which is not an object"),
+}
+
+
+def altered(folder: JobFolder, name: str, sound: dict, change: bytes | dict) -> None:
+    """Writes a file with other fields, None for one that is left out, or of other bytes."""
+    if isinstance(change, dict):
+        change = with_checksum({field: value for field, value in {**sound, **change}.items() if value is not None})
+    folder._files.write(name, change)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", ODD_MANIFESTS)
+def test_an_odd_manifest_is_named_with_the_cause(folder, kind):
+    change, cause = ODD_MANIFESTS[kind]
+    altered(folder, "manifest.json", plan_of().as_json(), change)
+    with pytest.raises(ResumeError, match=f"job/manifest.json: {cause}.*; the folder is left as it is"):
+        folder.begun(plan_of(), resume=True).__enter__()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", ODD_RECORDS)
+def test_an_odd_record_is_named_with_the_cause(folder, kind):
+    change, cause = ODD_RECORDS[kind]
+    with folder.begun(plan_of(), resume=False):
+        pass
+    altered(folder, "part-00000.json", RECORD, change)
+    with pytest.raises(ResumeError, match=f"job/part-00000.json: {cause}.*; the folder is left as it is"):
+        folder.begun(plan_of(), resume=True).__enter__()
+
+
+#: Odd details of a part, and what is said of them.
+ODD_DETAILS = {
+    "counts as a list": ({"counts": []}, "'counts' is [], which is not an object"),
+    "a negative count": ({"counts": {"solved": -1}}, "'solved' is -1"),
+    "a long number": ({"counts": {"9" * 5000: 1}}, "'counts' has the number 99999999999999999999..."),
+    "no summary": ({"summary": None}, "'summary' is missing"),
+    "an error that is a number": ({"error": 3}, "'error' is 3, which is not a text"),
+    "notes of numbers": ({"notes": [1]}, "'notes' has an entry that is not a text"),
+    "no bad lines": ({"bad": None}, "'bad' is missing"),
+    "errors without lines": ({"errors": ["x"]}, "'errors' has the entry 'x', which is not a line and a cause"),
+    "errors of negative lines": ({"errors": [[-1, "x"]]}, "'errors' has the entry [-1, 'x']"),
+    "a header of texts": ({"header_lines": "1"}, "'header_lines' is '1'"),
+}
+DETAILS = {"counts": {"solved": 1}, "summary": {}, "error": None, "bad": 0, "lines": 1, "header_lines": 0, "errors": []}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", ODD_DETAILS)
+def test_odd_details_of_a_part_are_named(kind):
+    change, cause = ODD_DETAILS[kind]
+    check_details(DETAILS, Slice("a.txt", "text"))
+    details = {name: value for name, value in {**DETAILS, **change}.items() if value is not None}
+    with pytest.raises(JsonError) as refusal:
+        check_details(details, Slice("a.txt", "text"))
+    assert cause in str(refusal.value)
 
 
 def test_two_processes_do_not_work_on_one_job(tmp_path):
@@ -329,6 +455,71 @@ def run_main(*argv: object) -> int:
         return main(list(map(str, argv)))
     except SystemExit as stop:
         return int(stop.code or 0)
+
+
+@pytest.mark.parametrize("change", [b"[" * 200_000, {"details": {"counts": 5}}])
+def test_a_command_refuses_odd_files_of_a_job(easy, tmp_path, inline, change, capsys):
+    argv = ("solve", easy / "all.csv", *FOUR, "--workers", 2, "--output", tmp_path / "job")
+    assert run_main(*argv) == 1
+    folder = JobFolder(str(tmp_path / "job"))
+    (part,) = folder.parts()
+    altered(folder, "part-00000.json", part, change)
+    capsys.readouterr()
+    assert run_main(*argv, "--resume") == 2
+    told = capsys.readouterr().err
+    assert told.startswith("jaxsudoku: ") and told.count("\n") == 2, "a note, and an error"
+    assert f"jaxsudoku: error: {tmp_path / 'job' / 'part-00000.json'}: " in told
+
+
+def test_a_resumed_command_makes_an_altered_part_again(easy, tmp_path, inline, capsys):
+    argv = ("solve", easy / "in" / "a.txt", *FOUR, "--workers", 2, "--part-size", 40, "--output", tmp_path / "job")
+    assert run_main(*argv) == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "job").iterdir()}
+    part = tmp_path / "job" / "part-00001.txt"
+    part.write_bytes(part.read_bytes().replace(b"1", b"2", 1))
+    capsys.readouterr()
+    assert run_main(*argv, "--resume") == 0
+    told = capsys.readouterr().err
+    assert f"{tmp_path / 'job'}: missing or altered since, so made again: part-00001.txt\n" in told
+    after = {path.name: path.read_bytes() for path in (tmp_path / "job").iterdir()}
+    assert after.keys() == before.keys() and after["part-00001.txt"] == before["part-00001.txt"]
+
+
+def test_workers_that_have_nothing_to_do_are_explained(tmp_path, inline, capsys):
+    pa = pytest.importorskip("pyarrow")
+    import gzip
+
+    import pyarrow.parquet as pq
+
+    import jaxsudoku as js
+
+    lines = ["".join(map(str, puzzle)) for puzzle in js.load("4x4")[:20]]
+    table = pa.table({"puzzle": lines})
+    pq.write_table(table, tmp_path / "one.parquet")
+    pq.write_table(table, tmp_path / "two.parquet", row_group_size=10)
+    text = "".join(f"{line}\n" for line in lines)
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "a.csv").write_text('"puzzle"\n' + text)
+    few = "jaxsudoku: note: 1 part for 2 workers, so some have nothing to do; "
+    row_group = "is one row group, which is not cut: write it with smaller row groups"
+    uncut = "is not cut: Parquet is, and lines and CSV, not compressed and without quotes"
+    size = "a smaller --part-size makes more of them"
+    cases = (
+        ("one.parquet", (), f"{few}{tmp_path / 'one.parquet'} {row_group}\n"),
+        ("two.parquet", (), f"{few}a part has 11,943,936 puzzles: {size}\n"),
+        ("two.parquet", ("--part-size", 10), ""),
+        ("a.txt.gz", (), f"{few}{tmp_path / 'a.txt.gz'} {uncut}\n"),
+        ("a.csv", (), f"{few}{tmp_path / 'a.csv'} {uncut}\n"),
+        ("a.txt", ("--part-size", 30), f"{few}a part has 30 puzzles: {size}\n"),
+        ("a.txt", ("--part-size", 9), ""),
+        ("a.txt", ("--quiet",), ""),
+    )
+    for number, (name, flags, note) in enumerate(cases):
+        argv = ("solve", tmp_path / name, *FOUR, *flags, "--workers", 2, "--output", tmp_path / f"job-{number}")
+        assert run_main(*argv) == 0
+        told = [line for line in capsys.readouterr().err.splitlines(keepends=True) if "note" in line]
+        assert told == ([note] if note else []), name
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typing import Any
 
 from jaxsudoku.board import Board
 from jaxsudoku.io import LineError, Slice, expand, slices
+from jaxsudoku.io.parquet import Parquet
 from jaxsudoku.io.urls import file_system, is_url
 from jaxsudoku.jobs import JobError, JobFolder, Plan, Record, Workers
 from jaxsudoku.jobs import run as run_items
@@ -27,7 +28,7 @@ from jaxsudoku.terminal.stop import Stop
 
 from . import flags
 from .invocation import Invocation
-from .part import Part, PartTask
+from .part import Part, PartTask, check_details
 from .report import QUOTED, counted, listed
 from .run import BATCHES
 
@@ -80,13 +81,14 @@ def _workers(text: str) -> Workers:
 
 @dataclasses.dataclass(frozen=True)
 class _Work:
-    """What a job does: its inputs, and the work of each part."""
+    """What a job does: its inputs, the work of each part, and a note for the user, which may be empty."""
 
     inputs: list[dict[str, Any]]
     parts: Sequence[Slice | tuple[int, int]]
     board: Board
     claimed: bool
     kind: str
+    note: str
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> int:
@@ -109,7 +111,9 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> int:
         raise UsageError(f"{first} is of {one}, {second} of {other}: solve them one by one")
     kinds = {part.kind for part in found}
     kind = args.format or ("parquet" if kinds == {"Parquet"} else "csv" if columns == len(files) and files else "text")
-    return _run(args, invocation, _Work(inputs, found, next(iter(boards)), all(claimed), kind))
+    board = next(iter(boards))
+    note = _idle(args, found, _size(args, board))
+    return _run(args, invocation, _Work(inputs, found, board, all(claimed), kind, note))
 
 
 def make(args: argparse.Namespace, invocation: Invocation) -> int:
@@ -119,7 +123,27 @@ def make(args: argparse.Namespace, invocation: Invocation) -> int:
     size = args.part_size or _size(args, args.board) // 64
     starts = range(0, args.count, size)
     parts = [(start, min(size, args.count - start)) for start in starts]
-    return _run(args, invocation, _Work([], parts, args.board, False, args.format or "csv"))
+    note = _idle(args, parts, size)
+    return _run(args, invocation, _Work([], parts, args.board, False, args.format or "csv", note))
+
+
+def _idle(args: argparse.Namespace, parts: Sequence[Slice | tuple[int, int]], size: int) -> str:
+    """Why there are fewer parts than workers, and what helps; "" if there are enough."""
+    wanted = args.workers.count or 2  # one on Ray has as many as the cluster
+    if not 0 < len(parts) < wanted:
+        return ""
+    cut = collections.Counter(part.source for part in parts if isinstance(part, Slice))
+    whole = [part for part in parts if isinstance(part, Slice) and cut[part.source] == 1]
+    cause = f"a part has {size:,} puzzles: a smaller --part-size makes more of them"
+    for part in whole:
+        if part.stop is None:
+            cause = f"{part.source} is not cut: Parquet is, and lines and CSV, not compressed and without quotes"
+            break
+        if part.kind == Parquet.name and part.stop - part.start == 1:
+            cause = f"{part.source} is one row group, which is not cut: write it with smaller row groups"
+            break
+    have = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
+    return f"{have} for {args.workers} workers, so some have nothing to do; {cause}"
 
 
 def _size(args: argparse.Namespace, board: Board | None) -> int:
@@ -167,9 +191,17 @@ def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
     task = PartTask(tuple(invocation.argv), folder, work.kind, work.board, work.claimed)
     screen = Screen(bar=not args.quiet)
     job = _Job(args, screen, invocation.began, len(parts))
+
+    def check(number: int, details: dict[str, Any]) -> None:
+        check_details(details, parts[number].work)
+
+    if work.note and not args.quiet:
+        screen.say(f"jaxsudoku: note: {work.note}")
+    if args.resume:
+        screen.show("comparing checksums of finished parts ...", now=True)
     with contextlib.ExitStack() as stack:
         with as_usage((FileExistsError, BlockingIOError, NotADirectoryError, PermissionError)):
-            records = stack.enter_context(folder.begun(plan, args.resume))
+            records = stack.enter_context(folder.begun(plan, args.resume, check, screen.say))
         job.begin(records)
         left = [part for part in parts if part.number not in records]
         try:
@@ -300,7 +332,7 @@ def _summed(details: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     first = dict(details[0]) if details else {}
     for name, value in first.items():
         if isinstance(value, int) and not isinstance(value, bool) and name not in ("seed", "limit"):
-            first[name] = sum(part[name] or 0 for part in details)
+            first[name] = sum(value for part in details if isinstance(value := part.get(name), int))
     first.pop("already_answered", None)
     first.pop("already_there", None)
     return first

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jaxsudoku.board import Board
+from jaxsudoku.files import JsonError, field
 from jaxsudoku.io import LineError, LineStream, PuzzleFile, Slice
 from jaxsudoku.jobs import JobFolder, Record
 from jaxsudoku.terminal.progress import Screen
@@ -20,6 +21,9 @@ from jaxsudoku.terminal.stop import Signals
 from .bad_lines import BadLines
 from .invocation import Abandonable, Invocation, check_cache
 from .report import Tally, record
+
+#: Digits of the largest number of solutions in a record.
+_DIGITS = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +120,26 @@ class PartInvocation(Invocation):
             yield
         finally:
             sink.abandon()
+
+
+def check_details(details: dict[str, Any], work: Slice | tuple[int, int]) -> None:
+    """Checks what the record of a part says of it, as ``PartInvocation`` reports it; raises JsonError."""
+    counts = field(details, "counts", dict)
+    for name in counts:
+        field(counts, name, int)
+        if name.isdecimal() and len(name) > _DIGITS:
+            raise JsonError(f"'counts' has the number {name[:_DIGITS]}...")
+    field(details, "summary", dict)
+    if details.get("error") is not None:
+        field(details, "error", str)
+    if not all(isinstance(note, str) for note in field({"notes": [], **details}, "notes", list)):
+        raise JsonError("'notes' has an entry that is not a text")
+    if isinstance(work, Slice) and details.get("error") is None:
+        for name in ("bad", "lines", "header_lines"):
+            field(details, name, int)
+        for entry in field(details, "errors", list):
+            if not (isinstance(entry, list) and [*map(type, entry)] == [int, str] and entry[0] >= 0):
+                raise JsonError(f"'errors' has the entry {entry!r:.40}, which is not a line and a cause")
 
 
 class _Notes(Screen):

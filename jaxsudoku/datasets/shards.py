@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku.board import Board
+from jaxsudoku.files import is_intact
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import grid_column
 from jaxsudoku.io.parquet import COMPRESSION, arrow_table, import_pyarrow
@@ -44,10 +45,10 @@ def describe(number: int, format: str, puzzles: int, data: bytes) -> Shard:
 def is_whole(shard: Shard, folder: Path) -> bool:
     """Whether the shard's file has the size and checksum on the card."""
     path = folder / shard.file
-    if not (path.is_file() and path.stat().st_size == shard.bytes):
+    if not path.is_file():
         return False
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == shard.sha256
+        return is_intact(file, shard.bytes, shard.sha256)
 
 
 def read(shard: Shard, folder: Path, board: Board, format: str, verify: bool = True) -> Puzzles:

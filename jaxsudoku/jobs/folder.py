@@ -8,7 +8,8 @@
     .work/             parts that are being written; removed when the job is done
 
 A part is written elsewhere and moved to its place when it is whole, and then its record is written. So a part with a
-record is whole, and a job that was killed at any time goes on by doing the parts that have no record.
+record is whole, and a job that was killed at any time goes on by doing the parts that have no record. A part that is
+missing, or whose checksum is not that of its record, is done again too.
 """
 
 from __future__ import annotations
@@ -16,21 +17,36 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import hashlib
+import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxsudoku.files import JsonError, check_checksum, parse_json, with_checksum, write_file
+from jaxsudoku.files import (
+    MOST_BYTES,
+    JsonError,
+    check_checksum,
+    field,
+    is_intact,
+    parse_json,
+    sha256_of,
+    with_checksum,
+    write_file,
+)
 from jaxsudoku.io import ResumeError
 from jaxsudoku.io.urls import file_system, is_url
 from jaxsudoku.locks import SUFFIX, OutputLock
 
 MANIFEST = "manifest.json"
 _WORK = ".work"
+#: The most parts that a message names.
+_NAMED = 5
+#: The fields of a manifest and of a record, and their types.
+_PLAN = {"command": str, "settings": dict, "inputs": list, "items": list, "suffix": str}
+_RECORD = {"file": str, "bytes": int, "sha256": str, "details": dict}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,13 +80,13 @@ class Plan:
         """What differs in the plan of another job, in words."""
         own = self.as_json()
         if other.get("command") != self.command:
-            return [f"it is of the command {other.get('command')}"]
+            return [f"it is of the command {other.get('command'):.60}"]
         found = []
         settings = other.get("settings", {})
         for name in sorted({*self.settings, *settings}):
             one, two = settings.get(name), self.settings.get(name)
             if one != two:
-                found.append(f"{name} is {one!r} there, {two!r} here")
+                found.append(f"{name} is {one!r:.60} there, {two!r:.60} here")
         if not found and other.get("inputs") != own["inputs"]:
             found.append("its inputs are others, or were changed")
         if not found and any(other.get(name) != own[name] for name in ("items", "suffix")):
@@ -93,6 +109,14 @@ class Record:
     sha256: str
     details: dict[str, Any]
 
+    @classmethod
+    def read(cls, fields: dict[str, Any], file: str) -> Record:
+        """The record of a part that is called ``file``; raises JsonError if it is none."""
+        record = cls(**{name: field(fields, name, kind) for name, kind in _RECORD.items()})
+        if record.file != file:
+            raise JsonError(f"a record of {record.file!r:.60}, not of {file}")
+        return record
+
 
 class JobFolder:
     """The folder of a job, a path or a URL, which the first process and all workers reach. Pickles as its name.
@@ -109,15 +133,28 @@ class JobFolder:
         return JobFolder, (self.name,)
 
     @contextlib.contextmanager
-    def begun(self, plan: Plan, resume: bool) -> Iterator[dict[int, Record]]:
+    def begun(
+        self,
+        plan: Plan,
+        resume: bool,
+        check: Callable[[int, dict[str, Any]], object] = lambda number, details: None,
+        say: Callable[[str], object] = lambda message: None,
+    ) -> Iterator[dict[int, Record]]:
         """Writes the plan, or compares it with that of the job to resume, and locks the folder in the block.
+
+        Args:
+          plan: the plan.
+          resume: whether to go on with the job in the folder.
+          check: checks the details of a part that is finished, by its number; raises JsonError.
+          say: called with a message about parts that are missing or altered.
 
         Returns:
           a context manager that gives the records of the parts that are finished, by their numbers.
 
         Raises:
           FileExistsError: the folder holds anything, and is not to be resumed.
-          ResumeError: it holds another job, or none; the message says what differs. Nothing is changed.
+          ResumeError: it holds another job, or none, or a damaged manifest or record; the message says which file, and
+            what differs. Nothing is changed.
           BlockingIOError: another process works on the job.
           OSError: the folder can't be made or read.
         """
@@ -130,7 +167,7 @@ class JobFolder:
         with self._files.locked():
             if MANIFEST not in names:
                 self._files.write(MANIFEST, with_checksum(plan.as_json()))
-            yield self._finished(plan)
+            yield self._finished(plan, check, say)
 
     def _check(self, plan: Plan, names: Sequence[str]) -> None:
         if MANIFEST not in names:
@@ -139,20 +176,65 @@ class JobFolder:
             raise ResumeError(f"{self.name}: holds another job: {'; '.join(differences)}; it is left as it is")
 
     def _manifest(self) -> dict[str, Any]:
-        return _parsed(self._files.read(MANIFEST), f"{self.name.rstrip('/')}/{MANIFEST}")
+        with self._reading(MANIFEST) as fields:
+            for name, kind in _PLAN.items():
+                field(fields, name, kind)
+            if not all(isinstance(part, dict) for part in field({"parts": [], **fields}, "parts", list)):
+                raise JsonError("'parts' has an entry that is not an object")
+        return fields
 
-    def _finished(self, plan: Plan) -> dict[int, Record]:
-        records = {number: Record(**fields) for number, fields in enumerate(self._manifest().get("parts", []))}
+    def _finished(
+        self, plan: Plan, check: Callable[[int, dict[str, Any]], object], say: Callable[[str], object]
+    ) -> dict[int, Record]:
+        """The records of the parts that are finished and whole."""
+        records: dict[int, Record] = {}
+
+        def add(number: int, fields: dict[str, Any]) -> None:
+            record = Record.read(fields, plan.part(number))
+            check(number, record.details)
+            records[number] = record
+
+        with self._reading(MANIFEST) as manifest:
+            listed = manifest.get("parts", [])
+            if listed and len(listed) != len(plan.items):
+                raise JsonError(f"it lists {len(listed):,} parts, where the job has {len(plan.items):,}")
+            for number, fields in enumerate(listed):
+                add(number, fields)
         names = set(self._files.names())
         for number in range(len(plan.items)):
             name = _record_of(plan.part(number))
-            if number not in records and name in names:
-                records[number] = Record(**_parsed(self._files.read(name), f"{self.name.rstrip('/')}/{name}"))
-        return {
-            number: record
-            for number, record in records.items()
-            if record.file in names and self._files.size(record.file) == record.bytes and not record.details["error"]
-        }
+            if name in names:  # newer than the manifest: of a part that was done again
+                with self._reading(name) as fields:
+                    add(number, fields)
+        finished = {number: record for number, record in records.items() if not record.details.get("error")}
+        whole = {}
+        damaged = []
+        for number, record in finished.items():
+            if record.file in names and self._is_whole(record):
+                whole[number] = record
+            else:
+                damaged.append(record.file)
+        if damaged:
+            others = f" and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
+            say(f"{self.name}: missing or altered since, so made again: {', '.join(damaged[:_NAMED])}{others}")
+        return whole
+
+    def _is_whole(self, record: Record) -> bool:
+        """Whether the file of a part has the size and the checksum of its record."""
+        with self._files.open(record.file) as file:
+            return is_intact(file, record.bytes, record.sha256)
+
+    @contextlib.contextmanager
+    def _reading(self, name: str) -> Iterator[dict[str, Any]]:
+        """The fields of a file with a checksum; a JsonError in the block becomes a ResumeError that names the file."""
+        with self._files.open(name) as file:
+            data = file.read(MOST_BYTES + 1)
+        try:
+            fields = parse_json(data)
+            check_checksum(fields)
+            yield fields
+        except JsonError as error:
+            raise ResumeError(f"{self.name.rstrip('/')}/{name}: {error}; the folder is left as it is") from error
 
     @contextlib.contextmanager
     def writing(self, name: str) -> Iterator[str]:
@@ -163,7 +245,7 @@ class JobFolder:
     def finish(self, path: str, details: dict[str, Any]) -> Record:
         """Moves a part that is whole to its place, and writes its record."""
         with open(path, "rb") as file:
-            checksum = hashlib.file_digest(file, "sha256").hexdigest()
+            checksum = sha256_of(file)
         record = Record(os.path.basename(path), os.path.getsize(path), checksum, details)
         self._files.take(path, record.file)
         self._files.write(_record_of(record.file), with_checksum(dataclasses.asdict(record)))
@@ -180,7 +262,8 @@ class JobFolder:
         """The records of a finished job, in the order of the answers.
 
         Raises:
-          JsonError: the manifest is damaged, or its job is not finished.
+          ResumeError: the manifest is damaged.
+          JsonError: its job is not finished.
           OSError: there is none.
         """
         fields = self._manifest()
@@ -195,15 +278,6 @@ def _record_of(part: str) -> str:
     return f"{part.partition('.')[0]}.json"
 
 
-def _parsed(data: bytes, name: str) -> dict[str, Any]:
-    try:
-        fields = parse_json(data)
-        check_checksum(fields)
-    except JsonError as error:
-        raise ResumeError(f"{name}: {error}; the folder is left as it is") from error
-    return fields
-
-
 class _Local:
     """A folder of this machine, or of a file system that all machines share."""
 
@@ -216,11 +290,8 @@ class _Local:
             return []
         return sorted(entry.name for entry in self._path.iterdir() if entry.name not in (SUFFIX, _WORK))
 
-    def size(self, name: str) -> int:
-        return (self._path / name).stat().st_size
-
-    def read(self, name: str) -> bytes:
-        return (self._path / name).read_bytes()
+    def open(self, name: str) -> io.BufferedIOBase:
+        return open(self._path / name, "rb")
 
     def write(self, name: str, data: bytes) -> None:
         self._path.mkdir(parents=True, exist_ok=True)
@@ -263,12 +334,9 @@ class _Remote:
             return []
         return sorted(str(path).rpartition("/")[2] for path in self._system.ls(self._path, detail=False))
 
-    def size(self, name: str) -> int:
-        return int(self._system.size(f"{self._path}/{name}"))
-
-    def read(self, name: str) -> bytes:
-        data: bytes = self._system.cat_file(f"{self._path}/{name}")
-        return data
+    def open(self, name: str) -> io.BufferedIOBase:
+        file: io.BufferedIOBase = self._system.open(f"{self._path}/{name}", "rb")
+        return file
 
     def write(self, name: str, data: bytes) -> None:
         self._system.makedirs(self._path, exist_ok=True)
