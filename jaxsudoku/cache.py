@@ -4,12 +4,15 @@ JAX has a persistent compilation cache, which is off until a program sets a fold
 it compiles its own programs, in the folder of JAX's settings or else in the user's cache directory, then turns it off
 again. So the caller's functions are compiled under the caller's settings, and no setting of the program or the
 environment is changed.
+
+Programs in the cache are run, so a user's cache directory that others may write to is not used.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import threading
 import warnings
 from collections.abc import Iterator
@@ -18,6 +21,8 @@ from typing import Any
 
 import jax
 from jax.experimental.compilation_cache import compilation_cache
+
+from jaxsudoku.escapes import shown
 
 #: The environment variable that turns the cache off for the library's programs if it is 0.
 SWITCH = "JAXSUDOKU_CACHE"
@@ -69,20 +74,36 @@ def folder() -> str | None:
 
 
 def fault(path: str) -> tuple[str, bool]:
-    """Checks a folder for the cache, and creates it if it is missing. URLs of buckets are left to JAX.
+    """Checks a folder for the cache, and creates it for this user alone if it is missing.
+
+    Of the user's cache directory it is checked who may write to it. A folder that JAX's settings name may be shared on
+    purpose, and URLs of buckets are left to JAX.
 
     Returns:
-      a message, "" if all is well; and whether the folder can be read.
+      a message, "" if all is well; and whether the folder is to be used.
     """
     if "://" in path:
         return "", True
     try:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        writers = _other_writers(os.stat(path)) if path == _user_folder() else ""
     except OSError as error:
         return f"{path}: {error.strerror}: compiled kernels can't be kept, so every start compiles anew", False
+    if writers:
+        risk = "and compiled kernels in it would be run: it is not used, so every start compiles anew"
+        return f"{path}: {writers}, {risk}; remove it, and it is made again", False
     if not os.access(path, os.W_OK | os.X_OK):
         return f"{path}: not writable: only kernels that it has already start at once", True
     return "", True
+
+
+def _other_writers(status: os.stat_result) -> str:
+    """Who else may have written to a folder, in words; "" if nobody. Always "" where the system has no owners."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"owned by another user, {status.st_uid}"
+    return "others may write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def silence() -> None:
@@ -106,7 +127,7 @@ def _turn_on() -> None:
         problem, usable = fault(path)
         if problem and path not in _warned:
             _warned.add(path)
-            warnings.warn(f"{problem} ({SWITCH}=0 turns this cache off)", RuntimeWarning, stacklevel=5)
+            warnings.warn(f"{shown(problem)} ({SWITCH}=0 turns this cache off)", RuntimeWarning, stacklevel=5)
             silence()
         if not usable:
             return

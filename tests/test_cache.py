@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 
 import jax
@@ -13,6 +14,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 import jaxsudoku as js
 from jaxsudoku import batches, cache
+from jaxsudoku.cli import main
 
 FOUR = reference.SMALL["4x4"]
 PUZZLES = reference.unique(FOUR, 3)
@@ -152,3 +154,63 @@ def test_a_folder_that_can_not_be_made_is_said_once(home):
         warnings.simplefilter("error")
         np.testing.assert_array_equal(compute(), PUZZLES + 1)
     assert settings()[0] is None
+
+
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
+
+
+@posix
+def test_the_folder_is_made_for_its_user_alone(home):
+    before = os.umask(0)
+    try:
+        compute()
+    finally:
+        os.umask(before)
+    assert list(home.iterdir()) and home.stat().st_mode & 0o777 == 0o700
+
+
+@posix
+@pytest.mark.parametrize("how", ["the group", "everyone", "another user", "a link"])
+def test_a_folder_that_others_may_write_to_is_not_used(home, monkeypatch, how):
+    compute()
+    program = next(home.glob("jit_shard-*"))
+    program.write_bytes(b"not a program: loading it is an error")
+    place = home.rename(home.with_name("elsewhere")) if how == "a link" else home
+    if how == "a link":
+        home.symlink_to(place)
+    cause = "others may write to it"
+    if how == "another user":
+        own = os.geteuid() + 1
+        os.chown(home, own + 1, -1) if not os.geteuid() else monkeypatch.setattr(os, "geteuid", lambda: own)
+        cause = f"owned by another user, {home.stat().st_uid}"
+    else:
+        place.chmod(0o720 if how == "the group" else 0o702)
+    kept = set(place.iterdir())
+    with pytest.warns(RuntimeWarning, match=f"jaxsudoku: {cause}, and compiled kernels in it would be run"):
+        np.testing.assert_array_equal(compute(), PUZZLES + 1)
+    assert set(place.iterdir()) == kept
+    assert settings()[0] is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compute()  # it is said once
+
+
+@posix
+def test_a_command_says_that_a_folder_is_not_used(home, capsys):
+    home.mkdir()
+    home.chmod(0o777)
+    puzzles = ["".join(map(str, puzzle)) for puzzle in PUZZLES]
+    assert main(["solve", *puzzles, "--board", "4", "--lanes", "32", "--rounds", "1", "--rules", "naked"]) == 0
+    told = capsys.readouterr().err
+    assert (
+        told.count(f"jaxsudoku: warning: {home}: others may write to it, and compiled kernels in it would be run") == 1
+    )
+    assert not list(home.iterdir())
+
+
+def test_a_folder_of_jaxs_settings_may_be_shared(home, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    jax.config.update("jax_compilation_cache_dir", str(shared))
+    assert cache.fault(str(shared)) == ("", True)
