@@ -645,6 +645,16 @@ def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
             {"architecture": "cube", "config": {**dataclasses.asdict(NETWORKS["cube"].config()), "maximum": -1}},
             "maximum must be True or False, not -1",
         ),
+        (
+            {"architecture": "cube", "config": {**dataclasses.asdict(NETWORKS["cube"].config()), "iterations": 10**9}},
+            "iterations must be at most 10000, not 1000000000",
+        ),
+        (
+            {"config": {**TINY["axial"], "dtype": "float32", "rounds": 10**9}},
+            "rounds must be at most 512, not 1000000000",
+        ),
+        ({"config": {**TINY["axial"], "dtype": "float32", "width": 10**9}}, "width must be at most 16384"),
+        ({"config": {**TINY["axial"], "dtype": "float32", "rounds": -1}}, "rounds must be at least 1, not -1"),
         ({"config": [1]}, "malformed: config"),
         ({"board": {"name": "4x4", "side": 4, "box": [2, 3]}}, "a box of 2x3 has 6 cells"),
         ({"board": "4x4"}, "no card of a network"),
@@ -659,6 +669,15 @@ def test_cards_that_are_malformed_or_tell_of_another_network_are_refused(saved, 
     alter_card(path, **change)
     said = refusal(path)
     assert said.startswith(str(path.with_suffix(".json"))) and reason in said
+
+
+def test_every_number_of_a_config_is_bounded():
+    """So that no card asks for more work or memory than there is."""
+    for architecture in NETWORKS.values():
+        sizes = dataclasses.asdict(architecture.config())
+        for name in (name for name, value in sizes.items() if type(value) is int):
+            with pytest.raises(ValueError, match=f"{name} must be at most "):
+                architecture.config(**{**sizes, name: 10**6})
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", "\xff"])

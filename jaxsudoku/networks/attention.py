@@ -12,9 +12,9 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Positive
+from jaxsudoku.config import Config
 
-from .layers import Dtype, check_divides
+from .layers import Depth, Dtype, Width, check_divides
 
 #: Kinds of houses: rows, columns, regions.
 KINDS = 3
@@ -32,10 +32,10 @@ class AttentionConfig(Config):
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    width: Positive = 192
-    heads: Positive = 3
-    expansion: Positive = 4
-    hidden: Positive = 192
+    width: Width = 192
+    heads: Width = 3
+    expansion: Depth = 4
+    hidden: Width = 192
     dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:

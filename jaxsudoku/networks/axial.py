@@ -14,11 +14,10 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Positive
 
 from .attention import KINDS, AttentionConfig, Embedding, Layer, house_orders
 from .base import NetworkModule, Outputs
-from .layers import PolicyHead, ValueHead
+from .layers import Depth, PolicyHead, ValueHead
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +28,7 @@ class AxialConfig(AttentionConfig):
       rounds: number of rounds, each with one layer for rows, one for columns and one for regions.
     """
 
-    rounds: Positive = 4
+    rounds: Depth = 4
 
 
 class Axial(NetworkModule):

@@ -12,10 +12,10 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Positive
+from jaxsudoku.config import Config
 
 from .base import NetworkModule, Outputs
-from .layers import Convolution, Dtype, ValueHead, as_image, to_logits
+from .layers import Convolution, Dtype, ValueHead, Width, as_image, to_logits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,9 +29,9 @@ class CellCnnConfig(Config):
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    width: Positive = 64
-    features: Positive = 128
-    hidden: Positive = 64
+    width: Width = 64
+    features: Width = 128
+    hidden: Width = 64
     dtype: Dtype = "float32"
 
 

@@ -11,11 +11,10 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Positive
 
 from .attention import AttentionConfig, Embedding, Layer
 from .base import NetworkModule, Outputs
-from .layers import PolicyHead, ValueHead
+from .layers import Depth, PolicyHead, ValueHead
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +25,7 @@ class CellwiseConfig(AttentionConfig):
       layers: number of layers.
     """
 
-    layers: Positive = 12
+    layers: Depth = 12
 
 
 class Cellwise(NetworkModule):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,12 +28,12 @@ from flax import nnx
 from jax import Array, lax
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Natural, Positive
+from jaxsudoku.config import Config, Range
 from jaxsudoku.planes import fence
 from jaxsudoku.propagation import houses_of_cells
 
 from .base import NetworkModule, Outputs
-from .layers import Dtype, linear, maximum
+from .layers import MOST_WIDTH, Dtype, Turns, Width, linear, maximum
 from .packed import Family, Packing, maximum_by_index, pack
 
 #: Bound on the scores of shares, so that their exponentials stay finite.
@@ -60,12 +60,12 @@ class CubeConfig(Config):
       dtype: dtype of the computation, float32 or bfloat16; parameters and the carry are float32.
     """
 
-    width: Positive = 48
-    hidden: Positive = 32
-    house: Positive = 64
-    shares: Natural = 4
+    width: Width = 48
+    hidden: Width = 32
+    house: Width = 64
+    shares: Annotated[int, Range(0, MOST_WIDTH)] = 4
     maximum: bool = False
-    iterations: Positive = 64
+    iterations: Turns = 64
     dtype: Dtype = "float32"
 
 

@@ -15,11 +15,11 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Positive, Range
+from jaxsudoku.config import Config, Range
 
 from .base import NetworkModule, Outputs
 from .convolution import SizedConvolution
-from .layers import Convolution, Dtype, PolicyHead, ValueHead, as_image
+from .layers import MOST_DEPTH, MOST_WIDTH, Convolution, Dtype, PolicyHead, ValueHead, Width, as_image
 
 #: Kernels of the first layer, each with its share of the channels.
 KERNELS = 4
@@ -36,9 +36,9 @@ class HouseCnnConfig(Config):
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    layers: Annotated[int, Range(3)] = 8
-    width: Annotated[int, Range(KERNELS, step=KERNELS)] = 128
-    hidden: Positive = 64
+    layers: Annotated[int, Range(3, MOST_DEPTH)] = 8
+    width: Annotated[int, Range(KERNELS, MOST_WIDTH, KERNELS)] = 128
+    hidden: Width = 64
     dtype: Dtype = "float32"
 
 

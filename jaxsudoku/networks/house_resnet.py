@@ -15,10 +15,10 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Positive
+from jaxsudoku.config import Config
 
 from .base import NetworkModule, Outputs
-from .layers import Dtype, PolicyHead, ValueHead, as_image, linear
+from .layers import Depth, Dtype, PolicyHead, ValueHead, Width, as_image, linear
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,11 +34,11 @@ class HouseResNetConfig(Config):
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    blocks: Positive = 10
-    repeats: Positive = 1
-    width: Positive = 64
-    house: Positive = 32
-    hidden: Positive = 64
+    blocks: Depth = 10
+    repeats: Depth = 1
+    width: Width = 64
+    house: Width = 32
+    hidden: Width = 64
     dtype: Dtype = "float32"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +12,19 @@ from flax import nnx
 from jax import Array, lax
 from jax.typing import DTypeLike
 
+from jaxsudoku.config import Range
+
 from .convolution import SizedConvolution
 
 #: Dtypes of the computation; parameters are always float32.
 Dtype = Literal["float32", "bfloat16"]
+
+#: Limits of sizes, far above what is trained; a card that asks for more is refused before anything is made.
+MOST_WIDTH, MOST_DEPTH, MOST_TURNS = 1 << 14, 1 << 9, 10_000
+#: Numbers of features, of layers, and of turns over the same layers.
+Width = Annotated[int, Range(1, MOST_WIDTH)]
+Depth = Annotated[int, Range(1, MOST_DEPTH)]
+Turns = Annotated[int, Range(1, MOST_TURNS)]
 
 
 def check_divides(config: Any, divisor: str, *names: str) -> None:

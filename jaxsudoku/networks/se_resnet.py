@@ -14,11 +14,11 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Positive
+from jaxsudoku.config import Config
 
 from .base import NetworkModule, Outputs
 from .convolution import SizedConvolution
-from .layers import Dtype, PolicyHead, ValueHead, as_image, check_divides
+from .layers import Depth, Dtype, PolicyHead, ValueHead, Width, as_image, check_divides
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,11 +34,11 @@ class SeResNetConfig(Config):
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
-    blocks: Positive = 10
-    width: Positive = 128
-    reduction: Positive = 2
-    head: Positive = 256
-    groups: Positive = 8
+    blocks: Depth = 10
+    width: Width = 128
+    reduction: Width = 2
+    head: Width = 256
+    groups: Width = 8
     dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:
