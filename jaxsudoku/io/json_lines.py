@@ -18,7 +18,7 @@ from .format import Beginning, Format, Record
 from .header import BoardCheck
 
 #: The beginning of a drawn row with a given in brackets, or a line such as [Puzzle].
-_BRACKETS = re.compile(rb"\s*\[\s*(\d{1,2}\s*\]\s*[^\s,\]]|[A-Za-z ]+\]\s*$)")
+_BRACKETS = re.compile(rb"\s*+\[\s*+(\d{1,2}\s*+\]\s*+[^,\]]|[A-Za-z][A-Za-z ]*+\]\s*+$)")
 
 
 class JsonLines(Format):
