@@ -7,6 +7,7 @@ and file handling needs no JAX at all.
 import importlib
 from typing import TYPE_CHECKING
 
+from jaxsudoku import forks as forks  # forks are watched from here on
 from jaxsudoku._version import __version__
 
 if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors

@@ -26,7 +26,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku import cache
+from jaxsudoku import cache, forks
 from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
 from jaxsudoku.devices import compiler_options, usable_cores, used_devices
@@ -231,6 +231,7 @@ class Engine:
 
         Yields what ``join`` makes of a batch's place and its devices' results. It is called in threads, in any order.
         """
+        forks.check()
         if away := [device for device in self.devices if device.process_index != jax.process_index()]:
             raise ValueError(
                 f"{away[0]} belongs to another process: an engine runs on the devices of its own process alone, "

@@ -22,6 +22,7 @@ from typing import Any
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
+from jaxsudoku import forks
 from jaxsudoku.escapes import shown
 
 #: The environment variable that turns the cache off for the library's programs if it is 0.
@@ -49,10 +50,14 @@ def kept() -> Iterator[None]:
     JAX's settings are global, so programs of other threads are cached meanwhile as well. Contexts may be nested, and
     entered by several threads at once.
 
+    Raises:
+      RuntimeError: as ``forks.check``.
+
     Warns:
       RuntimeWarning: once, if the user's cache directory cannot be used.
     """
     global _users
+    forks.check()
     with _lock:
         _users += 1
         if _users == 1:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import jax
 
+from jaxsudoku import forks
+
 
 def compiler_options(platform: str | None = None, one_thread: bool = False) -> dict[str, str] | None:
     """Options for ``jax.jit(..., compiler_options=...)`` under which the library's kernels run fastest.
@@ -39,7 +41,9 @@ def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]
 
     Raises:
       ValueError: an empty sequence, or anything but devices.
+      RuntimeError: as ``forks.check``.
     """
+    forks.check()
     if devices is None:
         return tuple(jax.local_devices())
     if isinstance(devices, str) or not isinstance(devices, Iterable):

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsudoku import forks
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_words
 from jaxsudoku.planes import (
@@ -72,6 +73,7 @@ jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.e
 
 def init(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
     """The positions of puzzles uint8[B, cells], 0 = empty; those with invalid givens are refuted."""
+    forks.check()
     board, batch = board_of_grids(np.shape(puzzles), board)
     if len(batch) != 1 or np.ndim(puzzles) != 2:
         raise ValueError(f"puzzles of shape {np.shape(puzzles)}; they must be [B, {board.cells}]")
@@ -178,6 +180,7 @@ def _board_of_state(state: State, board: Board | None) -> Board:
 
 
 def _board_of_nodes(nodes: AnyArray, board: Board | None) -> Board:
+    forks.check()
     board = board_of_words(nodes.shape[-1] if nodes.ndim else 0, board)
     if nodes.ndim != 2:
         raise ValueError(

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku import forks
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.sharding import gathered
@@ -74,6 +75,7 @@ def conflicts(grids: AnyArray, board: Board | None = None) -> Array:
 
 def _flat(grids: AnyArray, board: Board | None) -> tuple[Array, Board]:
     """The grids as integers[*b, cells], and their board."""
+    forks.check()
     board, batch = board_of_grids(np.shape(grids), board)
     grids = jnp.asarray(grids)
     grids = gathered(grids, grids.ndim - len(batch))

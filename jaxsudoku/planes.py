@@ -28,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku import forks
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_planes, board_of_words
 
@@ -231,6 +232,7 @@ def rank_lanes(planes: Array) -> tuple[Array, Array]:
 
 def _check_array(name: str, array: AnyArray, rank: int, dtype: Any) -> None:
     """Raises ValueError for another rank or dtype, which shifts and reshapes would turn into wrong results."""
+    forks.check()
     if array.ndim != rank or array.dtype != dtype:
         raise ValueError(
             f"{name}: {array.dtype}{list(array.shape)}; must be of dtype {jnp.dtype(dtype)} and rank {rank}"
@@ -364,6 +366,7 @@ def cubes_to_grids(cubes: AnyArray) -> Array:
 
 def _board_of_flat_grids(grids: AnyArray, board: Board | None) -> Board:
     """The board of grids uint8[B, cells]."""
+    forks.check()
     board, batch = board_of_grids(np.shape(grids), board)
     if len(batch) != 1 or grids.ndim != 2 or grids.dtype != jnp.uint8:
         raise ValueError(f"grids {grids.dtype}{list(grids.shape)}; they must be uint8[B, {board.cells}]")

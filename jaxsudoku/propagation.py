@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku import forks
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, House, board_of_planes, check_board
 from jaxsudoku.config import RULES, includes
@@ -289,6 +290,7 @@ def _check_rules(rules: str) -> None:
 
 def _board_of(shape: Sequence[int], board: Board | None) -> Board:
     """The board of candidates of this shape, planes or masks; None for the classic one of their side."""
+    forks.check()
     if not is_masks(shape):
         return board_of_planes(shape, board)
     if board is None:

@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsudoku import forks
+
 #: Spreads counters before they are mixed: 2**32 over the golden ratio, an odd number.
 APART = np.uint32(0x9E3779B9)
 
@@ -32,7 +34,9 @@ def as_key(key: Any) -> jax.Array:
 
     Raises:
       ValueError: anything else.
+      RuntimeError: as ``forks.check``.
     """
+    forks.check()
     if isinstance(key, int | np.integer) and not isinstance(key, bool):
         seed = int(key)
         if not -(2**31) <= seed < 2**64:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsudoku import forks
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.branching import Branch
@@ -112,6 +113,7 @@ def search(
       ValueError: an argument is out of its range, or the puzzles don't fit the board; or with settle "pallas" there are
         restarts, the board's planes don't fit a chip of the default backend, or that is an older GPU.
     """
+    forks.check()
     board, _ = board_of_grids(np.shape(puzzles), board)
     limit = whole_number("limit", limit, 1)
     budget, restart = (
@@ -163,6 +165,7 @@ def guided_search(
       the ``Search``, and int32[N], the nodes for which ``branch`` chose: on them the rules make no more progress,
       and neither solve nor refute them.
     """
+    forks.check()
     board, _ = board_of_grids(np.shape(puzzles), board)
     rounds = whole_number("rounds", rounds, 1, MOST_ROUNDS)
     branchings = None if branchings is None else whole_number("branchings", branchings, 1)

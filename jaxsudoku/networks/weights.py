@@ -23,6 +23,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from jaxsudoku import forks
 from jaxsudoku._version import __version__
 from jaxsudoku.board import Board
 from jaxsudoku.files import check_checksum, parse_json, read_json, with_checksum, write_file
@@ -167,7 +168,9 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
         its architecture, sizes or board do not fit the parameters; some of these are not finite; or the network is for
         another board.
       ValueError: a field that is not adjustable, or a value out of its range.
+      RuntimeError: as ``forks.check``.
     """
+    forks.check()
     weights, path = _files(network)
     card = read_card(network)
     forward, shapes = _described(card, path)

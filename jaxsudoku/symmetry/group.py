@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, random
 
+from jaxsudoku import forks
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.board import Board, check_board
 from jaxsudoku.config import whole_number
@@ -91,6 +92,7 @@ def _axes(shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _or_nine(board: Board | None) -> Board:
+    forks.check()
     return Board.classic() if board is None else check_board(board)
 
 
@@ -187,6 +189,7 @@ def apply_candidates(symmetry: Symmetry, values: AnyArray) -> Array:
 
 def _side(symmetry: Symmetry) -> int:
     """The side of the symmetries' board; raises TypeError for anything but a ``Symmetry``."""
+    forks.check()
     if not isinstance(symmetry, Symmetry):
         raise TypeError(f"the symmetries come first and what they are applied to second, not {type(symmetry).__name__}")
     return symmetry.rows.shape[-1]
