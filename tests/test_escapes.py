@@ -129,7 +129,27 @@ def test_messages_do_not_act_on_a_terminal(odd, argv, capsys):
     assert err.endswith("\n") and on_screen(err) and err.count("\n") == 1
 
 
-def test_names_of_tensors_and_columns_do_not_act_on_a_terminal(tmp_path, capsys):
+def test_parquet_outputs_take_any_name(tmp_path):
+    """pyarrow opens only names that are UTF-8."""
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    from jaxsudoku.io.parts_file import WholeFile, open_parts
+
+    for number, whole in enumerate((False, True)):
+        name = os.path.join(str(tmp_path), f"{number}{NAME}.parquet")
+        for resume in (False,) if whole else (False, True):
+            columns = {"puzzle": object}
+            output = WholeFile(name, columns) if whole else open_parts(name, columns, resume=resume)
+            assert output.found.done == resume
+            output.append({"puzzle": [PROPER]})
+            output.finish()
+            output.close()
+        with open(name, "rb") as file:
+            assert parquet.read_table(file)["puzzle"].to_pylist() == [PROPER] * (1 if whole else 2)
+
+
+def test_names_of_tensors_do_not_act_on_a_terminal(tmp_path, capsys):
     import hashlib
 
     import numpy as np

@@ -60,7 +60,8 @@ class PartsFile:
                 os.remove(stale)
             os.replace(self._name, self._path(0))
         path = self._path(self._next)
-        pq.write_table(table, f"{path}{_TEMPORARY}", **_settings(table.schema))
+        with _opened(f"{path}{_TEMPORARY}", "wb") as file:
+            pq.write_table(table, file, **_settings(table.schema))
         os.replace(f"{path}{_TEMPORARY}", path)
         self._next += table.num_rows
 
@@ -97,6 +98,7 @@ class WholeFile:
         self.found = Recovered()
         self._name, self._types = name, _arrow_types(columns)
         self._writer: Any = None
+        self._file: Any = None
         self._pieces: list[str] = []
         self._next = 0
 
@@ -107,7 +109,8 @@ class WholeFile:
         if self._writer is None or self._writer.schema != table.schema:  # a further column had nothing but nulls so far
             self.close()
             self._pieces.append(f"{self._name}.{len(self._pieces)}{_TEMPORARY}")
-            self._writer = pq.ParquetWriter(self._pieces[-1], table.schema, **_settings(table.schema))
+            self._file = _opened(self._pieces[-1], "wb")
+            self._writer = pq.ParquetWriter(self._file, table.schema, **_settings(table.schema))
         self._writer.write_table(table)
         self._next += table.num_rows
 
@@ -125,6 +128,7 @@ class WholeFile:
         """Closes what is open; does nothing the second time."""
         if self._writer is not None:
             self._writer.close()
+            self._file.close()
             self._writer = None
 
 
@@ -164,11 +168,17 @@ def open_parts(
         found = _recover([name] if os.path.isfile(name) else _list(folder), sample)
         # made at once, so that an output that can't be written fails before any puzzle is solved
         os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, MARK), "w") as file:
+        with open(os.path.join(folder, MARK), "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(f"jaxsudoku keeps the parts of {os.path.basename(name)} here until it is whole\n")
         opened = PartsFile(name, folder, columns, found)
         opened.held = held.pop_all()
     return opened
+
+
+def _opened(path: str, mode: str) -> Any:
+    """A file of pyarrow, which takes names that are not UTF-8 as bytes alone."""
+    pa, _ = import_pyarrow()
+    return pa.OSFile(os.fsencode(path), mode)
 
 
 def _arrow_types(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,14 +190,20 @@ def _arrow_types(columns: Mapping[str, Any]) -> dict[str, Any]:
 def _merge(parts: Sequence[str], merged: str, types: Mapping[str, Any]) -> None:
     """Writes the rows of files into one; ``types`` are those of the first columns, for no files."""
     pa, pq = import_pyarrow()
-    schemas = [pq.read_schema(part) for part in parts] or [pa.schema(list(types.items()))]
+    schemas = [_schema(part) for part in parts] or [pa.schema(list(types.items()))]
     schema = pa.unify_schemas(schemas, promote_options="permissive")
-    with pq.ParquetWriter(merged, schema, **_settings(schema)) as writer:
+    with _opened(merged, "wb") as target, pq.ParquetWriter(target, schema, **_settings(schema)) as writer:
         for part in parts:
             # by row groups: the file is the same wherever a run was stopped and resumed
-            with pq.ParquetFile(part) as file:
+            with _opened(part, "rb") as source, pq.ParquetFile(source) as file:
                 for group in range(file.num_row_groups):
                     writer.write_table(file.read_row_group(group).cast(schema))
+
+
+def _schema(part: str) -> Any:
+    _, pq = import_pyarrow()
+    with _opened(part, "rb") as file:
+        return pq.read_schema(file)
 
 
 def _settings(schema: Any) -> dict[str, Any]:
@@ -233,11 +249,11 @@ def _recover(paths: list[str], sample: int) -> Recovered:
     pa, pq = import_pyarrow()
     found = Recovered()
     for path in paths:
-        try:
-            file = pq.ParquetFile(path)
-        except pa.ArrowInvalid as error:
-            raise ResumeError(f"{path}: not a whole Parquet file ({error})") from error
-        with file:
+        with contextlib.ExitStack() as stack:
+            try:
+                file = pq.ParquetFile(stack.enter_context(_opened(path, "rb")))
+            except pa.ArrowInvalid as error:
+                raise ResumeError(f"{path}: not a whole Parquet file ({error})") from error
             names = tuple(file.schema_arrow.names)
             if found.header not in ((), names):
                 raise ResumeError(f"{path}: has the columns {names}, and the part before {found.header}")
