@@ -142,20 +142,21 @@ def check_checksum(fields: dict[str, Any]) -> None:
         raise JsonError(f"altered: the {CHECKSUM} is not that of the other fields")
 
 
-#: Types of JSON's values in words.
-_KINDS = {int: "a whole number from 0 on", str: "a text", list: "a list", dict: "an object"}
+#: Types of JSON's values in words, and a number that is too large.
+_KINDS = {int: "a whole number from 0 to 2**63 - 1", str: "a text", list: "a list", dict: "an object"}
+_MOST = 1 << 63
 
 
 def field(fields: dict[str, Any], name: str, kind: type) -> Any:
     """A field of a JSON object, which must be there and of a type: int, str, list or dict.
 
     Raises:
-      JsonError: it is missing, of another type, or a negative number.
+      JsonError: it is missing, of another type, or a number that is negative or does not fit 64 bits.
     """
     if name not in fields:
         raise JsonError(f"{name!r} is missing")
     value = fields[name]
-    if type(value) is not kind or (isinstance(value, int) and value < 0):
+    if type(value) is not kind or (isinstance(value, int) and not 0 <= value < _MOST):
         raise JsonError(f"{name!r} is {value!r:.40}, which is not {_KINDS[kind]}")
     return value
 

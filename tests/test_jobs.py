@@ -243,7 +243,7 @@ ODD_RECORDS = {
     "deep": (b"[" * 200_000, "more than 32 levels"),
     "another file": ({"file": "../../secret"}, "a record of '../../secret', not of part-00000.txt"),
     "no file": ({"file": None}, "'file' is missing"),
-    "negative bytes": ({"bytes": -9}, "'bytes' is -9, which is not a whole number from 0 on"),
+    "negative bytes": ({"bytes": -9}, "'bytes' is -9, which is not a whole number from 0 to"),
     "bytes as truth": ({"bytes": True}, "'bytes' is True, which is not a whole number"),
     "no checksum": ({"sha256": None}, "'sha256' is missing"),
     "details as a list": ({"details": []}, r"'details' is \[\], which is not an object"),
@@ -281,6 +281,8 @@ def test_an_odd_record_is_named_with_the_cause(folder, kind):
 ODD_DETAILS = {
     "counts as a list": ({"counts": []}, "'counts' is [], which is not an object"),
     "a negative count": ({"counts": {"solved": -1}}, "'solved' is -1"),
+    "a huge count": ({"counts": {"solved": 10**4000}}, "'solved' is 1000"),
+    "a huge number of the summary": ({"summary": {"seed": 10**4000}}, "'seed' of 'summary' is 1000"),
     "a long number": ({"counts": {"9" * 5000: 1}}, "'counts' has the number 99999999999999999999..."),
     "no summary": ({"summary": None}, "'summary' is missing"),
     "an error that is a number": ({"error": 3}, "'error' is 3, which is not a text"),
@@ -505,6 +507,9 @@ def test_workers_that_have_nothing_to_do_are_explained(tmp_path, inline, capsys)
     row_group = "is one row group, which is not cut: write it with smaller row groups"
     uncut = "is not cut: Parquet is, and lines and CSV, not compressed and without quotes"
     size = "a smaller --part-size makes more of them"
+    assert job.idle_shards(Workers(2), 10, 5) == "" == job.idle_shards(Workers(2), 0, 5)
+    shards = "2 parts for 3 workers, so some have nothing to do; a shard has 5 puzzles: a smaller --shard-size"
+    assert shards in job.idle_shards(Workers(3), 10, 5)
     cases = (
         ("one.parquet", (), f"{few}{tmp_path / 'one.parquet'} {row_group}\n"),
         ("two.parquet", (), f"{few}a part has 11,943,936 puzzles: {size}\n"),

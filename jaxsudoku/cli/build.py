@@ -63,6 +63,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     from jaxsudoku import datasets
     from jaxsudoku.generation import GenerationError, Puzzles
 
+    note = job.idle_shards(args.workers, args.count, args.shard_size) if args.workers is not None else ""
+    if note and not args.quiet:
+        screen.say(note)
     exclude = excluded(args)
     tally, meter = grade_tally(), Meter()
     earlier, failure = 0, None

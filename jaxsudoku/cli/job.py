@@ -112,7 +112,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> int:
     kinds = {part.kind for part in found}
     kind = args.format or ("parquet" if kinds == {"Parquet"} else "csv" if columns == len(files) and files else "text")
     board = next(iter(boards))
-    note = _idle(args, found, _size(args, board))
+    note = idle(args.workers, len(found), _uncut(found, _size(args, board)))
     return _run(args, invocation, _Work(inputs, found, board, all(claimed), kind, note))
 
 
@@ -123,27 +123,37 @@ def make(args: argparse.Namespace, invocation: Invocation) -> int:
     size = args.part_size or _size(args, args.board) // 64
     starts = range(0, args.count, size)
     parts = [(start, min(size, args.count - start)) for start in starts]
-    note = _idle(args, parts, size)
+    note = idle(args.workers, len(parts), _smaller("part", size))
     return _run(args, invocation, _Work([], parts, args.board, False, args.format or "csv", note))
 
 
-def _idle(args: argparse.Namespace, parts: Sequence[Slice | tuple[int, int]], size: int) -> str:
-    """Why there are fewer parts than workers, and what helps; "" if there are enough."""
-    wanted = args.workers.count or 2  # one on Ray has as many as the cluster
-    if not 0 < len(parts) < wanted:
-        return ""
-    cut = collections.Counter(part.source for part in parts if isinstance(part, Slice))
-    whole = [part for part in parts if isinstance(part, Slice) and cut[part.source] == 1]
-    cause = f"a part has {size:,} puzzles: a smaller --part-size makes more of them"
-    for part in whole:
+def _uncut(parts: Sequence[Slice], size: int) -> str:
+    """Why there are few parts of so many puzzles, and what helps."""
+    cut = collections.Counter(part.source for part in parts)
+    for part in (part for part in parts if cut[part.source] == 1):
         if part.stop is None:
-            cause = f"{part.source} is not cut: Parquet is, and lines and CSV, not compressed and without quotes"
-            break
+            return f"{part.source} is not cut: Parquet is, and lines and CSV, not compressed and without quotes"
         if part.kind == Parquet.name and part.stop - part.start == 1:
-            cause = f"{part.source} is one row group, which is not cut: write it with smaller row groups"
-            break
-    have = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
-    return f"{have} for {args.workers} workers, so some have nothing to do; {cause}"
+            return f"{part.source} is one row group, which is not cut: write it with smaller row groups"
+    return _smaller("part", size)
+
+
+def _smaller(part: str, size: int) -> str:
+    return f"a {part} has {size:,} puzzles: a smaller --{part}-size makes more of them"
+
+
+def idle(workers: Workers, parts: int, cause: str) -> str:
+    """A note that there are fewer parts than workers, and the cause; "" if there are enough."""
+    wanted = workers.count or 2  # on Ray by default as many as the cluster has
+    if not 0 < parts < wanted:
+        return ""
+    have = "1 part" if parts == 1 else f"{parts} parts"
+    return f"jaxsudoku: note: {have} for {workers} workers, so some have nothing to do; {cause}"
+
+
+def idle_shards(workers: Workers, count: int, size: int) -> str:
+    """As ``idle``, of the shards of a data set."""
+    return idle(workers, -(-count // size), _smaller("shard", size))
 
 
 def _size(args: argparse.Namespace, board: Board | None) -> int:
@@ -196,7 +206,7 @@ def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
         check_details(details, parts[number].work)
 
     if work.note and not args.quiet:
-        screen.say(f"jaxsudoku: note: {work.note}")
+        screen.say(work.note)
     if args.resume:
         screen.show("comparing checksums of finished parts ...", now=True)
     with contextlib.ExitStack() as stack:

@@ -129,7 +129,9 @@ def check_details(details: dict[str, Any], work: Slice | tuple[int, int]) -> Non
         field(counts, name, int)
         if name.isdecimal() and len(name) > _DIGITS:
             raise JsonError(f"'counts' has the number {name[:_DIGITS]}...")
-    field(details, "summary", dict)
+    for name, value in field(details, "summary", dict).items():
+        if type(value) is int and abs(value) >= 1 << 64:
+            raise JsonError(f"{name!r} of 'summary' is {value!r:.40}, which does not fit 64 bits")
     if details.get("error") is not None:
         field(details, "error", str)
     if not all(isinstance(note, str) for note in field({"notes": [], **details}, "notes", list)):

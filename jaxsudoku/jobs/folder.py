@@ -86,7 +86,7 @@ class Plan:
         for name in sorted({*self.settings, *settings}):
             one, two = settings.get(name), self.settings.get(name)
             if one != two:
-                found.append(f"{name} is {one!r:.60} there, {two!r:.60} here")
+                found.append(f"{name:.60} is {one!r:.60} there, {two!r:.60} here")
         if not found and other.get("inputs") != own["inputs"]:
             found.append("its inputs are others, or were changed")
         if not found and any(other.get(name) != own[name] for name in ("items", "suffix")):
