@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import exact
+from jaxsudoku import exact, forks
 from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
@@ -255,6 +255,7 @@ def solved_by(puzzles: AnyArray, board: Board | None = None, rules: str = "locke
     Returns:
       bool[N].
     """
+    forks.check()
     board, _ = board_of_grids(np.shape(puzzles), board)
     padded, _ = pad_grids(jnp.asarray(puzzles), board, lanes)
 

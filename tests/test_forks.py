@@ -59,6 +59,7 @@ CALLS = {
     "rate": lambda: js.rate(PUZZLES),
     "rate by technique": lambda: js.rate(PUZZLES, by="technique"),
     "weakest_rules": lambda: js.weakest_rules(PUZZLES),
+    "solved_by": lambda: js.rating.solved_by(PUZZLES),
     "generate": lambda: js.generate(0, 1, FOUR),
     "explain": lambda: js.explain(np.zeros(1296, np.uint8)),
     "hint": lambda: js.hint(np.zeros(1296, np.uint8)),
