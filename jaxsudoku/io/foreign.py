@@ -9,35 +9,40 @@ from .cells import is_cell
 
 
 class _Kind(NamedTuple):
-    """A kind of file, the pattern that its beginning matches, and what to do with it."""
+    """A kind of file, how it may begin, in lower case and after white space, and what to do with it."""
 
     name: str
-    pattern: re.Pattern[bytes]
+    beginnings: tuple[bytes, ...]
     advice: str = ""
 
 
 _KINDS = (
-    _Kind("a Git LFS pointer", re.compile(rb"version https://git-lfs\."), "fetch the file, git lfs pull"),
-    _Kind("a git-annex pointer", re.compile(rb"(\.\./)*+(\.git)?/annex/"), "fetch the file, git annex get"),
-    _Kind("a web page", re.compile(rb"\s*+<(!doctype html|html\b)", re.IGNORECASE), "download the file itself"),
-    _Kind("SumoCue's format", re.compile(rb"\s*+SumoCue"), "write a puzzle a line"),
-    _Kind("XML", re.compile(rb"\s*+<(\?xml\b|[A-Za-z])"), "write a puzzle a line"),
-    _Kind("a problem of SAT in DIMACS", re.compile(rb"(c\b[^\n]*+\n|\n)*+p cnf ")),
-    _Kind("a PDF document", re.compile(rb"%PDF-"), "copy its text into a file"),
-    _Kind("an array of numpy", re.compile(rb"\x93NUMPY"), "read it with numpy.load"),
-    _Kind("a spreadsheet of old Excel", re.compile(rb"\xd0\xcf\x11\xe0"), "save it as CSV"),
-    _Kind("a database of SQLite", re.compile(rb"SQLite format 3\0")),
-    _Kind("a picture", re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP", re.DOTALL)),
-    _Kind("an archive", re.compile(rb"7z\xbc\xaf|Rar!|.{257}ustar", re.DOTALL), "unpack it first"),
-    _Kind("a program", re.compile(rb"\x7fELF|MZ\x90")),
-    _Kind("Arrow data", re.compile(rb"ARROW1"), "write Parquet or CSV"),
-    _Kind("an HDF5 file", re.compile(rb"\x89HDF")),
+    _Kind("a Git LFS pointer", (b"version https://git-lfs.",), "fetch the file, git lfs pull"),
+    _Kind("a git-annex pointer", (b"/annex/objects/",), "fetch the file, git annex get"),
+    _Kind("a web page", (b"<!doctype html", b"<html"), "download the file itself"),
+    _Kind("SumoCue's format", (b"sumocue",), "write a puzzle a line"),
+    _Kind(
+        "XML",
+        (b"<?xml", b"<!", *(b"<%c" % letter for letter in range(ord("a"), ord("z") + 1))),
+        "write a puzzle a line",
+    ),
+    _Kind("a PDF document", (b"%pdf-",), "copy its text into a file"),
+    _Kind("an array of numpy", (b"\x93numpy",), "read it with numpy.load"),
+    _Kind("a spreadsheet of old Excel", (b"\xd0\xcf\x11\xe0",), "save it as CSV"),
+    _Kind("a database of SQLite", (b"sqlite format 3\0",)),
+    _Kind("a picture", (b"\x89png", b"\xff\xd8\xff", b"gif8", b"riff")),
+    _Kind("an archive", (b"7z\xbc\xaf", b"rar!"), "unpack it first"),
+    _Kind("a program", (b"\x7felf", b"mz\x90")),
+    _Kind("Arrow data", (b"arrow1",), "write Parquet or CSV"),
+    _Kind("an HDF5 file", (b"\x89hdf",)),
+    _Kind("a problem of SAT in DIMACS", (b"p cnf ",)),
 )
 
 
 def foreign_kind(head: bytes) -> str | None:
     """What an input with this beginning looks like and what to do, None if it may hold puzzles."""
-    kind = next((kind for kind in _KINDS if kind.pattern.match(head)), None)
+    beginning = head.lstrip()[:64].lower()
+    kind = next((kind for kind in _KINDS if beginning.startswith(kind.beginnings)), None)
     if kind is None:
         return None
     return f"this looks like {kind.name}" + (f": {kind.advice}" if kind.advice else "")

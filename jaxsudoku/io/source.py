@@ -28,8 +28,8 @@ LONGEST_LINE = 1 << 24
 BOM = codecs.BOM_UTF8
 _PART = 1 << 16  # bytes compared at a time
 _ZIP_MAGIC = b"PK\x03\x04"
-#: Carriage returns that end a line each; before a newline they are white space.
-_LONE_RETURNS = re.compile(rb"(?<!\r)\r++(?!\n)")
+#: Carriage returns, each of which ends a line alone; before a newline, which is the group, they are white space.
+_RETURNS = re.compile(rb"\r++(\n?)")
 
 
 def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[BinaryIO], str]:
@@ -172,11 +172,13 @@ def _has_lone_returns(raw: np.ndarray) -> bool:
 def _without_lone_returns(piece: bytes, quoted: int) -> bytes:
     """The piece with newlines for lone carriage returns outside of quotes; ``quoted`` is 1 if it begins within them."""
     if not quoted and b'"' not in piece:
-        return _LONE_RETURNS.sub(lambda match: b"\n" * len(match[0]), piece)
+        if b"\n" not in piece:
+            return piece.replace(b"\r", b"\n")
+        return _RETURNS.sub(lambda found: found[0] if found[1] else b"\n" * len(found[0]), piece)
     raw = np.frombuffer(piece, np.uint8).copy()
     within = (np.cumsum(raw == ord('"'), dtype=np.uint8) + quoted) % 2 == 1
-    spans = (range(*match.span()) for match in _LONE_RETURNS.finditer(piece))
-    lone = np.array(list(itertools.chain.from_iterable(spans)), np.int64)
+    runs = (range(*found.span()) for found in _RETURNS.finditer(piece) if not found[1])
+    lone = np.array([at for run in runs for at in run], np.int64)
     raw[lone[~within[lone]]] = ord("\n")
     return raw.tobytes()
 
