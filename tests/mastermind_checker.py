@@ -16,13 +16,13 @@ the file expects sorts pegs and colours by hashes; see ``relabelled``.
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
-import lzma
+import math
 import sys
 import time
 import zipfile
-import zlib
 
 import numpy as np
 
@@ -39,6 +39,9 @@ VERSIONS = 1, 2, 3
 #: With more pegs a pair of counts does not fit into a byte.
 MOST_PEGS = 15
 
+#: The most bytes of all arrays of a file, codes of a game, and rows of pegs of which these are some.
+MOST_BYTES, MOST_CODES, MOST_ROWS = 1 << 32, 1 << 17, 1 << 24
+
 #: An odd factor of hashes.
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -50,14 +53,24 @@ class WrongCertificateError(ValueError):
 def check(path, progress=lambda text: None):
     """(the fields of the game, the claimed bound of all strategies, the number of claims) of a certificate.
 
-    Raises WrongCertificateError if the file is something else, a claim does not follow from the others, or no claim is
-    about all codes.
+    Raises WrongCertificateError, which names the file, if it is something else, a claim does not follow from the
+    others, or no claim is about all codes; and OSError if the file can't be read.
     """
+    with open(path, "rb") as file:
+        data = file.read()
     try:
-        card, steps, codes, sizes, bounds = read(path)
+        return check_data(data, progress)
+    except WrongCertificateError as error:
+        raise WrongCertificateError(f"{path}: {error}") from error
+
+
+def check_data(data, progress):
+    """``check`` of the bytes of a file."""
+    try:
+        card, steps, codes, sizes, bounds = read(data)
         game = Game(card["game"])
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
-        raise WrongCertificateError(f"no certificate: {error}") from error
+    except Exception as error:  # damaged data leads zipfile, lzma, numpy and json to errors of many kinds
+        raise WrongCertificateError(f"no certificate: {type(error).__name__}: {error}") from error
     ends = np.cumsum(sizes)
     if not (len(sizes) == len(bounds) and ((sizes > 0) & (sizes <= len(codes))).all() and sizes.sum() == len(codes)):
         raise WrongCertificateError("a position is no set of codes")
@@ -93,15 +106,26 @@ def check(path, progress=lambda text: None):
     return card["game"], total, len(positions)
 
 
-def read(path):
+def read(data):
     """(the card, whether positions are given as steps, these or codes int64[n], sizes int64[m], bounds int64[m])."""
-    with np.load(path, allow_pickle=False) as file:
-        card = json.loads(file["card"].tobytes())
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES} bytes")
+
+        def array(name):
+            found = np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+            if found.ndim != 1 or found.dtype.kind not in "iu":
+                raise ValueError(f"{name} is no list of whole numbers")
+            return found
+
+        card = json.loads(array("card").tobytes())
         if card["certificate"] not in VERSIONS or card["game"]["kind"] != "pegs":
             raise ValueError("not of a game of pegs, or of an unknown version")
+        if type(card["total"]) is not int:
+            raise ValueError(f"the total {card['total']!r} is no whole number")
         steps = card["certificate"] > 2
         names = "steps" if steps else "codes", "sizes", "bounds"
-        return card, steps, *(file[name].astype(np.int64).ravel() for name in names)
+        return card, steps, *(array(name).astype(np.int64) for name in names)
 
 
 def check_guesses(game, claims, known, waiting):
@@ -171,8 +195,15 @@ class Game:
     def __init__(self, fields):
         self.pegs, self.colours = fields["pegs"], fields["colours"]
         repeats, elsewhere = fields["repeats"], fields["elsewhere"]
+        if [type(field) for field in (self.pegs, self.colours, repeats, elsewhere)] != [int, int, bool, bool]:
+            raise ValueError("pegs and colours are numbers, repeats and elsewhere true or false")
         if not 1 <= self.pegs <= MOST_PEGS:
             raise ValueError(f"from 1 to {MOST_PEGS} pegs can be checked, not {self.pegs}")
+        if not 1 <= self.colours <= 255 or self.colours**self.pegs > MOST_ROWS:
+            raise ValueError(f"{self.pegs} pegs of {self.colours} colours can't be checked")
+        codes = self.colours**self.pegs if repeats else math.perm(self.colours, self.pegs)
+        if not 1 <= codes <= MOST_CODES:
+            raise ValueError(f"from 1 to {MOST_CODES} codes can be checked, not {codes}")
         rows = itertools.product(range(self.colours), repeat=self.pegs)
         self.codes = np.array([row for row in rows if repeats or len(set(row)) == len(row)])
         self.weights = self.colours ** np.arange(self.pegs - 1, -1, -1)
@@ -324,4 +355,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1])
     except WrongCertificateError as error:
-        sys.exit(f"{sys.argv[1]}: {error}")
+        sys.exit(str(error))

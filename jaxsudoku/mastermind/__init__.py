@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .formats import draw_tree, load_tree, save_tree
     from .improvement import improve
     from .kept import SearchTree, SearchTreeError
-    from .memo import MemoError
+    from .mapped_files import MemoError
     from .optimal import SearchLimitError
     from .proof import Proof, prove
     from .report import Report, build, evaluate, plot, table
@@ -54,7 +54,7 @@ _LAZY = {
     "formats": ("draw_tree", "load_tree", "save_tree"),
     "improvement": ("improve",),
     "kept": ("SearchTree", "SearchTreeError"),
-    "memo": ("MemoError",),
+    "mapped_files": ("MemoError",),
     "optimal": ("SearchLimitError",),
     "proof": ("Proof", "prove"),
     "report": ("Report", "build", "evaluate", "plot", "table"),

@@ -33,7 +33,7 @@ from .optimal import Search, least_totals, sums_before
 from .peg_game import PegGame
 from .players import Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, inequivalent_guesses
-from .rules import Game, GameError
+from .rules import Game, GameError, code_text
 from .scoring import scorer
 
 #: The version of the file. Version 1 had all claims, also about what follows from the number of parts, and excluded
@@ -73,7 +73,8 @@ def save_certificate(
       the number of claims.
 
     Raises:
-      ValueError: the memo has a lower bound than the total, or a bound that does not follow from the others.
+      ValueError: the memo has a lower bound than the total, or one that a claim needs does not follow from the others:
+        every claim is checked before anything is written.
       GameError: the game is not of pegs.
       OSError: the file can't be written.
     """
@@ -180,7 +181,7 @@ class _Collector:
         numbers = self._memo.find(positions)
         (higher,) = np.nonzero((numbers < 0) | (self._memo.bounds[numbers] < bounds))
         numbers, _ = self._memo.add(positions.take(higher))
-        np.maximum.at(self._memo.bounds, numbers, bounds[higher])
+        self._memo.raise_bounds(numbers, bounds[higher])
         sizes = positions.sizes[higher]
         np.maximum.at(self._most_gain, sizes, bounds[higher] - self._least[sizes])
 
@@ -252,7 +253,18 @@ class _Collector:
             (here,) = np.nonzero(lacking[of])
             some = np.cumsum(lacking) - 1
             where[here] = self._raised(parts.take(here), some[of[here]], missing[lacking])
+            self._check(self._lacking(where, parts.sizes, of, missing), numbers, positions, guesses)
         self._choose(where, parts.sizes, of, missing)
+
+    def _check(self, lacking: np.ndarray, numbers: np.ndarray, positions: Positions, guesses: np.ndarray) -> None:
+        """Raises ValueError if something is still missing of a pair, int64[pairs]: a claim does not follow."""
+        if (lacking > 0).any():
+            pair = int(np.argmax(lacking))
+            code, bound = code_text(self._game, int(guesses[pair])), int(self.wanted[numbers[pair]])
+            raise ValueError(
+                f"the memo has a bound of {bound:,} for a position of {len(positions[pair]):,} codes; with the guess "
+                f"{code} only {bound - int(lacking[pair]):,} follow from its other bounds"
+            )
 
     def _looked_up(self, parts: Positions, of: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """The numbers of relabelled parts of pairs, int64[n], -1 where it is not known.
@@ -337,8 +349,6 @@ class _Collector:
             history = np.zeros((len(chosen), SYMMETRIC_GUESSES + 1), np.int32)  # so long that it leaves no symmetry
             _, bounds = self._search.solve(self._memo.take(where[chosen]), history, limits)
             np.maximum.at(self._most_gain, sizes[chosen], bounds - self._least[sizes[chosen]])
-        if (self._lacking(where, sizes, of, missing) > 0).any():
-            raise ValueError("a bound of the memo does not follow from the others")
 
 
 def _exchanges(game: Game) -> np.ndarray:

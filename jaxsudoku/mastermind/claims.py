@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .mapped_files import Column
+
 #: The most processes, as a byte names one of them.
 MOST_PROCESSES = 255
 
@@ -22,21 +24,16 @@ class Claims:
     """The claims of one of several processes.
 
     Args:
-      path: the file, as ``create`` has made it.
+      path: the file, which is made if it is missing.
       process: the number of the process, from 0, below ``MOST_PROCESSES``.
       processes: how many there are.
     """
 
     def __init__(self, path: Path, process: int, processes: int) -> None:
-        self._places = np.memmap(path, np.uint8, "r+", shape=(_PLACES,))
+        self._places = Column(path, np.dtype(np.uint8), _PLACES).array
         self._own = np.uint8(process + 1)
         self.processes = processes
         self.release_all()  # of a process with this number that died
-
-    @staticmethod
-    def create(path: Path) -> None:
-        """Makes a file without claims, in place of any that is there."""
-        path.write_bytes(bytes(_PLACES))
 
     def others(self, keys: np.ndarray) -> np.ndarray:
         """Whether others work on what has some keys int64[n], bool[n]."""

@@ -6,7 +6,12 @@ of one game share a key with a probability of 2^-128, and nothing else tells the
 In a folder each column is a file that is mapped into memory: the operating system writes it, keeps in memory what there
 is room for, and reads the rest again. A search that was killed finds there what it knew. A position counts from the
 moment when the file ``count`` includes it, after all else of it is written. That order is kept when a process dies, but
-not when the machine does: then the folder is to be deleted.
+not when the machine does.
+
+So all that is in a folder is checked when it is opened. The key of a position is the checksum of its codes and of where
+they are. Bounds and guesses are words with check numbers (``seals``), each written at once. The count has two check
+numbers, that of the next count being written before the count is. What was damaged, or was not written to the end when
+the machine crashed, is refused.
 
 Several processes may share a folder. Then a lock on the file ``count`` protects it: a process holds the lock while it
 adds positions, records results, or reads results that must belong together. Rows are never removed or moved, so that
@@ -18,39 +23,31 @@ The file ``memo.json`` is locked as long as a memo is open, by one process alone
 from __future__ import annotations
 
 import contextlib
-import errno
-import json
+import itertools
 import os
-import sys
-import time
-import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxsudoku.files import TEMPORARY, write_file
-
-from .games import from_fields, to_fields
+from .mapped_files import Column, FileLock, MemoError
+from .memo_folder import lock_folder, open_folder
 from .positions import Positions
 from .rules import Game
+from .seals import count_seal, flags_of, intact, joined, numbers_of, sealed
 
-if sys.platform != "win32":
-    import fcntl
-
-#: The columns, and their dtypes.
+#: The columns, and their dtypes. Words of bounds have the states as flags.
 _COLUMNS = {
     "keys": np.dtype((np.uint64, 2)),
     "starts": np.dtype(np.int64),
     "sizes": np.dtype(np.int32),
-    "bounds": np.dtype(np.int32),
-    "guesses": np.dtype(np.int32),
-    "states": np.dtype(np.uint8),
+    "bounds": np.dtype(np.uint64),
+    "guesses": np.dtype(np.uint64),
 }
 
-#: The name and the version of the file that says what a folder holds.
-_CARD, _VERSION = "memo.json", 1
+#: The column of keys with which the words of a column are sealed.
+_SEALED = {"bounds": 0, "guesses": 1}
 
 #: States of a position: its guesses were scored; its bound is exact, and its guess reaches it.
 SCORED, PROVEN = 1, 2
@@ -58,43 +55,8 @@ SCORED, PROVEN = 1, 2
 #: Rows of the first columns, and the least slots of the table for each position.
 _ROWS, _SLOTS = 1 << 16, 2
 
-#: Seconds to wait for the end of processes that use a folder.
-_PATIENCE = 30.0
-
-
-class MemoError(ValueError):
-    """A folder that holds no memo, a damaged one or that of another game; or a memo that contradicts itself."""
-
-
-def _rows(path: Path, dtype: np.dtype[Any]) -> int:
-    """The rows of the file of a column."""
-    return path.stat().st_size // dtype.itemsize if path.exists() else 0
-
-
-class _Column:
-    """An array that grows, in memory or in a file."""
-
-    def __init__(self, path: Path | None, dtype: np.dtype[Any]) -> None:
-        self._path, self._dtype = path, dtype
-        self.array = np.zeros(0, dtype)
-        self.grow(max(_rows(path, dtype) if path else 0, _ROWS))
-
-    def grow(self, rows: int) -> None:
-        """Makes room for so many rows at least."""
-        if rows <= len(self.array):
-            return
-        there = len(self.array) if self._path is None else _rows(self._path, self._dtype)  # others may have added some
-        new = there if rows <= there else max(rows, 2 * there)
-        base, shape = self._dtype.base, (new, *self._dtype.shape)
-        if self._path is None:
-            grown = np.zeros(shape, base)
-            grown[: len(self.array)] = self.array
-            self.array = grown
-            return
-        if new > there:
-            with self._path.open("ab") as file:
-                file.truncate(new * self._dtype.itemsize)
-        self.array = np.memmap(self._path, base, "r+", shape=shape)
+#: Codes of positions that are checked together.
+_CODES = 1 << 20
 
 
 class Memo:
@@ -105,33 +67,63 @@ class Memo:
       folder: where the columns are kept; None for the machine's memory. A folder with a memo of the game is continued.
       shared: whether other processes use the folder at the same time, and share it as well. Without it nothing else may
         have the folder open until ``close``, if the file system has locks.
+      checked: whether a process that shares the folder has checked all of it already.
 
     Attributes:
-      bounds: int32[rows], a lower bound of the total of each position.
+      bounds: int32[rows], a lower bound of the total of each position; read-only, as the others.
       guesses: int32[rows], where a bound is proven to be the total, a guess that reaches it.
       states: uint8[rows], ``SCORED`` and ``PROVEN``.
 
     Raises:
-      MemoError: the folder holds something else, or lacks a part of what it held.
-      OSError: it can't be read or written; other processes use it; or it can't be shared, as the file system has no
-        locks.
+      MemoError: the folder holds something else, or is damaged; the message names the file and the cause.
+      OSError: it can't be read or written, or there is no room; other processes use it; or it can't be shared, as the
+        file system has no locks.
     """
 
-    def __init__(self, game: Game, folder: str | os.PathLike[str] | None = None, shared: bool = False) -> None:
-        place = None if folder is None else Path(folder)
-        if place is not None:
-            _open_folder(place, game)
-        self._in_use = None if place is None else _in_use(place, shared)
-        self._lock = _FileLock(place / "count") if place is not None and shared else None
-        codes = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
-        columns = _COLUMNS | {"codes": codes, "count": np.dtype(np.int64)}
-        self._words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
-        self._slots, self._placed = np.zeros(0, np.int32), 0
-        with self._locked():
-            if place is not None:
-                _check_columns(place, columns)
-            self._columns = {name: _Column(place and place / name, dtype) for name, dtype in columns.items()}
-            self._rehash()
+    def __init__(
+        self,
+        game: Game,
+        folder: str | os.PathLike[str] | None = None,
+        shared: bool = False,
+        checked: bool = False,
+    ) -> None:
+        self._folder = None if folder is None else Path(folder)
+        if self._folder is not None:
+            open_folder(self._folder, game)
+        self._in_use = None if self._folder is None else lock_folder(self._folder, shared)
+        try:
+            self._lock = FileLock(self._folder / "count") if self._folder is not None and shared else None
+            self._words = np.random.default_rng(0).integers(1 << 64, size=(2, game.secrets), dtype=np.uint64)
+            self._slots, self._placed = np.zeros(0, np.int32), 0
+            with self._locked():
+                self._open(np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32))
+                if self._folder is not None and not checked:
+                    self._check_places()
+                    self._check_rows(game)
+                self._rehash()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, codes: np.dtype[Any]) -> None:
+        """Opens all columns, that of codes with a dtype; begins a memo that was not begun."""
+        self._count = self._column("count", np.dtype(np.int64), 3)
+        count, *seals = self._count.array[:3].tolist()
+        begun = any((count, *seals))
+        if begun and (count < 0 or count_seal(count) not in seals):
+            raise self._damaged("count", f"damaged: {count:,} has another check number")
+        rows = 0 if len(self) else _ROWS  # a file that lacks rows is not made longer
+        self._columns = {name: self._column(name, dtype, rows) for name, dtype in (_COLUMNS | {"codes": codes}).items()}
+        for name in _COLUMNS:
+            if len(self._columns[name].array) < len(self):
+                raise self._damaged(name, f"damaged or missing, of a memo of {len(self):,} positions")
+        if not begun:
+            if self._columns["sizes"].array[0]:
+                raise self._damaged("count", "damaged or missing, of a memo that has positions")
+            self._set_count(0)
+
+    def _column(self, name: str, dtype: np.dtype[Any], rows: int) -> Column:
+        return Column(self._folder and self._folder / name, dtype, rows)
 
     def close(self) -> None:
         """Lets others open the folder; the memo is not to be used any more."""
@@ -140,19 +132,19 @@ class Memo:
             self._in_use = None
 
     def __len__(self) -> int:
-        return int(self._columns["count"].array[0])
+        return int(self._count.array[0])
 
     @property
     def bounds(self) -> np.ndarray:
-        return self._columns["bounds"].array
+        return numbers_of(self._columns["bounds"].array)
 
     @property
     def guesses(self) -> np.ndarray:
-        return self._columns["guesses"].array
+        return numbers_of(self._columns["guesses"].array)
 
     @property
     def states(self) -> np.ndarray:
-        return self._columns["states"].array
+        return flags_of(self._columns["bounds"].array)
 
     def sizes(self, numbers: np.ndarray) -> np.ndarray:
         """The numbers of codes of some positions, int64[n]."""
@@ -185,10 +177,25 @@ class Memo:
             if ((exact & (before > bounds)) | (known & (before < bounds))).any():
                 raise MemoError("a total that is proven is below a bound that is known")
             (still,) = np.nonzero(~known)
-            numbers, guesses, states = numbers[still], guesses[still], states[still]
-            self.bounds[numbers] = np.maximum(before, bounds)[still]
-            self.guesses[numbers] = guesses
-            self.states[numbers] |= states  # last, for a process may be killed between
+            numbers = numbers[still]
+            self._write("guesses", numbers, guesses[still])  # first, for a process may be killed between
+            self._write("bounds", numbers, np.maximum(before, bounds)[still], self.states[numbers] | states[still])
+
+    def raise_bounds(self, numbers: np.ndarray, bounds: np.ndarray) -> None:
+        """Raises lower bounds of positions, which may repeat; those that are higher stay.
+
+        Raises:
+          MemoError: a bound is above a total that is proven.
+        """
+        numbers, places = np.unique(numbers, return_inverse=True)
+        highest = np.zeros(len(numbers), np.int64)
+        np.maximum.at(highest, places, bounds)
+        self.record(numbers, highest, self.guesses[numbers], np.zeros(len(numbers), np.uint8))
+
+    def _write(self, name: str, numbers: np.ndarray | slice, values: np.ndarray, flags: np.ndarray | int = 0) -> None:
+        """Writes values of rows to a column of words."""
+        keys = self._columns["keys"].array[numbers, _SEALED[name]]
+        self._columns[name].array[numbers] = sealed(joined(values, flags), keys)
 
     def add(self, positions: Positions, bounds: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(the numbers of positions int64[n], the indices int64[m] of those that were not in the memo before).
@@ -239,9 +246,9 @@ class Memo:
         columns["keys"].array[rows] = keys
         columns["starts"].array[rows] = positions.bounds[:-1] + end
         columns["sizes"].array[rows] = positions.sizes
-        columns["bounds"].array[rows] = bounds
-        columns["guesses"].array[rows] = columns["states"].array[rows] = 0
-        columns["count"].array[0] = rows.stop
+        self._write("bounds", rows, bounds)
+        self._write("guesses", rows, np.zeros_like(bounds))
+        self._set_count(rows.stop)
         self._place_rest()
         return np.arange(rows.start, rows.stop)
 
@@ -313,82 +320,52 @@ class Memo:
             left, slots = left[on], (slots[on] + 1) & mask
         return found
 
+    # ------------------------------------------------------------------ checks of what is in a folder
 
-class _FileLock:
-    """A lock on a file, which excludes other processes. The system releases it when a process ends."""
+    def _set_count(self, count: int) -> None:
+        """Writes the number of positions: first its check number beside the one before, then the number."""
+        array = self._count.array
+        place = 1 + int(array[1] == count_seal(len(self)))
+        array[place] = count_seal(count)
+        array[0] = count
+        array[3 - place] = 0
 
-    def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        weakref.finalize(self, os.close, self._file)
+    def _check_places(self) -> None:
+        """Raises MemoError unless the codes of each position follow on those of the one before."""
+        end = 0
+        for start in range(0, len(self), _CODES):
+            rows = slice(start, min(start + _CODES, len(self)))
+            sizes = self._columns["sizes"].array[rows]
+            self._check("sizes", start, (sizes > 0) & (sizes <= len(self._words[0])), "has no such number of codes")
+            ends = end + np.cumsum(sizes, dtype=np.int64)
+            follows = self._columns["starts"].array[rows] == ends - sizes
+            self._check("starts", start, follows, "does not begin where the one before ends")
+            end = int(ends[-1])
+        if len(self._columns["codes"].array) < end:
+            raise self._damaged("codes", f"damaged or missing, of a memo of {len(self):,} positions")
 
-    def acquire(self, shared: bool = False, wait: bool = True) -> None:
-        """Takes the lock, alone or shared; raises BlockingIOError if others have it and this one is not to wait."""
-        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        fcntl.flock(self._file, kind | (0 if wait else fcntl.LOCK_NB))
+    def _check_rows(self, game: Game) -> None:
+        """Raises MemoError unless all codes, keys, bounds and guesses are as they were written."""
+        columns = {name: column.array for name, column in self._columns.items()}
+        cuts = np.searchsorted(columns["starts"][: len(self)], np.arange(0, self._end(), _CODES))
+        for start, stop in itertools.pairwise(np.unique([*cuts, len(self)]).tolist()):
+            rows = np.arange(start, stop)
+            positions, keys = self.take(rows), columns["keys"][start:stop]
+            wrong = positions.codes >= game.secrets
+            wrong[1:] |= positions.codes[1:] <= positions.codes[:-1]
+            wrong[positions.bounds[:-1]] = positions.codes[positions.bounds[:-1]] >= game.secrets
+            self._check("codes", start, ~np.logical_or.reduceat(wrong, positions.bounds[:-1]), "is no set of codes")
+            same = (self._keys(positions) == keys).all(axis=1)
+            self._check("keys", start, same, "has another key than its codes")
+            for name, place in _SEALED.items():
+                whole = intact(columns[name][start:stop], keys[:, place])
+                self._check(name, start, whole, "has another check number")
 
-    def release(self) -> None:
-        """Gives the lock back."""
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+    def _check(self, name: str, first: int, right: np.ndarray, cause: str) -> None:
+        """Raises MemoError that names a file and the first position, from one on, that is not right, bool[n]."""
+        if not right.all():
+            raise self._damaged(name, f"damaged: position {first + int(np.argmin(right)):,} {cause}")
 
-
-def _in_use(folder: Path, shared: bool) -> _FileLock | None:
-    """The lock of a folder, alone or shared; waits a while, as processes may have been killed a moment ago."""
-    if sys.platform == "win32":
-        return None
-    lock, until = _FileLock(folder / _CARD), time.monotonic() + _PATIENCE
-    while True:
-        try:
-            lock.acquire(shared, wait=False)
-        except BlockingIOError as error:
-            if time.monotonic() > until:
-                raise BlockingIOError(errno.EAGAIN, "other processes search with this memo", str(folder)) from error
-            time.sleep(0.05)
-        except OSError as error:
-            if shared:
-                raise OSError(error.errno, "several processes need locks, which it lacks", str(folder)) from error
-            return None  # the file system has no locks, so nobody shares the folder
-        else:
-            return lock
-
-
-def _check_columns(folder: Path, columns: Mapping[str, np.dtype[Any]]) -> None:
-    """Raises MemoError if files of a folder lack rows that its count includes."""
-
-    def value(name: str, row: int) -> int:
-        dtype = columns[name]
-        return int(np.fromfile(folder / name, dtype, 1, offset=row * dtype.itemsize)[0])
-
-    rows = {name: _rows(folder / name, dtype) for name, dtype in columns.items()}
-    count = value("count", 0) if rows["count"] else 0
-    short = [name for name in _COLUMNS if rows[name] < count]
-    if count > 0 and not short and rows["codes"] < value("starts", count - 1) + value("sizes", count - 1):
-        short = ["codes"]
-    if short or count < 0:
-        damaged = folder / short[0] if short else folder / "count"
-        raise MemoError(f"{damaged}: damaged or missing, of a memo of {count:,} positions; delete the folder {folder}")
-
-
-def _is_other(entry: Path) -> bool:
-    """Whether an entry of a folder is neither a lock nor a card that was not written to the end."""
-    return entry.name[0] != "." and entry.name != f"{_CARD}{TEMPORARY}"
-
-
-def _open_folder(folder: Path, game: Game) -> None:
-    """Makes the folder of a memo, or checks that it is that of a game."""
-    card = {"memo": _VERSION, "game": to_fields(game)}
-    path = folder / _CARD
-    if not path.exists():
-        if folder.exists() and any(_is_other(entry) for entry in folder.iterdir()):
-            raise MemoError(f"{folder} holds other files, and no memo of a search")
-        folder.mkdir(parents=True, exist_ok=True)
-        write_file(path, f"{json.dumps(card, indent=2)}\n".encode())
-        return
-    try:
-        there = json.loads(path.read_text())
-        version, other = there["memo"], from_fields(there["game"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise MemoError(f"{path} says of no memo: {error}") from error
-    if version != _VERSION:
-        raise MemoError(f"{path}: version {version} of the format is not known, only {_VERSION}")
-    if other != game:
-        raise MemoError(f"{folder} is of another game: {other}, not {game}")
+    def _damaged(self, name: str, cause: str) -> MemoError:
+        """The error of a damaged file."""
+        return MemoError(f"{self._folder and self._folder / name}: {cause}; delete the folder {self._folder}")

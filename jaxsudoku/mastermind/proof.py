@@ -28,6 +28,7 @@ from jaxsudoku.locks import OutputLock
 
 from .certificate import check_certified, save_certificate
 from .claims import MOST_PROCESSES, Claims
+from .mapped_files import MemoError
 from .memo import Memo
 from .optimal import Search, least_totals
 from .players import Progress
@@ -100,7 +101,8 @@ def prove(
 
     Args:
       tree: a strategy, better a good one: all totals that are not below its own are excluded at once.
-      seconds: the time after which the search ends without a proof. That of putting a better strategy together is
+      seconds: the time after which the search ends without a proof, on a clock that runs evenly, whatever is done to
+        the machine's date; time that the machine sleeps need not count. That of putting a better strategy together is
         added.
       memo: a folder for what the search knows, about 100 bytes for each position; a folder with a memo of the game is
         continued. None keeps it in memory, or with several processes in a temporary folder.
@@ -117,7 +119,8 @@ def prove(
         time that is no number.
       GameError: the game's feedback table takes more than half of the memory, or its proofs have no certificates.
       TreeError: the strategy does not find every code.
-      MemoError: the folder is that of another game, or holds something else, or is damaged.
+      MemoError: the folder is that of another game, or holds something else, or is damaged; or what it holds excludes
+        the strategy itself.
       JobError: processes have died several times, or there are more of them than GPUs.
       OSError: the memo or the certificate can't be read or written, or another process uses the memo.
     """
@@ -161,7 +164,7 @@ def _prove(
     search = Search(game, None, report, known)
     everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
     try:
-        lower = min(int(search.solve(everything, nothing, below=0)[1][0]), upper)
+        lower = int(search.solve(everything, nothing, below=0)[1][0])
         guess = -1
         while guess < 0 and lower < upper:
             guesses, totals = search.solve(everything, nothing, below=_limit(lower, upper))
@@ -172,6 +175,8 @@ def _prove(
             better(tree)
     except _OutOfTimeError:
         lower = max(lower, search.bound(everything))
+    if lower > upper:
+        raise MemoError(f"a strategy takes {upper:,} guesses, which the memo's bound of {lower:,} excludes")
     if certificate is not None and lower == upper:
         save_certificate(game, lower, known, certificate, progress)
     left = search.openings(upper) if lower < upper else []
@@ -206,8 +211,8 @@ def _fill(tree: Tree, until: float, folder: Path, processes: int, progress: Prog
     def report() -> None:
         progress(f"{len(memo):,} positions; bounds {memo.bounds[root]:,} and {upper:,}")
 
-    task = _Task(game, upper, time.time() + until - time.monotonic(), folder)
-    Claims.create(claims)
+    task = _Task(game, upper, until, folder)
+    claims.unlink(missing_ok=True)  # of processes that were killed
     running = workers.run(processes, task, [_Place(number, processes) for number in range(processes)], report)
     try:
         next(running)
@@ -241,7 +246,7 @@ class _Task:
     Attributes:
       game: the game.
       upper: the total that is not wanted.
-      until: the time at which the search ends, as ``time.time`` has it.
+      until: the time at which the search ends, on ``time.monotonic``'s clock, which all processes of a machine share.
       folder: of the memo.
     """
 
@@ -256,14 +261,14 @@ class _Task:
 
     @cache.kept()
     def _search(self, place: _Place) -> None:
-        memo = Memo(self.game, self.folder, shared=True)
+        memo = Memo(self.game, self.folder, shared=True, checked=True)
         claims = Claims(self.folder / _CLAIMS, place.number, place.processes)
         root, everything = _root(self.game, memo), Positions.of([np.arange(self.game.secrets)])
         limit = math.inf
 
         def report(text: str) -> None:
             del text
-            if time.time() > self.until:
+            if time.monotonic() > self.until:
                 raise _OutOfTimeError
             if memo.bounds[root] >= limit:
                 raise _SettledError
