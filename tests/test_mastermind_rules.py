@@ -184,6 +184,176 @@ def test_an_impossible_game(game, cause):
         PegGame(*game)
 
 
+# ---------------------------------------------------------------------- codes by their numbers, and peg by peg
+
+CLASSIC, WORDS = PegGame(4, 6), mm.WordGame(("abba", "baba", "aabb", "cabd"), ("aaaa",))
+PEGS = np.array([[0, 0, 1, 1], [5, 4, 3, 2]])
+NUMBERS = np.array([7, 700, 1200, 5])
+
+
+@pytest.mark.parametrize(
+    ("game", "pegs", "cause"),
+    [
+        (
+            CLASSIC,
+            NUMBERS,
+            "7 in {}: a place of a code has a value from 0 to 5; codes with some numbers are game.codes",
+        ),
+        (CLASSIC, NUMBERS.tolist(), "7 in {}: a place of a code"),
+        (CLASSIC, [0, 0, 0, 6], "6 in {}: a place of a code"),
+        (CLASSIC, [0, 0, 0, -1], "-1 in {}: a place of a code"),
+        (CLASSIC, [0, 0, 0, 256], "256 in {}: a place of a code"),
+        (CLASSIC, jax.numpy.array([0, 0, 0, 6]), "6 in {}: a place of a code"),
+        (CLASSIC, NUMBERS[:3], r"{} of shape \(3,\): the last axis has the 4 places of a code"),
+        (CLASSIC, 7, r"{} of shape \(\): the last axis"),
+        (CLASSIC, PEGS.T, r"{} of shape \(4, 2\): the last axis"),
+        (CLASSIC, [0.0, 0.0, 1.0, 1.0], "{} are whole numbers, not of float64"),
+        (CLASSIC, [False, False, True, True], "{} are whole numbers, not of bool"),
+        (WORDS, [0, 1, 2, 4], "4 in {}: a place of a code has a value from 0 to 3"),
+        (WORDS, [[0], [1]], r"{} of shape \(2, 1\): the last axis has the 4 places"),
+    ],
+)
+def test_what_is_no_code_peg_by_peg(game, pegs, cause):
+    for name in ("guesses", "secrets"):
+        with pytest.raises(CodeError, match=cause.format(name)):
+            feedbacks.feedback(game, **{"guesses": game.codes[0], "secrets": game.codes[0]} | {name: pegs})
+    with pytest.raises(CodeError, match=cause.format("secrets")):
+        mm.replay(mm.Tree(game, *(np.array([number], np.int32) for number in (0, -1, -1))), pegs)
+
+
+def test_feedback_of_pegs_in_any_form():
+    heard = np.asarray(feedbacks.feedback(CLASSIC, PEGS.astype(np.uint8), PEGS.astype(np.uint8)))
+    assert heard.tolist() == [CLASSIC.win] * 2
+    for pegs in (PEGS, PEGS.tolist(), jax.device_put(PEGS.astype(np.uint8))):
+        np.testing.assert_array_equal(feedbacks.feedback(CLASSIC, pegs, PEGS), heard)
+
+
+def test_traced_pegs_are_told_by_shape():
+    shape = jax.eval_shape(lambda pegs: feedbacks.feedback(CLASSIC, pegs, PEGS[0]), np.zeros((7, 4), np.uint8))
+    assert (shape.shape, shape.dtype) == ((7,), np.uint8)
+    parts = jax.eval_shape(lambda peg: feedbacks.feedback(CLASSIC, [peg, peg, 0, 0], PEGS[0]), np.uint8(1))
+    assert parts.shape == ()
+    for wrong in (np.zeros(7, np.int32), np.zeros((4, 7), np.int32), np.zeros(4, np.float32)):
+        with pytest.raises(CodeError, match="the last axis has the 4 places|are whole numbers"):
+            jax.eval_shape(lambda pegs: feedbacks.feedback(CLASSIC, pegs, PEGS[0]), wrong)
+
+
+@pytest.mark.parametrize("game", [CLASSIC, PegGame(3, 5, repeats=False)], ids=str)
+def test_what_has_no_number(game):
+    for peg in (-1, game.colours, 256, 10**6):
+        assert game.index_of(np.array([*range(game.pegs - 1), peg])).tolist() == -1
+    for wrong in (7, NUMBERS[: game.pegs - 1], np.zeros(game.pegs)):
+        with pytest.raises(CodeError, match="the last axis has|are whole numbers"):
+            game.index_of(wrong)
+
+
+@pytest.mark.parametrize("game", [CLASSIC, WORDS], ids=str)
+@pytest.mark.parametrize("number", [-1, 10**6, 1.0, True, "0", None, PEGS[0], [0, 0, 1, 1], np.float32(1)], ids=str)
+def test_what_is_no_number_of_a_code_or_a_feedback(game, number):
+    tree = mm.Tree(game, *(np.array([number], np.int32) for number in (0, -1, -1)))
+    search = mm.SearchTree(game)
+    for function in (
+        lambda: mm.code_text(game, number),
+        lambda: game.labels(number),
+        lambda: mm.CodeMaker(game, number),
+        lambda: mm.CodeMaker(game, 0).answer(number),
+        lambda: mm.CodeMaker(game, 0).fits(number),
+        lambda: mm.CodeBreaker(game, tree).update(number, 0),
+        lambda: search.train(1, [(number, 0)]),
+        lambda: search.guess([(number, 0)]),
+    ):
+        with pytest.raises(CodeError, match="a (code|word|secret) is a number from 0 to [0-9]+, not "):
+            function()
+    for function in (
+        lambda: mm.feedback_text(game, number),
+        lambda: game.marks(number),
+        lambda: mm.CodeBreaker(game, tree).update(0, number),
+        lambda: search.guess([(0, number)]),
+    ):
+        with pytest.raises(CodeError, match="a feedback is a number from 0 to [0-9]+, not "):
+            function()
+    assert len(search) == 1
+
+
+def test_numbers_of_numpy_and_jax_are_numbers():
+    for one in (np.int64(1), np.uint8(1), np.array(1), jax.numpy.array(1)):
+        assert (mm.code_text(CLASSIC, one), mm.feedback_text(CLASSIC, one)) == ("1112", "0 1")
+
+
+def test_texts_are_read_and_nothing_else():
+    for read in (mm.parse_code, mm.parse_feedback):
+        with pytest.raises(CodeError, match="a text is read, not 1122"):
+            read(CLASSIC, 1122)
+
+
+@pytest.mark.parametrize(
+    ("guesses", "heard", "cause"),
+    [
+        ([7, 27], [1, 2], "a code is a number from 0 to 26, not 27"),
+        ([7, -1], [1, 2], "a code is a number from 0 to 26, not -1"),
+        ([7, 8], [1, 257], "a feedback is a number from 0 to 254, not 257"),
+        ([7.0, 8.0], [1, 2], "a code is a whole number, not one of float64"),
+        ([True, False], [1, 2], "a code is a whole number, not one of bool"),
+        ([[0, 0, 1], [1, 1, 1]], [1, 2], r"guesses are numbers of codes, one for each feedback: \(2, 3\) and \(2,\)"),
+        ([0, 0, 1], 1, r"guesses are numbers of codes, one for each feedback: \(3,\) and \(\)"),
+    ],
+)
+def test_what_no_codes_are_consistent_with(guesses, heard, cause):
+    with pytest.raises(CodeError, match=cause):
+        mm.consistent(_table(PegGame(3, 3)), guesses, heard)
+
+
+@pytest.mark.parametrize(
+    ("sets", "cause"),
+    [
+        ([CLASSIC.codes[:3]], "a position is a list of numbers of codes"),
+        ([np.array([0.5, 1])], "a position is a list of numbers of codes"),
+        ([PEGS[0]], "the numbers of the codes of a position ascend"),
+        ([np.array([1, 2]), np.array([-1, 2])], "the numbers of the codes of a position ascend"),
+    ],
+)
+def test_what_is_no_position(sets, cause):
+    with pytest.raises(CodeError, match=cause):
+        Positions.of(sets)
+    assert len(Positions.of([np.array([1, 2]), np.array([0], np.uint16)])) == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "cause"),
+    [
+        (([0, 1296], [-1, 0], [-1, 0]), "a code is a number from 0 to 1295, not 1296"),
+        (([0, -1], [-1, 0], [-1, 0]), "a code is a number from 0 to 1295, not -1"),
+        (([0, 1], [-1, 0], [-1, 14]), "a feedback is a number from 0 to 13, not 14"),
+        (([0, 1], [-1, 1], [-1, 0]), "each node but the first must come after its parent"),
+        (([0, 1], [0, 0], [-1, 0]), "each node but the first must come after its parent"),
+        (([0, 1], [-1], [-1, 0]), "arrays .nodes. of one length"),
+        (([], [], []), "arrays .nodes. of one length"),
+        (([[0, 0, 1, 1]], [-1], [-1]), "arrays .nodes. of one length"),
+    ],
+)
+def test_what_is_no_tree(columns, cause):
+    with pytest.raises(ValueError, match=cause):
+        mm.Tree(CLASSIC, *(np.array(column, np.int32) for column in columns))
+
+
+@pytest.mark.parametrize("chosen", [-1, 64, 0.5, [0, 0, 1]], ids=str)
+def test_what_a_policy_must_not_choose(chosen):
+    def policy(positions, history, key):
+        return np.array([chosen] * len(positions))
+
+    cause = "a guess is a (whole )?number|a policy gives the number of a code for each of 1 positions"
+    with pytest.raises(CodeError, match=cause):
+        mm.grow(GAME, policy)
+    with pytest.raises(CodeError, match=cause):
+        mm.CodeBreaker(GAME, policy).guess()
+
+
+def test_a_history_of_what_is_no_code():
+    for history in ((64,), (-1,), ((0, 0, 1),)):
+        with pytest.raises(CodeError, match="a code is a number from 0 to 63"):
+            GAME.equivalents(history)
+
+
 def test_a_game_beyond_memory_says_how_many_bytes():
     with pytest.raises(GameError, match="a table of feedbacks takes|table of feedbacks takes 1,000,000,000,000,000,0"):
         feedbacks.feedback_table(PegGame(9, 10))

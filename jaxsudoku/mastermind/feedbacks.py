@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jax import Array, lax
 from jaxsudoku import cache
 from jaxsudoku.arrays import AnyArray
 
-from .rules import Game, check_size
+from .rules import MOST_FEEDBACKS, CodeError, Game, check_numbers, check_pegs, check_places, check_size
 
 #: Bytes of the rows of the table that are computed together.
 _BLOCK = 1 << 22
@@ -21,9 +22,11 @@ _BLOCK = 1 << 22
 _PAIRS = 1 << 18
 
 
-@functools.partial(jax.jit, static_argnums=0)
 def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
     """The feedback to guesses, as numbers.
+
+    Codes are given place by place here, as in ``game.codes``. Of codes with some numbers
+    ``feedback_table(game)[guesses, secrets]`` has the feedback.
 
     Args:
       game: the game.
@@ -32,7 +35,33 @@ def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
 
     Returns:
       uint8[...].
+
+    Raises:
+      CodeError: an array of another shape or dtype; or a value that no place of a code has, unless it is traced.
     """
+    return _feedback(game, _places(game, "guesses", guesses), _places(game, "secrets", secrets))
+
+
+def _places(game: Game, name: str, codes: AnyArray) -> AnyArray:
+    """Codes place by place, checked as far as their values are known here."""
+    if _is_known(codes):
+        checked = check_pegs(game, name, codes)
+        return codes if isinstance(codes, jax.Array) else checked
+    array = jnp.asarray(codes)
+    check_places(game, name, array.shape, array.dtype)
+    return array
+
+
+def _is_known(array: AnyArray) -> bool:
+    """Whether the values of an array, or of a list, are known here: not traced, and not those of other processes."""
+    return not any(
+        isinstance(leaf, jax.core.Tracer) or (isinstance(leaf, jax.Array) and not leaf.is_fully_addressable)
+        for leaf in jax.tree.leaves(array)
+    )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _feedback(game: Game, guesses: Array, secrets: Array) -> Array:
     return jnp.asarray(game.compare(game.prepared(jnp.asarray(guesses)), game.prepared(jnp.asarray(secrets))))
 
 
@@ -136,9 +165,26 @@ def consistent(table: Array, guesses: AnyArray, feedbacks: Array) -> Array:
     Args:
       table: the result of ``feedback_table``.
       guesses: int[...], numbers of codes.
-      feedbacks: uint8[...].
+      feedbacks: uint8[...], one for each guess.
 
     Returns:
       uint32[..., words].
+
+    Raises:
+      CodeError: arrays of different shapes, or not of whole numbers; or a number that no code or feedback has, unless
+        it is traced.
     """
+    guesses, feedbacks = _numbers("code", guesses, len(table)), _numbers("feedback", feedbacks, MOST_FEEDBACKS)
+    if guesses.shape != feedbacks.shape:
+        raise CodeError(f"guesses are numbers of codes, one for each feedback: {guesses.shape} and {feedbacks.shape}")
     return pack(table[guesses] == feedbacks[..., None].astype(jnp.uint8))
+
+
+def _numbers(what: str, numbers: AnyArray, size: int) -> Any:
+    """Numbers below a size, checked as far as their values are known here."""
+    if _is_known(numbers):
+        return check_numbers(what, numbers, size)
+    array = jnp.asarray(numbers)
+    if array.dtype.kind not in "iu":
+        raise CodeError(f"a {what} is a whole number, not one of {array.dtype}")
+    return array

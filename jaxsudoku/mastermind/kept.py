@@ -18,13 +18,13 @@ import jax
 import numpy as np
 
 from jaxsudoku.config import whole_number
-from jaxsudoku.files import JsonError, check_checksum, read_json, with_checksum, write_file
+from jaxsudoku.files import check_checksum, read_json, with_checksum, write_file
 
 from . import games
 from .config import SQRT2, KeptTreeConfig
 from .players import Policy, Progress
 from .positions import Positions
-from .rules import Game, GameError, code_text, feedback_text
+from .rules import Game, check_number, code_text, feedback_text
 from .scoring import scorer
 
 #: Identifies the files.
@@ -108,7 +108,8 @@ class SearchTree:
           answers: (guess, feedback) as numbers, of the game that is being played; () trains from the start of a game.
 
         Raises:
-          ValueError: fewer than one game; or answers that fit no code, or a guess that does not fit those before it.
+          ValueError: fewer than one game; or answers that fit no code, or a guess that does not fit those before it; as
+            CodeError, no code or feedback with such a number.
         """
         iterations, root = whole_number("iterations", iterations, 1), self._reached(answers)
         for _ in range(iterations):
@@ -224,6 +225,8 @@ class SearchTree:
         """The number of the node after answers; positions on the way are added where they are not in the tree."""
         at = 0
         for guess, feedback in answers:
+            check_number(self.game, "feedback", feedback, self.game.feedbacks)
+            check_number(self.game, "code", guess, self.game.size)
             node = self._nodes[at]
             (places,) = np.nonzero(node.possible == guess)
             if not len(places):
@@ -268,7 +271,7 @@ class SearchTree:
                 raise ValueError(f"its format is not {_FORMAT!r} of version {_VERSION}")
             check_checksum(fields)
             return cls._of(fields)
-        except (ValueError, TypeError, KeyError, IndexError, GameError, JsonError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             raise SearchTreeError(f"{os.fspath(path)}: no search tree: {error}") from error
 
     @classmethod

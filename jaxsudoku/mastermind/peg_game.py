@@ -17,7 +17,7 @@ from jaxsudoku.config import check_types
 
 from . import peg_symmetry
 from .relabelling import Relabelling
-from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_codes
+from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_codes, check_number, check_places
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +96,16 @@ class PegGame(Game):
         check_codes(self)
         return _codes(self)
 
+    @property
+    def places(self) -> int:
+        """The pegs of a code."""
+        return self.pegs
+
+    @property
+    def values(self) -> int:
+        """The colours that a peg may have."""
+        return self.colours
+
     # ------------------------------------------------------------------ feedback
 
     def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
@@ -123,8 +133,9 @@ class PegGame(Game):
 
     def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
         """The first equivalent code of each code, under permutations of pegs and of colours, int64[size]."""
+        made = [check_number(self, "code", guess, self.size) for guess in history]
         find = functools.partial(
-            peg_symmetry.images, guesses=self.codes[list(history)], colours=self.colours, separate=self._separate
+            peg_symmetry.images, guesses=self.codes[made], colours=self.colours, separate=self._separate
         )
         # first the colours alone, so that only the first of these equivalent codes are permuted
         some, place = np.unique(self.index_of(next(find(self.codes))), return_inverse=True)
@@ -145,12 +156,14 @@ class PegGame(Game):
     def index_of(self, codes: np.ndarray) -> np.ndarray:
         """The numbers int64[...] of codes uint8[..., pegs]; -1 where the game has no such code.
 
-        Raises GameError as ``check_codes``.
+        Raises GameError as ``check_codes``, and CodeError for an array of another shape or dtype.
         """
         check_codes(self)
+        codes = np.asarray(codes)
+        check_places(self, "codes", codes.shape, codes.dtype)
         place_values = self.colours ** np.arange(self.pegs - 1, -1, -1, dtype=np.int64)
         if self.repeats:  # then the number of a code is what it is as a number
-            return np.where((codes < self.colours).all(axis=-1), codes @ place_values, -1)
+            return np.where(((codes >= 0) & (codes < self.colours)).all(axis=-1), codes @ place_values, -1)
         found = np.searchsorted(self.codes @ place_values, codes @ place_values)
         found = np.minimum(found, self.size - 1)
         return np.where((self.codes[found] == codes).all(axis=-1), found, -1)
@@ -181,7 +194,7 @@ class PegGame(Game):
         return code
 
     def code_text(self, code: int) -> str:
-        """A code as a text that ``parse_code`` reads."""
+        """A code as a text that ``parse_code`` reads; raises CodeError if there is none with that number."""
         return ("" if self._highest < 10 else " ").join(self.labels(code))
 
     def parse_feedback(self, text: str) -> int:
@@ -210,8 +223,8 @@ class PegGame(Game):
         return int(parts[0])
 
     def feedback_text(self, number: int) -> str:
-        """A feedback as a text that ``parse_feedback`` reads, such as "2 1"."""
-        exact, colour = self.pairs[number]
+        """A feedback as a text that ``parse_feedback`` reads, such as "2 1"; raises CodeError if there is none."""
+        exact, colour = self.pairs[check_number(self, "feedback", number, self.feedbacks)]
         return f"{exact} {colour}" if self.elsewhere else str(exact)
 
     @property
@@ -220,12 +233,13 @@ class PegGame(Game):
         return "two numbers: pegs that are right, colours elsewhere" if self.elsewhere else "the number of right pegs"
 
     def labels(self, code: int) -> list[str]:
-        """The number of each peg's colour."""
-        return [str(colour + self.lowest) for colour in self.codes[code].tolist()]
+        """The number of each peg's colour; raises CodeError if there is no such code."""
+        pegs = self.codes[check_number(self, "code", code, self.size)]
+        return [str(colour + self.lowest) for colour in pegs.tolist()]
 
     def marks(self, number: int) -> list[int]:
-        """The pegs that are right, then those elsewhere, then the others."""
-        exact, colour = self.pairs[number]
+        """The pegs that are right, then those elsewhere, then the others; raises CodeError as ``feedback_text``."""
+        exact, colour = self.pairs[check_number(self, "feedback", number, self.feedbacks)]
         return [2] * exact + [1] * colour + [0] * (self.pegs - exact - colour)
 
     def fields(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .rules import Game
+from .rules import CodeError, Game
 
 #: After more guesses than this hardly any symmetry is left, and no equivalent codes are looked for.
 SYMMETRIC_GUESSES = 2
@@ -36,10 +36,17 @@ class Positions:
 
     @classmethod
     def of(cls, sets: Iterable[np.ndarray]) -> Positions:
-        """Positions from arrays of ascending codes."""
-        listed = [np.asarray(codes, np.int32) for codes in sets]
+        """Positions from arrays of ascending codes, their numbers; raises CodeError if they are something else."""
+        listed = [np.asarray(codes) for codes in sets]
+        if any(codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu") for codes in listed):
+            raise CodeError("a position is a list of numbers of codes")
         bounds = np.cumsum([0, *map(len, listed)], dtype=np.int64)
-        return cls(np.concatenate([np.zeros(0, np.int32), *listed]), bounds)
+        every = np.concatenate([np.zeros(0, np.int32), *listed])
+        ascending = np.diff(every, prepend=-1) > 0
+        ascending[bounds[:-1][np.diff(bounds) > 0]] = True
+        if not ascending.all() or every.min(initial=0) < 0:
+            raise CodeError("the numbers of the codes of a position ascend, from 0 on")
+        return cls(every.astype(np.int32), bounds)
 
     def __len__(self) -> int:
         return len(self.bounds) - 1

@@ -7,6 +7,7 @@ with the guess that is the secret. ``PegGame`` and ``WordGame`` are games; ``gam
 from __future__ import annotations
 
 import abc
+import operator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ class GameError(ValueError):
 
 
 class CodeError(ValueError):
-    """A text or number that is not a code, or not a feedback, of a game."""
+    """A text, number or array that is not a code, or not a feedback, of a game."""
 
 
 class Game(abc.ABC):
@@ -68,6 +69,16 @@ class Game(abc.ABC):
     def codes(self) -> np.ndarray:
         """All codes, uint8[size, places]; raises GameError as ``check_codes``."""
 
+    @property
+    def places(self) -> int:
+        """The number of places of a code, such as pegs."""
+        return self.codes.shape[1]
+
+    @property
+    def values(self) -> int:
+        """The number of values that a place may have in arrays, from 0 on, such as colours."""
+        return int(self.codes.max()) + 1
+
     @abc.abstractmethod
     def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
         """Arrays [k, ...] of codes uint8[..., places], of which ``compare`` makes feedback.
@@ -108,7 +119,7 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def code_text(self, code: int) -> str:
-        """A code as a text that ``parse_code`` reads."""
+        """A code as a text that ``parse_code`` reads; raises CodeError if there is none with that number."""
 
     @abc.abstractmethod
     def parse_feedback(self, text: str) -> int:
@@ -116,7 +127,7 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def feedback_text(self, number: int) -> str:
-        """A feedback as a text that ``parse_feedback`` reads."""
+        """A feedback as a text that ``parse_feedback`` reads; raises CodeError if there is none with that number."""
 
     @property
     @abc.abstractmethod
@@ -155,21 +166,88 @@ def check_memory(size: int, what: str) -> None:
         raise GameError(f"{what} takes {size:,} bytes, more than half of the {memory:,} that there are")
 
 
+# ---------------------------------------------------------------------- codes and feedbacks: numbers, pegs, texts
+
+
+def check_number(game: Game, what: str, number: Any, size: int) -> int:
+    """A number from 0 to ``size`` - 1 as an int; raises CodeError if it is none. ``what`` has such numbers."""
+    try:
+        value = -1 if isinstance(number, bool | np.bool_) else operator.index(number)
+    except TypeError:
+        value = -1
+    if not 0 <= value < size:
+        raise CodeError(f"{game}: a {what} is a number from 0 to {size - 1}, not {number!r}")
+    return value
+
+
+def check_numbers(what: str, numbers: Any, size: int) -> np.ndarray:
+    """Numbers from 0 to ``size`` - 1 as an array int[...] of numpy; raises CodeError as ``check_number``."""
+    array = np.asarray(numbers)
+    if array.size and array.dtype.kind not in "iu":
+        raise CodeError(f"a {what} is a whole number, not one of {array.dtype}")
+    wrong = (array < 0) | (array >= size)
+    if wrong.any():
+        raise CodeError(f"a {what} is a number from 0 to {size - 1}, not {array[wrong][0]}")
+    return array
+
+
+def check_guesses(game: Game, guesses: Any, count: int) -> np.ndarray:
+    """The guesses that a policy has chosen for ``count`` positions, int[count]; raises CodeError if they are others."""
+    array = check_numbers("guess", guesses, game.size)
+    if array.shape != (count,):
+        raise CodeError(f"{game}: a policy gives the number of a code for each of {count} positions, not {array.shape}")
+    return array
+
+
+def check_places(game: Game, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raises CodeError if an array of this shape and dtype can't be codes place by place; the message has its name."""
+    if not shape or shape[-1] != game.places:
+        raise CodeError(
+            f"{game}: {name} of shape {shape}: the last axis has the {game.places} places of a code; "
+            "codes with some numbers are game.codes[numbers]"
+        )
+    if dtype.kind not in "iu":
+        raise CodeError(f"{game}: {name} are whole numbers, not of {dtype}")
+
+
+def check_pegs(game: Game, name: str, codes: Any) -> np.ndarray:
+    """Codes place by place as uint8[..., places] of numpy.
+
+    Raises:
+      CodeError: an array of another shape or dtype, or a value that no place has, as where numbers of codes are given.
+    """
+    array = np.asarray(codes)
+    check_places(game, name, array.shape, array.dtype)
+    wrong = (array < 0) | (array >= game.values)
+    if wrong.any():
+        raise CodeError(
+            f"{game}: {array[wrong][0]} in {name}: a place of a code has a value from 0 to {game.values - 1}; "
+            "codes with some numbers are game.codes[numbers]"
+        )
+    return array.astype(np.uint8)
+
+
 def code_text(game: Game, code: int) -> str:
-    """A code as a text that ``parse_code`` reads."""
+    """A code as a text that ``parse_code`` reads; raises CodeError if there is none with that number."""
     return game.code_text(code)
 
 
 def feedback_text(game: Game, number: int) -> str:
-    """A feedback as a text that ``parse_feedback`` reads."""
+    """A feedback as a text that ``parse_feedback`` reads; raises CodeError if there is none with that number."""
     return game.feedback_text(number)
 
 
 def parse_code(game: Game, text: str) -> int:
     """The number of a code, from a text; raises CodeError that says why it is none."""
-    return game.parse_code(text)
+    return game.parse_code(_text(game, text))
 
 
 def parse_feedback(game: Game, text: str) -> int:
     """The number of a feedback, from a text; raises CodeError that says why it is none."""
-    return game.parse_feedback(text)
+    return game.parse_feedback(_text(game, text))
+
+
+def _text(game: Game, text: Any) -> str:
+    if not isinstance(text, str):
+        raise CodeError(f"{game}: a text is read, not {text!r}")
+    return text

@@ -13,19 +13,13 @@ from jaxsudoku.random import as_key
 from .pegs import game_picture
 from .players import Policy
 from .positions import Positions
-from .rules import CodeError, Game, code_text, feedback_text
+from .rules import Game, check_guesses, check_number, code_text, feedback_text
 from .scoring import scorer
 from .trees import Tree, TreeError
 
 
 class InconsistentError(ValueError):
     """No code is consistent with the feedback."""
-
-
-def _check(game: Game, what: str, number: int, size: int) -> None:
-    """Raises CodeError if a code or a feedback has no such number."""
-    if number not in range(size):
-        raise CodeError(f"{game}: a {what} is a number from 0 to {size - 1}, not {number!r}")
 
 
 class CodeBreaker:
@@ -59,6 +53,7 @@ class CodeBreaker:
           TreeError: the tree has no guess here.
           ValueError: the player can't go on, as that of a ``SearchTree`` after a guess that no secret explains.
           SearchLimitError: the search of ``optimal`` reaches too many positions.
+          CodeError: the policy chooses no code.
         """
         if isinstance(self._player, Tree):
             return self._from_tree(self._player)
@@ -66,7 +61,8 @@ class CodeBreaker:
             return int(self.possible[0])
         history = np.array([[guess for guess, _ in self.answers]], np.int32).reshape(1, -1)
         key = jax.random.fold_in(self._key, len(self.answers))
-        return int(self._player(Positions.of([self.possible]), history, key)[0])
+        chosen = self._player(Positions.of([self.possible]), history, key)
+        return int(check_guesses(self.game, chosen, 1)[0])
 
     def _from_tree(self, tree: Tree) -> int:
         node = 0
@@ -84,8 +80,8 @@ class CodeBreaker:
           InconsistentError: no code is consistent with all feedback; the message says which may be wrong. The game
             stays as it was.
         """
-        _check(self.game, "code", guess, self.game.size)
-        _check(self.game, "feedback", feedback, self.game.feedbacks)
+        guess = check_number(self.game, "code", guess, self.game.size)
+        feedback = check_number(self.game, "feedback", feedback, self.game.feedbacks)
         possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
         if not len(possible):
             raise InconsistentError(self._contradiction([*self.answers, (guess, feedback)]))
@@ -138,19 +134,18 @@ class CodeMaker:
 
     def __init__(self, game: Game, secret: int) -> None:
         """Holds the secret with a number; raises CodeError if there is none."""
-        _check(game, "secret", secret, game.secrets)
-        self.game, self.secret, self.guesses = game, secret, 0
+        self.game, self.secret, self.guesses = game, check_number(game, "secret", secret, game.secrets), 0
         self.possible = np.arange(game.secrets, dtype=np.int32)
         self._scorer = scorer(game)
 
     def answer(self, guess: int) -> int:
         """The number of the feedback to a guess; raises CodeError if there is no such code."""
-        _check(self.game, "code", guess, self.game.size)
+        guess = check_number(self.game, "code", guess, self.game.size)
         self.guesses += 1
         feedback = int(self._scorer.feedback(guess, self.secret))
         self.possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
         return feedback
 
     def fits(self, guess: int) -> bool:
-        """Whether a guess is consistent with all feedback so far."""
-        return bool(np.isin(guess, self.possible))
+        """Whether a guess is consistent with all feedback so far; raises CodeError if there is no such code."""
+        return bool(np.isin(check_number(self.game, "code", guess, self.game.size), self.possible))

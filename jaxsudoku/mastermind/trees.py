@@ -21,7 +21,7 @@ from . import feedbacks
 from .pegs import Row, tree_picture
 from .players import Policy, Progress
 from .positions import History, Partition, Positions, after
-from .rules import Game, code_text, feedback_text
+from .rules import Game, check_guesses, check_numbers, check_pegs, code_text, feedback_text
 from .scoring import scorer
 
 
@@ -39,6 +39,10 @@ class Tree:
       parents: int32[nodes], -1 for the root.
       feedbacks: int32[nodes], the feedback to the parent's guess that leads to the node; -1 for the root.
       player: the name of the player that the tree was grown from.
+
+    Raises:
+      CodeError: there is no such code or feedback.
+      TreeError: the arrays differ in length, or a node does not come after its parent.
     """
 
     game: Game
@@ -46,6 +50,15 @@ class Tree:
     parents: np.ndarray
     feedbacks: np.ndarray
     player: str = ""
+
+    def __post_init__(self) -> None:
+        game, number = self.game, np.size(self.guesses)
+        if number == 0 or {np.shape(array) for array in (self.guesses, self.parents, self.feedbacks)} != {(number,)}:
+            raise TreeError("guesses, parents and feedbacks must be arrays [nodes] of one length, 1 or more")
+        check_numbers("code", self.guesses, game.size)
+        check_numbers("feedback", self.feedbacks[1:], game.feedbacks)
+        if self.parents[0] != -1 or not ((self.parents[1:] >= 0) & (self.parents[1:] < np.arange(1, number))).all():
+            raise TreeError("each node but the first must come after its parent")
 
     def __len__(self) -> int:
         return len(self.guesses)
@@ -205,12 +218,16 @@ def replay(tree: Tree, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Returns:
       (attempts int32[n], 0 where the tree ends before it finds the secret; the last node int32[n] of each game).
+
+    Raises:
+      CodeError: the secrets are no codes place by place.
     """
+    secrets = check_pegs(tree.game, "secrets", secrets)
     missing = (1 << (len(tree) - 1).bit_length()) - len(tree)  # of a power of two, so that few sizes are compiled
     guesses, children = (
         np.pad(array, ((0, missing), (0, 0))) for array in (tree.game.codes[tree.guesses], tree.children)
     )
-    attempts, nodes = _replay(tree.game, guesses, children, np.asarray(secrets, np.uint8))
+    attempts, nodes = _replay(tree.game, guesses, children, secrets)
     return np.asarray(attempts), np.asarray(nodes)
 
 
@@ -258,6 +275,7 @@ def grow(
     Raises:
       GameError: the codes, and their feedback with a block of guesses, take more than half of the memory.
       TreeError: the policy made a guess that gives no information.
+      CodeError: it made a guess that is no code.
     """
     key, score = as_key(key), scorer(game)
     positions = Positions.of([np.arange(game.secrets)]).take(np.zeros(copies, np.int64))
@@ -271,7 +289,8 @@ def grow(
         (several,) = np.nonzero(positions.sizes > 2)
         if len(several):
             level_key = jax.random.fold_in(key, len(levels))
-            guesses[several] = policy(positions.take(several), history[several], level_key)
+            chosen = policy(positions.take(several), history[several], level_key)
+            guesses[several] = check_guesses(game, chosen, len(several))
         found = score.partition(positions, guesses)
         _check_information(game, positions, guesses, found, player)
         levels.append((tree, guesses, parents, feedback))

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxsudoku.arrays import AnyArray
 
-from .rules import MOST_FEEDBACKS, CodeError, Game, GameError
+from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_number
 
 #: Marks of a letter as text: absent, elsewhere, right; other characters that are read as them.
 _MARKS = "-yg"
@@ -123,6 +123,16 @@ class WordGame(Game):
         codes.setflags(write=False)
         return codes
 
+    @property
+    def places(self) -> int:
+        """The letters of a word."""
+        return len(self.words[0])
+
+    @property
+    def values(self) -> int:
+        """The number of letters that occur."""
+        return len(self._letters)
+
     # ------------------------------------------------------------------ feedback
 
     def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
@@ -154,8 +164,8 @@ class WordGame(Game):
         return self._numbers[word]
 
     def code_text(self, code: int) -> str:
-        """The word with a number."""
-        return self._every[code]
+        """The word with a number; raises CodeError if there is none."""
+        return self._every[check_number(self, "word", code, self.size)]
 
     def parse_feedback(self, text: str) -> int:
         """The number of a feedback, from a mark for each letter: g, y and -, or 2, 1 and 0, or coloured squares.
@@ -179,11 +189,12 @@ class WordGame(Game):
         return "a mark for each letter: g for right, y for elsewhere, - for neither"
 
     def labels(self, code: int) -> list[str]:
-        """The letters of a word."""
-        return list(self._every[code].upper())
+        """The letters of a word; raises CodeError if there is none with that number."""
+        return list(self.code_text(code).upper())
 
     def marks(self, number: int) -> list[int]:
-        """The mark of each letter."""
+        """The mark of each letter; raises CodeError if there is no such feedback."""
+        number = check_number(self, "feedback", number, self.feedbacks)
         return [number // 3**place % 3 for place in range(len(self.words[0]) - 1, -1, -1)]
 
     def fields(self) -> dict[str, Any]:
