@@ -31,11 +31,13 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
 from jaxsudoku.devices import compiler_options, usable_cores, used_devices
 from jaxsudoku.random import as_key
-from jaxsudoku.terminal.progress import Report
+from jaxsudoku.terminal.progress import Report, compiling
 
 #: Default size of a batch on a device, in bytes.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 28, "tpu": 1 << 29}
 
+#: Seconds after which a caller that waits for a batch is told again how far the work is.
+_WAIT = 10.0
 #: Batches that an accelerator has at a time, and threads that prepare batches and put away results.
 _ON_DEVICE, _WORKERS = 2, 4
 
@@ -173,7 +175,8 @@ class Engine:
 
         Args:
           items: the items; each device takes an even share of them.
-          progress: called with the number of items done and the number of all, at the start and after each batch.
+          progress: called with the number of items done and the number of all, at the start, after each batch, and
+            every ten seconds in between.
         """
         return _joined(self.run_shares(_shares(items, len(self.devices)), progress=progress))
 
@@ -220,16 +223,22 @@ class Engine:
             jax.tree.map(functools.partial(_put, cuts[at]), whole, results)
             return sum(len(share[cuts[at]]) for share in shares)
 
-        for done in itertools.accumulate(self._stream(work, put)):
-            progress(done, size)
+        done = [0]
+        for items in self._stream(work, put, lambda: progress(done[0], size)):
+            done[0] += items
+            progress(done[0], size)
         return whole
 
     def _stream(
-        self, work: Iterable[tuple[np.ndarray, list[np.ndarray]]], join: Callable[[int, list[Any]], Any]
+        self,
+        work: Iterable[tuple[np.ndarray, list[np.ndarray]]],
+        join: Callable[[int, list[Any]], Any],
+        waiting: Callable[[], object] | None = None,
     ) -> Iterator[Any]:
         """Runs batches, each the devices' numbers and items.
 
         Yields what ``join`` makes of a batch's place and its devices' results. It is called in threads, in any order.
+        ``waiting`` is that of ``in_order``.
         """
         forks.check()
         if away := [device for device in self.devices if device.process_index != jax.process_index()]:
@@ -247,7 +256,7 @@ class Engine:
                     padded = self._padded(size)
                 yield at, numbers, parts, padded
 
-        return in_order(lambda job: join(job[0], self._run(shared, *job[1:])), jobs(), self.workers)
+        return in_order(lambda job: join(job[0], self._run(shared, *job[1:])), jobs(), self.workers, waiting)
 
     def nothing(self) -> Any:
         """Results for no items, from shapes alone."""
@@ -322,20 +331,38 @@ def _joined(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
-def in_order(function: Callable[[Any], Any], items: Iterable[Any], workers: int) -> Iterator[Any]:
+def in_order(
+    function: Callable[[Any], Any],
+    items: Iterable[Any],
+    workers: int,
+    waiting: Callable[[], object] | None = None,
+) -> Iterator[Any]:
     """Yields the function of each item, in order, while threads work on a few items ahead.
 
     When the caller stops early, calls that have begun are not waited for.
+
+    Args:
+      function: the function.
+      items: the items.
+      workers: the number of threads.
+      waiting: called every ten seconds while the next result is waited for.
     """
     pool = _threads(workers)
     calls: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
+
+    def next_result() -> Any:
+        call = calls.popleft()
+        while waiting is not None and not concurrent.futures.wait([call], _WAIT).done:
+            waiting()
+        return call.result()
+
     try:
         for item in items:
             calls.append(pool.submit(function, item))
             if len(calls) > workers:
-                yield calls.popleft().result()
+                yield next_result()
         while calls:
-            yield calls.popleft().result()
+            yield next_result()
     finally:
         for call in calls:
             call.cancel()
@@ -426,8 +453,9 @@ def _compile(
     row = kernel.row(board)
     start = time.perf_counter()
     try:
-        lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, numbers, *shared)
-        with cache.kept():
-            return lowered.compile()
+        with compiling():
+            lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, numbers, *shared)
+            with cache.kept():
+                return lowered.compile()
     finally:
         _seconds.append(time.perf_counter() - start)

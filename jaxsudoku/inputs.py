@@ -4,52 +4,98 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jaxsudoku import shipped
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.io import parse, parse_position
+from jaxsudoku.io import Chunk, Errors, check_errors, parse, parse_position, read_column, text_column
 
 T = TypeVar("T")
 
 
+class Marked(NamedTuple):
+    """Puzzles, some of which may be malformed.
+
+    Attributes:
+      grids: uint8[*b, cells], zeros in malformed rows.
+      board: their board.
+      good: bool[*b], False for malformed rows.
+      causes: what is wrong with each of these, by its index in the flattened batch; None if rows were not to be marked.
+    """
+
+    grids: np.ndarray
+    board: Board
+    good: np.ndarray
+    causes: dict[int, str] | None = None
+
+    @property
+    def searchable(self) -> np.ndarray:
+        """The grids uint8[*b, cells] in which malformed rows are invalid, so that they cost no search."""
+        return self.grids if self.good.all() else np.where(self.good[..., None], self.grids, np.uint8(255))
+
+    @property
+    def cause_column(self) -> np.ndarray:
+        """The causes as texts, object[*b], "" for a good row."""
+        column = np.full(self.good.size, "", object)
+        for row, cause in (self.causes or {}).items():
+            column[row] = cause
+        return column.reshape(self.good.shape)
+
+
 def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
-    """Puzzles as uint8[*b, cells], and their board.
+    """Puzzles as uint8[*b, cells], and their board; arguments and errors as of ``as_marked`` with "raise"."""
+    marked = as_marked(puzzles, board)
+    if marked.causes:
+        row, cause = next(iter(marked.causes.items()))
+        raise ValueError(f"puzzle {row}: {cause}")
+    return marked.grids, marked.board
+
+
+def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Marked:
+    """Puzzles as uint8[*b, cells], and which of them are malformed.
 
     Args:
       puzzles: integers[*b, cells] or [*b, side, side], 0 = empty; or texts[*b], one puzzle each, in any form that
-        ``io.parse`` reads. Arrays, nested lists, and anything that numpy converts, such as a pandas column.
+        ``io.parse`` reads. Arrays, nested lists, and anything that numpy converts, such as a column of pandas, polars
+        or pyarrow. Or a ``Chunk``, whose malformed puzzles are marked.
       board: the board; None for the classic one of the puzzles' size.
+      errors: what is done with texts that are malformed or missing (None, NaN): "raise" an error, or "mark" them.
 
     Raises:
       ValueError: neither integers nor texts; an array of which other processes hold a part; values outside 0..side
-        (uint8 is not checked: such a puzzle is INVALID); a shape that does not fit the board or is ambiguous; or a text
-        that is no puzzle; the message names the first.
+        (uint8 is not checked: such a puzzle is INVALID); a shape that does not fit the board or is ambiguous; or, with
+        "raise", a text that is no puzzle; the message names the first.
       TypeError: a traced array, or ``board`` is no ``Board``.
     """
+    check_errors(errors)
     check_on_host(puzzles, "puzzles", "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge")
     if not getattr(puzzles, "is_fully_addressable", True):
         raise ValueError(
             "an array that is spread over several processes; solve and count_solutions take it. Others take what this "
             "process holds, the data of its addressable_shards; see docs/scaling.md"
         )
+    if isinstance(puzzles, Chunk):
+        cells = puzzles.grids.shape if board else puzzles.grids.shape[1:]  # [16, 16] is not ambiguous: 16 puzzles
+        board, _ = board_of_grids(cells, board)
+        return Marked(puzzles.grids, board, puzzles.good, puzzles.causes)
     if isinstance(puzzles, bytes):
         puzzles = puzzles.decode(errors="replace")
     if isinstance(puzzles, str):
+        if errors == "mark":
+            return _read(np.array(puzzles, object), board, errors)
         array = _of_text(parse, puzzles, board)
     else:
         try:
-            mixed = isinstance(puzzles, list | tuple) and any(isinstance(part, str) for part in puzzles)
-            array = np.asarray(puzzles, object if mixed else None)
+            texts = text_column(puzzles)
+            array = np.asarray(puzzles) if texts is None else texts
         except ValueError as error:  # ragged lists
             raise ValueError(f"puzzles must be an array, a nested list of one length, or texts: {error}") from error
+        if texts is not None:
+            return _read(texts, board, errors)
         if not array.ndim and array.dtype == object:
             raise ValueError(f"puzzles must be an array of integers, or texts, not {_with_article(puzzles)}")
-        if _are_texts(array):
-            array = _parsed(array, board)
-            board = board or board_of_grids(array.shape[-1:])[0]  # so that [16, 16] is not ambiguous: 16 puzzles
     if not array.size and not hasattr(puzzles, "__array__"):
         raise ValueError("no puzzles; a batch of none is an array of shape [0, cells]")
     if array.dtype.kind not in "iu":
@@ -57,7 +103,8 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     board, batch = board_of_grids(array.shape, board)
     if array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > board.side):
         raise ValueError(f"puzzles hold values outside 0..{board.side}")
-    return array.astype(np.uint8, copy=False).reshape(*batch, board.cells), board
+    grids = array.astype(np.uint8, copy=False).reshape(*batch, board.cells)
+    return Marked(grids, board, np.ones(batch, bool), {} if errors == "mark" else None)
 
 
 def as_position(
@@ -133,44 +180,20 @@ def _with_article(value: Any) -> str:
     return "None" if value is None else f"{article} {name}"
 
 
-def _are_texts(puzzles: np.ndarray) -> bool:
-    """Whether an array holds texts; an object array does if it is empty or has a text among its elements."""
-    if puzzles.dtype == object:
-        return not puzzles.size or any(isinstance(puzzle, str | bytes) for puzzle in puzzles.flat)
-    return puzzles.dtype.kind in "UTS"
-
-
-def _parsed(texts: np.ndarray, board: Board | None) -> np.ndarray:
-    """Puzzles uint8[*b, cells] from an array of texts, str or bytes, one puzzle each; all have the same size."""
-    flat = texts.ravel().tolist()
-    flat = [text.decode(errors="replace") if isinstance(text, bytes) else text for text in flat]
-    for number, text in enumerate(flat):
-        if not isinstance(text, str):
-            raise ValueError(f"puzzle {number} is {text!r}, not a text")
-    lengths = {len("".join(text.split())) for text in flat}
+def _read(texts: np.ndarray, board: Board | None, errors: Errors) -> Marked:
+    """The puzzles of texts, object[*b]."""
+    lengths = {len("".join(text.split())) for text in texts.flat if isinstance(text, str)}
     if lengths and lengths <= {0, 1}:
         raise ValueError(
             "puzzles are single characters, and each text is a puzzle: join the cells, ''.join(cells), or write "
             "integers, 0 for an empty cell"
         )
     try:
-        grids = _parsed_one_by_one(flat, board)
+        read = read_column(texts, board, errors)
     except ValueError as error:
-        rows = "; rows of one puzzle? join them, ''.join(rows)" if lengths == {len(flat)} else ""
+        rows = "; rows of one puzzle? join them, ''.join(rows)" if lengths == {texts.size} else ""
         raise ValueError(f"{error}{rows}") from error
-    cells = grids[0].size if grids else (board or Board.classic()).cells
-    return np.reshape(np.asarray(grids, np.uint8), (*texts.shape, cells))
-
-
-def _parsed_one_by_one(texts: list[str], board: Board | None) -> list[np.ndarray]:
-    grids: list[np.ndarray] = []
-    for number, text in enumerate(texts):
-        try:
-            grids.append(parse(text, board))
-        except ValueError as error:
-            raise ValueError(f"puzzle {number}: {error}") from error
-        if grids[-1].size != grids[0].size:
-            raise ValueError(f"puzzle {number} has {grids[-1].size} cells, puzzle 0 has {grids[0].size}")
-    if grids and board is None:
-        board_of_grids(grids[0].shape)
-    return grids
+    # the board of the cells of one text, so that [16, 16] is not ambiguous: 16 puzzles
+    board = board or board_of_grids(read.grids.shape[-1:])[0]
+    grids = read.grids.reshape(*texts.shape, board.cells)
+    return Marked(grids, board, read.good.reshape(texts.shape), read.causes if errors == "mark" else None)

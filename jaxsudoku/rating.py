@@ -25,7 +25,8 @@ from jaxsudoku.arrays import AnyArray
 from jaxsudoku.batches import Engine, PuzzleItems
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.config import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart, whole_number
-from jaxsudoku.inputs import as_puzzles
+from jaxsudoku.inputs import as_marked
+from jaxsudoku.io import Errors
 from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.random import APART, mix
@@ -60,6 +61,7 @@ def rate(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    errors: Errors = "raise",
 ) -> np.ndarray: ...
 
 
@@ -75,6 +77,7 @@ def rate(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    errors: Errors = "raise",
 ) -> TechniqueRatings: ...
 
 
@@ -89,6 +92,7 @@ def rate(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    errors: Errors = "raise",
 ) -> np.ndarray | TechniqueRatings:
     """Rates puzzles: by branch nodes of complete searches, or by the hardest technique that a person needs.
 
@@ -101,8 +105,8 @@ def rate(
       searches: of ratings by nodes, searches of each puzzle, whose mean the rating is; None for ``SEARCHES``.
       up_to: of ratings by technique, the name of the hardest technique to try; None for all.
       batch_size, devices: as in ``solve``.
-      progress: as in ``solve``; by technique it is called for the proofs that there is one solution first, then for the
-        puzzles.
+      progress: as in ``solve``; by technique no puzzle is done until it is proved of all that there is one solution.
+      errors: as in ``solve``; a malformed puzzle is rated as one without exactly one solution.
 
     Returns:
       by nodes float32[*b]: NaN for a puzzle without exactly one solution, infinity if a search was cut off after
@@ -113,21 +117,22 @@ def rate(
         of the other kind of ratings.
     """
     by_technique = known_name("rating", by, RATED_BY) == "technique"
-    array, board = as_puzzles(puzzles, board)
-    flat = array.reshape(-1, board.cells)
+    marked = as_marked(puzzles, board, errors)
+    board, batch = marked.board, marked.good.shape
+    flat = marked.searchable.reshape(-1, board.cells)
     if by_technique:
         if key is not None or searches is not None:
             raise ValueError(f"{'key' if searches is None else 'searches'} is of ratings by nodes")
         names = None if up_to is None else names_up_to(up_to)
         found = rate_by_technique(flat, board, names, batch_size=batch_size, devices=devices, progress=progress)
-        return TechniqueRatings(*(values.reshape(array.shape[:-1]) for values in found))
+        return TechniqueRatings(*(values.reshape(batch) for values in found))
     if up_to is not None:
         raise ValueError("up_to is of ratings by technique")
     searches = SEARCHES if searches is None else whole_number("searches", searches, 1)
     engine = Engine(RatingKernel(searches), board, 0 if key is None else key, batch_size, devices)
     with reports(progress) as report:
         ratings = engine.run(flat, report)
-    return reported(ratings).reshape(array.shape[:-1])
+    return reported(ratings).reshape(batch)
 
 
 def weakest_rules(
@@ -137,23 +142,25 @@ def weakest_rules(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    errors: Errors = "raise",
 ) -> np.ndarray:
     """The weakest of ``RULES`` that solves each puzzle without branching.
 
     Args:
       puzzles: one or several, in any form that ``solve`` takes.
-      board, batch_size, devices, progress: as in ``solve``.
+      board, batch_size, devices, progress, errors: as in ``solve``.
 
     Returns:
-      int8[*b], an index into ``RULES``; ``len(RULES)`` where none does.
+      int8[*b], an index into ``RULES``; ``len(RULES)`` where none does, -1 for a malformed puzzle.
 
     Raises:
       ValueError: puzzles that do not fit the board.
     """
-    array, board = as_puzzles(puzzles, board)
-    engine = Engine(RulesKernel(), board, 0, batch_size, devices)
+    marked = as_marked(puzzles, board, errors)
+    engine = Engine(RulesKernel(), marked.board, 0, batch_size, devices)
     with reports(progress) as report:
-        return engine.run(array.reshape(-1, board.cells), report).reshape(array.shape[:-1])
+        weakest = engine.run(marked.searchable.reshape(-1, marked.board.cells), report).reshape(marked.good.shape)
+    return np.where(marked.good, weakest, np.int8(-1))
 
 
 def grade(ratings: Any) -> np.ndarray:

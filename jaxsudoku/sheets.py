@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.io import parse
+from jaxsudoku.io import Chunk, parse, text_column
 from jaxsudoku.io.positions import allowed_candidates
 from jaxsudoku.pictures import NO_MARKS, Marks, Picture, sheet
 
@@ -34,8 +34,8 @@ def picture(
     """A grid as a picture, or many grids as a sheet of pictures. A notebook shows it, and it is saved by ``save``.
 
     Args:
-      grids: one grid or several: integers[*b, cells] or [*b, side, side], 0 = empty; or a text or a sequence of texts
-        that ``io.parse`` reads.
+      grids: one grid or several: integers[*b, cells] or [*b, side, side], 0 = empty; a text or a column of texts that
+        ``io.parse`` reads; or a ``Solution``.
       board: the board; None for the classic one of the grids' size.
       givens: the puzzles, in the form of ``grids``: their digits are told from those filled in.
       candidates: written small into empty cells: True for the digits that no house of the cell has yet; or
@@ -86,12 +86,11 @@ def picture(
 
 def as_array(grids: Any, board: Board | None) -> tuple[np.ndarray, Board | None]:
     """Grids as integers, and their board if it is known; raises ValueError if they are neither integers nor texts."""
-    if isinstance(grids, str):
+    if isinstance(grids, Chunk) or (isinstance(grids, tuple) and hasattr(grids, "grids")):  # a Solution
+        grids = grids.grids
+    if isinstance(grids, str) or text_column(grids) is not None:
         array = parse(grids, board)
-        return array, board or board_of_grids(array.shape)[0]
-    if isinstance(grids, list | tuple) and grids and all(isinstance(grid, str) for grid in grids):
-        array = np.stack([parse(grid, board) for grid in grids])
-        return array, board or board_of_grids(array.shape[1:])[0]
+        return array, board or board_of_grids(array.shape[-1:])[0]
     array = np.asarray(grids)
     if not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"grids of dtype {array.dtype}; they must be integers, 0 for an empty cell, or texts")

@@ -14,9 +14,10 @@ from jaxsudoku.escapes import markup
 from jaxsudoku.pictures import Picture, sheet
 from jaxsudoku.pictures.boards import picture as draw_board
 from jaxsudoku.sheets import picture
+from jaxsudoku.status import CAUSE
 from jaxsudoku.status import STATS as STATS  # a solution is read with them
 from jaxsudoku.status import Status as Status
-from jaxsudoku.tables import grid_texts, to_table
+from jaxsudoku.tables import grid_texts, puzzle_columns, to_table
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard one takes a default from Python 3.13 on
@@ -53,6 +54,8 @@ class Solution(NamedTuple, Generic[ArrayT]):
           those that the rules solve or refute, and without computations for idle lanes.
         - ``errors`` int32[*b], of a solver that works on full grids: the error of the best grid found; 0 for a solved
           puzzle, -1 if there is no grid, because the givens are invalid or the rules refute the puzzle.
+        - ``cause`` object[*b], of puzzles that may be malformed (``errors="mark"``): what is wrong with each that is,
+          and "" for the others.
         - ``history`` int32[*b, steps], with the option ``record``: the least error after each step, -1 after the last
           step.
     """
@@ -88,11 +91,11 @@ class Solution(NamedTuple, Generic[ArrayT]):
         """The results as a ``pyarrow.Table``; ``.to_pandas()`` makes a data frame of it.
 
         The columns are those of ``jaxsudoku solve``: ``puzzle`` if the puzzles are given and ``solution``, texts;
-        ``status`` in lower case; ``iterations``; and ``network_calls`` and ``errors`` of solvers that
-        report them. ``solution`` is null where there is none.
+        ``status`` in lower case; ``iterations``; ``network_calls`` and ``errors`` of solvers that report them; and
+        ``cause`` if puzzles may be malformed. ``solution`` is null where there is none. A malformed puzzle is its text.
 
         Args:
-          puzzles: the puzzles, in any form that ``jaxsudoku.picture`` takes.
+          puzzles: the puzzles, in any form that ``solve`` takes.
           board: the board; None for the classic one of the grids' size.
 
         Raises:
@@ -103,12 +106,14 @@ class Solution(NamedTuple, Generic[ArrayT]):
         texts = grid_texts(np.asarray(self.grids), board, status.size, "grids")
         columns: dict[str, Any] = {}
         if puzzles is not None:
-            columns["puzzle"] = grid_texts(puzzles, board, status.size, "puzzles")
+            columns["puzzle"] = puzzle_columns(puzzles, board, status == Status.MALFORMED)[0]
         solved = (status == Status.SOLVED).tolist()
         columns["solution"] = [text if known else None for text, known in zip(texts, solved, strict=True)]
         columns["status"] = [Status(value).name.lower() for value in status.tolist()]
         columns["iterations"] = np.asarray(self.iterations).reshape(-1)
         columns |= {name: np.asarray(self.stats[name]).reshape(-1) for name in STATS if name in self.stats}
+        if CAUSE in self.stats:
+            columns[CAUSE] = [cause or None for cause in np.reshape(self.stats[CAUSE], -1).tolist()]
         return to_table(columns)
 
     def _repr_html_(self) -> str:
@@ -122,7 +127,7 @@ class Solution(NamedTuple, Generic[ArrayT]):
     def __repr__(self) -> str:
         fields = {"grids": self.grids, "status": self.status, "iterations": self.iterations}
         if isinstance(self.stats, dict):  # a pytree of the same structure may hold anything
-            fields |= self.stats
+            fields |= {name: values for name, values in self.stats.items() if name != CAUSE}
         fields = {name: value for name, value in fields.items() if value is not None}
         counts = {name: _on_host(value) for name, value in fields.items() if name not in ("grids", "history")}
         known = {name: numbers for name, numbers in counts.items() if numbers is not None}

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import command
 import jax
 import numpy as np
 import pytest
@@ -185,8 +186,24 @@ def test_parquet(capsys, puzzles, tmp_path):
     assert run(capsys, "solve", out, *FOUR) == (0, f"{SOLVED}\n-\n", "")
 
 
-def test_an_empty_input_has_no_answers(capsys, puzzles):
-    assert run(capsys, "solve", puzzles(), *FOUR) == (0, "", "")
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *(("solve",), ("count",), ("rate",), ("evaluate",), ("show",), ("explain",), ("hint",), ("build", "--from")),
+        *((command, "--workers", "2") for command in ("solve", "count", "rate")),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("lines", [(), ("# nothing", ""), ("puzzle,name",)], ids=["empty", "comments", "header"])
+def test_an_input_without_puzzles_is_an_error(capsys, puzzles, tmp_path, argv, lines):
+    name, out = puzzles(*lines), tmp_path / "out"
+    output = () if argv[0] in ("evaluate", "show", "explain", "hint") else ("--output", str(out))
+    assert command.run(capsys, *argv, name, *FOUR, *output) == (
+        2,
+        "",
+        f"jaxsudoku: error: {name}: there are no puzzles in it\n",
+    )
+    assert not out.exists()
 
 
 def test_batches_and_cores_do_not_change_answers(capsys, puzzles):
@@ -247,7 +264,8 @@ def test_summary_for_people(capsys, puzzles):
     _, out, err = run(capsys, "solve", puzzles(PROPER, NONE, NONE), *FOUR, "--loud")
     assert out == f"{SOLVED}\n-\n-\n"
     assert re.fullmatch(
-        r"3 puzzles in [\d.]+ s \([\d,]+/s\): 1 solved, 2 unsatisfiable; start [\d.]+ s, compilation [\d.]+ s\n", err
+        r"3 puzzles in [\d.]+ s \([\d,]+/s\): 1 solved, 2 without a solution; start [\d.]+ s, compilation [\d.]+ s\n",
+        err,
     )
 
 

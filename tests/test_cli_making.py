@@ -275,12 +275,13 @@ def test_ratings_and_rules(capsys, tmp_path):
     path.write_text(f'name,puzzle\none,{PROPER}\n"two, too",{SEVERAL}\nthree,{NONE}\nfour,123\nfive,{CLASH}\n')
     code, out, err = run(capsys, "rate", str(path), *SMALL, "--quiet")
     columns = table(out)
-    assert list(columns) == ["puzzle", "clues", "rating", "rules", "name"]
+    assert list(columns) == ["puzzle", "clues", "rating", "rules", "status", "name"]
     assert columns["name"] == ["one", "two, too", "three", "four", "five"]
-    assert columns["puzzle"] == [PROPER, SEVERAL, NONE, "-", CLASH]
+    assert columns["puzzle"] == [PROPER, SEVERAL, NONE, "123", CLASH]
+    assert columns["status"] == ["unique", "several", "unsatisfiable", "malformed", "invalid"]
     assert columns["rating"] == ["0", "", "", "", ""]
     assert columns["rules"] == ["naked", "", "", "", ""]
-    assert columns["clues"] == ["11", "0", "4", "0", "2"]
+    assert columns["clues"] == ["11", "0", "4", "", "2"]
     assert code == 1
     assert err.splitlines() == [
         f"{path}:5: 3 cells; a 4x4 board has 16",
@@ -293,7 +294,7 @@ def test_a_rated_table_is_rated_anew(capsys, tmp_path):
     assert run(capsys, "generate", "20", *SMALL, "--output", str(first), "--quiet")[0] == 0
     assert run(capsys, "rate", str(first), *SMALL, "--output", str(second), "--quiet")[0] == 0
     one, other = table(first.read_text()), table(second.read_text())
-    assert list(other) == ["puzzle", "clues", "rating", "rules", "solution"]
+    assert list(other) == ["puzzle", "clues", "rating", "rules", "status", "solution"]
     for name in ("puzzle", "clues", "rating", "solution"):
         assert other[name] == one[name]
 
@@ -305,9 +306,10 @@ def test_ratings_by_technique(capsys, tmp_path):
     argv = ("rate", str(path), *SMALL, "--by", "technique", "--output", str(out))
     code, _, err = run(capsys, *argv, "--up-to", "full-house")
     assert code == 1  # a puzzle whose givens clash
-    assert "1 full-house, 1 complete, 3 without" in err
+    assert "1 full-house, 1 complete, 1 with several solutions, 1 without a solution, 1 with clashing givens;" in err
     columns = table(out.read_text())
-    assert list(columns) == ["puzzle", "clues", "score", "technique"]
+    assert list(columns) == ["puzzle", "clues", "score", "technique", "status"]
+    assert columns["status"] == ["unique", "unsatisfiable", "several", "unique", "invalid"]
     assert columns["score"] == ["1", "", "", "0", ""]
     assert columns["technique"] == ["full-house", "", "", "", ""]
     code, _, err = run(capsys, *argv, "--resume", "--up-to", "naked-single")
@@ -381,7 +383,8 @@ def test_rating_goes_on(capsys, tmp_path, name):
 def test_no_puzzles_to_rate(capsys, tmp_path):
     path = tmp_path / "puzzles.txt"
     path.write_text("")
-    assert run(capsys, "rate", str(path), *SMALL, "--quiet") == (0, "puzzle,clues,rating,rules\n", "")
+    message = f"jaxsudoku: error: {path}: there are no puzzles in it\n"
+    assert run(capsys, "rate", str(path), *SMALL, "--quiet") == (2, "", message)
     assert run(capsys, "rate", str(tmp_path / "none"), *SMALL)[0] == 2
 
 

@@ -297,6 +297,7 @@ def test_files_of_other_kinds_are_named(data, words):
             call()
     with pytest.raises(NoPuzzlesError, match=words), open_puzzles(io.BytesIO(data)) as puzzles:
         puzzles.check()
+        puzzles.has_puzzles()
 
 
 def test_regions_beside_a_puzzle_are_refused_by_name():

@@ -204,4 +204,4 @@ def test_it_is_a_tuple_and_a_pytree_as_before():
     restored = pickle.loads(pickle.dumps(found))
     assert type(restored) is Solution and (restored.status == found.status).all()
     assert Solution[np.ndarray](*found).status is found.status
-    assert list(Status) == [0, 1, 2, 3]
+    assert list(Status) == [0, 1, 2, 3, 4]

@@ -110,10 +110,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen, meter = Screen(bar=True), Meter()
     screen.say(f"{len(puzzles):,} puzzles to start from")
     collected: dict[bytes, None] = {}
+    screen.show(meter.line(0, args.count), now=True, task=True)
     try:
         for found, _ in harden(puzzles, solutions, ratings, args.least, args.seed):
             collected.update(dict.fromkeys(puzzle.tobytes() for puzzle in found))
-            screen.show(meter.line(min(len(collected), args.count), args.count))
+            screen.show(meter.line(min(len(collected), args.count), args.count), task=True)
             if len(collected) >= args.count:
                 break
     except KeyboardInterrupt:  # what there is was work of minutes

@@ -21,7 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
 from jaxsudoku.locks import OutputLock, check_unlocked
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.terminal.progress import Screen, compiling
 from jaxsudoku.terminal.stop import Signals, Stop
 
 from .config import TrainConfig
@@ -201,6 +201,7 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
 
         between_units = True
         try:
+            recorder.begin(begun)
             feed = task.data(begun)
             while step < last:
                 if number := processes.stop_before(step + task.unit):
@@ -210,7 +211,8 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
                     between_units = False
                     before, step = step, step + task.unit
                     previous, program = program, task.program(step)
-                    state, sums = program(state, sums, data, key)
+                    with contextlib.nullcontext() if program is previous else compiling():
+                        state, sums = program(state, sums, data, key)
 
                     def due(every: int, before: int = before, step: int = step) -> bool:
                         return step // every > before // every or step >= config.steps
@@ -224,6 +226,7 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
                         recorder.train(step, task.metrics(sums), task.further(sums))
                         sums = placed(task.sums(), replicated)
                     if due(config.validate_every):
+                        recorder.begin(step, "; validating")
                         recorder.validate(step, task.validate(state))
                         recorder.compare(step, task.compare(state))
                     if due(config.save_every) or step >= last:

@@ -96,8 +96,9 @@ def open_data(
         resume=True,
         exclude=np.concatenate(excluded) if excluded else None,
         clues=clues_of(data),
-        progress=lambda done, count: screen.show(meter.line(done, count), now=True),
+        progress=lambda done, count: screen.show(meter.line(done, count), now=True, task=True),
     )
+    screen.clear()  # what follows is another task
     processes.exchange("data")
     return [dataset]
 

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from jaxsudoku.files import write_file
-from jaxsudoku.terminal.progress import Screen, duration
+from jaxsudoku.terminal.progress import Screen, bar, duration
 
 from .config import TrainConfig
 from .objective import Metrics, summary
@@ -89,11 +89,16 @@ class Recorder:
             self._screen.say(f"arena at {step:,}: {arena_line(network, values)}")
         self.mark(step)
 
+    def begin(self, step: int, what: str = "") -> None:
+        """Shows that the steps after this one, or something after it, have begun."""
+        self._screen.show(f"{self._share(step)} {step:,} of {self._steps:,} steps{what}", now=True, task=True)
+
     def show(self, step: int, sums: Metrics) -> None:
         """Updates the live line of a terminal, unless the last update is very recent."""
         if self._live and step > self._since and time.perf_counter() - self._shown >= _PAUSE:
             values = summary(jax.device_get(sums))  # before the time is taken: the device may be steps behind
-            self._screen.show(self._line(step, values, self._pace(step)), now=True)
+            line = f"{self._share(step)} {self._line(step, values, self._pace(step))}"
+            self._screen.show(line, now=True, task=True)
             self._shown = time.perf_counter()
 
     def close(self) -> None:
@@ -101,6 +106,9 @@ class Recorder:
         self._screen.clear()
         if self._board is not None:
             self._board.close()
+
+    def _share(self, step: int) -> str:
+        return bar(step / self._steps if self._steps else 1.0)
 
     def _pace(self, step: int) -> float | None:
         """Steps a second since the last mark, None if there were none."""

@@ -75,13 +75,6 @@ def clashing(board: Board, grids: np.ndarray) -> np.ndarray:
     return found
 
 
-def clashes_among(board: Board, chunk: Chunk, rows: np.ndarray) -> np.ndarray:
-    """The rows of well-formed puzzles with clashing givens, among those where ``rows``, bool[n], is set."""
-    candidates = np.flatnonzero(chunk.good & rows)
-    found: np.ndarray = candidates[clashing(board, chunk.grids[candidates])]
-    return found
-
-
 def describe_clash(board: Board, grid: np.ndarray) -> str:
     """The first clash of a grid uint8[cells], as in "the givens clash: 5 twice in row 1".
 

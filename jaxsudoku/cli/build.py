@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from jaxsudoku.jobs import JobError
 from jaxsudoku.terminal.failure import as_usage
-from jaxsudoku.terminal.progress import Meter, bar
+from jaxsudoku.terminal.progress import Meter
 from jaxsudoku.terminal.stop import Stop
 
 from . import build_given, job
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     exclude = excluded(args)
     tally, meter = grade_tally(), Meter()
     earlier, failure = 0, None
-    screen.show(bar(0.0), now=True)
+    screen.show(meter.line(0, args.count), now=True, task=True)
 
     def made(puzzles: Puzzles) -> None:
         add_grades(tally, puzzles)
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     def progress(done: int, count: int) -> None:
         nonlocal earlier
         earlier = done - tally.puzzles
-        screen.show(meter.line(done, count), now=True)
+        screen.show(meter.line(done, count), now=True, task=True)
 
     try:
         with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):

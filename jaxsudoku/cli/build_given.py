@@ -12,7 +12,7 @@ import numpy as np
 from jaxsudoku.board import Board
 from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, LineError, PuzzleFile, PuzzleFileError
 from jaxsudoku.terminal.failure import as_usage, described
-from jaxsudoku.terminal.progress import Meter, Screen, bar
+from jaxsudoku.terminal.progress import Meter, Screen
 from jaxsudoku.terminal.stop import Stop
 
 from . import flags
@@ -79,7 +79,7 @@ class _Table(NamedTuple):
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Builds the data sets; the exit status: 1 if lines were malformed or puzzles refused."""
     check_new(args)
-    with opened(args) as source:
+    with opened(args, keep=KNOWN_SOLUTION_COLUMNS) as source:
         screen = invocation.start_screen(args.quiet)
         bad = BadLines(screen, named(args.input), args.board)
         table = _read(args.board, source, named(args.input), bad)
@@ -89,8 +89,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         return 1
     from jaxsudoku import datasets
 
-    tally, meter = grade_tally(), Meter()
-    screen.show(bar(0.0), now=True)
+    tally, meter = grade_tally(), Meter("searches and ratings")
+    screen.show(meter.line(0, 2 * len(table.puzzles)), now=True, task=True)
     try:
         with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
             try:
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                     exclude=excluded(args),
                     resume=args.resume,
                     batch_size=args.batch_size,
-                    progress=lambda done, count: screen.show(meter.line(done, count), now=True),
+                    progress=lambda done, count: screen.show(meter.line(done, count), now=True, task=True),
                 )
             except datasets.GivenError as error:  # a ValueError, but no error of usage
                 _say_refused(screen, named(args.input), table.lines, error.refused)

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from jaxsudoku.io import check_folder
+from jaxsudoku.io import check_folder, check_folder_name
 from jaxsudoku.locks import check_unlocked
 from jaxsudoku.terminal.failure import UsageError, as_usage
 
@@ -37,6 +37,8 @@ def check_new(args: argparse.Namespace) -> None:
         check_folder(args.output)
         if os.path.exists(args.output):
             check_unlocked(args.output)
+        else:
+            check_folder_name(args.output)
     if os.path.exists(args.output) and not args.resume:
         raise UsageError(f"{args.output}: the folder exists: go on with --resume or name another")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
-import functools
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -108,7 +107,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Evaluates; the exit status."""
-    with opened(args) as puzzles:
+    with opened(args, keep=KNOWN_SOLUTION_COLUMNS) as puzzles:
         check_printed(args.input)
         outputs = [path for path in (args.json, args.plot) if path]
         check_outputs(outputs, reads=[args.input], force=args.force)
@@ -141,7 +140,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             solutions=table.solutions,
             **table.hardness,
             key=args.seed,
-            progress=functools.partial(evaluation.run.show, screen),
+            progress=evaluation.run.shown_on(screen),
         )
     except ValueError as error:
         screen.say(f"jaxsudoku: error: {table.failure or f'{named(args.input)}: {error}'}")
@@ -199,7 +198,7 @@ class _Table(NamedTuple):
 
     puzzles: np.ndarray
     solutions: np.ndarray
-    hardness: dict[str, np.ndarray]
+    hardness: dict[str, Any]
     left_out: dict[str, int]
     failure: str | None
 

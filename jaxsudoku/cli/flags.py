@@ -46,7 +46,7 @@ exit status:
   0    done; that a puzzle has no solution is an answer
   1    done, but some lines are malformed or their givens clash: each is reported as file:line: cause, the first
        {QUOTED} of them one by one; or reading or writing failed on the way, and all answers up to there are kept
-  2    usage: an unknown option or value, a missing input, an output that exists
+  2    usage: an unknown option or value, a missing input, one without any puzzle, an output that exists
   130  stopped by Ctrl-C (143 by SIGTERM): the output holds whole lines{resume}
 
 {_DEVICES}"""

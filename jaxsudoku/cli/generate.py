@@ -15,7 +15,6 @@ from jaxsudoku.io import (
     TABLE_SAMPLE,
     ResumeError,
     TableWriter,
-    check_output,
     grid_column,
     marked_board,
 )
@@ -24,7 +23,7 @@ from jaxsudoku.terminal.progress import Meter, Screen
 
 from . import flags, job
 from .invocation import Invocation
-from .outputs import open_table
+from .outputs import check_answers, open_table, table_kind
 from .parser import Parser
 from .report import Tally
 
@@ -173,8 +172,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         check_settings(args.board, config)
     if args.workers is not None:
         return job.make(args, invocation)
-    with as_usage():  # before JAX is loaded, and again when the output is opened
-        check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
+    check_answers(args, table_kind(args))  # before JAX is loaded, and again when the output is opened
     screen = invocation.start_screen(args.quiet)
     from jaxsudoku.generation import Generator
 
@@ -196,7 +194,7 @@ def _generate(
 
     def progress(found: int, attempts: int) -> None:
         others = f"; {attempts:,} of {generator.config.most_attempts:,} attempts at the others" if attempts > 1 else ""
-        screen.show(f"{meter.line(first + found, args.count)}{others}", now=not attempts)
+        screen.show(f"{meter.line(first + found, args.count)}{others}", now=not attempts, task=True)
 
     # in stretches, so that memory is flat and what is made is soon written
     with table:
@@ -214,7 +212,7 @@ def _generate(
                     add_grades(tally, made)
                 else:
                     tally.add({_UNRATED: len(made.clues)})
-            screen.show(meter.line(table.done + tally.puzzles, args.count))
+            screen.show(meter.line(table.done + tally.puzzles, args.count), task=True)
     invocation.summarize(args, screen, tally, error, **making_details(args, table.done))
     return 1 if error is not None else 0
 

@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -47,17 +47,19 @@ _CELL = re.compile(r"\d{1,2}|[.*_-]")
 
 
 @contextlib.contextmanager
-def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
-    """Opens the input of a command and finds its board, before anything else is done.
+def opened(args: argparse.Namespace, keep: Collection[str] = ()) -> Iterator[PuzzleFile]:
+    """Opens the input of a command, finds its board and its first puzzle, before anything else is done.
 
     Args:
       args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text,
         ``columns`` the names of its columns, if it is a table, and ``claimed`` whether a file says that its puzzles
         have one solution each (shipped ones are tested, so this is False for them). In a part of a job ``input`` is a
-        ``Slice``, and ``board`` and ``claimed`` are those of the job.
+        ``Slice``, and ``board`` and ``claimed`` are those of the job; it may be empty.
+      keep: columns of answers that ``chunks`` carries along.
 
     Raises:
-      UsageError: the input is missing, names another board than ``--board``, or holds malformed puzzles given inline.
+      UsageError: the input is missing, holds no puzzles, names another board than ``--board``, or holds malformed
+        puzzles given inline.
     """
     if isinstance(args.input, Slice):
         with open_slice(args.input, args.board, args.column) as puzzles:
@@ -75,6 +77,8 @@ def opened(args: argparse.Namespace) -> Iterator[PuzzleFile]:
         args.columns = puzzles.check()  # before an output is made, which would be left empty
         args.board = puzzles.board
         args.claimed = puzzles.unique and not isinstance(source, _Named)
+        if not puzzles.has_puzzles(keep):
+            raise UsageError(no_puzzles(named(args.input)))
         yield puzzles
 
 
@@ -109,6 +113,11 @@ def known_solutions(chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
         return np.zeros((len(chunk), cells), np.uint8), {}
     solutions, faults = read_grid_column(chunk.extras[name], round(cells**0.5))
     return solutions, {row: f"the solution is malformed: {cause}" for row, cause in faults.items()}
+
+
+def no_puzzles(name: str) -> str:
+    """The message about an input without any puzzle, be it malformed."""
+    return f"{name}: there are no puzzles in it"
 
 
 def named(path: str) -> str:

@@ -16,17 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from jaxsudoku.board import Board
-from jaxsudoku.io import LineError, Slice, expand, slices
+from jaxsudoku.io import LineError, PuzzleFileError, Slice, check_folder_name, expand, open_slice, slices
 from jaxsudoku.io.parquet import Parquet
 from jaxsudoku.io.urls import file_system, is_url
 from jaxsudoku.jobs import JobError, JobFolder, Plan, Record, Workers
 from jaxsudoku.jobs import run as run_items
 from jaxsudoku.jobs.pool import versions
 from jaxsudoku.terminal.failure import UsageError, as_usage
-from jaxsudoku.terminal.progress import Screen, bar
+from jaxsudoku.terminal.progress import Meter, Screen
 from jaxsudoku.terminal.stop import Stop
 
 from . import flags
+from .inputs import no_puzzles
 from .invocation import Invocation
 from .part import Part, PartTask, check_details
 from .report import QUOTED, counted, listed
@@ -98,7 +99,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> int:
     with as_usage():
         files = expand([args.input] if isinstance(args.input, str) else args.input)
         boards: dict[Board, str] = {}
-        found, inputs, claimed, columns = [], [], [], 0
+        found, inputs, claimed, columns, any_puzzles = [], [], [], 0, False
         for file in files:
             opened, parts = slices(file, args.board, args.column, _size(args, args.board), zero_based=args.zero_based)
             boards.setdefault(opened.board, file)
@@ -106,6 +107,9 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> int:
             claimed.append(opened.unique)
             columns += opened.format.name in ("CSV", "Parquet")
             inputs.append(_described(file))
+            any_puzzles = any_puzzles or any(_has_puzzles(part, opened.board, args.column) for part in parts)
+        if not any_puzzles:
+            raise UsageError(no_puzzles(", ".join(files)))
     if len(boards) > 1:
         (one, first), (other, second) = list(boards.items())[:2]
         raise UsageError(f"{first} is of {one}, {second} of {other}: solve them one by one")
@@ -114,6 +118,14 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> int:
     board = next(iter(boards))
     note = idle(args.workers, len(found), _uncut(found, _size(args, board)))
     return _run(args, invocation, _Work(inputs, found, board, all(claimed), kind, note))
+
+
+def _has_puzzles(part: Slice, board: Board, column: str | None) -> bool:
+    try:
+        with open_slice(part, board, column) as puzzles:
+            return puzzles.has_puzzles()
+    except PuzzleFileError:  # which the part reports
+        return True
 
 
 def make(args: argparse.Namespace, invocation: Invocation) -> int:
@@ -188,6 +200,9 @@ def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
     """Does the parts that the folder of the job lacks, and reports; the exit status."""
     if getattr(args, "history", None):
         raise UsageError("--history does not go with --workers")
+    if not os.path.isdir(args.output):
+        with as_usage():
+            check_folder_name(args.output)
     if args.force:
         raise UsageError("--force does not go with --workers: remove the folder of the job, or name another")
     if len(work.parts) > _MOST_PARTS:
@@ -247,6 +262,7 @@ class _Job:
         self._counts: collections.Counter[str] = collections.Counter()
         self._earlier, self._done, self._notes = 0, 0, dict[str, None]()
         self._start = time.perf_counter()
+        self._meter = Meter("parts")
 
     def begin(self, records: Mapping[int, Record]) -> None:
         """Shows the start; ``records`` are those of an earlier run."""
@@ -276,12 +292,9 @@ class _Job:
     def _show(self) -> None:
         puzzles = self._counts.total()
         rate = puzzles / max(time.perf_counter() - self._start, 1e-9)
-        share = bar(self._done / self._count if self._count else 1.0)
         rates = f", {rate:,.0f}/s" if puzzles else ""
-        self._screen.show(
-            f"{share} {self._done:,} of {self._count:,} parts; {counted(puzzles)}{rates}{listed(self._counts)}",
-            now=True,
-        )
+        line = self._meter.line(self._done, self._count)
+        self._screen.show(f"{line}; {counted(puzzles)}{rates}{listed(self._counts)}", now=True, task=True)
 
     def finish(self, parts: Sequence[tuple[Part, Record]]) -> int:
         """Prints the bad lines and the summary; the exit status."""

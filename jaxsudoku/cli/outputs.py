@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from jaxsudoku.io import Kind, TableWriter, check_output, header_lines
+from jaxsudoku.io import Kind, TableWriter, check_kind, check_output, header_lines
 from jaxsudoku.terminal.failure import as_usage
 
 
@@ -34,6 +34,21 @@ def check_outputs(
     with as_usage():
         for number, path in enumerate(paths):
             check_output(path, reads=reads, writes=[*writes, *paths[:number]], exist_ok=force, what=what)
+
+
+def check_answers(args: argparse.Namespace, kind: Kind | None) -> None:
+    """Checks the output of a command that answers or makes puzzles, before anything else is done.
+
+    Args:
+      args: the arguments, with ``output``, ``force`` and ``resume``.
+      kind: of the output, None if its name tells.
+
+    Raises:
+      UsageError: it has no such form, exists and is not to be replaced or resumed, or can't be written.
+    """
+    with as_usage():
+        check_kind(args.output, kind, args.resume)
+        check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
 
 
 def check_printed(*reads: str) -> None:

@@ -12,19 +12,30 @@ import numpy as np
 
 from jaxsudoku.board import Board
 from jaxsudoku.config import RATED_BY, RULES, SEARCHES
-from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, ResumeError, TableWriter, grid_column, mark_board
+from jaxsudoku.io import (
+    ANSWER_COLUMNS,
+    PUZZLE_COLUMNS,
+    Chunk,
+    ResumeError,
+    TableWriter,
+    grid_column,
+    mark_board,
+    puzzle_texts,
+)
 from jaxsudoku.techniques.registry import NUMBERS
 from jaxsudoku.terminal.failure import as_usage
+from jaxsudoku.terminal.progress import Report
 
 from . import flags, job
-from .bad_lines import clashes_among
+from .bad_lines import clashing
 from .generate import making_details
 from .inputs import opened
 from .invocation import Invocation
-from .outputs import open_table, table_kind
+from .outputs import check_answers, open_table, table_kind
 from .parser import Parser
 from .report import say_replaced
 from .run import Run, searchable
+from .verdicts import INVALID, MALFORMED, SEVERAL, UNSATISFIABLE, verdicts
 
 SUMMARY = "rate how hard puzzles are"
 
@@ -36,14 +47,16 @@ examples:
 
 rating: the mean number of branch nodes of complete searches in random orders, after naked and hidden singles; 0 if
 these solve the puzzle. rules: the weakest that solve it alone (none, naked, singles, locked), or search. Both are empty
-where a puzzle has no solution or several.
+where a puzzle has no solution or several. status: unique, several (solutions), unsatisfiable, invalid (the givens
+clash), malformed, or unsolved where a search was given up, as the infinite rating says.
 
 --by technique: the score and the name of the hardest technique that a person needs who always uses the simplest one
 that helps, see `jaxsudoku explain`; inf and no name where the techniques do not solve the puzzle.
 
 {flags.INPUT_SECTION}
-output: the columns puzzle, clues, rating and rules (--by technique: puzzle, clues, score and technique), then the
-further columns of the input, among them the answers of `jaxsudoku solve`; as text the puzzles alone.
+output: the columns puzzle, clues, rating, rules and status (--by technique: puzzle, clues, score, technique and
+status), then the further columns of the input, among them the solutions of `jaxsudoku solve`; as text the puzzles
+alone.
 
 {job.SECTION}
 {flags.status_section(resumable=True)}"""
@@ -91,9 +104,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     _check_flags(args)
     if args.workers is not None:
         return job.answer(args, invocation)
+    check_answers(args, table_kind(args))
     number, label = _RATED[args.by]
-    columns = {"puzzle": object, "clues": np.int32, number: np.float32, label: object}
-    with opened(args) as puzzles:
+    columns = {"puzzle": object, "clues": np.int32, number: np.float32, label: object, "status": object}
+    with opened(args, keep=ANSWER_COLUMNS) as puzzles:
         # answers of an earlier `solve` are carried along
         chunks = mark_board(puzzles.chunks(args.batch_size or _BATCH_SIZE, keep=ANSWER_COLUMNS), args.board)
         first = next(chunks, None)  # before an output is made, which a failure would leave empty
@@ -104,9 +118,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         chunks = itertools.chain([] if first is None else [first], chunks)
         with invocation.resumable(args.output, table):
             labels = [*NUMBERS, _BEYOND] if args.by == "technique" else _SOLVED_BY.tolist()
-            work = Run(args, invocation, puzzles, (*labels, "complete", "without", "malformed"))
+            work = Run(args, invocation, puzzles, (*labels, "complete", SEVERAL, UNSATISFIABLE, INVALID, MALFORMED))
             say_replaced(work.screen, args, table_kind(args), (*PUZZLE_COLUMNS, *columns))
-            rater = Rater(args.board, args.seed, args.searches, args.by, args.up_to)
+            rater = Rater(args.board, args.seed, args.searches, args.by, args.up_to, lambda done, _: work.show(done))
             sink = RatingWriter(table, args.output, rater, extras)
             work.answer(chunks, rater, sink, functools.partial(_outcomes, args.board), rowwise=True)
             return work.finish(**making_details(args, table.done))
@@ -131,10 +145,12 @@ class Ratings(NamedTuple):
       rating: float32[n], NaN for a puzzle without exactly one solution.
       label: object[n], the name of the weakest rules that solve it, or "search"; or that of the hardest technique. ""
         where the rating is NaN, or techniques do not solve the puzzle.
+      solutions: int32[n], up to 2; -1 where a search was given up.
     """
 
     rating: np.ndarray
     label: np.ndarray
+    solutions: np.ndarray
 
 
 class Rater:
@@ -146,10 +162,14 @@ class Rater:
       searches: searches of each puzzle.
       by: one of ``RATED_BY``.
       up_to: the hardest technique to try; None for all.
+      report: called with the number of puzzles of a batch that are rated, and of all of them.
     """
 
-    def __init__(self, board: Board, seed: int, searches: int, by: str, up_to: str | None) -> None:
+    def __init__(
+        self, board: Board, seed: int, searches: int, by: str, up_to: str | None, report: Report | None = None
+    ) -> None:
         self.board, self.seed, self.searches, self.by, self.up_to = board, seed, searches, by, up_to
+        self._report = report
         self.number, self.label = _RATED[by]
 
     @property
@@ -160,16 +180,31 @@ class Rater:
         return f"--seed {self.seed} --searches {self.searches}"
 
     def rate(self, puzzles: np.ndarray) -> Ratings:
-        """The ratings of puzzles uint8[n, cells]."""
+        """The ratings of puzzles uint8[n, cells]; reports nothing."""
+        return self._rated(puzzles, None)
+
+    def _rated(self, puzzles: np.ndarray, report: Report | None) -> Ratings:
         from jaxsudoku.rating import rate, weakest_rules
 
         if self.by == "technique":
-            found = rate(puzzles, self.board, by="technique", up_to=self.up_to)
-            return Ratings(found.score, found.names)
-        rating = rate(puzzles, self.board, key=self.seed, searches=self.searches)
+            found = rate(puzzles, self.board, by="technique", up_to=self.up_to, progress=report)
+            return Ratings(found.score, found.names, self._solutions(puzzles, found.score))
+        rating = rate(puzzles, self.board, key=self.seed, searches=self.searches, progress=report)
         rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]
         rules[np.isnan(rating)] = ""
-        return Ratings(rating, rules)
+        solutions = self._solutions(puzzles, rating)
+        return Ratings(rating, rules, np.where(np.isinf(rating), np.int32(-1), solutions))
+
+    def _solutions(self, puzzles: np.ndarray, rating: np.ndarray) -> np.ndarray:
+        """The number of solutions, up to 2, where there is a rating 1; 0 for puzzles that are invalid."""
+        from jaxsudoku.uniqueness import solve_and_count
+
+        counts = np.where(np.isnan(rating), 0, 1).astype(np.int32)
+        searched = np.flatnonzero((counts == 0) & (puzzles <= self.board.side).all(axis=1))
+        searched = searched[~clashing(self.board, puzzles[searched])]
+        if len(searched):
+            _, counts[searched] = solve_and_count(puzzles[searched], self.board)
+        return counts
 
     def split(self, size: int) -> list[slice]:
         """One batch: ``rate`` cuts it for the cores."""
@@ -181,7 +216,8 @@ class Rater:
     def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Ratings]:
         """The ratings of batches."""
         del first
-        yield from map(self.rate, batches)
+        for batch in batches:
+            yield self._rated(batch, self._report)
 
 
 class RatingWriter:
@@ -214,7 +250,7 @@ class RatingWriter:
         for chunk in chunks:
             count = chunk.start + len(chunk)
             if chunk.start < self.done:
-                self._table.check(chunk.start, grid_column(chunk.grids, self._rater.board, ~chunk.good))
+                self._table.check(chunk.start, self._puzzles(chunk))
                 self._check_ratings(chunk)
             if count > self.done:
                 yield chunk[max(0, self.done - chunk.start) :]
@@ -241,12 +277,20 @@ class RatingWriter:
         """Appends the ratings of a chunk."""
         self._table.write(
             {
-                "puzzle": grid_column(chunk.grids, self._rater.board, ~chunk.good),
-                "clues": (chunk.grids > 0).sum(axis=1, dtype=np.int32),
+                "puzzle": self._puzzles(chunk),
+                "clues": np.ma.masked_array((chunk.grids > 0).sum(axis=1, dtype=np.int32), ~chunk.good),
                 self._rater.number: ratings.rating,
                 self._rater.label: ratings.label.tolist(),
+                "status": verdicts(self._rater.board, chunk, ratings.solutions, 2).tolist(),
                 **{name: ["" if x is None else str(x) for x in chunk.extras[name]] for name in self._extras},
             }
+        )
+
+    def _puzzles(self, chunk: Chunk) -> Sequence[str]:
+        """The first column; a malformed text may have several lines, which a table alone can hold."""
+        board = self._rater.board
+        return (
+            grid_column(chunk.grids, board, ~chunk.good) if self._table.kind == "text" else puzzle_texts(chunk, board)
         )
 
     def __enter__(self) -> RatingWriter:
@@ -277,9 +321,10 @@ def _rated_again(kept: Mapping[int, str], by: str) -> list[int]:
 
 
 def _outcomes(board: Board, chunk: Chunk, ratings: Ratings) -> tuple[dict[str, int], np.ndarray]:
-    without = np.isnan(ratings.rating)
-    unlabelled = np.where(without, "without", np.where(np.isinf(ratings.rating), _BEYOND, "complete"))
-    outcomes = np.where(chunk.good, np.where(ratings.label == "", unlabelled, ratings.label), "malformed")
+    status = verdicts(board, chunk, ratings.solutions, 2)
+    unlabelled = np.where(np.isinf(ratings.rating), _BEYOND, "complete")
+    labels = np.where(ratings.label == "", unlabelled, ratings.label)
+    outcomes = np.where(np.isnan(ratings.rating), status, labels)
     names, counts = np.unique(outcomes.astype(str), return_counts=True)
     by_name = dict(zip(names.tolist(), counts.tolist(), strict=True))
-    return by_name, clashes_among(board, chunk, without)
+    return by_name, np.flatnonzero(status == INVALID)

@@ -15,6 +15,15 @@ from jaxsudoku._version import __version__
 from jaxsudoku.io import Kind, kind_of
 from jaxsudoku.terminal.progress import Screen
 
+#: What summaries call outcomes whose name alone says too little.
+_OUTCOMES = {
+    "0": "without a solution",
+    "1": "with 1 solution",
+    "several": "with several solutions",
+    "unsatisfiable": "without a solution",
+    "invalid": "with clashing givens",
+    "beyond": "beyond all techniques",
+}
 #: How many bad lines are reported one by one.
 QUOTED = 20
 
@@ -155,8 +164,13 @@ def counted(count: int) -> str:
 
 
 def listed(counts: Mapping[str, int]) -> str:
-    """Counts as in ": 5 solved, 1 malformed"; a number of solutions as in "7 with 2"."""
-    named = [
-        f"{count:,} with {name}" if name.isdecimal() else f"{count:,} {name}" for name, count in counts.items() if count
-    ]
+    """Counts as in ": 5 solved, 1 malformed"; those of numbers of solutions as in "7 with 2 solutions"."""
+    named = [f"{count:,} {_in_words(name)}" for name, count in counts.items() if count]
     return f": {', '.join(named)}" if named else ""
+
+
+def _in_words(outcome: str) -> str:
+    """An outcome after the number of its puzzles."""
+    if outcome.isdecimal() and outcome not in ("0", "1"):
+        return f"with {outcome} solutions"
+    return _OUTCOMES.get(outcome, outcome)

@@ -16,10 +16,10 @@ import numpy as np
 
 from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, ResumeError
 from jaxsudoku.terminal.failure import described
-from jaxsudoku.terminal.progress import share_read
+from jaxsudoku.terminal.progress import Meter, share_read
 
 from .invocation import Invocation
-from .report import Tally
+from .report import Tally, listed
 
 Result = TypeVar("Result")
 
@@ -104,7 +104,9 @@ class Run:
         self.screen = invocation.start_screen(args.quiet)
         self.tally = Tally(outcomes)
         self._args, self._invocation = args, invocation
-        self._share = share_read(puzzles.stream)
+        self._meter, self._puzzles, self._share = Meter(), puzzles, share_read(puzzles.stream)
+        self._note: Callable[[], str] = str
+        self._done = 0
         self._bad = invocation.bad_lines(self.screen, puzzles, args.board)
         self._error: str | None = None
 
@@ -138,6 +140,7 @@ class Run:
         """
         batches = _Batches(chunks, worker, rowwise, self._invocation.part * BATCHES)
         self._bad.within = within is not None
+        self._note, self._done = note, sink.done
         self.tally.begin()
         try:
             with sink:
@@ -150,9 +153,9 @@ class Run:
                     self._bad.add(part, clashes)
                     if check is not None:
                         check.add(part, answers)
-                    self.screen.show(f"{self._share()}{self.tally}{note()}")
-                if batches.failure is not None:
-                    raise batches.failure
+                    self.show()
+            if batches.failure is not None:
+                raise batches.failure
         except BrokenPipeError:
             raise
         except (OSError, PuzzleFileError) as error:
@@ -165,11 +168,10 @@ class Run:
         first = next(parts, None)
         if first is None:
             return
-        self.screen.show("compiling ...", now=True)
+        self.show(now=True)
         for compiled in (worker, check):
             if compiled is not None:
                 interruptible(compiled.compile, len(first.whole))
-        self.screen.show("working ...", now=True)
         in_flight: list[Part] = []
 
         def grids() -> Iterator[np.ndarray]:
@@ -181,6 +183,15 @@ class Run:
             part = in_flight.pop(0)
             answered = len(part.whole) - len(part.unanswered)
             yield part.unanswered, jax.tree.map(operator.itemgetter(slice(answered, None)), answers)
+
+    def show(self, ahead: int = 0, *, now: bool = False) -> None:
+        """Shows the progress; ``ahead`` are puzzles that are computed, but not written yet."""
+        count, read, share = self._puzzles.count, self._puzzles.read, self._share()
+        if count is None and share:
+            count = max(read, round(read / share))
+        done = self._done + self.tally.puzzles + ahead
+        line = self._meter.line(done, count, about=self._puzzles.count is None)
+        self.screen.show(f"{line}{listed(self.tally.counts)}{self._note()}", now=now, task=True)
 
     def finish(self, note: str = "", **details: Any) -> int:
         """Reports the summary, as ``Invocation.summarize``; the exit status."""

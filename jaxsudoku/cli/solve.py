@@ -24,6 +24,7 @@ from .fields import add_config, config_values
 from .history import RECORDED, HistoryWriter
 from .inputs import opened
 from .invocation import Invocation
+from .outputs import check_answers
 from .parser import Parser, find_values
 from .positions import SolvedWithin
 from .report import Tally, say_replaced
@@ -120,6 +121,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     config = _config(args, solver)
     if args.workers is not None:
         return job.answer(args, invocation)
+    check_answers(args, args.format)
     with opened(args) as puzzles:
         with as_usage():
             # before the output is made, which an unknown network would leave empty

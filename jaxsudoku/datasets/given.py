@@ -20,7 +20,8 @@ from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
 from jaxsudoku.files import check_checksum, read_json, with_checksum, write_file
 from jaxsudoku.generation import Puzzles
-from jaxsudoku.inputs import as_puzzles
+from jaxsudoku.inputs import as_marked
+from jaxsudoku.io import Errors
 from jaxsudoku.rating import CUT_OFF, rate
 from jaxsudoku.symmetry import canonical, solution_hashes
 from jaxsudoku.terminal.progress import Report, reports
@@ -91,6 +92,7 @@ def build_given(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    errors: Errors = "raise",
 ) -> Given:
     """Builds data sets of given puzzles: a folder for each part, such as ``folder/train``.
 
@@ -111,6 +113,8 @@ def build_given(
       batch_size, devices: as in ``solve``.
       progress: called with the number of puzzles that are solved, and of those that are rated, and twice the count;
         True shows a bar on the standard error.
+      errors: what is done with texts that are malformed or missing: "raise" an error that names the first, or "mark"
+        them: such puzzles are refused, and such solutions are unknown.
 
     Returns:
       The data sets, and what was left out.
@@ -121,9 +125,10 @@ def build_given(
       DatasetError: the folder to resume holds something else, or data sets of other puzzles, parts or settings.
       FileExistsError, BlockingIOError, ImportError: as in ``build``.
     """
-    grids, board = as_puzzles(puzzles, board)
-    grids = grids.reshape(-1, board.cells)
-    told = None if solutions is None else as_puzzles(solutions, board)[0].reshape(-1, board.cells)
+    marked = as_marked(puzzles, board, errors)
+    board = marked.board
+    grids = marked.grids.reshape(-1, board.cells)
+    told = None if solutions is None else as_marked(solutions, board, errors).grids.reshape(-1, board.cells)
     if told is not None and len(told) != len(grids):
         raise ValueError(f"{len(told):,} solutions of {len(grids):,} puzzles")
     seed, shard_size = whole_number("seed", seed, None, None), whole_number("shard_size", shard_size, 1)
@@ -135,8 +140,9 @@ def build_given(
     options: dict[str, Any] = {"batch_size": batch_size, "devices": devices}
     with reports(progress) as report:
         size = len(grids)
-        found, counts = solve_and_count(grids, board, report=lambda done, _: report(done, 2 * size), **options)
-        refused = _refused(found, counts, told)
+        searched = marked.searchable.reshape(-1, board.cells)
+        found, counts = solve_and_count(searched, board, report=lambda done, _: report(done, 2 * size), **options)
+        refused = dict(sorted((_refused(found, counts, told) | (marked.causes or {})).items()))
         kept = np.setdiff1d(np.arange(size), list(refused))
         unwanted = is_excluded(found[kept], known)
         first = _first_of_each(grids[kept], found[kept], board)
@@ -224,7 +230,7 @@ def _refused(found: np.ndarray, counts: np.ndarray, told: np.ndarray | None) -> 
         causes |= {int(index): "its solution is incomplete" for index in np.flatnonzero(blank)}
         wrong = compared & ~blank & (told != found).any(axis=1)
         causes |= {int(index): "its solution is another one" for index in np.flatnonzero(wrong)}
-    return dict(sorted(causes.items()))
+    return causes
 
 
 def _first_of_each(puzzles: np.ndarray, solutions: np.ndarray, board: Board) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import os
 from collections.abc import Callable
@@ -16,7 +15,8 @@ from jaxsudoku import cache, solvers
 from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
 from jaxsudoku.config import RULES, Config, Natural, Positive
-from jaxsudoku.inputs import as_puzzles
+from jaxsudoku.inputs import as_marked
+from jaxsudoku.io import Errors
 from jaxsudoku.networks import Network, as_network, check_network
 from jaxsudoku.planes import GROUP
 from jaxsudoku.random import as_key
@@ -24,7 +24,8 @@ from jaxsudoku.rating import rate
 from jaxsudoku.solution import Solution, Status
 from jaxsudoku.solvers import driver, exact
 from jaxsudoku.suggestions import did_you_mean
-from jaxsudoku.terminal.progress import Screen, bar, shown
+from jaxsudoku.terminal import progress as terminal
+from jaxsudoku.terminal.progress import Meter, Screen, shown
 
 from .calibration import calibrate, make_positions
 from .forward import predict
@@ -93,6 +94,7 @@ def evaluate(
     difficulty: Any = None,
     key: jax.Array | int = 0,
     progress: Progress | bool | None = None,
+    errors: Errors = "raise",
     **options: Any,
 ) -> Report:
     """Measures how often a network is right on puzzles, and how well its value is calibrated.
@@ -101,16 +103,18 @@ def evaluate(
 
     Args:
       network: the network, or the name or path of one's weights.
-      puzzles: uint8[N, cells] (or any integers), 0 = empty.
+      puzzles: N puzzles, in any form that ``solve`` takes.
       board: the board; by default the network's.
       config: the settings, by default ``EvaluateConfig()``.
-      solutions: uint8[N, cells], zeros where a solution is unknown; the others are compared with the exact solver's.
+      solutions: in the same form, zeros where a solution is unknown; the others are compared with the exact solver's.
       rating: float[N], ratings as of ``jaxsudoku.rate``, NaN for unknown ones; the report has a split by their grades.
         By default puzzles without ``difficulty`` are rated here.
       difficulty: float[N], any other measure, NaN for unknown; the report has a split by its quantiles.
       key: a JAX key or a seed.
       progress: called with the stage, how much of it is done, and how much there is; True shows a bar on the standard
         error.
+      errors: what is done with texts that are malformed or missing: "raise" an error that names the first, or "mark"
+        them: such puzzles are left out and counted, and such solutions are unknown.
       **options: fields of ``EvaluateConfig`` in place of those of ``config``, e.g. ``rules=("none",)``.
 
     Returns:
@@ -124,13 +128,14 @@ def evaluate(
     """
     config = dataclasses.replace(config or EvaluateConfig(), **options)
     network = as_network(network, board)
-    grids, board = as_puzzles(puzzles, board or network.board)
+    marked = as_marked(puzzles, board or network.board, errors)
+    grids, board = marked.grids, marked.board
     if board != network.board:
         raise ValueError(f"a network for {network.board} can't be evaluated on {board}")
     check_network(network)
     if grids.ndim != 2:
         raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")
-    given = None if solutions is None else as_puzzles(solutions, board)[0]
+    given = None if solutions is None else as_marked(solutions, board, errors).grids
     if given is not None:
         _check_shape("solutions", given, grids, grids.shape)
     measures = {
@@ -143,16 +148,18 @@ def evaluate(
         if (np.isinf(values) | (values < (0 if name == "rating" else -np.inf))).any():
             raise ValueError(f"{name} holds infinite or negative values; NaN stands for an unknown one")
 
-    with shown(progress, lambda screen: functools.partial(show, screen)) as report:
-        report("solving", 0, len(grids))
-        truth = find_solutions(board, grids, given)
+    malformed = {} if marked.good.all() else {"malformed": int((~marked.good).sum())}
+    if malformed:
+        grids, given = grids[marked.good], None if given is None else given[marked.good]
+        measures = {name: values[marked.good] for name, values in measures.items()}
+    with shown(progress, shown_on) as report:
+        truth = find_solutions(board, grids, given, lambda done, count: report("solving", done, count))
         if not truth.kept.any():
             raise ValueError(f"none of {len(grids)} puzzles has exactly one solution: there is nothing to evaluate")
         grids = grids[truth.kept]
         measures = {name: values[truth.kept] for name, values in measures.items()}
         if not measures:
-            report("rating", 0, len(grids))
-            measures["rating"] = rate(grids, board, key=key)
+            measures["rating"] = rate(grids, board, key=key, progress=lambda done, count: report("rating", done, count))
         levels = _Levels(network, grids, truth.solutions, measures, config, key, report)
         return Report(
             network=network.name,
@@ -160,7 +167,7 @@ def evaluate(
             parameters=network.size,
             board=str(board),
             puzzles=len(grids),
-            left_out=truth.left_out,
+            left_out={**malformed, **truth.left_out},
             levels={rules: levels.evaluate(rules) for rules in config.rules},
         )
 
@@ -199,8 +206,14 @@ class _Levels:
         predictions = predict(network, self.puzzles, rules, batch_size, self._stage(stage, count))
         decoded = None
         if self.config.iterative:
-            self.report(f"{stage}, cell by cell", 0, count)
-            decoded = solve_iteratively(network, self.puzzles, rules, self.key, batch_size)
+            decoded = solve_iteratively(
+                network,
+                self.puzzles,
+                rules,
+                self.key,
+                batch_size,
+                lambda done, count: self.report(f"{stage}, cell by cell", done, count),
+            )
         calibration = None
         if wanted := self.config.positions_for(count):
             random = _generator(self.key)
@@ -226,9 +239,15 @@ def _generator(key: jax.Array | int) -> np.random.Generator:
 # ---------------------------------------------------------------------- progress
 
 
-def show(screen: Screen, stage: str, done: int, count: int) -> None:
-    """Shows the progress of a stage."""
-    screen.show(f"{bar(done / count if count else 1.0)} {stage}: {done:,} of {count:,}", now=not done)
+def shown_on(screen: Screen) -> Progress:
+    """A callback that shows the progress of each stage on a screen."""
+    meters: dict[str, Meter] = {}
+
+    def show(stage: str, done: int, count: int) -> None:
+        meter = meters.setdefault(stage, Meter("positions" if stage.endswith("value") else "puzzles"))
+        screen.show(f"{meter.line(done, count)}; {stage}", now=not done, task=True)
+
+    return show
 
 
 # ---------------------------------------------------------------------- solvers
@@ -248,19 +267,25 @@ class Truth(NamedTuple):
     left_out: dict[str, int]
 
 
-def find_solutions(board: Board, puzzles: np.ndarray, given: np.ndarray | None = None) -> Truth:
+def find_solutions(
+    board: Board,
+    puzzles: np.ndarray,
+    given: np.ndarray | None = None,
+    report: terminal.Report = lambda done, count: None,
+) -> Truth:
     """Solves puzzles uint8[N, cells] and keeps those with exactly one solution.
 
     Args:
       board: the board.
       puzzles: the puzzles.
       given: uint8[N, cells], solutions to compare with, zeros for unknown ones; or None.
+      report: called with the number of puzzles that are solved, and of all.
 
     Raises:
       ValueError: a given solution is not that of its puzzle; the message names some rows.
     """
     kernel = driver.PuzzleKernel(_solve_and_count, "exact", solvers.ExactConfig())
-    solution, counts = Engine(kernel, board).run(puzzles)
+    solution, counts = Engine(kernel, board).run(puzzles, report)
     kept = counts == 1
     if given is not None:
         known = kept & given.any(axis=1)
@@ -284,13 +309,18 @@ def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: s
 
 
 def solve_iteratively(
-    network: Network, puzzles: np.ndarray, rules: str, key: jax.Array | int = 0, batch_size: int | None = None
+    network: Network,
+    puzzles: np.ndarray,
+    rules: str,
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    progress: terminal.Report | None = None,
 ) -> Decoded:
-    """Solves puzzles uint8[N, cells] by iterative decoding with a network."""
+    """Solves puzzles uint8[N, cells] by iterative decoding with a network; ``progress`` as in ``solve``."""
     options: dict[str, Any] = {"solver": "iterative", "network": network, "rules": rules}
     if batch_size is not None:
         options["lanes"] = -(-batch_size // GROUP) * GROUP
-    solution: Any = driver.solve(puzzles, network.board, key=key, **options)
+    solution: Any = driver.solve(puzzles, network.board, key=key, progress=progress, **options)
     # a puzzle that the rules solve counts one iteration, and no call
     calls = solution.stats["network_calls"]
     return Decoded(solution.status == Status.SOLVED, np.where(calls > 0, solution.iterations, 0), calls)

@@ -4,8 +4,8 @@ Needs only numpy; Parquet needs the extra ``parquet``, and Zstandard the extra `
 """
 
 from .cells import Marks
-from .chunk import Chunk, LineError, NoPuzzlesError, PuzzleFileError
-from .columns import ANSWER_COLUMNS, BOARD_COLUMN, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
+from .chunk import Chunk, Errors, LineError, NoPuzzlesError, PuzzleFileError, check_errors
+from .columns import ANSWER_COLUMNS, BOARD_COLUMN, COUNT_COLUMNS, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
 from .decode import read_grid_column
 from .grid_text import GridColumn, format_grids, grid_column
 from .header import header_lines, mark_board, marked_board
@@ -20,23 +20,29 @@ from .target import (
     Kind,
     ResumeError,
     check_folder,
+    check_folder_name,
+    check_kind,
     check_output,
     check_standard_input,
     check_suffix,
     kind_of,
     open_target,
 )
-from .text import board_of_text, parse, parse_position
-from .write import SolutionWriter, open_output
+from .text import board_of_text, parse_position
+from .text_column import parse, read_column, text_column
+from .write import CountWriter, SolutionWriter, open_output, puzzle_texts
 
 __all__ = [
     "ANSWER_COLUMNS",
     "BOARD_COLUMN",
+    "COUNT_COLUMNS",
     "KINDS",
     "KNOWN_SOLUTION_COLUMNS",
     "PUZZLE_COLUMNS",
     "TABLE_SAMPLE",
     "Chunk",
+    "CountWriter",
+    "Errors",
     "GridColumn",
     "Kind",
     "LineError",
@@ -53,7 +59,10 @@ __all__ = [
     "all_candidates",
     "allowed_candidates",
     "board_of_text",
+    "check_errors",
     "check_folder",
+    "check_folder_name",
+    "check_kind",
     "check_output",
     "check_standard_input",
     "check_suffix",
@@ -73,10 +82,13 @@ __all__ = [
     "open_target",
     "parse",
     "parse_position",
+    "puzzle_texts",
     "read_board",
     "read_chunks",
+    "read_column",
     "read_grid_column",
     "read_positions",
     "read_puzzles",
     "slices",
+    "text_column",
 ]

@@ -20,6 +20,8 @@ _ENDS = b" \t\n\r\v\f,;#:=|"
 _ALPHABET = string.digits + string.ascii_uppercase
 _ZEROS = frozenset((b"0", b"00"))
 _LARGEST_CHARACTER = 9  # digits beyond it are letters
+#: The most characters of a malformed text that are kept.
+_LONGEST_TEXT = 1 << 12
 
 
 class Malformed(Exception):
@@ -32,6 +34,24 @@ class Malformed(Exception):
     def __init__(self, message: str, cell: int | None = None) -> None:
         super().__init__(message)
         self.cell = cell
+
+
+class Cause(str):
+    """Why a text is not a grid.
+
+    Attributes:
+      text: the text, as in the input; cut off after 4,096 characters.
+    """
+
+    text: str
+
+    def __new__(cls, cause: object, text: bytes | str) -> Cause:
+        """The cause of a text; bytes that are not UTF-8 become escape sequences."""
+        made = super().__new__(cls, cause)
+        text = text[:_LONGEST_TEXT]
+        data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
+        made.text = data.decode(errors="backslashreplace").strip("\r\n")
+        return made
 
 
 class Digits(NamedTuple):

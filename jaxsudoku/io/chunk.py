@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .cells import Marks
+from .cells import Cause, Marks
 from .decode import Decoded
+from .grid_text import format_lines
 from .positions import all_candidates
 
+#: What is done with malformed puzzles: an error is raised, or the rows are marked.
+Errors = Literal["raise", "mark"]
 #: How many errors a message quotes before it only counts them.
 QUOTED_ERRORS = 5
+
+
+def check_errors(errors: str) -> None:
+    """Raises ValueError if an argument ``errors`` is neither "raise" nor "mark"."""
+    if errors not in get_args(Errors):
+        raise ValueError(f"errors must be 'raise' or 'mark', not {errors!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,11 +35,13 @@ class LineError:
       source: name of the file, ``<stdin>`` for the standard input.
       line: number of the line, counted from 1 (the row of the table for Parquet).
       cause: what is wrong with it.
+      text: the text in the place of the puzzle; None where it is no single text, as of a drawn grid.
     """
 
     source: str
     line: int
     cause: str
+    text: str | None = dataclasses.field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line}: {self.cause}"
@@ -145,16 +157,38 @@ class Chunk:
 
         Args:
           source: name of the file.
-          causes: the cause of each of these rows.
+          causes: the cause of each of these rows, with its text where it is a ``Cause``.
         """
         if not causes:
             return self
         rows = list(causes)
+        found = [LineError(source, int(self.lines[row]), str(why), self._text(row, why)) for row, why in causes.items()]
         grids, good = self.grids.copy(), self.good.copy()
         grids[rows], good[rows] = 0, False
-        errors = [*self.errors, *(LineError(source, int(self.lines[row]), cause) for row, cause in causes.items())]
+        errors = [*self.errors, *found]
         errors.sort(key=lambda error: error.line)
         return dataclasses.replace(self, grids=grids, good=good, errors=tuple(errors))
+
+    def _text(self, row: int, cause: str) -> str | None:
+        """The text of a row that turns out to be malformed."""
+        if isinstance(cause, Cause):
+            return cause.text
+        if not self.good[row]:
+            return None
+        grid = self.grids[row : row + 1]  # well formed, but wrong for another reason
+        return format_lines(grid, math.isqrt(grid.size)).decode().strip()
+
+    @property
+    def causes(self) -> dict[int, str]:
+        """What is wrong with the malformed rows."""
+        rows = np.flatnonzero(~self.good).tolist()
+        return {row: error.cause for row, error in zip(rows, self.errors, strict=True)}
+
+    @property
+    def texts(self) -> dict[int, str]:
+        """The texts of malformed rows, where they are known."""
+        rows = np.flatnonzero(~self.good).tolist()
+        return {row: error.text for row, error in zip(rows, self.errors, strict=True) if error.text is not None}
 
     @staticmethod
     def join(chunks: Sequence[Chunk]) -> Chunk:

@@ -18,6 +18,8 @@ KNOWN_SOLUTION_COLUMNS = ("solution", "solutions", "answer")
 BOARD_COLUMN = "board"
 #: The columns of a table of answers, before ``STATS`` and the columns carried along from the input.
 SOLUTION_COLUMNS = ("puzzle", "solution", "status", "iterations")
+#: The columns of a table of counted solutions, before those carried along from the input.
+COUNT_COLUMNS = ("puzzle", "count", "status", "iterations")
 #: Columns of our own outputs: by default they are not carried along, as new answers replace them.
 ANSWER_COLUMNS = (*SOLUTION_COLUMNS[1:], *STATS)
 _KNOWN = frozenset((*PUZZLE_COLUMNS, *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import Digits
+from .cells import Cause, Digits
 from .chunk import Chunk, PuzzleFileError
 from .columns import PUZZLE_COLUMNS, Columns, choose_columns, plain_names, same_name
 from .decode import decode_block, decode_texts
@@ -157,7 +157,8 @@ class CsvTable(Format):
                         if len(record) == columns.width + 1 and not record[-1].strip():
                             record.pop()  # a delimiter at the end
                         if len(record) != columns.width:
-                            misfits[len(records)] = f"{len(record)} fields; the header names {columns.width}"
+                            cause = f"{len(record)} fields; the header names {columns.width}"
+                            misfits[len(records)] = Cause(cause, self.delimiter.decode().join(record))
                             record = [""] * columns.width
                         records.append(record)
                         numbers.append(line + start)

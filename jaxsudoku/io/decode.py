@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from .cells import (
     END,
     FOREIGN,
+    Cause,
     Cells,
     Digits,
     Malformed,
@@ -59,12 +60,12 @@ class Decoded:
     causes: dict[int, str] = dataclasses.field(default_factory=dict)
     marks: dict[int, Marks] = dataclasses.field(default_factory=dict)
 
-    def put(self, row: int, read: Callable[[], Cells]) -> None:
-        """Reads the grid of a row; if it is malformed, keeps the cause."""
+    def put(self, row: int, read: Callable[[], Cells], text: bytes | str | None) -> None:
+        """Reads the grid of a row; if it is malformed, keeps the cause, and the text if it is one."""
         try:
             grid, mixed, marks = read()
         except Malformed as cause:
-            self.causes[row] = str(cause)
+            self.causes[row] = str(cause) if text is None else Cause(cause, text)
             return
         self.grids[row], self.good[row] = grid, True
         if mixed:
@@ -173,7 +174,8 @@ def decode_rest(found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarra
 
     def one_by_one(rows: list[int]) -> None:
         for row in rows:
-            found.put(row, functools.partial(decode_text, data[starts[row] : ends[row]], digits))
+            text = data[starts[row] : ends[row]]
+            found.put(row, functools.partial(decode_text, text, digits), text)
 
     left = np.flatnonzero(~found.good).tolist()
     one_by_one(left[:_FEW])

@@ -110,6 +110,10 @@ class Format(abc.ABC):
         """
         return None
 
+    def count(self) -> int | None:
+        """The number of puzzles, if the input says so."""
+        return None
+
     def names(self) -> list[str]:
         """Names of the columns of a table, of other formats none."""
         return []

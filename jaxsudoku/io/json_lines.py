@@ -104,7 +104,9 @@ class JsonLines(Format):
     ) -> Chunk:
         read = Decoded(np.zeros((len(records), digits.cells), np.uint8), np.zeros(len(records), bool))
         for row, record in enumerate(records):
-            read.put(row, functools.partial(_cells, record, puzzle, digits))
+            value = record.get(puzzle, record) if isinstance(record, dict) else record
+            text = None if isinstance(record, Malformed) else _text(value)
+            read.put(row, functools.partial(_cells, record, puzzle, digits), text)
         carried: dict[str, list[Any]] = {
             _encodable(name): [_text(record.get(key)) if isinstance(record, dict) else "" for record in records]
             for name, key in extras.items()

@@ -292,9 +292,11 @@ class _Records:
 
 
 def _texts(values: Sequence[str] | np.ndarray) -> Sequence[str]:
-    """The values of a column as texts."""
+    """The values of a column as texts, "" for those that are masked."""
     if not isinstance(values, np.ndarray):
         return values
+    if isinstance(values, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(values), "", _texts(values.data)).tolist()
     if values.dtype.kind == "f":  # a missing rating is an empty field
         return ["" if math.isnan(value) else f"{value:.6g}" for value in values.tolist()]
     return list(map(str, values.tolist()))

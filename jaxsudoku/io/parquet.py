@@ -84,6 +84,10 @@ class Parquet(Format):
             raise PuzzleFileError(f"{self.start.name}: damaged Parquet file ({error})") from error
         return None if batch is None else Record({BOARD_COLUMN: _carried(pa, batch.column(column))[0]}, 1)
 
+    def count(self) -> int:
+        rows = self.group_rows()
+        return sum(rows if self.start.groups is None else (rows[group] for group in self.start.groups))
+
     def group_rows(self) -> list[int]:
         """The number of rows in each row group."""
         metadata = self._file.metadata
@@ -218,7 +222,7 @@ def _decode(pa: ModuleType, column: Any, digits: Digits) -> Decoded:
     if _is_list(pa, column.type):
         found = Decoded(np.zeros((len(column), digits.cells), np.uint8), np.zeros(len(column), bool))
         for row, value in enumerate(column.to_pylist()):
-            found.put(row, functools.partial(decode_value, value, digits))
+            found.put(row, functools.partial(decode_value, value, digits), None if value is None else _text(value))
         return found
     text = column.cast(pa.large_string()).fill_null("")
     _, offsets, data = text.buffers()

@@ -84,18 +84,18 @@ class PartsFile:
 
 
 class WholeFile:
-    """A Parquet output that is written at once and can't be resumed; faster, as nothing is written twice.
+    """A Parquet output that is written at once and can't be resumed; made by ``open_whole``.
 
-    Args:
-      name: the path, of a file that does not exist.
-      columns: names and numpy dtypes of the first columns, ``object`` for text.
+    Faster than ``PartsFile``, as nothing is written twice.
 
     Attributes:
       found: nothing.
+      held: releases the lock.
     """
 
     def __init__(self, name: str, columns: Mapping[str, Any]) -> None:
         self.found = Recovered()
+        self.held = contextlib.ExitStack()
         self._name, self._types = name, _arrow_types(columns)
         self._writer: Any = None
         self._file: Any = None
@@ -107,7 +107,7 @@ class WholeFile:
         _, pq = import_pyarrow()
         table = arrow_table(columns, self._next, self._types)
         if self._writer is None or self._writer.schema != table.schema:  # a further column had nothing but nulls so far
-            self.close()
+            self._end_piece()
             self._pieces.append(f"{self._name}.{len(self._pieces)}{_TEMPORARY}")
             self._file = _opened(self._pieces[-1], "wb")
             self._writer = pq.ParquetWriter(self._file, table.schema, **_settings(table.schema))
@@ -115,21 +115,39 @@ class WholeFile:
         self._next += table.num_rows
 
     def finish(self) -> None:
-        """Completes the file."""
-        self.close()
-        if len(self._pieces) == 1:
-            os.replace(self._pieces[0], self._name)
-            return
-        _merge(self._pieces, self._name, self._types)
-        for piece in self._pieces:
-            os.remove(piece)
+        """Completes the file, which replaces one that exists."""
+        self._end_piece()
+        if len(self._pieces) != 1:
+            pieces, self._pieces = self._pieces, [f"{self._name}{_TEMPORARY}"]
+            _merge(pieces, self._pieces[0], self._types)
+            for piece in pieces:
+                os.remove(piece)
+        os.replace(self._pieces.pop(), self._name)
 
     def close(self) -> None:
-        """Closes what is open; does nothing the second time."""
+        """Removes what is not finished, and releases the lock; does nothing the second time."""
+        with self.held:
+            self._end_piece()
+            while self._pieces:
+                os.remove(self._pieces.pop())
+
+    def _end_piece(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._file.close()
             self._writer = None
+
+
+def open_whole(
+    name: str, columns: Mapping[str, Any], *, reads: Iterable[Source] = (), force: bool = False
+) -> WholeFile:
+    """Opens a Parquet output that can't be resumed; arguments and errors are those of ``open_parts``."""
+    import_pyarrow()
+    with contextlib.ExitStack() as held:
+        held.enter_context(lock_output(name, reads=reads, exist_ok=force, renamed=True))
+        opened = WholeFile(name, columns)
+        opened.held = held.pop_all()
+    return opened
 
 
 def open_parts(

@@ -14,13 +14,13 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from typing import BinaryIO
+from typing import BinaryIO, Literal, overload
 
 import numpy as np
 
 from jaxsudoku.board import Board
 
-from .chunk import Chunk, NoPuzzlesError, PuzzleFileError, rechunk
+from .chunk import Chunk, Errors, NoPuzzlesError, PuzzleFileError, check_errors, rechunk
 from .columns import BOARD_COLUMN
 from .csv_tables import CsvTable
 from .drawn import Drawn
@@ -43,8 +43,6 @@ FORMATS: tuple[type[Format], ...] = (Parquet, OpenSudoku, SadMan, JsonLines, Csv
 #: Excel's first line of a CSV, which names the separator.
 _SEPARATOR = re.compile(rb'\A"?sep=[^\n]?"?\r?\n', re.IGNORECASE)
 
-#: Bytes of a text, about, in which its first puzzle is looked for first.
-_FIRST = 1 << 12
 #: The most cells of the grids of a block, which may have a grid for every two bytes.
 _MOST_CELLS = 1 << 26
 
@@ -90,6 +88,8 @@ class PuzzleFile:
       board: the board of the puzzles.
       names_board: whether the input itself names its board.
       unique: whether the comments at the top say that each puzzle has exactly one solution.
+      read: the number of puzzles that have been read.
+      count: the number of all puzzles, where it is known: of Parquet, and when all are read.
     """
 
     def __init__(
@@ -112,6 +112,9 @@ class PuzzleFile:
         self._start = Beginning(name, b"", column, stream, groups, before)
         self._blocks: Iterator[bytes] = iter(())
         self._failure: Exception | None = None
+        self._begun: Iterator[Chunk] | None = None
+        self.read = 0
+        self.count: int | None = None
         header = Header()
         try:
             pieces, compression = open_pieces(stream, name, plain=not first)
@@ -139,7 +142,14 @@ class PuzzleFile:
 
     def chunks(self, chunk_size: int = 65536, *, skip: int = 0, keep: Collection[str] = ()) -> Iterator[Chunk]:
         """The puzzles, to be read once; arguments, result and errors as in ``read_chunks``."""
-        return rechunk(self._read(keep), chunk_size, skip)
+        return rechunk(self._read(keep) if self._begun is None else self._begun, chunk_size, skip)
+
+    def has_puzzles(self, keep: Collection[str] = ()) -> bool:
+        """Whether there is a puzzle, well-formed or not, found by reading on; ``chunks`` takes ``keep`` from here."""
+        chunks = self._read(keep)
+        first = next((chunk for chunk in chunks if len(chunk)), None)
+        self._begun = itertools.chain([] if first is None else [first], chunks)
+        return first is not None
 
     def check(self) -> tuple[str, ...]:
         """Finds errors at the beginning of the input now, rather than when puzzles are read.
@@ -150,29 +160,11 @@ class PuzzleFile:
 
         Raises:
           PuzzleFileError: a table has no column of puzzles, or the input is damaged before its first puzzle.
-          NoPuzzlesError: a short text has no puzzle, nor a malformed one.
           OSError: it can't be read.
         """
         if self._failure is not None:
             raise self._failure
-        if self._form is None and self._start.lines and not self._begins():
-            raise self._without_puzzles()
         return self.format.check(BoardCheck(self.board, self.name, self._zero_based))
-
-    def _begins(self) -> bool:
-        """Whether there are puzzles, malformed or not, in the first block, or further blocks."""
-        head = self._start.head
-        for size in (_FIRST, len(head)):
-            block = head[: head.find(b"\n", size - 1) + 1]
-            with contextlib.suppress(PuzzleFileError):  # raised again when puzzles are read
-                if any(map(len, self.format.read(iter([block]), BoardCheck(self.board, self.name, self._zero_based)))):
-                    return True
-        second = next(self._blocks, None)
-        self._blocks = iter(()) if second is None else itertools.chain([second], self._blocks)
-        return second is not None or self.format.is_table
-
-    def _without_puzzles(self) -> NoPuzzlesError:
-        return NoPuzzlesError(f"{self.name}: no puzzle in it: {kind_of_lines(self._start.lines)}")
 
     def check_zeros(self) -> None:
         """Reads as far as needed to find whether digits are counted from 0.
@@ -194,15 +186,17 @@ class PuzzleFile:
             raise self._failure
         check = BoardCheck(self.board, self.name, self._zero_based)
         blocks = itertools.chain([self._start.head] if self._start.head else [], self._blocks)
-        chunks = check.check_column(self.format.read(_bounded(blocks, check.board.cells), check, keep))
-        if self._form is None:  # of a slice, the whole was checked
+        kind = self.format
+        self.count = kind.count()
+        chunks = check.check_column(kind.read(_bounded(blocks, check.board.cells), check, keep))
+        if self._form is None and not self._zero_based:  # of a slice, the whole was checked
             chunks = check_zeros(chunks, self.name, check.board.side)
-        none = True
         for chunk in chunks:
-            none = none and not len(chunk)
+            self.read += len(chunk)
             yield chunk
-        if none and self._form is None and self._start.lines and not self.format.is_table:
-            raise self._without_puzzles()
+        self.count = self.read
+        if not self.read and self._form is None and self._start.lines and not kind.is_table:
+            raise NoPuzzlesError(f"{self.name}: no puzzle in it: {kind_of_lines(self._start.lines)}")
 
 
 @contextlib.contextmanager
@@ -305,9 +299,32 @@ def read_chunks(
     return chunks()
 
 
+@overload
 def read_puzzles(
-    source: Source, board: Board | None = None, *, column: str | None = None, zero_based: bool = False
-) -> np.ndarray:
+    source: Source,
+    board: Board | None = None,
+    *,
+    column: str | None = None,
+    zero_based: bool = False,
+    errors: Literal["raise"] = "raise",
+) -> np.ndarray: ...
+@overload
+def read_puzzles(
+    source: Source,
+    board: Board | None = None,
+    *,
+    column: str | None = None,
+    zero_based: bool = False,
+    errors: Literal["mark"],
+) -> Chunk: ...
+def read_puzzles(
+    source: Source,
+    board: Board | None = None,
+    *,
+    column: str | None = None,
+    zero_based: bool = False,
+    errors: Errors = "raise",
+) -> np.ndarray | Chunk:
     """Reads all puzzles of an input, in any form that ``read_chunks`` accepts.
 
     The array does not contain the board: unless it is classic, pass it on, as in
@@ -316,20 +333,23 @@ def read_puzzles(
 
     Args:
       source, board, column, zero_based: as in ``read_chunks``.
+      errors: what is done with malformed puzzles: "raise" an error, or "mark" them in the result.
 
     Returns:
-      uint8[N, cells], values 0 (blank) to side.
+      uint8[N, cells], values 0 (blank) to side. With "mark" a ``Chunk`` of all puzzles, which ``solve`` and others
+      take: ``good`` says which are well-formed, and ``errors`` has the line, the text and the cause of every other one.
 
     Raises:
-      PuzzleFileError: some puzzle is malformed, the input is damaged, or it names another board; the attribute
-        ``grids`` has what could be read.
+      PuzzleFileError: some puzzle is malformed, and ``errors`` is "raise"; the input is damaged, or it names another
+        board. The attribute ``grids`` has what could be read.
       OSError: the input is missing or unreadable.
       TypeError: the source is neither a path nor a file open in binary mode.
     """
-    whole, listed = _read_all(source, board, column, zero_based)
+    check_errors(errors)
+    whole, listed = _read_all(source, board, column, zero_based, errors)
     if listed:
         warn_listed(listed, "io.read_positions reads them")
-    return whole.grids
+    return whole if errors == "mark" else whole.grids
 
 
 def read_positions(
@@ -358,7 +378,9 @@ def warn_listed(count: int, advice: str) -> None:
     warnings.warn(f"{count:,} {have} candidates, which are left out; {advice}", UserWarning, stacklevel=3)
 
 
-def _read_all(source: Source, board: Board | None, column: str | None, zero_based: bool) -> tuple[Chunk, int]:
+def _read_all(
+    source: Source, board: Board | None, column: str | None, zero_based: bool, errors: Errors = "raise"
+) -> tuple[Chunk, int]:
     """All puzzles as one chunk, and the number of those that list candidates."""
     with open_puzzles(source, board, column=column, zero_based=zero_based) as puzzles:
         none = np.zeros((0, puzzles.board.cells), np.uint8)
@@ -372,7 +394,7 @@ def _read_all(source: Source, board: Board | None, column: str | None, zero_base
     whole = Chunk.join(parts)
     if failure is not None:
         raise type(failure)(str(failure), whole.errors, whole.grids) from failure
-    if whole.errors:
+    if whole.errors and errors == "raise":
         raise PuzzleFileError.of_lines(whole.errors, whole.grids)
     return whole, int(whole.listed.sum())
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 from .line_file import SAMPLE, LineFile, open_lines
-from .parts_file import PartsFile, WholeFile, open_parts
+from .parts_file import PartsFile, WholeFile, open_parts, open_whole
 from .source import Source
-from .target import STDOUT, Kind, ResumeError, is_special, kind_of
+from .target import STDOUT, Kind, ResumeError, check_kind, is_special
 
 #: How many rows from either end of a resumed table are given, to be compared.
 TABLE_SAMPLE = 256
@@ -43,7 +43,7 @@ class RowWriter(abc.ABC):
       source: the input, which is never written over, be it by another name or through the standard streams.
       heading: comments at the top of a text, see ``header_lines``.
       sample: how many kept rows from either end are compared with the input.
-      resumable: whether the output can be resumed. If not, Parquet is written at once, into a file that does not exist.
+      resumable: whether the output can be resumed. If not, Parquet is written at once.
 
     Attributes:
       done: number of rows that were kept, 0 unless resuming.
@@ -73,17 +73,15 @@ class RowWriter(abc.ABC):
         sample: int = SAMPLE,
         resumable: bool = True,
     ) -> None:
-        self._columns = dict(columns)
-        self._kind, compressed = kind_of(target, kind)
+        self._columns, self._resumable = dict(columns), resumable
+        self._kind, compressed = check_kind(target, kind, resume)
         self._name = STDOUT if target == "-" else target
         if resume and force:
             raise ValueError("resume keeps an output and force replaces it: choose one")
-        if target == "-" and (resume or self._kind == "parquet"):
-            raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
         reads = () if source is None else (source,)
         self._output: LineFile | PartsFile | WholeFile
         if self._kind == "parquet" and not resumable:
-            self._output = WholeFile(target, columns)
+            self._output = open_whole(target, columns, reads=reads, force=force)
         elif self._kind == "parquet":
             self._output = open_parts(target, columns, reads=reads, resume=resume, force=force, sample=sample)
         else:
@@ -96,6 +94,7 @@ class RowWriter(abc.ABC):
                 reads=reads,
                 resume=resume,
                 force=force,
+                resumable=resumable,
                 sample=sample,
             )
         self._found = self._output.found
@@ -106,6 +105,11 @@ class RowWriter(abc.ABC):
         except BaseException:
             self.abandon()
             raise
+
+    @property
+    def kind(self) -> Kind:
+        """``text``, ``csv`` or ``parquet``."""
+        return self._kind
 
     @abc.abstractmethod
     def _check_columns(self, header: tuple[str, ...]) -> None:
@@ -142,7 +146,8 @@ class RowWriter(abc.ABC):
         except OSError as error:
             cause = error.strerror or str(error)
             if self._name != STDOUT and not is_special(self._name):
-                cause += f"; the {self._next} {self._rows} written before stay in it, and --resume goes on from there"
+                cause += f"; the {self._next} {self._rows} written before stay in it"
+                cause += ", and --resume goes on from there" if self._resumable else ""
             raise OSError(error.errno, cause, self._name) from error
         self._next += count
 

@@ -23,8 +23,14 @@ Kind = Literal["text", "csv", "parquet"]
 KINDS: tuple[str, ...] = typing.get_args(Kind)
 
 STDOUT = "<stdout>"
+#: Suffixes that decide the kind of an output; any other one is that of text.
+_KIND_OF_SUFFIX: dict[str, Kind] = {".csv": "csv", ".parquet": "parquet", ".txt": "text", ".sdm": "text"}
 #: Suffixes of formats that an output might be expected to have, but that are not written.
-_OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".feather", ".html")
+_OTHER_FORMATS = (
+    *(".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".html", ".htm", ".xml", ".yaml", ".yml", ".md"),
+    *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".pq", ".parq", ".npy", ".npz", ".h5", ".hdf5", ".pkl", ".pickle"),
+    *(".db", ".sqlite", ".sqlite3", ".svg", ".png", ".jpg", ".pdf", ".zip", ".tar", ".tgz", ".7z", ".sdk", ".ss"),
+)
 
 
 class ResumeError(ValueError):
@@ -52,18 +58,28 @@ def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
     """The kind of an output, by its name if ``kind`` is None, and whether it is compressed by gzip.
 
     Raises:
-      ValueError: an unknown or impossible kind, or a suffix as in ``check_suffix``.
+      ValueError: an unknown or impossible kind, one that contradicts the name, or a suffix as in ``check_suffix``.
     """
     check_suffix(name, (".gz",))
     stem = name.lower().removesuffix(".gz")
     compressed = stem != name.lower()
-    if kind is None:
-        kind = "csv" if stem.endswith(".csv") else "parquet" if stem.endswith(".parquet") else "text"
+    named = _KIND_OF_SUFFIX.get(os.path.splitext(stem)[1], "text")
+    kind = kind or named
     if kind not in KINDS:
         raise ValueError(f"unknown kind of output {kind!r}: {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    if kind != named and named != "text":
+        raise ValueError(f"{name}: the suffix is that of {named}, but {kind} is asked for")
     if kind == "parquet" and compressed:
         raise ValueError(f"{name}: Parquet is compressed already and takes no .gz")
     return kind, compressed
+
+
+def check_kind(name: str, kind: Kind | None, resume: bool = False) -> tuple[Kind, bool]:
+    """As ``kind_of``; raises ValueError also where the standard output, ``-``, is to have what needs a file."""
+    found, compressed = kind_of(name, kind)
+    if name == "-" and (resume or found == "parquet"):
+        raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
+    return found, compressed
 
 
 def check_suffix(name: str, writable: Iterable[str] = ()) -> None:
@@ -84,6 +100,14 @@ def check_suffix(name: str, writable: Iterable[str] = ()) -> None:
         if name_lower.endswith(kind.suffix) and kind.suffix not in writable:
             others = f"; {' and '.join(writable)} can be" if writable else ""
             raise ValueError(f"{name}: outputs compressed by {kind.name} are not written{others}")
+
+
+def check_folder_name(name: str) -> None:
+    """Raises ValueError if the name of an output that is a folder has the suffix of a file."""
+    suffixes = (*_KIND_OF_SUFFIX, *_OTHER_FORMATS, *(kind.suffix for kind in COMPRESSIONS))
+    plain = name.lower().rstrip("/")
+    if suffix := next((suffix for suffix in suffixes if plain.endswith(suffix)), None):
+        raise ValueError(f"{name}: the output is a folder of files, and {suffix} is the suffix of a file")
 
 
 def check_output(

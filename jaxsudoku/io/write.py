@@ -3,13 +3,13 @@
 The data flow::
 
     Chunk, Solution -> SolutionWriter.write -> LineFile.append, text or CSV      -> target
-                       checks order, shapes    PartsFile.append, parts of Parquet -> finish: target
+    Chunk, Counts   -> CountWriter.write       PartsFile.append, parts of Parquet -> finish: target
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, Unpack
 
 import numpy as np
@@ -19,7 +19,7 @@ from jaxsudoku.status import STATS, Status
 
 from .cells import Digits, Malformed
 from .chunk import Chunk
-from .columns import SOLUTION_COLUMNS
+from .columns import COUNT_COLUMNS, SOLUTION_COLUMNS
 from .decode import decode_text
 from .grid_text import NO_GRID, format_lines, grid_column
 from .line_file import LineFile
@@ -28,7 +28,6 @@ from .table_writer import Options, RowWriter
 from .target import Kind, ResumeError
 
 _WORDS = {int(status): status.name.lower() for status in Status}
-_MALFORMED = "malformed"
 
 
 class Answers(Protocol):
@@ -145,9 +144,9 @@ def _answer_columns(chunk: Chunk, solution: Answers, board: Board, unsolved: np.
     numbers = {"iterations": solution.iterations, **{k: solution.stats[k] for k in STATS if k in solution.stats}}
     words = [_WORDS[status] for status in np.asarray(solution.status).tolist()]
     for row in np.flatnonzero(~good).tolist():
-        words[row] = _MALFORMED
+        words[row] = _WORDS[Status.MALFORMED]
     return {
-        "puzzle": grid_column(chunk.grids, board, ~good),
+        "puzzle": puzzle_texts(chunk, board),
         "solution": grid_column(solution.grids, board, unsolved),
         "status": words,
         **{name: np.where(good, values, 0) for name, values in numbers.items()},
@@ -155,13 +154,78 @@ def _answer_columns(chunk: Chunk, solution: Answers, board: Board, unsolved: np.
     }
 
 
+def puzzle_texts(chunk: Chunk, board: Board) -> Sequence[str]:
+    """The puzzles of a chunk as a column, as ``grid_column``; malformed ones are their texts, ``-`` if unknown."""
+    column = grid_column(chunk.grids, board, ~chunk.good)
+    texts = chunk.texts
+    return [texts.get(row, text) for row, text in enumerate(column)] if texts else column
+
+
+class Counts(Protocol):
+    """What is written of counted solutions: numpy arrays of n puzzles.
+
+    Attributes:
+      counts: int32[n], the solutions that were found.
+      status: texts [n].
+      iterations: int32[n].
+    """
+
+    @property
+    def counts(self) -> np.ndarray: ...
+    @property
+    def status(self) -> Sequence[str]: ...
+    @property
+    def iterations(self) -> np.ndarray: ...
+
+
+class CountWriter(RowWriter):
+    """Writes numbers of solutions in the order of their puzzles; such an output is not resumed.
+
+    Text has a number a line, ``-`` for a malformed puzzle. CSV and Parquet have the columns ``puzzle``, ``count``
+    (nothing for a malformed puzzle), ``status`` and ``iterations``, and those carried along from the input.
+
+    Args:
+      target: a path, or ``-`` for the standard output.
+      board: the board of the puzzles.
+      kind, force, source: see ``table_writer.RowWriter``, which has the errors, too.
+    """
+
+    _rows = "counts"
+
+    def __init__(
+        self, target: str, board: Board, *, kind: Kind | None = None, force: bool = False, source: Source | None = None
+    ) -> None:
+        self._board = board
+        columns = dict(zip(COUNT_COLUMNS, (object, np.int32, object, np.int64), strict=True))
+        super().__init__(target, columns, kind=kind, force=force, source=source, resumable=False)
+
+    def _check_columns(self, header: tuple[str, ...]) -> None:
+        """Nothing: there is no earlier output."""
+
+    def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """All of them."""
+        yield from chunks
+
+    def write(self, chunk: Chunk, answers: Counts) -> None:
+        """Appends the counts of a chunk; they are in the file when this returns. Raises OSError if writing failed."""
+        counts = np.ma.masked_array(answers.counts, ~chunk.good)
+        with self._writing(len(chunk)):
+            if self._kind == "text" and isinstance(self._output, LineFile):
+                lines = np.where(chunk.good, answers.counts.astype(str), NO_GRID.decode())
+                self._output.put("".join(f"{line}\n" for line in lines.tolist()).encode())
+                return
+            iterations = np.where(chunk.good, answers.iterations, 0)
+            own = (puzzle_texts(chunk, self._board), counts, answers.status, iterations)
+            self._output.append({**dict(zip(COUNT_COLUMNS, own, strict=True)), **chunk.extras})
+
+
 def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) -> bool:
     """Whether the fields of a row are an answer to a puzzle, and keep the rules of the board."""
     *own, answer = fields[:2]  # a record has the puzzle before the solution, a line of text the solution alone
     try:
-        if own:
+        if own and good:
             repeated = _grid_of(own[0], board.side)
-            if good and (repeated is None or not np.array_equal(repeated, puzzle)):
+            if repeated is None or not np.array_equal(repeated, puzzle):
                 return False
         solution = _grid_of(answer, board.side) if answer else None
     except Malformed:

@@ -14,9 +14,11 @@ from jaxsudoku import solvers
 from jaxsudoku.batches import Engine, Limits, PuzzleItems, fewest_items
 from jaxsudoku.board import Board, board_of_grids
 from jaxsudoku.config import whole_number
-from jaxsudoku.inputs import as_puzzles
-from jaxsudoku.solution import Solution
+from jaxsudoku.inputs import as_marked, as_puzzles
+from jaxsudoku.io import Chunk, Errors
+from jaxsudoku.solution import Solution, Status
 from jaxsudoku.spread import Spread, is_spread
+from jaxsudoku.status import CAUSE
 from jaxsudoku.terminal.progress import Report, reports
 
 from . import exact
@@ -43,6 +45,7 @@ def solve(
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
     keep_partial: bool = False,
+    errors: Errors = "raise",
     **options: Any,
 ) -> Solution[np.ndarray]:
     """Solves puzzles on all devices, and on a CPU on all cores.
@@ -57,7 +60,8 @@ def solve(
 
     Args:
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
-        text or a sequence of texts, such as a column of pandas, each a puzzle in any form that ``io.parse`` takes.
+        text or a sequence of texts, such as a column of pandas, polars or pyarrow, each a puzzle in any form that
+        ``io.parse`` takes; or what ``read_puzzles`` and ``parse`` give with ``errors="mark"``.
       board: the board; by default the classic one of the puzzles' size.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
       network: the network of a guided solver: a ``networks.Network``, or the name or path of its weights; "cube" by
@@ -66,10 +70,12 @@ def solve(
       batch_size: puzzles on all devices at a time; by default as many as suit the machine.
       devices: the devices to use, all of this process; by default all that it has of the default backend. Not with a
         global array.
-      progress: called with the puzzles done and the number of puzzles, at the start and after each batch; True shows a
-        bar on the standard error.
+      progress: called with the puzzles done and the number of puzzles, at the start, after each batch, and every ten
+        seconds in between; True shows the stage, a bar, the rate and the time left on the standard error.
       keep_partial: whether UNSOLVED puzzles get the solver's last grid, partly filled or wrong, in place of zeros; the
         givens if the solver has none.
+      errors: what is done with texts that are malformed or missing (None, NaN): "raise" an error that names the first,
+        or "mark" them: the others are solved, and these have the status MALFORMED and a cause in ``stats``.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
@@ -89,10 +95,15 @@ def solve(
         return _run_spread(
             kernel, puzzles, board, key, batch_size, devices, networks_for(solver, network, board), progress
         )
-    array, board = as_puzzles(puzzles, board)
-    engine = Engine(kernel, board, key, batch_size, devices, networks_for(solver, network, board))
-    solution = _run(engine, array, progress)
-    if np.ndim(puzzles) > array.ndim:  # [*b, side, side]
+    marked = as_marked(puzzles, board, errors)
+    engine = Engine(kernel, marked.board, key, batch_size, devices, networks_for(solver, network, marked.board))
+    solution: Solution[np.ndarray] = _run(engine, marked.searchable, progress)
+    if marked.causes is not None:
+        bad = ~marked.good
+        grids, status = np.where(bad[..., None], 0, solution.grids), np.where(bad, Status.MALFORMED, solution.status)
+        stats = {**solution.stats, CAUSE: marked.cause_column}
+        solution = solution._replace(grids=grids.astype(np.uint8), status=status.astype(np.int8), stats=stats)
+    if not isinstance(puzzles, Chunk) and np.ndim(puzzles) > marked.grids.ndim:  # [*b, side, side]
         solution = solution._replace(grids=solution.grids.reshape(np.shape(puzzles)))
     return solution
 
@@ -134,6 +145,7 @@ def count_solutions(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    errors: Errors = "raise",
     **options: Any,
 ) -> np.ndarray:
     """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
@@ -141,11 +153,11 @@ def count_solutions(
     Args:
       puzzles, board: as in ``solve``.
       limit: stop at this many solutions of a puzzle.
-      key, batch_size, devices, progress: as in ``solve``.
+      key, batch_size, devices, progress, errors: as in ``solve``.
       **options: fields of ``ExactConfig`` but ``budget``.
 
     Returns:
-      int32[*b]; for a global array a ``jax.Array`` that is sharded like it.
+      int32[*b], -1 for a malformed puzzle; for a global array a ``jax.Array`` that is sharded like it.
 
     Raises:
       ValueError: as in ``solve``; a limit below 1, or a budget, which would make counts meaningless.
@@ -154,8 +166,9 @@ def count_solutions(
     if is_spread(puzzles):
         board, _ = board_of_grids(puzzles.shape, board)
         return _run_spread(kernel, puzzles, board, key, batch_size, devices, (), progress)
-    array, board = as_puzzles(puzzles, board)
-    return _run(Engine(kernel, board, key, batch_size, devices), array, progress)
+    marked = as_marked(puzzles, board, errors)
+    counts = _run(Engine(kernel, marked.board, key, batch_size, devices), marked.searchable, progress)
+    return counts if marked.good.all() else np.where(marked.good, counts, np.int32(-1))
 
 
 # ---------------------------------------------------------------------- kernels
@@ -206,18 +219,18 @@ def solve_kernel(solver: str, config: Any, keep_partial: bool = False) -> Puzzle
     return PuzzleKernel(_solve_and_judge, solver, config, (bool(keep_partial),))
 
 
-def count_kernel(limit: int, **options: Any) -> PuzzleKernel:
-    """Counts solutions up to ``limit``; int32[B]."""
+def count_kernel(limit: int, *, nodes: bool = False, **options: Any) -> PuzzleKernel:
+    """Counts solutions up to ``limit``; int32[B], with ``nodes`` a pair of these and the nodes visited."""
     limit = whole_number("limit", limit, 1)
     if options.get("budget"):
         raise ValueError("a count under a budget would be meaningless; leave the budget out")
-    return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit,))
+    return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit, nodes))
 
 
 def second_solution_kernel(budget: int = 1 << 16) -> PuzzleKernel:
     """Counts solutions up to 2 within a budget of nodes; int32[B], where a count below 2 is a lower bound."""
     config = solvers.make_config(solvers.get("exact"), budget=budget)
-    return PuzzleKernel(_count, "exact", config, (2,))
+    return PuzzleKernel(_count, "exact", config, (2, False))
 
 
 def _solve_and_judge(
@@ -227,8 +240,11 @@ def _solve_and_judge(
     return judge(puzzles, solution, board, keep_partial=keep_partial)
 
 
-def _count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int) -> jax.Array:
-    return exact.search(board, puzzles, key, config, limit).counts
+def _count(
+    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int, nodes: bool
+) -> jax.Array | tuple[jax.Array, jax.Array]:
+    found = exact.search(board, puzzles, key, config, limit)
+    return (found.counts, found.iterations) if nodes else found.counts
 
 
 def _run(engine: Engine, puzzles: np.ndarray, progress: Report | bool | None) -> Any:

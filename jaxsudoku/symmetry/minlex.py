@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jaxsudoku.board import Board
-from jaxsudoku.inputs import check_on_host
+from jaxsudoku.inputs import as_marked, check_on_host
+from jaxsudoku.io import Chunk, Errors, check_errors, text_column
 from jaxsudoku.symmetry.chain import mix
 from jaxsudoku.uniqueness import solve_and_count
 
@@ -37,7 +38,7 @@ _WEIGHTS = 9 ** np.arange(8, -1, -1, dtype=np.int32)
 _FIRST, _SECOND = np.array(list(itertools.permutations(range(3), 2))).T
 
 
-def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[np.uint8]:
+def canonical(grids: Any, solutions: ArrayLike | None = None, *, errors: Errors = "raise") -> NDArray[np.uint8]:
     """Minlex forms of solved grids, and canonical forms of puzzles.
 
     The form of a puzzle is the smallest of its images (0 for an empty cell) under the symmetries that map its solution
@@ -45,18 +46,24 @@ def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[n
     may have both solved grids and puzzles.
 
     Args:
-      grids: uint8[*b, 81] or [*b, 9, 9], 0 = empty.
+      grids: uint8[*b, 81] or [*b, 9, 9], 0 = empty; or texts [*b], in any form that ``solve`` takes.
       solutions: of the same shape, the solutions of ``grids``, taken to be unique; None to solve the puzzles here.
+      errors: what is done with texts that are malformed or missing: "raise" an error that names the first, or "mark"
+        them by forms of zeros.
 
     Returns:
-      uint8 of the same shape.
+      uint8 of the same shape, of texts uint8[*b, 81].
 
     Raises:
       TypeError: traced arrays; this runs on the host.
-      ValueError: another shape or dtype; a full grid or a solution that is invalid; a puzzle that disagrees with its
-        solution; without ``solutions``, a puzzle without exactly one. The message names the first such grid.
+      ValueError: another shape or dtype; a malformed text, with "raise"; a full grid or a solution that is invalid; a
+        puzzle that disagrees with its solution; without ``solutions``, a puzzle without exactly one. The message names
+        the first such grid.
     """
+    grids, good = _readable(grids, errors)
     puzzles, shape = _checked(grids, "grids")
+    if good is not None and solutions is not None and np.shape(solutions) == shape:
+        solutions = np.where(good[..., None], np.asarray(solutions), puzzles.reshape(shape))
     fault = "is full but not solved" if solutions is None else "has a solution that is not solved"
     solved = _solved(puzzles, shape, solutions)
     forms = np.empty_like(puzzles)
@@ -66,25 +73,28 @@ def canonical(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[n
         differ = (puzzles[part] != 0) & (puzzles[part] != solved[part])
         _refuse(differ.any(axis=1), "disagrees with its solution", shape, start)
         forms[part] = _forms(puzzles[part], solved[part])
-    return forms.reshape(shape)
+    forms = forms.reshape(shape)
+    return forms if good is None else np.where(good[..., None], forms, np.uint8(0))
 
 
-def solution_hashes(grids: ArrayLike, solutions: ArrayLike | None = None) -> NDArray[np.uint64]:
+def solution_hashes(grids: Any, solutions: ArrayLike | None = None, *, errors: Errors = "raise") -> NDArray[np.uint64]:
     """Hashes of the canonical forms of puzzles' solutions, equal for equivalent solutions.
 
     They keep test puzzles out of training data: puzzles with different hashes have solutions that are not equivalent.
 
     Args:
-      grids, solutions: as for ``canonical``.
+      grids, solutions, errors: as for ``canonical``.
 
     Returns:
-      uint64[*b].
+      uint64[*b], 0 for a malformed text.
 
     Raises:
       TypeError, ValueError: as ``canonical`` does.
     """
+    grids, good = _readable(grids, errors)
     puzzles, shape = _checked(grids, "grids")
-    return hashes(canonical(_solved(puzzles, shape, solutions).reshape(shape)))
+    found = hashes(canonical(_solved(puzzles, shape, solutions).reshape(shape)))
+    return found if good is None else np.where(good, found, np.uint64(0))
 
 
 def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
@@ -109,6 +119,16 @@ def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
 
 
 # ---------------------------------------------------------------------- checks of arguments
+
+
+def _readable(grids: Any, errors: Errors) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Texts as uint8[*b, 81], and which of them are good, bool[*b]; the others are solved grids. Arrays as they are."""
+    check_errors(errors)
+    if not isinstance(grids, Chunk | str) and text_column(grids) is None:
+        return grids, None
+    marked = as_marked(grids, _BOARD, errors)
+    filled = (np.arange(9)[:, None] * 3 + np.arange(9)[:, None] // 3 + np.arange(9)) % 9 + 1
+    return np.where(marked.good[..., None], marked.grids, filled.ravel()).astype(np.uint8), marked.good
 
 
 def _checked(grids: ArrayLike, name: str) -> tuple[NDArray[np.uint8], tuple[int, ...]]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
-from jaxsudoku.io import grid_column
-from jaxsudoku.tables import flat_grids, to_table
+from jaxsudoku.tables import puzzle_columns, to_table
 from jaxsudoku.terminal.progress import Report, reports
 from jaxsudoku.uniqueness import solve_and_count
 
@@ -46,15 +45,15 @@ class TechniqueRatings(NamedTuple):
         The columns are ``puzzle``, a text, ``clues``, ``score`` and ``technique``, "" for none.
 
         Args:
-          puzzles: the puzzles that were rated, in any form that ``jaxsudoku.picture`` takes.
+          puzzles: the puzzles that were rated, in any form that ``solve`` takes. A malformed one is its text, and its
+            number of clues is null.
           board: the board; None for the classic one of the puzzles' size.
 
         Raises:
           ImportError: pyarrow is missing (extra ``parquet``).
           ValueError: another number of puzzles than of ratings.
         """
-        flat, board = flat_grids(puzzles, board, np.size(self.score), "puzzles")
-        texts, clues = grid_column(flat, board), np.count_nonzero(flat, axis=1).astype(np.int32)
+        texts, clues = puzzle_columns(puzzles, board, np.isnan(np.reshape(self.score, -1)))
         names = self.names.reshape(-1).tolist()
         return to_table({"puzzle": texts, "clues": clues, "score": np.reshape(self.score, -1), "technique": names})
 
@@ -88,16 +87,17 @@ def rate_by_technique(
       board: the board.
       names: the techniques to try, by their names; None for all.
       batch_size, devices: as in ``solve``.
-      progress: as in ``solve``; reports the proofs first, then the puzzles.
+      progress: as in ``solve``; no puzzle is done until all are proved, which takes a small part of the time.
 
     Raises:
       ValueError: an unknown technique.
     """
     engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
-    with reports(progress, "proofs") as report:
-        _, counts = solve_and_count(puzzles, board, batch_size=batch_size, devices=devices, report=report)
-    proper = counts == 1
     with reports(progress) as report:
+        report(0, len(puzzles))
+        proofs: dict[str, Any] = {"batch_size": batch_size, "devices": devices}
+        _, counts = solve_and_count(puzzles, board, report=lambda done, count: report(0, count), **proofs)
+        proper = counts == 1
         # those without exactly one solution are replaced by invalid ones, which take no work
         found = ratings_of(*engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report))
     return found._replace(score=np.where(proper, found.score, np.float32(np.nan)))

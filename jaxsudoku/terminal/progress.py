@@ -1,4 +1,8 @@
-"""Progress on the standard error: a live line on a terminal and in a notebook, a line now and then elsewhere."""
+"""Progress on the standard error: a live line on a terminal and in a notebook, a line now and then elsewhere.
+
+The line of a task has the same parts wherever it is shown: the stage (compiling or running), the share of the work that
+is done, numbers, the rate and the time left.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,44 @@ def is_live(stream: Any) -> bool:
     return bool(stream.isatty()) or type(stream).__module__.startswith("ipykernel.")
 
 
+class _Compiling:
+    """The programs that are being compiled in this process, and the seconds in which there was one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._programs, self._since, self._before = 0, 0.0, 0.0
+
+    def __bool__(self) -> bool:
+        return self._programs > 0
+
+    def change(self, programs: int) -> None:
+        """Adds programs that begin, or removes those that are done."""
+        with self._lock:
+            if self._programs:
+                self._before += time.monotonic() - self._since
+            self._programs += programs
+            self._since = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of compiling so far."""
+        with self._lock:
+            return self._before + (time.monotonic() - self._since if self._programs else 0.0)
+
+
+_compiling = _Compiling()
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """A block in which a program is compiled: progress says so, and no rate counts the time."""
+    _compiling.change(1)
+    try:
+        yield
+    finally:
+        _compiling.change(-1)
+
+
 class Screen:
     """Messages, and a line of progress below them.
 
@@ -48,7 +90,7 @@ class Screen:
         self._bar, self._messages, self._terminal = bar, messages, is_live(sys.stderr)
         self._lock = threading.RLock()
         self._width = 0
-        self._text = ""
+        self._text, self._task = "", False
         self._last = self._changed = 0.0
         self._wait, self._next_line = _FIRST_LINE, time.monotonic() + _FIRST_LINE
         self._stopped: threading.Event | None = None
@@ -60,12 +102,18 @@ class Screen:
             if self._messages:
                 print_error(message)
 
-    def show(self, text: str, *, now: bool = False) -> None:
-        """Shows a text as the progress; without ``now`` at most ten times a second."""
+    def show(self, text: str, *, now: bool = False, task: bool = False) -> None:
+        """Shows a text as the progress.
+
+        Args:
+          text: the text.
+          now: whether it is shown at once; else at most ten times a second.
+          task: whether it is the line of a task, as of ``Meter``, before which its stage is shown.
+        """
         if not self._bar:
             return
         with self._lock:
-            self._text, self._changed = escaped(text), time.monotonic()
+            self._text, self._task, self._changed = escaped(text), task, time.monotonic()
             if now or self._changed - self._last >= _PAUSE:
                 self._draw()
             if self._stopped is None:
@@ -94,7 +142,8 @@ class Screen:
     def _draw(self) -> None:
         self._last = time.monotonic()
         still = self._last - self._changed
-        text = f"{self._text} ({duration(still)})" if still >= _TICK else self._text
+        stage = "compiling: " if _compiling else "running: " if self._task else ""
+        text = f"{stage}{self._text} ({duration(still)})" if still >= _TICK else f"{stage}{self._text}"
         if self._terminal:
             text = text[: shutil.get_terminal_size().columns - 1]
             # spaces cover what is left of a longer text
@@ -117,7 +166,7 @@ def clear_screens() -> None:
 
 
 class Meter:
-    """The rate and the time left of a task, measured from the first line on.
+    """The line of a task: its share, rate and time left, measured from the first line on, without compiling.
 
     Args:
       what: what is counted, such as "puzzles".
@@ -127,9 +176,15 @@ class Meter:
         self._what = what
         self._start: tuple[float, float] | None = None
 
-    def line(self, done: int, count: int | None) -> str:
-        """A bar, the share, the number, the rate and the time left; without a count only the number and the rate."""
-        now = time.monotonic()
+    def line(self, done: int, count: int | None, about: bool = False) -> str:
+        """A bar, the share, the number, the rate and the time left; without a count only the number and the rate.
+
+        Args:
+          done: how much is done.
+          count: how much there is, None if that is not known.
+          about: whether the count is an estimate.
+        """
+        now = time.monotonic() - _compiling.seconds
         if self._start is None:
             self._start = now, done
         seconds, fresh = now - self._start[0], done - self._start[1]
@@ -138,7 +193,8 @@ class Meter:
         if count is None:
             return f"{done:,} {self._what}{pace}"
         left = f", {duration((count - done) / rate)} left" if rate and done < count else ""
-        return f"{bar(done / count if count else 1.0)} {done:,} of {count:,} {self._what}{pace}{left}"
+        whole = f"{'about ' if about else ''}{count:,}"
+        return f"{bar(done / count if count else 1.0)} {done:,} of {whole} {self._what}{pace}{left}"
 
 
 @contextlib.contextmanager
@@ -151,7 +207,7 @@ def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[R
 
     def begun(screen: Screen) -> Report:
         meter = Meter(what)
-        return lambda done, count: screen.show(meter.line(done, count), now=done in (0, count))
+        return lambda done, count: screen.show(meter.line(done, count), now=done in (0, count), task=True)
 
     with shown(progress, begun) as report:
         yield report
@@ -185,16 +241,16 @@ def called(progress: Any) -> Callable[..., Any]:
     return callback
 
 
-def share_read(source: Any) -> Callable[[], str]:
-    """How much of an input has been read, as a function that gives a bar; "" unless the input is a regular file."""
+def share_read(source: Any) -> Callable[[], float | None]:
+    """How much of an input has been read, as a function that gives the share; None unless it is a regular file."""
     try:
         descriptor = source.fileno()
         status = os.fstat(descriptor)
     except (AttributeError, OSError):
-        return str
+        return lambda: None
     if not stat.S_ISREG(status.st_mode) or not status.st_size:
-        return str
-    return lambda: "" if source.closed else f"{bar(os.lseek(descriptor, 0, os.SEEK_CUR) / status.st_size)} "
+        return lambda: None
+    return lambda: None if source.closed else os.lseek(descriptor, 0, os.SEEK_CUR) / status.st_size
 
 
 def bar(share: float) -> str:

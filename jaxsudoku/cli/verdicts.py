@@ -1,0 +1,31 @@
+"""What commands that count or rate say of the solutions of puzzles, in the column ``status`` and in summaries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jaxsudoku.board import Board
+from jaxsudoku.io import Chunk
+
+from .bad_lines import clashing
+
+#: One solution; one at least, where a count ends at the first; several; none; givens that clash; no puzzle; not known.
+UNIQUE, SATISFIABLE, SEVERAL = "unique", "satisfiable", "several"
+UNSATISFIABLE, INVALID, MALFORMED, UNSOLVED = "unsatisfiable", "invalid", "malformed", "unsolved"
+
+
+def verdicts(board: Board, chunk: Chunk, counts: np.ndarray, limit: int) -> np.ndarray:
+    """The verdicts on the puzzles of a chunk, object[n].
+
+    Args:
+      board: the board.
+      chunk: n puzzles.
+      counts: int32[n], their solutions up to the limit, 0 where givens clash; negative where they are not known.
+      limit: where counting stopped.
+    """
+    words = np.array([UNSATISFIABLE, UNIQUE if limit > 1 else SATISFIABLE, SEVERAL, UNSOLVED], object)
+    found: np.ndarray = words[np.where(counts < 0, 3, np.minimum(counts, 2))]
+    unsolvable = np.flatnonzero(chunk.good & (counts == 0))
+    found[unsolvable[clashing(board, chunk.grids[unsolvable])]] = INVALID
+    found[~chunk.good] = MALFORMED
+    return found

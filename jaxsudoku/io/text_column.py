@@ -1,0 +1,158 @@
+"""Columns of texts, a puzzle each, as tables of pandas, polars, pyarrow and numpy have them; texts may be missing."""
+
+from __future__ import annotations
+
+import collections
+import math
+from collections.abc import Iterable
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from jaxsudoku.board import Board, board_of_grids
+
+from .cells import Cause
+from .chunk import Chunk, Errors, check_errors
+from .text import parse as parse_text
+
+#: The name of a column in ``LineError``.
+COLUMN = "<column>"
+#: What to do about texts that are missing.
+_ADVICE = "errors='mark' keeps such rows, marked"
+
+
+@overload
+def parse(
+    text: Any, board: Board | None = None, *, zero_based: bool = False, errors: Literal["raise"] = "raise"
+) -> np.ndarray: ...
+@overload
+def parse(text: Any, board: Board | None = None, *, zero_based: bool = False, errors: Literal["mark"]) -> Chunk: ...
+@overload
+def parse(text: Any, board: Board | None = None, *, zero_based: bool = False, errors: Errors) -> np.ndarray | Chunk: ...
+def parse(
+    text: Any, board: Board | None = None, *, zero_based: bool = False, errors: Errors = "raise"
+) -> np.ndarray | Chunk:
+    """Reads one puzzle from a text in any form that ``read_chunks`` accepts, except Parquet; or a column of such texts.
+
+    Candidates that a text lists are left out with a warning; ``parse_position`` reads them.
+
+    Args:
+      text: the puzzle; or a column of texts: a list, a numpy array, a column of pandas, polars or pyarrow.
+      board: its board; None for the board that a comment in the text names, or else the classic board of its size.
+      zero_based: whether digits are counted from 0, as in ``read_chunks``.
+      errors: what is done with malformed and missing texts: "raise" an error, or "mark" them in the result.
+
+    Returns:
+      uint8[cells], of a column uint8[*b, cells], values 0 (blank) to side. With "mark" a ``Chunk`` of all rows, in
+      order: ``good`` says which hold a puzzle, and ``errors`` has the row (``line``, counted from 0), the text and the
+      cause of every other one.
+
+    Raises:
+      ValueError: a text is malformed, names another board, or holds no puzzle or several; of a column the message
+        names the row.
+      TypeError: neither a text nor a column of texts.
+    """
+    check_errors(errors)
+    if isinstance(text, str) and errors == "raise":
+        return parse_text(text, board, zero_based=zero_based)
+    texts = text_column([text] if isinstance(text, str) else text)
+    if texts is None:
+        raise TypeError(f"parse reads the text of one puzzle, or a column of texts, not a {type(text).__name__}")
+    read = read_column(texts, board, errors, zero_based)
+    return read if errors == "mark" else read.grids.reshape(*texts.shape, read.grids.shape[1])
+
+
+def text_column(values: Any) -> np.ndarray | None:
+    """The elements of a column, object[*b], where some are texts or all are missing; None of anything else.
+
+    Raises:
+      ValueError: nested lists of different lengths.
+    """
+    if isinstance(values, list | tuple):
+        values = [value.as_py() if hasattr(value, "as_py") else value for value in values]  # scalars of pyarrow
+        array = np.asarray(values, object if any(isinstance(value, str) for value in values) else None)
+    elif isinstance(values, str | bytes | Chunk) or getattr(getattr(values, "dtype", None), "kind", "O") in "iub":
+        return None
+    else:
+        array = np.asarray(values)
+        if array.dtype.kind not in "UTSOf":
+            return None
+    if not array.ndim and array.dtype.kind not in "UTS":
+        return None
+    if array.dtype.kind == "f" and (array.ndim > 1 or not array.size):
+        return None
+    if array.dtype.kind not in "UTS" and array.size:
+        flat = array.ravel().tolist()
+        if not any(isinstance(value, str | bytes) for value in flat) and not all(map(is_missing, flat)):
+            return None
+    flat = array.ravel().tolist()
+    plain = (value.decode(errors="replace") if isinstance(value, bytes) else value for value in flat)
+    return np.fromiter(plain, object, array.size).reshape(array.shape)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether an element stands for none: None, NaN, or one of pandas' NA and NaT."""
+    none = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return none or (isinstance(value, float) and math.isnan(value))
+
+
+def read_column(
+    texts: np.ndarray, board: Board | None = None, errors: Errors = "raise", zero_based: bool = False
+) -> Chunk:
+    """The puzzles of a column, one after the other; ``lines`` are the numbers of the rows, from 0.
+
+    Args:
+      texts: object[*b], from ``text_column``.
+      board: the board; None for the classic one of the texts' size, which is the most common one if they differ.
+      errors, zero_based: as in ``parse``.
+
+    Raises:
+      ValueError: with "raise", a text is malformed or missing, or of another size than the first.
+    """
+    flat = texts.ravel().tolist()
+    grids: dict[int, np.ndarray] = {}
+    causes: dict[int, str] = {}
+    for row, text in enumerate(flat):
+        found = _parsed(text, board, zero_based)
+        if not isinstance(found, str):
+            grids[row] = found
+        elif errors == "mark":
+            causes[row] = found
+        elif isinstance(text, str):
+            raise ValueError(f"puzzle {row}: {found}")
+        else:
+            raise ValueError(f"puzzle {row} is {text!r}, not a text; {_ADVICE}")
+        if errors == "raise" and grids[row].size != grids[0].size:
+            raise ValueError(f"puzzle {row} has {grids[row].size} cells, puzzle 0 has {grids[0].size}")
+    known = board or _board_of_most(grids.values())
+    if board is None and errors == "mark":
+        for row, text in enumerate(flat):
+            if row in causes or grids[row].size != known.cells:
+                found = _parsed(text, known, zero_based)
+                grids.pop(row, None)
+                causes.pop(row, None)
+                if isinstance(found, str):
+                    causes[row] = found
+                else:
+                    grids[row] = found
+    whole, good = np.zeros((len(flat), known.cells), np.uint8), np.zeros(len(flat), bool)
+    if grids:
+        rows = list(grids)
+        whole[rows], good[rows] = np.stack(list(grids.values())), True
+    return Chunk(whole, good, np.arange(len(flat))).with_errors(COLUMN, causes)
+
+
+def _parsed(text: Any, board: Board | None, zero_based: bool) -> np.ndarray | str:
+    """The puzzle of an element, or why it holds none."""
+    if not isinstance(text, str):
+        return "the text is missing" if is_missing(text) else Cause("not a text", repr(text))
+    try:
+        return parse_text(text, board, zero_based=zero_based)
+    except ValueError as error:
+        return Cause(error, text)
+
+
+def _board_of_most(grids: Iterable[np.ndarray]) -> Board:
+    """The classic board of the most common size of grids."""
+    sizes = collections.Counter(grid.size for grid in grids)
+    return board_of_grids((max(sizes, key=sizes.__getitem__),))[0] if sizes else Board.classic()
