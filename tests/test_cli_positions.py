@@ -174,16 +174,18 @@ def test_a_picture_of_candidates(capsys):
 
 def test_positions_are_explained(capsys, marks):
     code, out, err = run(capsys, "explain", marks, *FOUR)
-    assert (code, err) == (1, f"{marks}:1: several solutions\n")
+    reason = "only a puzzle with exactly one solution can be explained"
+    assert (code, out, err) == (1, "", f"{marks}:1: the puzzle has several solutions; {reason}\n")
     text = MARKS.split("\n\n")[1]
     code, out, err = run(capsys, "explain", marks, *FOUR, "--index", "2")
-    assert (code, out, err) == (0, f"{js.explain(text)}\n", "")
+    assert (code, out) == (0, f"{js.explain(text)}\n")
+    assert "within its candidates the puzzle has one solution, without them several: techniques that rely" in err
+    assert run(capsys, "explain", marks, *FOUR, "--index", "4")[2] == "", "one that is unique without candidates, too"
     assert run(capsys, "hint", text)[1] == f"{js.hint(text).text}\n"
     code, out, err = run(capsys, "hint", ":0000:x:1.34.4122.4.43.1:212::")
     assert (code, out) == (1, "")
-    assert (
-        err == "<command line>:1: no solution within its candidates: r1c2 must be 2, which its candidates leave out\n"
-    )
+    fault = "no solution within its candidates: r1c2 must be 2, which its candidates leave out"
+    assert err == f"<command line>:1: the puzzle has {fault}; {reason}\n"
     assert run(capsys, "hint", ":0000:x:1.34.4122.4.43:::")[0] == 2
     code, out, err = run(capsys, "hint", ":0000:x:1.34.4122.4.43.1:2x2::")
     assert code == 1

@@ -114,12 +114,16 @@ def proper_puzzle(args: argparse.Namespace) -> Explained | None:
     grid = puzzle.grids[0]
     candidates = puzzle.candidates_of([0])[0] if puzzle.listed[0] else None
     proof = prove(grid, args.board, candidates, lambda: check_cache(screen))
+    where = f"{named(args.input)}:{puzzle.lines[0]}"
     if proof.fault is None:
         givens = proper_givens(grid, args.board, puzzle.givens_of([0])[0], lambda: check_cache(screen))
         screen.clear()
+        if not proof.unique:
+            left = "techniques that rely on one solution are left out"
+            screen.say(f"{where}: within its candidates the puzzle has one solution, without them several: {left}")
         return Explained(grid, args.board, usable(None, proof, args.up_to), candidates, givens)
     screen.clear()
     (clash,) = clashing(args.board, puzzle.grids[:1])
-    reason = describe_clash(args.board, puzzle.grids[0]) if clash else proof.fault
-    screen.say(f"{named(args.input)}:{puzzle.lines[0]}: {reason}")
+    fault = f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained"
+    screen.say(f"{where}: {describe_clash(args.board, puzzle.grids[0]) if clash else fault}")
     return None
