@@ -26,7 +26,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku import cache, forks
+from jaxsudoku import alarms, cache, forks
 from jaxsudoku.board import Board
 from jaxsudoku.config import whole_number
 from jaxsudoku.devices import compiler_options, usable_cores, used_devices
@@ -453,7 +453,7 @@ def _compile(
     row = kernel.row(board)
     start = time.perf_counter()
     try:
-        with compiling():
+        with compiling(), alarms.silenced():
             lowered = jitted.lower(jax.ShapeDtypeStruct((size, *row.shape), row.dtype), key, numbers, *shared)
             with cache.kept():
                 return lowered.compile()

@@ -23,7 +23,7 @@ LEVELS = (
     ("escapes", "forks"),
     ("suggestions", "_version", "pictures"),
     ("arrays", "board", "devices", "files", "locks", "terminal"),
-    ("config", "status", "random", "cache", "sharding", "spread"),
+    ("config", "status", "random", "alarms", "cache", "sharding", "spread"),
     ("io", "drawing", "grid", "planes", "distributed"),
     ("shipped", "sheets", "jobs"),
     ("tables",),

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
 import io
+import re
 import signal
 import sys
+import threading
 import time
 
+import jax
 import numpy as np
 import pytest
 import reference
 
 import jaxsudoku as js
+from jaxsudoku import batches
 from jaxsudoku import mastermind as mm
+from jaxsudoku.batches import Engine, PuzzleItems, in_order
+from jaxsudoku.cli import main
 from jaxsudoku.evaluation import EvaluateConfig
+from jaxsudoku.io import open_puzzles
 from jaxsudoku.terminal import progress
 from jaxsudoku.terminal.progress import Meter, Screen, reports, share_read
 from jaxsudoku.terminal.stop import Stop
@@ -206,3 +215,89 @@ def test_a_progress_that_nobody_took_off_is_cleared():
     assert screen._stopped is not None
     progress.clear_screens()
     assert screen._stopped is None and not progress._shown
+
+
+# ---------------------------------------------------------------------- the line of a task
+
+
+def test_the_line_of_a_task_has_its_stage(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    screen, meter = Screen(bar=True), Meter()
+
+    def drawn(done, count):
+        terminal.truncate(terminal.seek(0))
+        screen.show(meter.line(done, count), now=True, task=True)
+        return terminal.getvalue().strip()
+
+    assert drawn(0, 400) == f"running: [{'.' * 20}]   0% 0 of 400 puzzles"
+    with progress.compiling():
+        clock[0] += 60
+        assert drawn(0, 400) == f"compiling: [{'.' * 20}]   0% 0 of 400 puzzles"
+        with progress.compiling():
+            clock[0] += 10
+    clock[0] += 2
+    assert "  25% 100 of 400 puzzles, 50/s, 6 s left" in drawn(100, 400), "without the 70 s of compiling"
+    screen.clear()
+    assert Meter().line(100, 400, about=True).endswith(" 100 of about 400 puzzles")
+
+
+def test_engines_say_that_they_compile(monkeypatch):
+    stages, levels = [], []
+
+    @dataclasses.dataclass(frozen=True)
+    class Kernel(PuzzleItems):
+        name: str = "test_engines_say_that_they_compile"
+
+        def resolve(self, board, platform):
+            return self
+
+        def __call__(self, board, puzzles, key, number, /):
+            stages.append(bool(progress._compiling))
+            levels.append(jax.config.jax_logging_level)
+            return puzzles[:, 0]
+
+    Engine(Kernel(), FOUR, batch_size=32).run(np.zeros((3, 16), np.uint8))
+    assert stages == [True] and not progress._compiling
+    assert levels == ["CRITICAL"], "XLA's alarm about slow compiling is no message of ours"
+    assert jax.config.jax_logging_level == "NOTSET"
+
+
+def test_who_waits_for_a_batch_is_told_every_now_and_then(monkeypatch):
+    monkeypatch.setattr(batches, "_WAIT", 0.01)
+    told = []
+    wait = threading.Event()
+    results = in_order(lambda item: wait.wait(5) and item, [1, 2], 1, lambda: told.append(0) or wait.set())
+    assert list(results) == [1, 2] and told
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.csv", "in.parquet", "in.txt.gz"])
+def test_the_share_is_that_of_the_work(tmp_path, monkeypatch, name):
+    """Not that of the bytes that were read: Parquet ends with what is read first, and text is read ahead."""
+    count, path = 300, tmp_path / name
+    puzzles = ["".join(map(str, puzzle)) for puzzle in reference.unique(FOUR, count)]
+    if name.endswith(".parquet"):
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"puzzle": puzzles}), path, row_group_size=100)
+    else:
+        data = "\n".join([*(["puzzle"] if name == "in.csv" else []), *puzzles, ""]).encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    monkeypatch.setattr(progress, "_PAUSE", 0)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    assert main(["count", str(path), "--board", "4", "--batch-size", "32", "--output", str(tmp_path / "out.txt")]) == 0
+    lines = [line.strip() for line in terminal.getvalue().split("\r") if "puzzles" in line and "in " not in line]
+    form = re.compile(r"(compiling|running): \[.{20}\] +(\d+)% ([\d,]+) of (about )?([\d,]+) puzzles")
+    found = [form.match(line) for line in lines]
+    assert len(found) >= 10 and all(found), lines
+    for line in found:
+        share, done, whole = int(line[2]), int(line[3]), int(line[5])
+        assert share == int(100 * done / count) and whole == count
+    assert [int(line[3]) for line in found][-2:] == [288, 300]
+
+
+def test_the_number_of_puzzles_is_known_at_the_end(tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text(("." * 16 + "\n") * 100)
+    with open_puzzles(path, FOUR) as puzzles:
+        assert (puzzles.read, puzzles.count) == (0, None)
+        assert puzzles.has_puzzles() and puzzles.read == 100
+        assert sum(map(len, puzzles.chunks(30))) == puzzles.count == 100

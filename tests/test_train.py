@@ -28,7 +28,7 @@ from jaxsudoku.locks import OutputLock
 from jaxsudoku.networks import Outputs
 from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.random import as_key
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.terminal.progress import Screen, compiling
 from train import positions as sampling
 from train.config import (
     GROUPS,
@@ -699,13 +699,20 @@ def test_a_recorder_drops_later_lines(tmp_path):
 
 def test_a_terminal_shows_a_live_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True)
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "160")
     recorder = a_recorder(tmp_path)
+    recorder.begin(0)
+    bar = f"[{'.' * 20}]"
+    assert capsys.readouterr().err == f"\rrunning: {bar}   0% 0 of 100 steps"
+    with compiling():
+        recorder.begin(0)
+        assert f"\rcompiling: {bar}   0% 0 of 100 steps" in capsys.readouterr().err
     recorder.show(5, no_metrics()._replace(made=np.float32(40), positions=np.float32(30)))
     recorder.train(10, no_metrics())
     shown = capsys.readouterr().err
     recorder.close()
-    assert re.search(r"\r5 of 100: loss 0\.0000, boards 0\.0%, [\d,]+ positions/s, \d+ s left, useful 75%", shown)
+    rate = r"\rrunning: \[#\.{19}\]   5% 5 of 100 steps, [\d,]+ positions/s, \d+ s left: "
+    assert re.search(rf"{rate}loss 0\.0000, boards 0\.0%, useful 75%", shown)
     assert "10 of 100" not in shown
 
 

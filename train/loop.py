@@ -20,6 +20,7 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
+from jaxsudoku.alarms import silenced
 from jaxsudoku.locks import OutputLock, check_unlocked
 from jaxsudoku.terminal.progress import Screen, compiling
 from jaxsudoku.terminal.stop import Signals, Stop
@@ -211,7 +212,10 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
                     between_units = False
                     before, step = step, step + task.unit
                     previous, program = program, task.program(step)
-                    with contextlib.nullcontext() if program is previous else compiling():
+                    with contextlib.ExitStack() as first_call:
+                        if program is not previous:
+                            first_call.enter_context(compiling())
+                            first_call.enter_context(silenced())
                         state, sums = program(state, sums, data, key)
 
                     def due(every: int, before: int = before, step: int = step) -> bool:

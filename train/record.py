@@ -97,8 +97,8 @@ class Recorder:
         """Updates the live line of a terminal, unless the last update is very recent."""
         if self._live and step > self._since and time.perf_counter() - self._shown >= _PAUSE:
             values = summary(jax.device_get(sums))  # before the time is taken: the device may be steps behind
-            line = f"{self._share(step)} {self._line(step, values, self._pace(step))}"
-            self._screen.show(line, now=True, task=True)
+            rate = ", ".join([f"{step:,} of {self._steps:,} steps", *self._rate(step, self._pace(step))])
+            self._screen.show(f"{self._share(step)} {rate}: {', '.join(_scores(values))}", now=True, task=True)
             self._shown = time.perf_counter()
 
     def close(self) -> None:
@@ -115,14 +115,15 @@ class Recorder:
         return (step - self._since) / (time.perf_counter() - self._clock) if step > self._since else None
 
     def _line(self, step: int, values: dict[str, float], pace: float | None) -> str:
-        parts = [f"{step:,} of {self._steps:,}: loss {values['loss']:.4f}", f"boards {values['board_accuracy']:.1%}"]
-        if "games_solved" in values:
-            parts.append(f"games solved {values['games_solved']:.1%}")
-        if pace is not None:
-            parts.append(f"{pace * self._batch_size:,.0f} positions/s")
-            if step < self._steps:
-                parts.append(f"{duration((self._steps - step) / pace)} left")
-        return ", ".join([*parts, f"useful {values['useful']:.0%}"])
+        *scores, useful = _scores(values)
+        return f"{step:,} of {self._steps:,}: {', '.join([*scores, *self._rate(step, pace), useful])}"
+
+    def _rate(self, step: int, pace: float | None) -> list[str]:
+        """The positions per second and the time left, where they are known."""
+        if pace is None:
+            return []
+        left = [f"{duration((self._steps - step) / pace)} left"] if step < self._steps else []
+        return [f"{pace * self._batch_size:,.0f} positions/s", *left]
 
     def _write(self, kind: str, step: int, values: dict[str, float], rate: dict[str, float]) -> None:
         if self._path is None:
@@ -133,6 +134,13 @@ class Recorder:
         if self._board is not None:
             for name, value in {**values, **rate}.items():
                 self._board.add_scalar(f"{kind}/{name}", value, step)
+
+
+def _scores(values: dict[str, float]) -> list[str]:
+    """The metrics on the terminal."""
+    games = [f"games solved {values['games_solved']:.1%}"] if "games_solved" in values else []
+    boards, useful = f"boards {values['board_accuracy']:.1%}", f"useful {values['useful']:.0%}"
+    return [f"loss {values['loss']:.4f}", boards, *games, useful]
 
 
 def arena_line(network: str, values: dict[str, float]) -> str:

@@ -189,8 +189,8 @@ class Rater:
         if self.by == "technique":
             found = rate(puzzles, self.board, by="technique", up_to=self.up_to, progress=report)
             return Ratings(found.score, found.names, self._solutions(puzzles, found.score))
+        rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]  # first, as the share of the work is that of ratings
         rating = rate(puzzles, self.board, key=self.seed, searches=self.searches, progress=report)
-        rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]
         rules[np.isnan(rating)] = ""
         solutions = self._solutions(puzzles, rating)
         return Ratings(rating, rules, np.where(np.isinf(rating), np.int32(-1), solutions))

@@ -1,0 +1,63 @@
+"""XLA's alarm about slow compiling, which it logs as an error after two minutes: progress says that already."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Iterator
+
+import jax
+
+#: JAX's setting of what its own code and XLA log, and the name of each of XLA's levels.
+_SETTING, _LEVELS = "jax_logging_level", ("INFO", "WARNING", "ERROR", "CRITICAL")
+#: Settings of JAX that log what is compiled.
+_LOGS = ("jax_log_compiles", "jax_explain_cache_misses")
+
+_lock = threading.Lock()
+_users = 0
+_before: str | None = None
+_changed = False
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """A context in which XLA logs no alarm, unless the program has set what JAX logs.
+
+    JAX's setting is global, so other errors that XLA logs meanwhile are not shown either; those of compiling and of
+    programs are raised. Contexts may be nested, and entered by several threads at once.
+    """
+    global _users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            _silence()
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                _restore()
+
+
+def _silence() -> None:
+    global _before, _changed
+    untouched = all(logging.getLogger(name).level == logging.NOTSET for name in ("jax", "jaxlib"))
+    _before = getattr(jax.config, _SETTING)
+    _changed = untouched and _before in (None, "NOTSET") and not any(getattr(jax.config, name) for name in _LOGS)
+    if _changed:
+        jax.config.update(_SETTING, "CRITICAL")
+
+
+def _restore() -> None:
+    global _changed
+    if _changed and getattr(jax.config, _SETTING) == "CRITICAL":
+        level = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1")
+        # the level of XLA, which the setting before leaves as it is
+        jax.config.update(_SETTING, _LEVELS[min(int(level), 3)] if level.isdecimal() else "WARNING")
+        jax.config.update(_SETTING, "NOTSET")
+        if _before != "NOTSET":
+            jax.config.update(_SETTING, _before)
+    _changed = False
