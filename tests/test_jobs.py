@@ -531,6 +531,7 @@ def test_workers_that_have_nothing_to_do_are_explained(tmp_path, inline, capsys)
     ("command", "flags", "suffix"),
     [
         ("count", (), ".txt"),
+        ("count", ("--format", "csv"), ".csv"),
         ("rate", (), ".csv"),
         ("solve", ("--format", "csv"), ".csv"),
         ("solve", (), ".csv"),

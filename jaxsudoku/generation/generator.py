@@ -153,29 +153,40 @@ class Generator:
         Args:
           first: the number of the first puzzle.
           count: the number of puzzles.
-          progress: called with the number of puzzles found, and of attempts at each of the others, at the start and
-            after each batch of attempts.
+          progress: called with the number of puzzles found, and of attempts at each of the others, at the start, after
+            each batch of attempts, and every ten seconds in between.
         """
+        told = (0, 0)
+
+        def tell(found: int, attempts: int) -> None:
+            nonlocal told
+            told = found, attempts
+            progress(found, attempts)
+
+        def again(*_: int) -> None:
+            progress(*told)
+
         if first < 0 or first + count > PADDING:
             raise ValueError(f"puzzles are numbered from 0 to {PADDING - 1}, not {first} to {first + count - 1}")
         shape = (count, self.board.cells)
         grids, solutions = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         found = Puzzles(grids, solutions, np.zeros(count, np.int32), np.zeros(count, np.float32))
-        progress(0, 0)
+        tell(0, 0)
         everyone = np.arange(count)
         # most puzzles need one attempt
         whole = self.engine.batch_size * self.engine.workers
         parts: list[np.ndarray] = []
         for start in range(0, count, whole):
-            parts.append(self._try(found, first, everyone[start : start + whole], self._engine_for(count), 0, 1))
-            progress(min(start + whole, count) - sum(map(len, parts)), 1)
+            part = everyone[start : start + whole]
+            parts.append(self._try(found, first, part, self._engine_for(count), 0, 1, again))
+            tell(min(start + whole, count) - sum(map(len, parts)), 1)
         missing, attempt = np.concatenate([everyone[:0], *parts]), 1
         while len(missing) and attempt < self.config.most_attempts:
             # several attempts in parallel; the first successful one counts
             parallel = min(max(self._retries // len(missing), 1), self.config.most_attempts - attempt)
-            missing = self._try(found, first, missing, self.engine, attempt, parallel)
+            missing = self._try(found, first, missing, self.engine, attempt, parallel, again)
             attempt += parallel
-            progress(count - len(missing), attempt)
+            tell(count - len(missing), attempt)
         if not len(missing):
             return found
         kept = np.setdiff1d(np.arange(count), missing)
@@ -205,9 +216,18 @@ class Generator:
         return max(min(self._retries, engine.batch_size // 16), 0 if attempt else self._compiled)
 
     def _try(
-        self, found: Puzzles, first: int, missing: np.ndarray, engine: Engine, attempt: int, parallel: int
+        self,
+        found: Puzzles,
+        first: int,
+        missing: np.ndarray,
+        engine: Engine,
+        attempt: int,
+        parallel: int,
+        report: Report,
     ) -> np.ndarray:
         """Makes ``parallel`` attempts at each of the puzzles ``missing``, int[n]; stores successes in ``found``.
+
+        ``report`` is called as that of ``Engine.run``.
 
         Returns:
           the puzzles that are still missing.
@@ -218,7 +238,7 @@ class Generator:
         if engine is self.engine and not attempt:
             self._compiled = engine.split(size + padding)[0].stop
         padded = [np.pad(values, (0, padding), constant_values=PADDING) for values in requests]
-        made = Puzzles(*(part[:size] for part in engine.run(np.stack(padded, axis=1))))
+        made = Puzzles(*(part[:size] for part in engine.run(np.stack(padded, axis=1), report)))
         made = made._replace(rating=rating.reported(made.rating))
         good = self._satisfies(made).reshape(parallel, -1)
         winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
