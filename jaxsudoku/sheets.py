@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.io import Chunk, parse, text_column
+from jaxsudoku.io import Chunk, parse, read_column, text_column
 from jaxsudoku.io.positions import allowed_candidates
 from jaxsudoku.pictures import NO_MARKS, Marks, Picture, sheet
 
@@ -101,10 +101,22 @@ def _like(grids: Any, name: str, flat: np.ndarray, board: Board) -> np.ndarray |
     """Further grids of the same number, integers[N, cells]."""
     if grids is None:
         return None
-    array, _ = as_array(grids, board)
+    array = _givens(grids, flat, board)
     if array.size != flat.size:
         raise ValueError(f"{name} of shape {array.shape}, for {len(flat)} grids of {board.cells} cells")
     return array.reshape(flat.shape)
+
+
+def _givens(grids: Any, flat: np.ndarray, board: Board) -> np.ndarray:
+    """Further grids; of a column a text may be malformed or missing where the grid is empty."""
+    column = None if isinstance(grids, Chunk) else text_column(grids)
+    if column is None:
+        return as_array(grids, board)[0]
+    read = read_column(column, board, "mark")
+    for row, cause in read.causes.items():
+        if row >= len(flat) or flat[row].any():
+            raise ValueError(f"puzzle {row}: {cause}")
+    return read.grids
 
 
 def _floats(values: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarray:

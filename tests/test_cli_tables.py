@@ -10,7 +10,7 @@ from command import run
 
 import jaxsudoku as js
 from jaxsudoku.board import Board
-from jaxsudoku.io import Chunk, CountWriter, LineError, check_folder_name, kind_of
+from jaxsudoku.io import Chunk, CountWriter, LineError, check_folder_name, check_form, kind_of
 
 FOUR = ("--board", "4")
 PROPER, SOLVED = "1.34.4122.4.43.1", "1234341221434321"
@@ -137,6 +137,27 @@ def test_a_kind_that_contradicts_the_suffix_is_refused(capsys, folder):
     with pytest.raises(ValueError, match="a folder of files"):
         check_folder_name("made.parquet/")
     check_folder_name("folder.of/made")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("evaluate", "in.txt", *FOUR, "--json"),
+        ("mastermind", "train", "--simulations", "4", "--output"),
+        ("mastermind", "evaluate", "--player", "entropy", "--save"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_of_json_has_no_other_suffix(capsys, folder, argv):
+    code, _, err = run(capsys, *argv, "out.csv")
+    assert (code, "out.csv: the file is written as .json, and .csv is the suffix of another form" in err) == (2, True)
+    for name in ("out", "out.json", "out.json.gz", "out.txt"):
+        check_form(name, ".json")
+
+
+def test_a_folder_of_pictures_has_no_suffix(capsys, folder):
+    code, _, err = run(capsys, "explain", "in.txt", *FOUR, "--svg", "steps.svg")
+    assert (code, "steps.svg: the output is a folder of files" in err) == (2, True)
 
 
 # ---------------------------------------------------------------------- malformed rows

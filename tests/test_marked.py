@@ -231,5 +231,9 @@ def test_a_picture_takes_a_solution_and_texts():
             drawn = js.picture(grids, givens=givens)
             assert sum(shape.role == "filled" for shape in drawn.shapes) == 2 * PROPER.count(".")
     assert js.picture(js.parse([PROPER, "12"], errors="mark")).svg
+    drawn = solution([1, 4]).picture([PROPER, None])  # a malformed puzzle has no grid, and is an empty one
+    assert sum(shape.role == "filled" for shape in drawn.shapes) == PROPER.count(".")
+    with pytest.raises(ValueError, match="puzzle 1: the text is missing"):
+        solution([1, 1]).picture([PROPER, None])
     with pytest.raises(ValueError, match="puzzle 1 is None"):
         js.picture([PROPER, None])

@@ -110,7 +110,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     with opened(args, keep=KNOWN_SOLUTION_COLUMNS) as puzzles:
         check_printed(args.input)
         outputs = [path for path in (args.json, args.plot) if path]
-        check_outputs(outputs, reads=[args.input], force=args.force)
+        check_outputs(outputs, reads=[args.input], force=args.force, json=args.json)
         screen = invocation.start_screen(args.quiet)
         from jaxsudoku import evaluation, networks
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxsudoku.board import Board
+from jaxsudoku.io import check_folder_name
 from jaxsudoku.terminal.progress import Screen
 
 from . import flags
@@ -64,8 +65,11 @@ def add_explaining(parser: Parser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Explains; the exit status."""
     del invocation
-    if args.svg is not None and os.path.lexists(args.svg):
-        args.parser.error(f"--svg: {args.svg} exists")
+    if args.svg is not None:
+        if os.path.lexists(args.svg):
+            args.parser.error(f"--svg: {args.svg} exists")
+        with args.parser.errors():
+            check_folder_name(args.svg)
     puzzle = proper_puzzle(args)
     if puzzle is None:
         return 1

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from jaxsudoku.io import Kind, TableWriter, check_kind, check_output, header_lines
+from jaxsudoku.io import Kind, TableWriter, check_form, check_kind, check_output, header_lines
 from jaxsudoku.terminal.failure import as_usage
 
 
@@ -18,6 +18,7 @@ def check_outputs(
     writes: Sequence[str] = ("-",),
     force: bool,
     what: str = "output",
+    json: str | None = None,
 ) -> None:
     """Checks before the work that files can be made.
 
@@ -27,11 +28,15 @@ def check_outputs(
       writes: the other outputs, ``-`` for the standard output.
       force: whether existing files may be replaced.
       what: what the files are, for messages.
+      json: the file that is written as JSON, None if there is none.
 
     Raises:
-      UsageError: a file is one of the others, exists and is not to be replaced, or can't be written.
+      UsageError: the suffix of ``json`` is that of another form; a file is one of the others, exists and is not to be
+        replaced, or can't be written.
     """
     with as_usage():
+        if json is not None:
+            check_form(json, ".json")
         for number, path in enumerate(paths):
             check_output(path, reads=reads, writes=[*writes, *paths[:number]], exist_ok=force, what=what)
 

@@ -104,10 +104,24 @@ def check_suffix(name: str, writable: Iterable[str] = ()) -> None:
 
 def check_folder_name(name: str) -> None:
     """Raises ValueError if the name of an output that is a folder has the suffix of a file."""
-    suffixes = (*_KIND_OF_SUFFIX, *_OTHER_FORMATS, *(kind.suffix for kind in COMPRESSIONS))
-    plain = name.lower().rstrip("/")
-    if suffix := next((suffix for suffix in suffixes if plain.endswith(suffix)), None):
+    if suffix := _known_suffix(name.rstrip("/")):
         raise ValueError(f"{name}: the output is a folder of files, and {suffix} is the suffix of a file")
+
+
+def check_form(name: str, written: str) -> None:
+    """Raises ValueError if the name of a file of one form, such as ``.json``, has the suffix of another one.
+
+    The file may be text in any case, and is compressed where its name ends in ``.gz``.
+    """
+    suffix = _known_suffix(name.lower().removesuffix(".gz"))
+    if suffix not in (None, ".txt", written):
+        raise ValueError(f"{name}: the file is written as {written}, and {suffix} is the suffix of another form")
+
+
+def _known_suffix(name: str) -> str | None:
+    """The suffix of a name if it is that of a form of files."""
+    suffixes = (*_KIND_OF_SUFFIX, *_OTHER_FORMATS, *(kind.suffix for kind in COMPRESSIONS))
+    return next((suffix for suffix in suffixes if name.lower().endswith(suffix)), None)
 
 
 def check_output(

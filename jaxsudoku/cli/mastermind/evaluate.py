@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Evaluates players; the exit status."""
     game, configs = options.game_of(args), options.players_of(args)
     check_printed()
-    check_outputs([path for path in (args.plot, args.save) if path], force=args.force)
+    check_outputs([path for path in (args.plot, args.save) if path], force=args.force, json=args.save)
     if args.save and (len(configs) > 1 or args.trees > 1):
         raise UsageError("--save keeps one strategy: name one player, and leave --trees out")
     with as_usage():

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Improves a strategy; the exit status."""
     output = args.output or args.tree
     if args.output:
-        check_outputs([output], reads=[args.tree], force=args.force)
+        check_outputs([output], reads=[args.tree], force=args.force, json=output)
     screen = invocation.start_screen(args.quiet)
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind.rules import check_size

@@ -59,7 +59,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         raise UsageError("--resume needs the folder of --memo")
     if args.memo is not None and not args.resume and Path(args.memo).exists() and any(Path(args.memo).iterdir()):
         raise UsageError(f"{args.memo} isn't empty: go on from it with --resume, or name another folder")
-    check_outputs(list(filter(None, [args.output, args.certificate])), reads=[args.tree], force=args.force)
+    outputs = list(filter(None, [args.output, args.certificate]))
+    check_outputs(outputs, reads=[args.tree], force=args.force, json=args.output)
     screen = invocation.start_screen(args.quiet)
     from jaxsudoku import mastermind
     from jaxsudoku.mastermind.rules import check_size

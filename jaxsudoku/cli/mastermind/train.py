@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     with args.parser.errors():
         config = KeptTreeConfig(**config_values(args, KeptTreeConfig))
     resumed = args.resume and os.path.exists(args.output)
-    check_outputs([args.output], reads=[], force=args.force or resumed)
+    check_outputs([args.output], reads=[], force=args.force or resumed, json=args.output)
     screen, meter = invocation.start_screen(quiet=False), Meter()
     with as_usage((ValueError, BlockingIOError)), OutputLock(args.output):
         check_size(game)
