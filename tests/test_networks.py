@@ -651,7 +651,7 @@ def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
         ),
         (
             {"config": {**TINY["axial"], "dtype": "float32", "rounds": 10**9}},
-            "rounds must be at most 512, not 1000000000",
+            "rounds must be at most 16, not 1000000000",
         ),
         ({"config": {**TINY["axial"], "dtype": "float32", "width": 10**9}}, "width must be at most 16384"),
         ({"config": {**TINY["axial"], "dtype": "float32", "rounds": -1}}, "rounds must be at least 1, not -1"),

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Annotated
 
 import numpy as np
 from flax import nnx
 from jax import Array
 
 from jaxsudoku.board import Board
+from jaxsudoku.config import Range
 
 from .attention import KINDS, AttentionConfig, Embedding, Layer, house_orders
 from .base import NetworkModule, Outputs
-from .layers import Depth, PolicyHead, ValueHead
+from .layers import MOST_DEPTH, PolicyHead, ValueHead
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,7 @@ class AxialConfig(AttentionConfig):
       rounds: number of rounds, each with one layer for rows, one for columns and one for regions.
     """
 
-    rounds: Depth = 4
+    rounds: Annotated[int, Range(1, MOST_DEPTH // KINDS)] = 4
 
 
 class Axial(NetworkModule):

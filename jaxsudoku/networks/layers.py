@@ -19,8 +19,9 @@ from .convolution import SizedConvolution
 #: Dtypes of the computation; parameters are always float32.
 Dtype = Literal["float32", "bfloat16"]
 
-#: Limits of sizes, far above what is trained; a card that asks for more is refused before anything is made.
-MOST_WIDTH, MOST_DEPTH, MOST_TURNS = 1 << 14, 1 << 9, 10_000
+#: Limits of sizes, above what is trained: a card that asks for more is refused before anything is made. Of so many
+#: layers the shapes of parameters take twenty seconds, which grow with the square.
+MOST_WIDTH, MOST_DEPTH, MOST_TURNS = 1 << 14, 48, 10_000
 #: Numbers of features, of layers, and of turns over the same layers.
 Width = Annotated[int, Range(1, MOST_WIDTH)]
 Depth = Annotated[int, Range(1, MOST_DEPTH)]
