@@ -249,7 +249,8 @@ def test_games_by_name(capsys, monkeypatch):
 
 def test_words_from_files(capsys, tmp_path, monkeypatch):
     words, further = tmp_path / "words.txt", tmp_path / "further.txt"
-    words.write_text("\n".join(word.upper() for word in WORDS) + "\n\n")
+    text = "\n".join(word.upper() for word in WORDS)
+    words.write_text(f"\ufeff# some words\n{text}  # the last one\n\n", encoding="utf-8")
     further.write_text("aaaa\nabba\nbcda\n")
     game = PLAYED[1]
     flags = ("--game", "words", "--words", words, "--further", further)

@@ -272,6 +272,42 @@ def test_a_library_line_after_many_plain_ones():
     assert not chunk.candidates_of([400])[0, 2, 3] and chunk.candidates_of([0]).all(axis=1).sum() == (GRID == 0).sum()
 
 
+LIBRARY = """\
+# A file of the form of HoDoKu's regression library: comments, blank lines and variants of techniques.
+
+### Singles
+:0000:4:53+4.7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79:::143::
+:0003:x:53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79::143::
+### Locked candidates, with deleted candidates
+:0100-2:1:53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79:113 213 114:214:::
+:0901x:12 4:53+4.7....6+7+2195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79:614::::comment
+:0607:48:53+4+6+7.+9+1+26+7+21953+4+81+9834256+78...6...34..8.3..17...2...6.6....28....419..5....8..79:::
+53+4.7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79:614
+"""
+
+
+def test_a_file_of_the_form_of_a_regression_library():
+    chunk = read(LIBRARY)
+    assert chunk.good.all() and chunk.lines.tolist() == [4, 5, 7, 8, 9, 10]
+    rows = range(6)
+    given = np.where(chunk.givens_of(rows), chunk.grids, 0)
+    assert (given[[0, 1, 2, 3, 5]] == GRID).all() and (given[4] > 0).sum() > 30
+    assert [int((grid > 0).sum() - (GRID > 0).sum()) for grid in chunk.grids[:4]] == [1, 0, 0, 3]
+    removed = ~chunk.candidates_of(rows) & (chunk.grids == 0)[:, None]
+    found = [[(d + 1) * 100 + (c // 9 + 1) * 10 + c % 9 + 1 for d, c in np.argwhere(one).tolist()] for one in removed]
+    assert found == [[], [], [113, 114, 213], [614], [], [614]]
+    with pytest.warns(UserWarning, match="3 puzzles list candidates"):
+        read_puzzles(io.BytesIO(LIBRARY.encode()))
+
+
+@pytest.mark.parametrize("text", ["n,ser\n12,34\n13,35\n", "id;rating\n1;7.2\n", "a\tSER\n1\t2\n"])
+def test_a_table_without_puzzles_is_told_by_its_names(text):
+    with pytest.raises(
+        PuzzleFileError, match=r"<input>:1: no column named 'puzzle' among '(n|id|a)', '(ser|rating|SER)'"
+    ):
+        read(text)
+
+
 # ---------------------------------------------------------------------- no puzzles
 
 

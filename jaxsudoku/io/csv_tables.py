@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import Cause, Digits
+from .cells import Cause, Digits, is_cell
 from .chunk import Chunk, PuzzleFileError
 from .columns import PUZZLE_COLUMNS, Columns, choose_columns, plain_names, same_name
 from .decode import decode_block, decode_texts
@@ -61,9 +61,17 @@ class CsvTable(Format):
                 return table
         for table in tables:
             names = table.names()
-            if len(names) > 1 and len(names[0]) != side * side and all(map(_COLUMN_NAME.fullmatch, names)):
+            if len(names) > 1 and len(names[0]) != side * side and table._names_columns():
                 return table
         return None
+
+    def _names_columns(self) -> bool:
+        """Whether the fields of the first record look like names of columns, rather than cells or a title."""
+        names = self.names()
+        if all(map(_COLUMN_NAME.fullmatch, names)):
+            return True
+        letters = all(name[:1].isalpha() for name in names) and not all(is_cell(name.encode()) for name in names)
+        return letters and self._records[1].count(self.delimiter) == len(names) - 1
 
     @functools.cached_property
     def _records(self) -> tuple[bytes, bytes]:
