@@ -1,4 +1,4 @@
-"""Files of Mastermind that are damaged, hostile, or on a full disk: memos of searches, certificates."""
+"""Files of Mastermind that are damaged, hostile, or on a full disk: memos of searches, certificates, strategies."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from mastermind_checker import WrongCertificateError, check
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
-from jaxsudoku.files import TEMPORARY
+from jaxsudoku.files import TEMPORARY, with_checksum
 from jaxsudoku.mastermind import proof
 from jaxsudoku.mastermind.certificate import save_certificate
 from jaxsudoku.mastermind.mapped_files import Column
@@ -32,6 +33,7 @@ from jaxsudoku.mastermind.memo import PROVEN, Memo
 from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
 from jaxsudoku.mastermind.seals import flags_of, intact, joined, numbers_of, sealed
+from jaxsudoku.mastermind.values import LearnedValue, ValueFileError
 
 #: A small game, with the total of the best strategy and that of a strategy that is worse.
 GAME, BEST = mm.PegGame(2, 3), 21
@@ -433,6 +435,87 @@ def test_certificates_that_others_compress_or_encrypt_are_refused(tmp_path):
         archive.writestr("card.npy", b"no array")
     with pytest.raises(WrongCertificateError, match="no certificate: "):
         check(path)
+
+
+# ---------------------------------------------------------------------- damaged strategies, search trees and values
+
+
+def strategy(path):
+    mm.save_tree(worse(), path)
+    return mm.load_tree, mm.TreeError
+
+
+def search_tree(path):
+    tree = mm.SearchTree(GAME)
+    tree.train(30)
+    tree.save(path)
+    return mm.SearchTree.load, mm.SearchTreeError
+
+
+def value(path):
+    path.write_bytes((resources.files("jaxsudoku") / "mastermind" / "trained" / "value.safetensors").read_bytes())
+    return LearnedValue.load, ValueFileError
+
+
+@pytest.mark.parametrize("number", [30, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("name", "written"), [("t.json", strategy), ("t.json.gz", strategy), ("s.json", search_tree), ("v", value)], ids=str
+)
+def test_damaged_files_are_refused(name, written, number, tmp_path):
+    path, random, refused = tmp_path / name, np.random.default_rng(number), 0
+    load, kind = written(path)
+    data = path.read_bytes()
+    for _ in range(number):
+        changed, place = bytearray(data), int(random.integers(min(len(data), 3000)))  # the header of values
+        turn = random.integers(3)
+        if turn == 0:
+            changed = changed[:place]
+        elif turn == 1:
+            changed[place : place + 3] = random.bytes(3)
+        else:
+            changed[place] ^= 1 << random.integers(8)
+        path.write_bytes(changed)
+        try:
+            load(path)  # a strategy without a checksum may have become another one, a value a similar one
+        except kind as error:
+            assert str(error).startswith(f"{path}: ")
+            refused += 1
+    assert refused > 0.6 * number
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"visits": [[-1] * 9]}, "a number of visits is a number from 0 to"),
+        ({"visits": [[10**30] * 9]}, "a number of visits is a whole number|int too large"),
+        ({"totals": [[0.5] * 9]}, "a number of guesses is a whole number"),
+        ({"places": [[-1] * 9]}, "a place is a number from 0 to 8, not -1"),
+        ({"parents": [[-1, 0, 0]]}, "a node is a number from 0 to 0, not -1"),
+        ({"parents": [[0, -1, 0]]}, "a place is a number from 0 to 8, not -1"),
+        ({"parents": [[0, 0, -1]]}, "a feedback is a number from 0 to 4, not -1"),
+        ({"exploration": 10**400}, "int too large"),
+        ({"game": {"pegs": 10**4000, "colours": 2, "repeats": True}}, "more than 255 pegs"),
+        ({"game": {"kind": "words", "words": ["a" * 100_000]}}, "words of 100000 letters have more feedbacks than 255"),
+    ],
+)
+def test_search_trees_with_odd_content_are_refused(change, cause, tmp_path):
+    path = tmp_path / "s.json"
+    search_tree(path)
+    fields = json.loads(path.read_text())
+    del fields["checksum"]
+    for name, rows in change.items():
+        if name in ("visits", "totals", "places", "parents"):
+            fields[name][: len(rows)] = rows
+        else:
+            fields[name] = rows
+    path.write_bytes(with_checksum(fields))
+    with pytest.raises(mm.SearchTreeError, match=rf"{path}: no search tree: .*({cause})"):
+        mm.SearchTree.load(path)
+    if "game" in change:
+        strategy(path)
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+        with pytest.raises(mm.TreeError, match=f"{path}: {cause}"):
+            mm.load_tree(path)
 
 
 # ---------------------------------------------------------------------- a full disk

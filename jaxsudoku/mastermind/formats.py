@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.files import MOST_BYTES, JsonError, parse_json, write_file
+from jaxsudoku.files import MOST_BYTES, parse_json, write_file
 
 from . import games
-from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
+from .rules import CodeError, Game, code_text, feedback_text, parse_code, parse_feedback
 from .trees import Tree, TreeError
 
 #: Identifies the files.
@@ -51,7 +51,7 @@ def load_tree(path: str | os.PathLike[str]) -> Tree:
     """
     try:
         return _tree(parse_json(_content(Path(path))))
-    except (TreeError, GameError, CodeError, JsonError) as error:
+    except ValueError as error:
         raise TreeError(f"{os.fspath(path)}: {error}") from error
 
 

@@ -24,11 +24,14 @@ from . import games
 from .config import SQRT2, KeptTreeConfig
 from .players import Policy, Progress
 from .positions import Positions
-from .rules import Game, check_number, code_text, feedback_text
+from .rules import Game, check_number, check_numbers, code_text, feedback_text
 from .scoring import scorer
 
 #: Identifies the files.
 _FORMAT, _VERSION = "jaxsudoku mastermind search tree", 1
+
+#: What visits of a file, and the guesses that they took, are below.
+_MOST_COUNT = 1 << 62
 
 #: Simulations between two reports of progress.
 _STRETCH = 1000
@@ -279,8 +282,14 @@ class SearchTree:
         tree = cls(games.from_fields(fields["game"]), fields["exploration"], fields["seed"])
         tree.iterations = whole_number("iterations", fields["iterations"], 0)
         for number, place, feedback in fields["parents"]:
-            tree._child(tree._nodes[number], place, feedback)
+            node = tree._nodes[check_number(tree.game, "node", number, len(tree))]
+            check_number(tree.game, "place", place, len(node.possible))
+            check_number(tree.game, "feedback", feedback, tree.game.feedbacks)
+            tree._child(node, place, feedback)
         rows = zip(tree._nodes, fields["places"], fields["visits"], fields["totals"], strict=True)
         for node, places, visits, totals in rows:
+            check_numbers("place", places, len(node.possible))
+            check_numbers("number of visits", visits, _MOST_COUNT)
+            check_numbers("number of guesses", totals, _MOST_COUNT)
             node.visits[places], node.totals[places] = visits, totals
         return tree

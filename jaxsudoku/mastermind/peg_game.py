@@ -55,6 +55,8 @@ class PegGame(Game):
             raise GameError(str(error)) from error
         if self.pegs < 1:
             raise GameError(f"pegs must be at least 1, not {self.pegs}")
+        if self.pegs > MOST_FEEDBACKS:
+            raise GameError(f"more than {MOST_FEEDBACKS} pegs, which have more feedbacks than that")
         if not 1 <= self.colours <= 255:
             raise GameError(f"colours must be between 1 and 255, not {self.colours}")
         if self.feedbacks > MOST_FEEDBACKS:
