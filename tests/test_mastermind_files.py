@@ -171,6 +171,23 @@ def test_no_damaged_memo_proves_what_is_false(number, tmp_path):
     assert found > 0.6 * number
 
 
+def test_a_large_memo_is_checked_block_by_block(monkeypatch, tmp_path):
+    monkeypatch.setattr("jaxsudoku.mastermind.memo._CODES", 7)
+    folder, game = tmp_path / "memo", mm.PegGame(3, 4)
+    memo = Memo(game, folder)
+    sets = [np.arange(start, start + size) for start in range(40) for size in (1, 3, 20)]
+    memo.add(Positions.of(sets))
+    memo.close()
+    Memo(game, folder).close()
+    for row in (0, 1, 59, 118, 119):
+        for name, place in (("bounds", 8 * row), ("codes", 2 * sum(map(len, sets[:row])) + 1)):
+            data = (folder / name).read_bytes()
+            (folder / name).write_bytes(flipped(data, 8 * place + 3))
+            with pytest.raises(mm.MemoError, match=f"{name}: damaged: position {row} "):
+                Memo(game, folder)
+            (folder / name).write_bytes(data)
+
+
 def test_a_memo_of_an_earlier_version_is_refused(tmp_path):
     card = json.loads(known()["memo.json"]) | {"memo": 1}
     folder = written(tmp_path / "memo", known() | {"memo.json": json.dumps(card).encode()})
@@ -242,6 +259,7 @@ def killed_at(line: int, function) -> bool:
 @pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_memo_is_whole_wherever_its_process_is_killed(step, monkeypatch, tmp_path):
     monkeypatch.setattr("jaxsudoku.mastermind.memo._ROWS", 8)
+    monkeypatch.setattr("jaxsudoku.mastermind.memo._CODES", 5)
     game, line, killed = mm.PegGame(3, 4), 0, True
     while killed:
         line, random, folder = line + step, np.random.default_rng(line), tmp_path / str(line)
