@@ -112,6 +112,13 @@ def test_what_follows_a_damaged_puzzle_is_not_read_in_its_place(line):
     assert not read(line).good.any()
 
 
+def test_a_solution_before_its_puzzle_is_not_taken_for_it():
+    for line in (f"{SOLUTION},{PUZZLE}", f"{SOLUTION} 1 {PUZZLE}"):
+        chunk = read(lines([PUZZLE, line, PUZZLE]))
+        assert chunk.good.tolist() == [True, False, True] and "a puzzle that it solves" in chunk.errors[0].cause
+    assert read(lines([f"{SOLUTION},{OTHER}", f"{SOLUTION} 3"])).good.all()
+
+
 # ---------------------------------------------------------------------- bands
 
 

@@ -12,7 +12,8 @@ from .header import header_lines, mark_board, marked_board
 from .library import is_library_line, library_line
 from .line_file import open_lines
 from .positions import Positions, all_candidates, allowed_candidates
-from .read import PuzzleFile, open_puzzles, read_board, read_chunks, read_positions, read_puzzles
+from .read import PuzzleFile, open_puzzles, read_board, read_chunks
+from .read_whole import read_positions, read_puzzles
 from .slices import LineStream, Slice, expand, open_slice, slices
 from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (

@@ -105,6 +105,8 @@ def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digi
         good &= ~((grids > 9).any(axis=1) & ~((grids > 0) & (grids <= 9)).any(axis=1))
     if root := _smaller_side(side):
         good &= ~(grids.reshape(len(grids), -1, root) != 0).any(axis=2).all(axis=1)
+    if (longer := lengths > cells).any():  # a solution, before its puzzle
+        good &= ~(longer & grids[:, :side].all(axis=1) & grids.all(axis=1))
     if b":" in data:
         good &= ~_before_deleted(data, inside + cells)
     mixed = None if digits.zero_based else _mixed(data, starts, digits)
@@ -232,7 +234,10 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
     word = _WORD.search(text)
     first, offset = (word[0].split(b"#")[0], word.start()) if word else (b"", 0)
     if len(first) == cells:
-        return _of_characters(text, offset, digits)
+        read = _of_characters(text, offset, digits)
+        if read.grid.all():
+            _check_full(text, read.grid, digits)
+        return read
     if (marks := listed_by_place(first, digits)) is not None:
         return Cells(filled_cells(marks), marks=marks)
     groups = _ROWS.split(body.strip())
@@ -318,6 +323,18 @@ def _of_characters(text: bytes, start: int, digits: Digits) -> Cells:
             "digit is at its place"
         )
     return grid_of([word[cell : cell + 1] for cell in range(len(word))], digits, at_column(start + 1))
+
+
+def _check_full(text: bytes, grid: np.ndarray, digits: Digits) -> None:
+    """Raises Malformed if a line with a full grid goes on with a puzzle that the grid solves."""
+    later = _WORD.finditer(text.split(b"#")[0], len(text) - len(text.lstrip()) + digits.cells)
+    for word in (word for word in later if len(word[0]) == digits.cells):
+        values = np.frombuffer(word[0].translate(character_values(digits)), np.uint8)
+        if not values.all() and ((values == 0) | (values == grid)).all():
+            raise Malformed(
+                f"a full grid, and at column {word.start() + 1} a puzzle that it solves: put the puzzle first, or name "
+                "its column in a header"
+            )
 
 
 def _later_word(text: bytes, digits: Digits) -> re.Match[bytes] | None:

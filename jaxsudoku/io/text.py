@@ -20,7 +20,8 @@ from .frames import may_be_row, plain, row_widths
 from .library import cells_of_line
 from .open_sudoku import OpenSudoku, first_puzzle
 from .positions import Positions
-from .read import detect_table, header_of, read_chunks, warn_listed, without_separator
+from .read import detect_table, header_of, read_chunks, without_separator
+from .read_whole import warn_listed
 from .sections import SadMan, puzzle_lines
 
 
