@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command import run
+from test_architecture import MODULES
 
 import jaxsudoku as js
 from jaxsudoku.escapes import markup, shown
@@ -63,6 +64,18 @@ def test_pictures_hold_any_text(tmp_path):
         picture.save(tmp_path / f"a{suffix}")
         many.save(tmp_path / f"b{suffix}")
     ElementTree.parse(tmp_path / "a.svg")
+
+
+def modules(*words: str) -> set[str]:
+    """The modules of the package whose source has one of some words."""
+    return {name for name, path in MODULES.items() if any(word in path.read_text() for word in words)}
+
+
+def test_there_is_one_escape_for_pages_and_one_place_for_messages():
+    assert modules("html import", "import html", "saxutils") == {"jaxsudoku.escapes"}
+    # the others print JSON, a fixed text, or nothing but what they flush
+    others = {"jaxsudoku.cli", "jaxsudoku.cli.report", "jaxsudoku.distributed"}
+    assert modules("sys.stderr") == {"jaxsudoku.terminal.streams", "jaxsudoku.terminal.progress", *others}
 
 
 # ---------------------------------------------------------------------- commands
