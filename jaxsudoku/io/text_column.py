@@ -70,7 +70,10 @@ def text_column(values: Any) -> np.ndarray | None:
     """
     if isinstance(values, list | tuple):
         values = [value.as_py() if hasattr(value, "as_py") else value for value in values]  # scalars of pyarrow
-        array = np.asarray(values, object if any(isinstance(value, str) for value in values) else None)
+        texts = any(isinstance(value, str) for value in values)
+        if not texts and _begins_with_a_number(values):
+            return None  # without a look at all numbers
+        array = np.asarray(values, object if texts else None)
     elif isinstance(values, str | bytes | Chunk) or getattr(getattr(values, "dtype", None), "kind", "O") in "iub":
         return None
     else:
@@ -88,6 +91,14 @@ def text_column(values: Any) -> np.ndarray | None:
     flat = array.ravel().tolist()
     plain = (value.decode(errors="replace") if isinstance(value, bytes) else value for value in flat)
     return np.fromiter(plain, object, array.size).reshape(array.shape)
+
+
+def _begins_with_a_number(values: list[Any]) -> bool:
+    """Whether the first element of nested lists is an integer."""
+    first: Any = values
+    while isinstance(first, list | tuple) and first:
+        first = first[0]
+    return isinstance(first, int | np.integer) or getattr(getattr(first, "dtype", None), "kind", "O") in "iu"
 
 
 def is_missing(value: Any) -> bool:
