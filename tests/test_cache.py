@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import warnings
 
@@ -13,7 +14,7 @@ import reference
 from jax.experimental.compilation_cache import compilation_cache
 
 import jaxsudoku as js
-from jaxsudoku import batches, cache
+from jaxsudoku import alarms, batches, cache
 from jaxsudoku.cli import main
 
 FOUR = reference.SMALL["4x4"]
@@ -214,3 +215,33 @@ def test_a_folder_of_jaxs_settings_may_be_shared(home, tmp_path):
     shared.chmod(0o777)
     jax.config.update("jax_compilation_cache_dir", str(shared))
     assert cache.fault(str(shared)) == ("", True)
+
+
+# ---------------------------------------------------------------------- XLA's alarm about slow compiling
+
+
+def test_no_alarm_is_logged_while_something_compiles(monkeypatch):
+    loggers = [logging.getLogger(name) for name in ("jax", "jaxlib")]
+
+    def state():
+        return jax.config.jax_logging_level, [(logger.level, len(logger.handlers)) for logger in loggers]
+
+    before = state()
+    with alarms.silenced():
+        assert jax.config.jax_logging_level == "CRITICAL"
+        with alarms.silenced():
+            pass
+        assert jax.config.jax_logging_level == "CRITICAL"
+    assert state() == before
+    # what the program has set stays
+    monkeypatch.setattr(loggers[0], "level", logging.DEBUG)
+    with alarms.silenced():
+        assert state()[0] == before[0]
+    monkeypatch.undo()
+    jax.config.update("jax_log_compiles", True)
+    try:
+        with alarms.silenced():
+            assert state() == before
+    finally:
+        jax.config.update("jax_log_compiles", False)
+    assert state() == before

@@ -218,7 +218,8 @@ def test_the_iterative_share_comes_from_the_solver(puzzles, monkeypatch):
     monkeypatch.setattr(driver, "solve", solve)
     network = oracle(puzzles.solutions)
     filled = run.solve_iteratively(network, puzzles.puzzles[:3], "naked", 5, 33)
-    assert asked == {"solver": "iterative", "network": network, "rules": "naked", "key": 5, "lanes": 64, "board": FOUR}
+    options = {"solver": "iterative", "network": network, "rules": "naked", "key": 5, "lanes": 64}
+    assert asked == {**options, "board": FOUR, "progress": None}
     assert filled.solved.tolist() == [True, False, True]
     assert filled.fillings.tolist() == [0, 4, 6]  # a puzzle that the rules solve has no filling
     assert filled.network_calls.tolist() == [0, 4, 6]
@@ -249,6 +250,18 @@ def test_puzzles_without_one_solution_are_left_out_and_counted(puzzles):
     assert "left out: 1 with clashing givens, 1 without a solution, 2 with several solutions" in str(found)
     with pytest.raises(ValueError, match="none of 4 puzzles has exactly one solution"):
         evaluate(network, odd, rules=["none"])
+
+
+def test_malformed_texts_are_left_out_and_counted(puzzles):
+    texts = ["".join(map(str, puzzle)) for puzzle in puzzles.puzzles[:20]]
+    options = {"rules": ["none"], "iterative": False, "positions": 0, "batch_size": CHUNK}
+    network, solutions = oracle(puzzles.solutions), [None, *puzzles.solutions[:20].astype(str).tolist(), None]
+    solutions = [None if row is None else "".join(row) for row in solutions]
+    marked = [None, *texts, "12"]
+    found = evaluate(network, marked, errors="mark", solutions=solutions, rating=np.zeros(22), **options)
+    assert (found.puzzles, found.left_out["malformed"]) == (20, 2)
+    with pytest.raises(ValueError, match="puzzle 0 is None"):
+        evaluate(network, marked, **options)
 
 
 def test_a_network_comes_first(puzzles):
@@ -615,7 +628,8 @@ def test_nothing_to_evaluate(command, tmp_path):
     path = tmp_path / "set.txt"
     path.write_text("")
     code, out, err = command(str(path))
-    assert (code, out) == (1, "")
-    assert (
-        err == f"jaxsudoku: error: {path}: none of 0 puzzles has exactly one solution: there is nothing to evaluate\n"
-    )
+    assert (code, out, err) == (2, "", f"jaxsudoku: error: {path}: there are no puzzles in it\n")
+    path.write_text("." * 16 + "\n")
+    code, out, err = command(str(path), "--quiet")
+    message = f"{path}: none of 1 puzzles has exactly one solution: there is nothing to evaluate"
+    assert (code, out, err) == (1, "", f"jaxsudoku: error: {message}\n")
