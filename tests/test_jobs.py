@@ -306,6 +306,18 @@ def test_odd_details_of_a_part_are_named(kind):
     assert cause in str(refusal.value)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("name", ["manifest.json", "part-00000.json", "part-00000.txt"])
+def test_a_pipe_in_the_folder_is_not_waited_for(tmp_path, name):
+    folder, plan = JobFolder(str(tmp_path / "job")), plan_of()
+    with folder.begun(plan, resume=False):
+        finish(folder, plan, 0)
+    (tmp_path / "job" / name).unlink()
+    os.mkfifo(tmp_path / "job" / name)
+    with pytest.raises(OSError, match="not a regular file"):
+        folder.begun(plan, resume=True).__enter__()
+
+
 def test_two_processes_do_not_work_on_one_job(tmp_path):
     folder = JobFolder(str(tmp_path / "job"))
     with folder.begun(plan_of(), resume=False), pytest.raises(BlockingIOError, match="is writing this output"):

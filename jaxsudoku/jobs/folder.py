@@ -291,7 +291,10 @@ class _Local:
         return sorted(entry.name for entry in self._path.iterdir() if entry.name not in (SUFFIX, _WORK))
 
     def open(self, name: str) -> io.BufferedIOBase:
-        return open(self._path / name, "rb")
+        path = self._path / name
+        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return open(path, "rb")
 
     def write(self, name: str, data: bytes) -> None:
         self._path.mkdir(parents=True, exist_ok=True)
