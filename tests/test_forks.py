@@ -78,6 +78,7 @@ CALLS = {
     "symmetry.sample": lambda: js.symmetry.sample(0, FOUR),
     "symmetry.canonical": lambda: js.symmetry.canonical(js.load("9x9-easy")[:1]),
     "datasets.build": lambda: datasets.build(sys.argv[1], 1, board=FOUR),
+    "mastermind.feedback": lambda: mastermind.feedback(mastermind.PegGame(2, 2), PUZZLES[:, :2], PUZZLES[:, :2]),
     "mastermind.build": lambda: mastermind.build(mastermind.PegGame(2, 2), "minimax"),
 }
 

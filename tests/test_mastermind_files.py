@@ -477,7 +477,7 @@ def value(path):
 
 @pytest.mark.parametrize("number", [30, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("name", "written"), [("t.json", strategy), ("t.json.gz", strategy), ("s.json", search_tree), ("v", value)], ids=str
+    ("name", "written"), [("t.json", strategy), ("t.json.gz", strategy), ("s.json", search_tree), ("v", value)]
 )
 def test_damaged_files_are_refused(name, written, number, tmp_path):
     path, random, refused = tmp_path / name, np.random.default_rng(number), 0

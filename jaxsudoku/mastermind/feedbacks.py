@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import cache
+from jaxsudoku import cache, forks
 from jaxsudoku.arrays import AnyArray
 
 from .rules import MOST_FEEDBACKS, CodeError, Game, check_numbers, check_pegs, check_places, check_size
@@ -38,7 +38,9 @@ def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
 
     Raises:
       CodeError: an array of another shape or dtype; or a value that no place of a code has, unless it is traced.
+      RuntimeError: as ``forks.check``.
     """
+    forks.check()
     return _feedback(game, _places(game, "guesses", guesses), _places(game, "secrets", secrets))
 
 
