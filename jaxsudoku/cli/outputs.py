@@ -35,10 +35,10 @@ def check_outputs(
         replaced, or can't be written.
     """
     with as_usage():
-        if json is not None:
-            check_form(json, ".json")
         for number, path in enumerate(paths):
             check_output(path, reads=reads, writes=[*writes, *paths[:number]], exist_ok=force, what=what)
+        if json is not None:
+            check_form(json, ".json")
 
 
 def check_answers(args: argparse.Namespace, kind: Kind | None) -> None:
