@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
 from jaxsudoku.propagation import invalid_givens, outcome, propagate
+from jaxsudoku.terminal.progress import compiling
 
 #: Candidates in a chunk by default, which bounds the memory of a network's features.
 _CANDIDATES = {"cpu": 1 << 18, "gpu": 1 << 21, "tpu": 1 << 21}
@@ -63,11 +65,12 @@ def predict(
     platform = jax.default_backend()
     size = chunk_size(network.board, platform, len(grids), batch_size)
     predict_chunk = compiled_chunk(platform)
-    parts = []
+    parts: list[Predictions] = []
     for start in range(0, len(grids), size):
         part = grids[start : start + size]
         padded = np.pad(part, ((0, size - len(part)), (0, 0)))
-        found = predict_chunk(network.apply, rules, network.params, padded)
+        with contextlib.nullcontext() if parts else compiling():
+            found = predict_chunk(network.apply, rules, network.params, padded)
         parts.append(Predictions(*(np.asarray(array)[: len(part)] for array in found)))
         progress(start + len(part))
         if wrong := int(np.count_nonzero(~parts[-1].finite)):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import cache, solvers
+from jaxsudoku import alarms, cache, solvers
 from jaxsudoku.batches import Engine
 from jaxsudoku.board import Board
 from jaxsudoku.config import RULES, Config, Natural, Positive
@@ -83,6 +83,7 @@ def _checked_rules(rules: Any) -> tuple[str, ...]:
 
 
 @cache.kept()
+@alarms.silenced()
 def evaluate(
     network: Network | str | os.PathLike[str],
     puzzles: Any,
@@ -228,6 +229,7 @@ class _Levels:
         return Level(scorer.score(np.arange(count)), by_group, calibration)
 
     def _stage(self, stage: str, count: int) -> Callable[[int], object]:
+        self.report(stage, 0, count)
         return lambda done: self.report(stage, done, count)
 
 

@@ -61,18 +61,19 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         config = KeptTreeConfig(**config_values(args, KeptTreeConfig))
     resumed = args.resume and os.path.exists(args.output)
     check_outputs([args.output], reads=[], force=args.force or resumed, json=args.output)
-    screen, meter = invocation.start_screen(quiet=False), Meter()
+    screen, meter = invocation.start_screen(quiet=False), Meter("simulations")
     with as_usage((ValueError, BlockingIOError)), OutputLock(args.output):
         check_size(game)
         tree = SearchTree.load(args.output) if resumed else SearchTree(game, config.exploration, args.seed)
         if options.game_flags(args) and tree.game != game:
             raise UsageError(f"{args.output}: a tree for {tree.game}, where the game is {game}")
         try:
+            screen.show(meter.line(tree.iterations, config.simulations), now=True, task=True)
             while tree.iterations < config.simulations:
                 with invocation.signals.held():
                     tree.train(min(_STRETCH, config.simulations - tree.iterations))
                     tree.save(args.output)
-                screen.show(meter.line(tree.iterations, config.simulations))
+                screen.show(meter.line(tree.iterations, config.simulations), task=True)
         except Stop as stop:
             stop.advice = f"{args.output} has {tree.iterations:,} simulations; to go on: --resume"
             raise
