@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         with as_usage():
             sink = CountWriter(args.output, args.board, kind=args.format, force=args.force, source=args.input)
         with invocation.resumable("-", sink):  # which closes it
-            work = Run(args, invocation, puzzles, (INVALID, MALFORMED))
+            work = Run(args, invocation, puzzles, (INVALID, MALFORMED), args.limit)
             from jaxsudoku.batches import Engine
             from jaxsudoku.solvers import driver
 

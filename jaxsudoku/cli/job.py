@@ -294,7 +294,10 @@ class _Job:
         rate = puzzles / max(time.perf_counter() - self._start, 1e-9)
         rates = f", {rate:,.0f}/s" if puzzles else ""
         line = self._meter.line(self._done, self._count)
-        self._screen.show(f"{line}; {counted(puzzles)}{rates}{listed(self._counts)}", now=True, task=True)
+        self._screen.show(f"{line}; {counted(puzzles)}{rates}{self._listed(self._counts)}", now=True, task=True)
+
+    def _listed(self, counts: Mapping[str, int]) -> str:
+        return listed(counts, getattr(self._args, "limit", None))
 
     def finish(self, parts: Sequence[tuple[Part, Record]]) -> int:
         """Prints the bad lines and the summary; the exit status."""
@@ -332,7 +335,7 @@ class _Job:
         elif not args.quiet:
             earlier = f"; {self._earlier:,} were there already" if self._earlier else ""
             screen.say(
-                f"{counted(puzzles)} in {seconds:.2f} s ({rate:,.0f}/s){listed(ordered)}; {len(parts):,} parts, "
+                f"{counted(puzzles)} in {seconds:.2f} s ({rate:,.0f}/s){self._listed(ordered)}; {len(parts):,} parts, "
                 f"start {self._start - self._began:.1f} s{earlier}"
             )
         return 1 if bad or self.failed else 0

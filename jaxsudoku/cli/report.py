@@ -18,7 +18,6 @@ from jaxsudoku.terminal.progress import Screen
 #: What summaries call outcomes whose name alone says too little.
 _OUTCOMES = {
     "0": "without a solution",
-    "1": "with 1 solution",
     "several": "with several solutions",
     "unsatisfiable": "without a solution",
     "invalid": "with clashing givens",
@@ -33,16 +32,17 @@ class Tally:
 
     Args:
       outcomes: the outcomes in the order of the summary. Further outcomes are numbers (of solutions), in theirs.
+      limit: the number of solutions at which counting stops.
 
     Attributes:
       start: the time of the start of the work.
       excluded_seconds: time that does not count as work.
     """
 
-    def __init__(self, outcomes: Sequence[str]) -> None:
+    def __init__(self, outcomes: Sequence[str], limit: int | None = None) -> None:
         from jaxsudoku import batches
 
-        self._outcomes = outcomes
+        self._outcomes, self._limit = outcomes, limit
         self._counter: collections.Counter[str] = collections.Counter()
         self._compile_seconds = batches.compile_seconds
         self.excluded_seconds = 0.0
@@ -78,8 +78,9 @@ class Tally:
         """Seconds of work since the start, without those of compiling."""
         return max(time.perf_counter() - self.start - self.compile_seconds - self.excluded_seconds, 1e-9)
 
-    def __str__(self) -> str:
-        return f"{counted(self.puzzles)}, {self.puzzles / self.seconds:,.0f}/s{listed(self.counts)}"
+    def listed(self) -> str:
+        """The puzzles by outcome, in words."""
+        return listed(self.counts, self._limit)
 
 
 def summarize(
@@ -118,7 +119,7 @@ def summarize(
         print(json.dumps(summary), file=sys.stderr if args.output == "-" else sys.stdout)
     elif not args.quiet:
         screen.say(
-            f"{counted(tally.puzzles)} in {seconds:.2f} s ({tally.puzzles / seconds:,.0f}/s){listed(tally.counts)}; "
+            f"{counted(tally.puzzles)} in {seconds:.2f} s ({tally.puzzles / seconds:,.0f}/s){tally.listed()}; "
             f"start {startup:.1f} s, compilation {compiling:.1f} s{note}"
         )
     if error is not None:
@@ -163,14 +164,20 @@ def counted(count: int) -> str:
     return f"{count:,} {'puzzle' if count == 1 else 'puzzles'}"
 
 
-def listed(counts: Mapping[str, int]) -> str:
-    """Counts as in ": 5 solved, 1 malformed"; those of numbers of solutions as in "7 with 2 solutions"."""
-    named = [f"{count:,} {_in_words(name)}" for name, count in counts.items() if count]
+def listed(counts: Mapping[str, int], limit: int | None = None) -> str:
+    """Counts as in ": 5 solved, 1 malformed"; those of numbers of solutions as in "7 with 1 solution".
+
+    Args:
+      counts: the puzzles by outcome.
+      limit: the number of solutions at which counting stopped.
+    """
+    named = [f"{count:,} {_in_words(name, limit)}" for name, count in counts.items() if count]
     return f": {', '.join(named)}" if named else ""
 
 
-def _in_words(outcome: str) -> str:
+def _in_words(outcome: str, limit: int | None) -> str:
     """An outcome after the number of its puzzles."""
-    if outcome.isdecimal() and outcome not in ("0", "1"):
-        return f"with {outcome} solutions"
-    return _OUTCOMES.get(outcome, outcome)
+    if outcome in _OUTCOMES or not outcome.isdecimal():
+        return _OUTCOMES.get(outcome, outcome)
+    more = " or more" if outcome == str(limit) else ""
+    return f"with {outcome}{more} solution{'' if outcome + more == '1' else 's'}"

@@ -19,7 +19,7 @@ from jaxsudoku.terminal.failure import described
 from jaxsudoku.terminal.progress import Meter, share_read
 
 from .invocation import Invocation
-from .report import Tally, listed
+from .report import Tally
 
 Result = TypeVar("Result")
 
@@ -92,6 +92,7 @@ class Run:
       invocation: the run of the command.
       puzzles: the input.
       outcomes: the outcomes of a puzzle, in the order of the summary.
+      limit: as in ``Tally``.
 
     Attributes:
       screen: shows progress and messages.
@@ -99,10 +100,15 @@ class Run:
     """
 
     def __init__(
-        self, args: argparse.Namespace, invocation: Invocation, puzzles: PuzzleFile, outcomes: Sequence[str]
+        self,
+        args: argparse.Namespace,
+        invocation: Invocation,
+        puzzles: PuzzleFile,
+        outcomes: Sequence[str],
+        limit: int | None = None,
     ) -> None:
         self.screen = invocation.start_screen(args.quiet)
-        self.tally = Tally(outcomes)
+        self.tally = Tally(outcomes, limit)
         self._args, self._invocation = args, invocation
         self._meter, self._puzzles, self._share = Meter(), puzzles, share_read(puzzles.stream)
         self._note: Callable[[], str] = str
@@ -191,7 +197,7 @@ class Run:
             count = max(read, round(read / share))
         done = self._done + self.tally.puzzles + ahead
         line = self._meter.line(done, count, about=self._puzzles.count is None)
-        self.screen.show(f"{line}{listed(self.tally.counts)}{self._note()}", now=now, task=True)
+        self.screen.show(f"{line}{self.tally.listed()}{self._note()}", now=now, task=True)
 
     def finish(self, note: str = "", **details: Any) -> int:
         """Reports the summary, as ``Invocation.summarize``; the exit status."""
