@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import threading
 from collections.abc import Iterator
 
 import jax
+
+from jaxsudoku.shared_context import SharedContext
 
 #: JAX's setting of what its own code and XLA log, and the name of each of XLA's levels.
 _SETTING, _LEVELS = "jax_logging_level", ("INFO", "WARNING", "ERROR", "CRITICAL")
 #: Settings of JAX that log what is compiled.
 _LOGS = ("jax_log_compiles", "jax_explain_cache_misses")
 
-_lock = threading.Lock()
-_users = 0
 _before: str | None = None
 _changed = False
 
@@ -28,18 +27,8 @@ def silenced() -> Iterator[None]:
     JAX's setting is global, so other errors that XLA logs meanwhile are not shown either; those of compiling and of
     programs are raised. Contexts may be nested, and entered by several threads at once.
     """
-    global _users
-    with _lock:
-        _users += 1
-        if _users == 1:
-            _silence()
-    try:
+    with _shared():
         yield
-    finally:
-        with _lock:
-            _users -= 1
-            if not _users:
-                _restore()
 
 
 def _silence() -> None:
@@ -61,3 +50,6 @@ def _restore() -> None:
         if _before != "NOTSET":
             jax.config.update(_SETTING, _before)
     _changed = False
+
+
+_shared = SharedContext(_silence, _restore)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from jaxsudoku import forks
 from jaxsudoku.escapes import shown
+from jaxsudoku.shared_context import SharedContext
 
 #: The environment variable that turns the cache off for the library's programs if it is 0.
 SWITCH = "JAXSUDOKU_CACHE"
@@ -36,8 +36,6 @@ _DEFAULT_LEAST = 1.0
 #: JAX's warning for every program that it cannot write.
 _UNWRITTEN = "Error writing persistent compilation cache entry"
 
-_lock = threading.Lock()
-_users = 0
 #: JAX's settings that are changed at the moment: name to (the value before, the library's value).
 _changed: dict[str, tuple[Any, Any]] = {}
 _warned: set[str] = set()
@@ -56,19 +54,9 @@ def kept() -> Iterator[None]:
     Warns:
       RuntimeWarning: once, if the user's cache directory cannot be used.
     """
-    global _users
     forks.check()
-    with _lock:
-        _users += 1
-        if _users == 1:
-            _turn_on()
-    try:
+    with _shared():
         yield
-    finally:
-        with _lock:
-            _users -= 1
-            if not _users:
-                _restore()
 
 
 def folder() -> str | None:
@@ -155,3 +143,6 @@ def _restore() -> None:
     if _FOLDER in _changed:
         compilation_cache.reset_cache()
     _changed.clear()
+
+
+_shared = SharedContext(_turn_on, _restore)

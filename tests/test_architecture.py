@@ -20,7 +20,7 @@ FOLDER = Path(jaxsudoku.__file__).parent
 #: The modules at the top of the package, lowest level first. Each, with all that a sub-package holds, imports from
 #: lower levels alone, and from itself. "" is the package's own ``__init__``.
 LEVELS = (
-    ("escapes", "forks"),
+    ("escapes", "forks", "shared_context"),
     ("suggestions", "_version", "pictures"),
     ("arrays", "board", "devices", "files", "locks", "terminal"),
     ("config", "status", "random", "alarms", "cache", "sharding", "spread"),
