@@ -82,7 +82,12 @@ LAYOUTS = {
     "QQWing": f"Puzzle,Solution,Time (milliseconds),Difficulty\n{PUZZLE},{SOLUTION},46.717,Easy,\n",
     "letters": LETTERED,
     "rows of letters": lines(LETTERED[row : row + 9] for row in range(0, 81, 9)),
-    "OpenSudoku": f'<?xml version="1.0"?>\n<opensudoku>\n<game id="1" data="{PUZZLE.replace(".", "0")}" />\n',
+    "OpenSudoku": f'<?xml version="1.0"?>\n<opensudoku>\n<game data="{PUZZLE.replace(".", "0")}" />\n</opensudoku>\n',
+    "OpenSudoku over several lines": f"""<opensudoku><!-- <game data="{OTHER}"/> -->
+<game user-data="{OTHER}"
+ note="a > b"
+data="{PUZZLE}"></game></opensudoku>
+""",
 }
 
 
@@ -153,6 +158,50 @@ def test_a_lone_number_amid_rows_is_no_size():
     assert not read(lines(["53", *ROWS[1:]])).good.any()
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (lines(",".join(["", *"53..7..."]).replace(".", "") + "," for _ in range(9)), "both these fields are empty"),
+        (",".join(["", *PUZZLE[:80]]).replace(".", "") + ",", "both these fields are empty"),
+        (lines([*ROWS, "-" * 9] * 9).replace(".", "-"), "every 10th row is the same"),
+        (lines(["123456789", *ROWS] * 9), "every 10th row is the same"),
+        (lines("|" + "|".join(row.replace(".", " ")) + "|\n" + "|" + " |" * 9 for row in ROWS), "every 2th row"),
+        (lines([*ROWS[:4], *ROWS[5:], *ROWS, *ROWS]), "8 rows are left after grids that nothing separates"),
+    ],
+)
+def test_rows_that_may_be_shifted_are_refused(text, cause):
+    chunk = read(text)
+    assert not chunk.good.any() and cause in chunk.errors[0].cause
+
+
+def test_labels_and_letters_of_two_meanings_are_refused():
+    text = lines(f"{n}: " + ",".join(["", *row[1:]]).replace(".", "") for n, row in enumerate(ROWS, 1))
+    assert "a label or a cell" in read(text).errors[0].cause
+    board = Board.classic(36)
+    numbers = ["x", "36", *["x"] * 1294]
+    assert read(" ".join(numbers), board).grids[0, :3].tolist() == [0, 36, 0]
+    wide = "Y" + "x" * 624
+    assert "another case than all other letters" in read(wide, Board.classic(25)).errors[0].cause
+
+
+def test_one_deleted_candidate_after_many_lines():
+    for line, removed in ((f":0000:x:{PUZZLE}:314::", 1), (f" :0000:x:{PUZZLE}:314:::", 1), (f"{PUZZLE}:314:", 1)):
+        positions = read_positions(io.BytesIO(f"{line}\n".encode() * 40), NINE)
+        gone = ~positions.candidates & (positions.grids == 0)[:, None]
+        assert (gone.sum(axis=(1, 2)) == removed).all()
+
+
+def test_titles_and_quotes():
+    for title in ("1", "01", "1.", "(1)", "1/50", "No. 1", "E1"):
+        text = f"{title}\n{lines(ROWS)}\n{title}\n{lines(ROWS)}"
+        np.testing.assert_array_equal(read(text).grids, [GRID] * 2)
+    np.testing.assert_array_equal(read(f'"{PUZZLE}"\n"1","{PUZZLE}","{SOLUTION}"\n').grids, [GRID] * 2)
+    chunk = read("<opensudoku>\n<game/>\n</opensudoku>\n")
+    assert str(chunk.errors[0]) == "<input>:2: a game without its puzzle, an attribute 'data'"
+    with pytest.raises(PuzzleFileError, match=r"<input>:3: damaged XML"):
+        read(f'<opensudoku>\n<game data="{PUZZLE}"/>\n<game')
+
+
 # ---------------------------------------------------------------------- digits counted from 0
 
 
@@ -176,7 +225,7 @@ def layouts_of(text, side):
     yield f"puzzle,name\n{text},a\n"
     yield json.dumps({"puzzle": text})
     yield json.dumps([None if cell == "." else int(cell) for row in numbers for cell in row])
-    yield f'<opensudoku>\n<game data="{text}"/>\n'
+    yield f'<opensudoku>\n<game data="{text}"/>\n</opensudoku>'
 
 
 @pytest.mark.parametrize("side", [4, 9, 16])
@@ -331,7 +380,7 @@ def test_a_table_without_puzzles_is_told_by_its_names(text):
         (b"\x93NUMPY\x01\0", "an array of numpy"),
         (b"SQLite format 3\0", "a database"),
         (b"[Puzzle]\n\n[State]\n1\n", "no puzzle in it"),
-        (b"<opensudoku>\n<game/>\n", "no puzzle in it"),
+        (b"<opensudoku>\n<folder/>\n</opensudoku>\n", "no puzzle in it"),
     ],
 )
 def test_files_of_other_kinds_are_named(data, words):
@@ -356,6 +405,8 @@ SLICED = {
     "lines, then rows": lines([PUZZLE] * 3 + ROWS * 4),
     "lines after words": lines(f"{n} {PUZZLE}" for n in range(9)),
     "a table": "n,puzzle\n" + lines(f"{n},{PUZZLE}" for n in range(9)),
+    "a header after long comments": f"# {'c' * 900}\n# c\nn,puzzle\n" + lines(f"{n},{PUZZLE}" for n in range(9)),
+    "a table with further carriage returns": "n,puzzle,x\r\r\n" + f"1,{PUZZLE},a\r\r\n" * 4 + f"1,{PUZZLE}\r\n" * 2,
     "a table with blank lines": "\n\nn;puzzle\n" + lines(f"{n};{PUZZLE}\n" for n in range(9)),
     "quotes": lines([PUZZLE, f'{PUZZLE} "', f"{PUZZLE}\r{PUZZLE}", PUZZLE] * 3),
     "quoted fields": 'puzzle,n\n"' + PUZZLE + '","a\rb"\n' + lines([f"{PUZZLE},x"] * 9),
@@ -466,6 +517,9 @@ HOSTILE = [
     "c " * 50_000 + "p cnf",
     "../" * 33_000,
     "\ufeff" * 30_000,
+    "{" + ",".join(f'"{n}":1' for n in range(9_000)) + ',"1":2}',
+    "puzzle," + ",".join(f"ab{n}" for n in range(14_000)) + ",ab1",
+    "puzzle,a\n" + f'{PUZZLE},"\n# board: 16\n"\n' * 1_000,
 ]
 
 
@@ -482,9 +536,8 @@ _FAST = (0, 1, 2, 3, 8, 11, 14)
     "number", [n if n in _FAST else pytest.param(n, marks=pytest.mark.slow) for n in range(len(HOSTILE))]
 )
 def test_long_inputs_of_odd_shapes_are_answered(number):
-    for board in (FOUR, NINE):
-        for tail in ("", "\n", f"\n{PUZZLE}\n"):
-            try:
-                read(HOSTILE[number] + tail, board)
-            except (PuzzleFileError, ValueError) as error:
-                assert len(str(error)) < 3000
+    for board, tail in ((FOUR, ""), (NINE, f"\n{PUZZLE}\n")):
+        try:
+            read(HOSTILE[number] + tail, board)
+        except (PuzzleFileError, ValueError) as error:
+            assert len(str(error)) < 3000

@@ -161,6 +161,7 @@ def grid_of(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str]
     Raises:
       Malformed: a text is not a cell, or too large a digit; or letters may be digits from 1 or from 10 on.
     """
+    tokens = _with_blanks(tokens, digits)
     values = check_cells(tokens, digits, place)
     if values.max(initial=0) <= digits.side and not _letters_alone(tokens, values, digits):
         others = blank_characters(digits).removesuffix(b"0")
@@ -172,12 +173,24 @@ def grid_of(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str]
             f"the digits are letters alone: {letter!r} is {_value(letter, digits)}, or {_place_of(letter)} if they are "
             "counted from A: write numbers"
         )
+    letters = {token for token in tokens if token.isalpha()}
+    if (b"x" in letters and len(letters) > 1 and b"".join(letters - {b"x"}).isupper()) or (
+        b"X" in letters and len(letters) > 1 and b"".join(letters - {b"X"}).islower()
+    ):
+        raise Malformed("'x' has another case than all other letters: is it a digit or a blank? Write '.' for blanks")
     return Cells(_lettered(tokens, digits))
+
+
+def _with_blanks(tokens: Sequence[bytes], digits: Digits) -> Sequence[bytes]:
+    """The cells with a dot for x, which among numbers of two digits is a blank on boards of any side."""
+    if b"x" not in blank_characters(digits) and any(len(token) > 1 and token.isdigit() for token in tokens):
+        return [b"." if token in (b"x", b"X") else token for token in tokens]
+    return tokens
 
 
 def check_cells(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str] = number_of_line) -> np.ndarray:
     """Values of cells, uint8, which are above the side only if letters may be counted from A; raises as ``grid_of``."""
-    table = _token_values(digits)
+    table, tokens = _token_values(digits), _with_blanks(tokens, digits)
     found = bytes(table.get(token, FOREIGN) for token in tokens)
     values = np.frombuffer(found, np.uint8)
     if not found or max(found) <= digits.side or max(_lettered(tokens, digits)) <= digits.side:
@@ -275,6 +288,19 @@ def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
         if len(fields) > 1 and len(fields) == (count or len(fields)) and all(field in _TOKENS for field in fields):
             return fields
     return None
+
+
+def is_shifted(text: bytes, count: int) -> bool:
+    """Whether a text has a delimiter more than ``separated`` needs, and both its first and last fields are empty."""
+    text = text.strip(b" \r\n\v\f")
+    ends = {text[:1], text[-1:]}
+    return len(ends) == 1 and ends <= {b",", b";", b"\t"} and text.count(text[:1]) == count and len(text) > count
+
+
+#: The cause for a grid that ``is_shifted``.
+SHIFTED = (
+    "a delimiter stands before the first cell or after the last one, and both these fields are empty: leave it out"
+)
 
 
 def split_row(row: bytes, side: int) -> list[bytes] | None:

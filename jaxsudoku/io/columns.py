@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ SOLUTION_COLUMNS = ("puzzle", "solution", "status", "iterations")
 COUNT_COLUMNS = ("puzzle", "count", "status", "iterations")
 #: Columns of our own outputs: by default they are not carried along, as new answers replace them.
 ANSWER_COLUMNS = (*SOLUTION_COLUMNS[1:], *STATS)
+#: Names that a message quotes.
+_SHOWN = 20
 _KNOWN = frozenset((*PUZZLE_COLUMNS, *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
 
 
@@ -60,15 +63,19 @@ def choose_columns(names: Iterable[str], place: str, column: str | None, keep: C
     if puzzle is None:
         hint = did_you_mean(wanted[0], names)
         advice = "; another one can be named (column, --column)" if column is None and not hint else ""
-        raise PuzzleFileError(
-            f"{place}: no column named {wanted[0]!r} among {', '.join(map(repr, names))}{hint}{advice}"
-        )
+        raise PuzzleFileError(f"{place}: no column named {wanted[0]!r} among {_listed(names)}{hint}{advice}")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise PuzzleFileError(f"{place}: two columns are named {twice!r}")
+        twice = next(name for name, count in collections.Counter(names).items() if count > 1)
+        raise PuzzleFileError(f"{place}: two columns are named {twice!r:.80}")
     dropped = {*PUZZLE_COLUMNS, *ANSWER_COLUMNS}.difference(keep)
     carried = {name: at for at, name in enumerate(names) if at != puzzle and name not in dropped}
     return Columns(len(names), puzzle, carried)
+
+
+def _listed(names: list[str]) -> str:
+    """The first names, for messages."""
+    shown = ", ".join(f"{name!r:.80}" for name in names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
 
 
 def further_columns(names: Iterable[str], column: str | None) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ lines are read with numpy, all others with the csv module.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import csv
 import functools
@@ -108,7 +109,7 @@ class CsvTable(Format):
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
         columns: Columns | None = None
         name = self.start.name
-        quoted = functools.partial(within_quotes, delimiter=self.delimiter)
+        quoted = WithinQuotes(self.delimiter)
         for line, block in check.cut_all(whole_records(blocks, name, self.delimiter), quoted):
             at = 0
             while columns is None and at < len(block):
@@ -134,7 +135,11 @@ class CsvTable(Format):
         if b'"' in block or len(delimiters) != len(ends) * (columns.width - 1):
             return None
         ends = ends - (raw[ends - 1] == ord("\r"))
-        if (starts >= ends).any() or (raw[starts] == ord("#")).any():
+        further = raw[ends - 1] == ord("\r")  # the csv module drops them all
+        blank = np.isin(raw[starts], np.frombuffer(b" \t", np.uint8))
+        if columns.width == 1 and any(block[starts[row] : ends[row]].isspace() for row in np.flatnonzero(blank)):
+            return None
+        if further.any() or (starts >= ends).any() or (raw[starts] == ord("#")).any():
             return None
         bounds = np.concatenate([starts[:, None] - 1, delimiters.reshape(len(ends), -1), ends[:, None]], axis=1)
         if (bounds[:, 1] < starts).any() or (bounds[:, -2] > ends).any():
@@ -222,9 +227,23 @@ def record_end(data: bytes, start: int, delimiter: bytes) -> int:
     return end
 
 
-def within_quotes(data: bytes, at: int, delimiter: bytes) -> bool:
-    """Whether a place in whole records lies within a quoted field."""
-    return any(match.start(1) < at < match.end() for match in _quoted_field(delimiter).finditer(data, 0, at + 1))
+class WithinQuotes:
+    """Tells whether a place in whole records lies within a quoted field; looks at the same records once.
+
+    Args:
+      delimiter: what separates fields, one character.
+    """
+
+    def __init__(self, delimiter: bytes) -> None:
+        self._field = _quoted_field(delimiter)
+        self._data, self._spans = b"", list[tuple[int, int]]()
+
+    def __call__(self, data: bytes, at: int) -> bool:
+        if data is not self._data:
+            self._data = data
+            self._spans = [(match.start(1), match.end()) for match in self._field.finditer(data)]
+        before = bisect.bisect_left(self._spans, (at, 0)) - 1
+        return before >= 0 and self._spans[before][0] < at < self._spans[before][1]
 
 
 def whole_records(blocks: Iterator[bytes], name: str, delimiter: bytes) -> Iterator[bytes]:

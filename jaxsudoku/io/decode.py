@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from .cells import (
     END,
     FOREIGN,
+    SHIFTED,
     Cause,
     Cells,
     Digits,
@@ -26,6 +27,7 @@ from .cells import (
     filled_cells,
     grid_of,
     is_cell,
+    is_shifted,
     listed_by_place,
     separated,
     split_row,
@@ -142,12 +144,13 @@ def _smaller_side(side: int) -> int:
 
 
 def _before_deleted(data: bytes, ends: np.ndarray) -> np.ndarray:
-    """Whether deleted candidates seem to follow places in a block, bool[n]: a colon, three digits and a space."""
+    """Whether deleted candidates seem to follow places in a block, bool[n]: a colon, and a space or three digits."""
     padded = np.frombuffer(data + b"\n" * 5, np.uint8)
-    found: np.ndarray = (padded[ends] == ord(":")) & (padded[ends + 4] == ord(" "))
+    found: np.ndarray = np.isin(padded[ends + 4], np.frombuffer(b" :,", np.uint8))
     for at in (1, 2, 3):
         found &= (padded[ends + at] > ord("0")) & (padded[ends + at] <= ord("9"))
-    return found
+    found |= padded[ends + 1] == ord(" ")
+    return found & (padded[ends] == ord(":"))
 
 
 def decode_even(block: bytes, digits: Digits) -> np.ndarray | None:
@@ -182,7 +185,7 @@ def decode_rest(found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarra
     left = np.flatnonzero(~found.good).tolist()
     one_by_one(left[:_FEW])
     if len(left) > _FEW:
-        texts = (data[starts[row] : ends[row]] for row in left[:_FEW] if found.good[row])
+        texts = (data[starts[row] : ends[row]] for row in left[:_FEW] if found.good[row] and row not in found.marks)
         later = next(filter(None, (_later_word(text, digits) for text in texts)), None)
         if later is not None:
             _decode_later(found, data, starts, ends, digits, _count_ends(later.string[: later.start()], digits))
@@ -223,6 +226,7 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
       Malformed: with the cause.
     """
     side, cells = digits.side, digits.cells
+    text = text.replace(b'"', b" ")
     if text.lstrip().startswith(b":"):
         return decode_line(text, digits)
     if is_marked(text, digits.cells):
@@ -230,6 +234,8 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
     body = text.split(b"#")[0]
     numbers = separated(body, cells) or body.replace(b",", b" ").split()
     if len(numbers) == cells > 1:
+        if is_shifted(body, cells):
+            raise Malformed(SHIFTED)
         return grid_of(numbers, digits)
     word = _WORD.search(text)
     first, offset = (word[0].split(b"#")[0], word.start()) if word else (b"", 0)
@@ -366,7 +372,9 @@ def _decode_later(
     left = np.flatnonzero(~found.good)
     first = np.searchsorted(stops, starts[left])
     left, first = left[first + before <= len(stops)], first[first + before <= len(stops)]
-    comments = np.frombuffer(data, np.uint8)[stops[first[:, None] + np.arange(before)]] == ord("#")
+    between = np.frombuffer(data, np.uint8)[stops[first[:, None] + np.arange(before)]]
+    comments = between == ord("#")
+    comments[:, 0] |= stops[first] == starts[left]  # a colon there begins a line of HoDoKu's library
     begins = stops[first + before - 1] + 1
     near = (begins - starts[left] <= digits.cells // 2) & (begins < ends[left]) & ~comments.any(axis=1)
     left, begins = left[near], begins[near]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cells import Cells, Digits, Malformed, Marks, check_cells, grid_of, separated, split_row
+from .cells import SHIFTED, Cells, Digits, Malformed, Marks, check_cells, grid_of, is_shifted, separated, split_row
 from .chunk import Chunk, LineError
 from .decode import decode_text
 from .format import Beginning, Format
@@ -18,6 +18,12 @@ from .positions import all_candidates, check_listed, split_listed
 
 #: A line of words, also as in "W-Wing: 4/1".
 _TITLE = re.compile(rb"\s*(\d-)?([A-Za-z]+-)*[A-Za-z]{2,}([\s:#\d]|$)")
+
+
+#: A number before a part of the frame and an empty field.
+_LABEL = re.compile(rb"\s*+\d{1,2}\s*+[:|\[({\])}]\s*+[,;]|\s*+\d{1,2} *+[:|\[({\])}] *+\t")
+#: Grids that are held back until something separates them from the next.
+_MOST_DENSE = 1 << 12
 
 
 class _Blanks(NamedTuple):
@@ -117,6 +123,7 @@ class _Drawing:
         self._blank, self._between = 0, 0  # blank lines before the next row, and between bands
         self._begun = False  # whether a row, rather than a title or a blank line, came last
         self._sized = False  # whether the line before gave the size of the board
+        self._dense: list[tuple[list[_Row], _Grid]] = []  # finished grids without anything between them
         self._done: list[_Grid] = []
 
     def add(self, line: int, text: bytes) -> None:
@@ -131,7 +138,8 @@ class _Drawing:
         try:
             row = self._row(line, text)
         except Malformed as cause:
-            if _TITLE.match(text) or (not self._begun and self._is_size(text)):
+            short = len(b"".join(text.split())) <= side // 2 + 1  # a number before a grid
+            if _TITLE.match(text) or (not self._begun and (self._is_size(text) or short)):
                 self.end()
                 return
             # A malformed line counts as a row, so that the grids after this one keep their places.
@@ -147,7 +155,9 @@ class _Drawing:
             rows, fault = self._rows, self._fault
             self._rows, self._fault = [], None
             self._end_run()
-            self._done.append(self._grid(rows, fault))
+            self._dense.append((rows, self._grid(rows, fault)))
+            if len(self._dense) > _MOST_DENSE:
+                self._end_dense()
 
     def end(self) -> None:
         """Finishes the grid, and those before it in bands; it is malformed if it lacks rows."""
@@ -165,6 +175,7 @@ class _Drawing:
     def _end_rows(self) -> None:
         """Finishes the rows since the last blank line, as a band of a grid or as a truncated grid."""
         rows, fault = self._rows, self._fault
+        self._end_dense(rows)
         if not rows:
             return
         self._rows, self._fault = [], None
@@ -179,6 +190,14 @@ class _Drawing:
         if len(self._bands) == self._digits.side:
             self._run.append(self._grid(self._bands, self._band_fault))
             self._bands, self._band_fault = [], None
+
+    def _end_dense(self, left: Sequence[_Row] = ()) -> None:
+        """Finishes grids without anything between them, and so many rows after them."""
+        rows = [row.cells for grid, _ in self._dense for row in grid] + [row.cells for row in left]
+        cause = _doubt(rows, self._digits.side) if self._dense else None
+        for _, grid in self._dense:
+            self._done.append(grid if cause is None or grid.fault else self._malformed(grid.line, cause))
+        self._dense = []
 
     def _end_run(self) -> None:
         """Finishes grids in bands."""
@@ -214,6 +233,8 @@ class _Drawing:
         if len(rows) < side:
             return self._malformed(line, f"the grid ends after {len(rows)} of {side} rows")
         try:
+            if all(row.shifted for row in rows):
+                raise Malformed(SHIFTED)
             if any(row.listed for row in rows):
                 return _Grid(self._listed(rows), line)
             return _Grid(grid_of([cell for row in rows for cell in row.cells], self._digits, _place(side)), line)
@@ -250,8 +271,10 @@ class _Drawing:
                 check_listed(listed, side)
                 return _Row(line, listed, True)
             if cells is not None:
+                if _LABEL.match(text):
+                    raise Malformed("what stands before the frame is a label or a cell")
                 check_cells(cells, self._digits)
-                return _Row(line, cells)
+                return _Row(line, cells, shifted=is_shifted(row, side))
         except Malformed as cause:
             raise Malformed(f"row {number} of the grid: {cause}") from None
         words = row.split()
@@ -272,11 +295,13 @@ class _Row(NamedTuple):
       line: its number, from 1.
       cells: a text for each cell.
       listed: whether they list candidates.
+      shifted: whether they may be shifted by one, as in ``is_shifted``.
     """
 
     line: int
     cells: list[bytes]
     listed: bool = False
+    shifted: bool = False
 
 
 class _Grid(NamedTuple):
@@ -285,6 +310,18 @@ class _Grid(NamedTuple):
     read: Cells
     line: int
     fault: LineError | None = None
+
+
+def _doubt(rows: Sequence[list[bytes]], side: int) -> str | None:
+    """Why it is unknown where grids that are rows without anything between them begin, None if it is known."""
+    if left := len(rows) % side:
+        return f"{left} rows are left after grids that nothing separates: where each begins is unknown"
+    for period, offsets, least in ((2, (0, 1), side), (3, (0, 1, 2), side), (side + 1, (0, side), 2)):
+        for offset in offsets:
+            same = rows[offset::period]
+            if len(same) >= least and all(row == same[0] for row in same):
+                return f"every {period}th row is the same: is it a part of the frame, a label, or a row of cells?"
+    return None
 
 
 def _place(side: int) -> Callable[[int], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import json
 import re
@@ -126,8 +127,8 @@ def _parse(text: bytes) -> Any:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"two values are named {next(key for key in keys if keys.count(key) > 1)!r}")
+        twice = next(key for key, count in collections.Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"two values are named {twice!r:.80}")
     return found
 
 

@@ -19,7 +19,7 @@ from .positions import all_candidates, allowed_candidates
 #: Values of at least 8 characters tell a line from a drawn row with colons.
 _LINE = re.compile(rb"\s*+:[^:]*+:[^:]*+:\s*+[\d.+][^:\s]{7,}+\s*+(?::|\Z)")
 #: The values alone, with deleted candidates or without, as in 6...8+4...:314 916.
-_MARKED = re.compile(rb"\s*+([\d.+]++)\s*+(?::((?:[1-9]{3}[ \t\r]*+)*+)(?:::|:?\Z))?")
+_MARKED = re.compile(rb"\s*+([\d.+]++)\s*+(?::\s*+((?:[1-9]{3}[ \t\r,]*+)*+)(::?\s*+\Z|::|\Z))?")
 _VALUE = re.compile(rb"\+?.", re.DOTALL)
 _DELETED = re.compile(rb"[1-9]{3}")
 
@@ -51,7 +51,9 @@ def is_marked(line: bytes, cells: int) -> bool:
     match = _MARKED.match(line)
     if match is None or len(match[1]) - match[1].count(b"+") != cells:
         return False
-    return b"+" in match[1] or len((match[2] or b"").split()) > 1  # a number of three digits may be anything
+    deleted = (match[2] or b"").replace(b",", b" ").split()
+    # a number of three digits alone may be anything
+    return b"+" in match[1] or len(deleted) > 1 or (len(deleted) == 1 and match[3].startswith(b":"))
 
 
 def decode_marked(line: bytes, digits: Digits) -> Cells:
@@ -68,7 +70,7 @@ def _decode(values: bytes, start: int, deleted: bytes, digits: Digits) -> Cells:
         raise Malformed("a line of a library is of a board up to 9x9, with digits from 1 on")
     read, placed = _values(values, digits, start + 1)
     candidates = all_candidates(read.grid, side)
-    for text in deleted.split():
+    for text in deleted.replace(b",", b" ").split():
         shown = text.decode(errors="backslashreplace")
         if not _DELETED.fullmatch(text) or max(text) - ord("0") > side:
             raise Malformed(

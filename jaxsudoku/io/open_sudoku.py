@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator
+import functools
+import itertools
+from collections.abc import Collection, Iterable, Iterator
+from xml.parsers import expat
 
 import numpy as np
 
-from .chunk import Chunk
-from .decode import decode_texts
+from .cells import Cells, Digits, Malformed
+from .chunk import Chunk, PuzzleFileError
+from .decode import Decoded, decode_text
 from .format import Beginning, Format
 from .header import BoardCheck
 
-_DATA = re.compile(rb"""<game\b[^<>]*?\bdata\s*+=\s*+["']([^"']*+)["']""")
-
 
 class OpenSudoku(Format):
-    """A puzzle for each attribute ``data`` of an element ``game``; several may stand on a line."""
+    """A puzzle for each attribute ``data`` of an element ``game``."""
 
     name = "OpenSudoku's XML"
 
@@ -33,15 +34,43 @@ class OpenSudoku(Format):
         return ()
 
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
-        for first, block in check.cut_all(blocks):
-            found = [
-                (line, text) for line, data in enumerate(block.split(b"\n"), first) for text in _DATA.findall(data)
-            ]
-            read = decode_texts([text for _, text in found], check.digits)
-            yield Chunk.of(read, np.array([line for line, _ in found], np.int64), self.start.name)
+        for games, fault in _games(blocks):
+            read = Decoded(np.zeros((len(games), check.digits.cells), np.uint8), np.zeros(len(games), bool))
+            for row, (_, data) in enumerate(games):
+                read.put(row, functools.partial(_cells, data, check.digits), data)
+            yield Chunk.of(read, np.array([line for line, _ in games], np.int64), self.start.name)
+            if fault is not None:
+                cause = expat.ErrorString(fault.code)
+                raise PuzzleFileError(f"{self.start.name}:{fault.lineno}: damaged XML ({cause})") from fault
 
 
 def first_puzzle(head: bytes) -> bytes:
     """The first puzzle of a file that begins with these lines, empty without."""
-    match = _DATA.search(head)
-    return b"" if match is None else match[1]
+    found = (data.encode() for games, _ in _games([head]) for _, data in games if data is not None)
+    return next(found, b"")
+
+
+def _cells(data: str | None, digits: Digits) -> Cells:
+    if data is None:
+        raise Malformed("a game without its puzzle, an attribute 'data'")
+    return decode_text(data.encode(), digits)
+
+
+def _games(blocks: Iterable[bytes]) -> Iterator[tuple[list[tuple[int, str | None]], expat.ExpatError | None]]:
+    """The line and the puzzle of each game in a block, and the error that ends the file."""
+    games: list[tuple[int, str | None]] = []
+    parser = expat.ParserCreate("utf-8")  # whatever the file says, it was converted
+
+    def begin(name: str, attributes: dict[str, str]) -> None:
+        if name == "game":
+            games.append((parser.CurrentLineNumber, attributes.get("data")))
+
+    parser.StartElementHandler = begin
+    for block, last in itertools.chain(((block, False) for block in blocks), [(b"", True)]):
+        try:
+            parser.Parse(block, last)
+        except expat.ExpatError as fault:
+            yield games, fault
+            return
+        yield games, None
+        games.clear()

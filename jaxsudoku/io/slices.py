@@ -139,6 +139,9 @@ def _line_slices(whole: Slice, kind: Format, bounds: list[tuple[int, int]]) -> l
     header = ""
     if isinstance(kind, CsvTable):
         header = kind.header().decode(errors="surrogateescape")
+        end = kind.start.head.find(kind.header()) + len(kind.header())
+        while len(bounds) > 1 and bounds[0][1] <= end:  # comments before it may be longer than a slice
+            bounds = [(bounds[0][0], bounds[1][1]), *bounds[2:]]
         whole = dataclasses.replace(whole, delimiter=kind.delimiter.decode())
     return [
         dataclasses.replace(whole, start=start, stop=stop, header=header if start else "") for start, stop in bounds
