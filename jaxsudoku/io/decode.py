@@ -39,6 +39,7 @@ from .library import decode_line, decode_marked, is_marked
 _WORD = re.compile(rb"[^\s,;:=|]+")
 #: What may separate the rows of a grid in one text.
 _ROWS = re.compile(rb"[\s,;|/]+")
+_PART = 1 << 16  # bytes of a block that are looked at together
 #: Texts of a block that are read one by one before those of the same form are looked for.
 _FEW = 16
 _MOST_WORDS = 8
@@ -107,8 +108,11 @@ def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digi
         good &= ~((grids > 9).any(axis=1) & ~((grids > 0) & (grids <= 9)).any(axis=1))
     if root := _smaller_side(side):
         good &= ~(grids.reshape(len(grids), -1, root) != 0).any(axis=2).all(axis=1)
-    if (longer := lengths > cells).any():  # a solution, before its puzzle
-        good &= ~(longer & grids[:, :side].all(axis=1) & grids.all(axis=1))
+    full = (lengths > cells) & (grids[:, 0] > 0)  # it may be a solution, before its puzzle
+    if full.any():
+        rows = np.flatnonzero(full)
+        rows = rows[grids[rows, :side].all(axis=1)]
+        good[rows] &= ~grids[rows].all(axis=1)
     if b":" in data:
         good &= ~_before_deleted(data, inside + cells)
     mixed = None if digits.zero_based else _mixed(data, starts, digits)
@@ -122,12 +126,10 @@ def _mixed(data: bytes, starts: np.ndarray, digits: Digits) -> np.ndarray | None
     others = blank_characters(digits).removesuffix(b"0")
     if b"0" not in data or not any(byte in data for byte in others):
         return None
-    table = bytes((byte == ord("0")) + 2 * (byte in others) for byte in range(256))
-    kinds = np.frombuffer(data.translate(table), np.uint8)
-    zeros, blanks = (np.count_nonzero(kinds == kind) for kind in (1, 2))
+    kinds = sorted((b"0", others), key=lambda kind: len(_places(data[:_PART], kind)))  # the rarer is often not in grids
     found = np.ones(len(starts), bool)
-    for kind in (1, 2) if zeros < blanks else (2, 1):  # the rarer one is often not in grids
-        places = np.flatnonzero(kinds == kind)
+    for kind in kinds:
+        places = _places(data, kind)
         rows = np.searchsorted(starts, places, side="right") - 1
         within = np.zeros(len(starts), bool)
         within[rows[(rows >= 0) & (places < starts[rows] + digits.cells)]] = True
@@ -135,6 +137,14 @@ def _mixed(data: bytes, starts: np.ndarray, digits: Digits) -> np.ndarray | None
         if not found.any():
             return None
     return found
+
+
+def _places(data: bytes, characters: bytes) -> np.ndarray:
+    """Where some characters are in a block, int64[m]; in parts, whose memory is used again."""
+    table = bytes(byte in characters for byte in range(256))
+    parts = range(0, len(data), _PART)
+    found = [np.flatnonzero(np.frombuffer(data[at : at + _PART].translate(table), np.bool_)) + at for at in parts]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 def _smaller_side(side: int) -> int:
