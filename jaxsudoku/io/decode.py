@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,7 +29,6 @@ from .cells import (
     is_shifted,
     listed_by_place,
     separated,
-    split_row,
     wrong_length,
 )
 from .grid_text import NO_GRID
@@ -198,7 +196,8 @@ def decode_rest(found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarra
         texts = (data[starts[row] : ends[row]] for row in left[:_FEW] if found.good[row] and row not in found.marks)
         later = next(filter(None, (_later_word(text, digits) for text in texts)), None)
         if later is not None:
-            _decode_later(found, data, starts, ends, digits, _count_ends(later.string[: later.start()], digits))
+            before = later.string[: later.start()].translate(character_values(digits)).count(bytes([END]))
+            _decode_later(found, data, starts, ends, digits, before)
         one_by_one([row for row in left[_FEW:] if not found.good[row]])
     return found
 
@@ -273,53 +272,6 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
     raise Malformed(wrong_length(len(first), side))
 
 
-def decode_value(value: Any, digits: Digits) -> Cells:
-    """Decodes a puzzle as JSON has it: a text, integers in a flat list or in one list a row, or a text a row.
-
-    Raises:
-      Malformed: with the cause.
-    """
-    if isinstance(value, str):
-        return decode_text(value.encode(errors="replace"), digits)
-    if not isinstance(value, list):
-        raise Malformed(f"a puzzle is a text or a list of integers, not {json.dumps(value)[:40]}")
-    return grid_of(_tokens_of(value, digits), digits)
-
-
-def flat_cells(value: list[Any]) -> list[Any]:
-    """The cells of a puzzle in a list, or in one list or text per row."""
-    rows = text_rows(value)
-    if rows is not None:
-        return [cell for row in rows for cell in row]
-    if any(isinstance(row, list) for row in value):
-        return [cell for row in value for cell in (row if isinstance(row, list) else [row])]
-    return list(value)
-
-
-def text_rows(value: list[Any]) -> list[list[bytes]] | None:
-    """The cells of a square in a list of texts, one a row; None if it is another list."""
-    if len(value) < 2 or not all(isinstance(row, str) and len(row) > 1 for row in value):
-        return None
-    rows = [split_row(row.encode(errors="replace"), len(value)) for row in value]
-    return None if any(row is None for row in rows) else [row for row in rows if row is not None]
-
-
-def _tokens_of(value: list[Any], digits: Digits) -> list[bytes]:
-    cells = flat_cells(value)
-    for number, cell in enumerate(cells, start=1):
-        if isinstance(cell, bool) or not isinstance(cell, int | str | bytes | None):
-            raise Malformed(f"cell {number} is {json.dumps(cell)[:40]}, not an integer")
-    if len(cells) != digits.cells:
-        raise Malformed(wrong_length(len(cells), digits.side))
-    return [_token(cell) for cell in cells]
-
-
-def _token(cell: int | str | bytes | None) -> bytes:
-    if isinstance(cell, bytes):
-        return cell
-    return b"." if cell is None else str(cell).strip().encode(errors="replace") or b"."
-
-
 def _check_characters(text: bytes, start: int, count: int, digits: Digits) -> None:
     """Raises Malformed if some of so many characters from a place on is no cell."""
     foreign = text[start : start + count].translate(character_values(digits)).find(bytes([FOREIGN]))
@@ -369,11 +321,6 @@ def _later_word(text: bytes, digits: Digits) -> re.Match[bytes] | None:
     return None
 
 
-def _count_ends(text: bytes, digits: Digits) -> int:
-    """The number of characters in a text that end a word."""
-    return text.translate(character_values(digits)).count(bytes([END]))
-
-
 def _decode_later(
     found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits, before: int
 ) -> None:
@@ -383,10 +330,10 @@ def _decode_later(
     first = np.searchsorted(stops, starts[left])
     left, first = left[first + before <= len(stops)], first[first + before <= len(stops)]
     between = np.frombuffer(data, np.uint8)[stops[first[:, None] + np.arange(before)]]
-    comments = between == ord("#")
-    comments[:, 0] |= stops[first] == starts[left]  # a colon there begins a line of HoDoKu's library
+    others = between == ord("#")
+    others[:, 0] |= stops[first] == starts[left]  # a colon there begins a line of HoDoKu's library
     begins = stops[first + before - 1] + 1
-    near = (begins - starts[left] <= digits.cells // 2) & (begins < ends[left]) & ~comments.any(axis=1)
+    near = (begins - starts[left] <= digits.cells // 2) & (begins < ends[left]) & ~others.any(axis=1)
     left, begins = left[near], begins[near]
     later = decode_spans(data, begins, ends[left], digits)
     good = later.good & (later.grids == 0).any(axis=1)

@@ -14,9 +14,10 @@ import numpy as np
 from .cells import Cells, Digits, Malformed
 from .chunk import Chunk, PuzzleFileError
 from .columns import PUZZLE_COLUMNS, choose_columns, further_columns, plain_names, same_name
-from .decode import Decoded, decode_value, text_rows
+from .decode import Decoded
 from .format import Beginning, Format, Record
 from .header import BoardCheck
+from .json_values import decode_value, text_rows
 
 #: The beginning of a drawn row with a given in brackets, or a line such as [Puzzle].
 _BRACKETS = re.compile(rb"\s*+\[\s*+(\d{1,2}\s*+\]\s*+[^,\]]|[A-Za-z][A-Za-z ]*+\]\s*+$)")

@@ -14,10 +14,11 @@ import numpy as np
 from .cells import Digits
 from .chunk import Chunk, PuzzleFileError
 from .columns import BOARD_COLUMN, Columns, choose_columns, further_columns, plain_names
-from .decode import Decoded, decode_block, decode_value
+from .decode import Decoded, decode_block
 from .format import Beginning, Format, Record
 from .grid_text import GridColumn
 from .header import BoardCheck
+from .json_values import decode_value
 
 _BATCH = 1 << 14
 

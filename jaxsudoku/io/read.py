@@ -170,14 +170,12 @@ class PuzzleFile:
         Raises:
           ZeroBasedError: they are. Any other fault is raised when the puzzles are read.
         """
-        with contextlib.suppress(PuzzleFileError):
-            try:
-                next((None for chunk in self._read(()) if (chunk.grids == self.board.side).any()), None)
-            except ZeroBasedError as error:
-                found = error
-            else:
-                return
-        raise found
+        try:
+            next((None for chunk in self._read(()) if (chunk.grids == self.board.side).any()), None)
+        except ZeroBasedError:
+            raise
+        except PuzzleFileError:
+            return
 
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
         if self._failure is not None:

@@ -14,9 +14,9 @@ from jaxsudoku.board import Board
 
 from .cells import separated, sides_by_place
 from .chunk import Chunk
-from .decode import flat_cells
 from .format import Beginning
 from .frames import may_be_row, plain, row_widths
+from .json_values import flat_cells
 from .library import cells_of_line
 from .open_sudoku import OpenSudoku, first_puzzle
 from .positions import Positions
