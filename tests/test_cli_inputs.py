@@ -243,7 +243,7 @@ def test_an_input_that_cannot_be_read_leaves_the_old_output(capsys, folder, comm
     data = gzip.compress(f"{PROPER}\n".encode())[:8]
     if fault != "gzip":
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        pq.write_table(pa.table({"quiz": [PROPER]} if fault == "column" else {"puzzle": [7]}), "in")
+        pq.write_table(pa.table({"quiz": [PROPER], "n": [1]} if fault == "column" else {"puzzle": [7]}), "in")
         data = (folder / "in").read_bytes() if fault != "garbage" else b"PAR1 no more than that"
     (folder / "in").write_bytes(data)
     (folder / "out.csv").write_text("old\n")

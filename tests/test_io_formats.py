@@ -24,10 +24,12 @@ from jaxsudoku.io import (
     header_lines,
     mark_board,
     open_puzzles,
+    open_slice,
     parse,
     read_board,
     read_chunks,
     read_puzzles,
+    slices,
 )
 from jaxsudoku.io.decode import decode_texts
 from jaxsudoku.io.format import Beginning, Format
@@ -375,7 +377,6 @@ def test_blocks_of_json(monkeypatch):
     [
         (json.dumps([PUZZLE, PUZZLE]), "a JSON array of puzzles; put one puzzle on each line"),
         (json.dumps([{"puzzle": PUZZLE}]), "a JSON array of puzzles; put one puzzle on each line"),
-        (json.dumps([PUZZLE, PUZZLE], indent=1), "a JSON array of puzzles; put one puzzle on each line"),
         (json.dumps({"puzzle": PUZZLE, "n": 3}, indent=1), "JSON over several lines; put one object on each line"),
     ],
 )
@@ -573,12 +574,19 @@ def test_grades_are_ranges_of_ratings():
     assert grade_range("Very_Hard") == grade_range("very-hard") == grade_range("very hard") == (10, 49.875)
 
 
-def test_a_number_in_the_column_board_is_a_side_where_another_row_names_a_board(tmp_path):
+def test_a_number_in_the_column_board_is_a_side_where_the_first_row_names_a_board(tmp_path):
     path = tmp_path / "boards.csv"
     path.write_text("puzzle,board\n1...............,diagonal-4\n.2..............,4\n..3.............,diagonal-4\n")
     (chunk,) = read_chunks(path, Board.diagonal(4))
     assert chunk.good.tolist() == [True, False, True]
     assert "a puzzle of the board 4" in chunk.errors[0].cause
+    for size in (1, 2, 100):
+        _, parts = slices(str(path), DIAGONAL, None, size)
+        good = []
+        for part in parts:
+            with open_slice(part, DIAGONAL) as puzzles:
+                good += [row for chunk in puzzles.chunks() for row in chunk.good.tolist()]
+        assert good == [True, False, True]
     path.write_text("puzzle,board\n1...............,4\n.2..............,17\n")  # serial numbers
     (chunk,) = read_chunks(path, Board.diagonal(4))
     assert chunk.good.all()

@@ -35,6 +35,7 @@ MINUS = [[cell if cell != "0" else "-1" for cell in row] for row in NUMBERS]
 TRAILED = "".join("\t".join(row) + "\t\n" for row in MINUS)
 COUNTED = "".join("." if character == "." else str(int(character) - 1) for character in PUZZLE)
 LETTERED = "".join("." if character == "." else chr(ord("A") + int(character) - 1) for character in PUZZLE)
+LISTS = ",\n".join(f"[{', '.join(row)}]" for row in NUMBERS)
 NINE, FOUR, SIXTEEN = map(Board.classic, (9, 4, 16))
 
 
@@ -82,6 +83,19 @@ LAYOUTS = {
     "QQWing": f"Puzzle,Solution,Time (milliseconds),Difficulty\n{PUZZLE},{SOLUTION},46.717,Easy,\n",
     "letters": LETTERED,
     "rows of letters": lines(LETTERED[row : row + 9] for row in range(0, 81, 9)),
+    "a column of another name": f"sudoku\n{PUZZLE}\n",
+    "a quoted column of another name": f'"sudoku"\n"{PUZZLE}"\n',
+    "JSON with one key": json.dumps({"sudoku": PUZZLE}),
+    "a list of lists": f"[{LISTS}]",
+    "lists": LISTS,
+    "lists of texts": f"[{LISTS}]".replace("0", '"."'),
+    "texts in a list": "[\n" + ",\n".join(f'  "{row}"' for row in ROWS) + "\n]\n",
+    "Python": f"grid = [\n{LISTS},\n]\n".replace("0", "None"),
+    "numpy": str(GRID.reshape(9, 9)),
+    "numpy in code": f"board = np.{GRID.reshape(9, 9)!r}\n",
+    "C": "int board[9][9] = {\n" + LISTS.replace("[", "{").replace("]", "}") + "\n};\n",
+    "commas first": f"[{LISTS}]".replace(",\n", "\n,"),
+    "a JSON array, a value a line": f'[\n{{"puzzle": "{PUZZLE}"}},\n]\n',
     "OpenSudoku": f'<?xml version="1.0"?>\n<opensudoku>\n<game data="{PUZZLE.replace(".", "0")}" />\n</opensudoku>\n',
     "OpenSudoku over several lines": f"""<opensudoku><!-- <game data="{OTHER}"/> -->
 <game user-data="{OTHER}"
@@ -192,9 +206,27 @@ def test_one_deleted_candidate_after_many_lines():
 
 
 def test_titles_and_quotes():
-    for title in ("1", "01", "1.", "(1)", "1/50", "No. 1", "E1"):
-        text = f"{title}\n{lines(ROWS)}\n{title}\n{lines(ROWS)}"
-        np.testing.assert_array_equal(read(text).grids, [GRID] * 2)
+    titles = (
+        "1",
+        "01",
+        "1.",
+        "(1)",
+        "1/50",
+        "No. 1",
+        "E1",
+        "9*9",
+        "n=9",
+        "Grid_01",
+        "=== 1 ===",
+        "// grid 1, easy",
+        "R\u00e4tsel",
+    )
+    for title in (*titles, "R\u00e4tsel"):
+        for gap in "\n", "":
+            text = f"{title}\n{lines(ROWS)}{gap}{title}\n{lines(ROWS)}"
+            np.testing.assert_array_equal(read(text).grids, [GRID] * 2)
+    cut = read(f"{lines(ROWS)}53")
+    assert cut.good.tolist() == [True, False] and cut.errors[0].line == 10
     np.testing.assert_array_equal(read(f'"{PUZZLE}"\n"1","{PUZZLE}","{SOLUTION}"\n').grids, [GRID] * 2)
     chunk = read("<opensudoku>\n<game/>\n</opensudoku>\n")
     assert str(chunk.errors[0]) == "<input>:2: a game without its puzzle, an attribute 'data'"
@@ -377,6 +409,8 @@ def test_a_table_without_puzzles_is_told_by_its_names(text):
         (b"SumoCueV1=0+0J0\n", "SumoCue's format"),
         (b"p cnf 3 2\n1 2 0\n", "SAT"),
         (b"%PDF-1.4\n", "a PDF document"),
+        ("12..\n".encode("utf-16-le"), "text in UTF-16"),
+        ("12..\n".encode("utf-32-be"), "text in UTF-16 or UTF-32"),
         (b"\x93NUMPY\x01\0", "an array of numpy"),
         (b"SQLite format 3\0", "a database"),
         (b"[Puzzle]\n\n[State]\n1\n", "no puzzle in it"),

@@ -89,6 +89,32 @@ def test_the_board_of_a_column_is_that_of_most_texts():
         assert js.parse(np.array([math.nan] * 2, kind), errors="mark").causes == dict.fromkeys(range(2), CAUSES[1])
 
 
+def test_texts_of_a_column_are_read_as_each_alone():
+    odd = [
+        "1234\n3412\n2143\n4321",
+        "1 2 3 4 3 4 1 2 2 1 4 3 4 3 2 .",
+        f"{PROPER}\n{SOLVED}",
+        f"# board: diagonal-4\n{PROPER}",
+    ]
+    texts = [PROPER, *odd, f"{SOLVED}", f"name {PROPER}", f"{PROPER[:-1]}5", f'"{PROPER}"', f'{{"puzzle": "{PROPER}"}}']
+    marked = js.parse(texts, FOUR, errors="mark")
+    for row, text in enumerate(texts):
+        alone = js.parse(text, FOUR, errors="mark")
+        assert marked.good[row] == alone.good[0] and marked.causes.get(row) == alone.causes.get(0)
+        np.testing.assert_array_equal(marked.grids[row], alone.grids[0])
+    assert marked.good.sum() == 7
+
+
+def test_zeros_of_a_column_are_looked_at_together():
+    one, other = "10..............", "4..............."
+    assert js.parse([one, other]).tolist() == [js.parse(text.replace("0", ".")).tolist() for text in (one, other)]
+    for texts in ([one, PROPER.replace("4", "1")], [one]):
+        with pytest.raises(ValueError, match="puzzle 0: '0' stands beside another blank, and no digit is 4"):
+            js.parse(texts)
+        assert not js.parse(texts, errors="mark").good[0]
+    assert js.parse([one], zero_based=True)[0, :3].tolist() == [2, 1, 0]
+
+
 def test_columns_of_arrow():
     pa = pytest.importorskip("pyarrow")
     texts = [PROPER, None, "12"]

@@ -43,7 +43,7 @@ class Columns(NamedTuple):
 
 
 def choose_columns(names: Iterable[str], place: str, column: str | None, keep: Collection[str] = ()) -> Columns:
-    """Finds the column of puzzles, and those to carry along: all others but answers that are not in ``keep``.
+    """Finds the column of puzzles, or the only one, and those to carry along: all others but answers not in ``keep``.
 
     Args:
       names: of the columns.
@@ -60,6 +60,8 @@ def choose_columns(names: Iterable[str], place: str, column: str | None, keep: C
     names = plain_names(names)
     wanted = PUZZLE_COLUMNS if column is None else (column, *(name for name in names if same_name(name, column)))
     puzzle = next((names.index(name) for name in wanted if name in names), None)
+    if puzzle is None and column is None and len(names) == 1 and names[0] not in _KNOWN:
+        puzzle = 0
     if puzzle is None:
         hint = did_you_mean(wanted[0], names)
         advice = "; another one can be named (column, --column)" if column is None and not hint else ""

@@ -20,7 +20,7 @@ import numpy as np
 from .cells import Cause, Digits, is_cell
 from .chunk import Chunk, PuzzleFileError
 from .columns import PUZZLE_COLUMNS, Columns, choose_columns, plain_names, same_name
-from .decode import decode_block, decode_texts
+from .decode import decode_block, decode_texts, is_puzzle
 from .format import Beginning, Format, Record
 from .header import BoardCheck
 from .lines import line_spans
@@ -31,6 +31,8 @@ DELIMITERS = (b",", b";", b"\t")
 
 #: It has two letters, so that a cell or its name, as r1, is none.
 _COLUMN_NAME = re.compile(r"[A-Za-z_][^\WA-Za-z_]*+[A-Za-z_][\w .-]*+")
+#: The name of a column without others: no title, which may have digits after it.
+_SINGLE_NAME = re.compile(rb'"?[A-Za-z_]{3,}+"?')
 #: The csv module has one limit for the length of fields, shared by all threads.
 _LIMIT = threading.Lock()
 
@@ -52,7 +54,7 @@ class CsvTable(Format):
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> CsvTable | None:
-        """A header names the column of puzzles, or several columns; the first name is not a grid."""
+        """A header names the column of puzzles, several columns, or one with a puzzle below it."""
         wanted = PUZZLE_COLUMNS if start.column is None else (start.column,)
         if not start.lines:
             return None
@@ -64,6 +66,8 @@ class CsvTable(Format):
             names = table.names()
             if len(names) > 1 and len(names[0]) != side * side and table._names_columns():
                 return table
+        if len(start.lines) > 1 and is_single_name(start.lines[0]) and is_puzzle(start.lines[1], side):
+            return tables[0] if not any(delimiter in start.lines[1] for delimiter in DELIMITERS) else None
         return None
 
     def _names_columns(self) -> bool:
@@ -71,7 +75,8 @@ class CsvTable(Format):
         names = self.names()
         if all(map(_COLUMN_NAME.fullmatch, names)):
             return True
-        letters = all(name[:1].isalpha() for name in names) and not all(is_cell(name.encode()) for name in names)
+        cells = all(is_cell(name.encode(errors="surrogateescape")) for name in names)
+        letters = all(name[:1].isalpha() for name in names) and not cells
         return letters and self._records[1].count(self.delimiter) == len(names) - 1
 
     @functools.cached_property
@@ -186,6 +191,11 @@ class CsvTable(Format):
         yield Chunk.of(read, np.array(numbers, np.int64), self.start.name, extras)
         if fault is not None:
             raise fault
+
+
+def is_single_name(line: bytes) -> bool:
+    """Whether a line looks like the name of the only column of a table."""
+    return _SINGLE_NAME.fullmatch(line.strip()) is not None
 
 
 def column_names(line: bytes, delimiter: bytes) -> list[str]:

@@ -272,6 +272,14 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
     raise Malformed(wrong_length(len(first), side))
 
 
+def is_puzzle(text: bytes, side: int) -> bool:
+    """Whether a text holds a puzzle of a board of this side, with digits from 1 on; of side 0 none does."""
+    try:
+        return side > 0 and len(decode_text(text, Digits(side)).grid) > 0
+    except Malformed:
+        return False
+
+
 def _check_characters(text: bytes, start: int, count: int, digits: Digits) -> None:
     """Raises Malformed if some of so many characters from a place on is no cell."""
     foreign = text[start : start + count].translate(character_values(digits)).find(bytes([FOREIGN]))

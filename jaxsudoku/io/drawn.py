@@ -8,16 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cells import SHIFTED, Cells, Digits, Malformed, Marks, check_cells, grid_of, is_shifted, separated, split_row
+from .cells import SHIFTED, Cells, Malformed, Marks, check_cells, grid_of, is_shifted, separated, split_row
 from .chunk import Chunk, LineError
-from .decode import decode_text
+from .decode import is_puzzle
 from .format import Beginning, Format
 from .frames import framed_cells, is_barred, is_frame, plain, row_cells, without_frame
 from .header import BoardCheck
 from .positions import all_candidates, check_listed, split_listed
 
-#: A line of words, also as in "W-Wing: 4/1".
-_TITLE = re.compile(rb"\s*(\d-)?([A-Za-z]+-)*[A-Za-z]{2,}([\s:#\d]|$)")
+#: A line of words, also as in "W-Wing: 4/1", "// Grid_01" and "1: easy".
+_TITLE = re.compile(
+    rb"\s*+(?:\d++[:.)]\s*+)?(?:[=/*~'\"<(#-]++\s*+)?(\d-)?([A-Za-z]+-)*[A-Za-z\x80-\xff]{2,}([\s:#\d_,.)'\">-]|$)"
+)
+#: A line with the size of a board, or another number.
+_SIZE = re.compile(rb"\s*+(?:[A-Za-z]++\s*+[=:]\s*+)?(\d++)(?:\s*+[x*,\s]\s*+(\d++))?[\s:]*+")
 
 
 #: A number before a part of the frame and an empty field.
@@ -54,7 +58,7 @@ class Drawn(Format):
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> Drawn | None:
-        if any(_is_puzzle(line, side) for line in start.lines):
+        if any(is_puzzle(line, side) for line in start.lines):
             return None
         lines = [plain(line) for line in start.lines]
         blanks = _blanks_among(lines, side)
@@ -66,16 +70,8 @@ class Drawn(Format):
             for line, text in enumerate(block.split(b"\n")[:-1], start=first):
                 drawing.add(line, text)
             yield drawing.take()
-        drawing.end()
+        drawing.finish()
         yield drawing.take()
-
-
-def _is_puzzle(line: bytes, side: int) -> bool:
-    try:
-        decode_text(line, Digits(side))
-    except Malformed:
-        return False
-    return True
 
 
 def _is_row(line: bytes, side: int, blanks: _Blanks) -> bool:
@@ -122,6 +118,7 @@ class _Drawing:
         self._height = 0  # rows of a band; 0 while there are none
         self._blank, self._between = 0, 0  # blank lines before the next row, and between bands
         self._begun = False  # whether a row, rather than a title or a blank line, came last
+        self._loose: LineError | None = None  # a number between grids, after which no row has come
         self._sized = False  # whether the line before gave the size of the board
         self._dense: list[tuple[list[_Row], _Grid]] = []  # finished grids without anything between them
         self._done: list[_Grid] = []
@@ -138,8 +135,10 @@ class _Drawing:
         try:
             row = self._row(line, text)
         except Malformed as cause:
-            short = len(b"".join(text.split())) <= side // 2 + 1  # a number before a grid
-            if _TITLE.match(text) or (not self._begun and (self._is_size(text) or short)):
+            number = self._is_size(text) or len(b"".join(without_frame(text).split()).strip(b"-")) <= side // 2 + 1
+            between = not self._begun or (self._dense and not self._rows)
+            if _TITLE.match(text) or (number and between):
+                self._loose = LineError(self._name, line, str(cause)) if number and self._begun else None
                 self.end()
                 return
             # A malformed line counts as a row, so that the grids after this one keep their places.
@@ -149,7 +148,7 @@ class _Drawing:
             self._between = self._between or self._blank
             if self._blank > self._between:
                 self._end_run()
-        self._blank, self._begun = 0, True
+        self._blank, self._begun, self._loose = 0, True, None
         self._rows.append(row)
         if len(self._rows) == side:
             rows, fault = self._rows, self._fault
@@ -165,11 +164,17 @@ class _Drawing:
         self._end_run()
         self._blank, self._begun = 0, False
 
+    def finish(self) -> None:
+        """Finishes the last grid; a number right after a grid may be what is left of the next one."""
+        loose = self._loose
+        self.end()
+        if loose is not None:
+            self._done.append(self._malformed(loose.line, loose.cause))
+
     def _is_size(self, text: bytes) -> bool:
         """Whether a line before a grid gives the size of its board, or another number after that."""
-        words = text.replace(b"x", b" ").strip(b": \r").split()
-        known = set(words) <= self._sizes or self._sized
-        self._sized = 0 < len(words) <= 2 and known and all(word.isdigit() for word in words)
+        found = _SIZE.fullmatch(text)
+        self._sized = found is not None and (set(filter(None, found.groups())) <= self._sizes or self._sized)
         return self._sized
 
     def _end_rows(self) -> None:

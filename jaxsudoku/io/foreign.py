@@ -42,6 +42,8 @@ _KINDS = (
 def foreign_kind(head: bytes) -> str | None:
     """What an input with this beginning looks like and what to do, None if it may hold puzzles."""
     beginning = head.lstrip()[:64].lower()
+    if b"\0" in beginning[:4] and beginning.count(b"\0") > len(beginning) // 3:
+        return "this looks like text in UTF-16 or UTF-32 without a mark of its byte order: save it as UTF-8"
     kind = next((kind for kind in _KINDS if beginning.startswith(kind.beginnings)), None)
     if kind is None:
         return None

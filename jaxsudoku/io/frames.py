@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import string
+from collections.abc import Sequence
 
-from .cells import is_cell, separated, split_row
+from .cells import Digits, Malformed, check_cells, is_cell, separated, split_row
 
 _VERTICAL = "│┃║┆┇┊┋╎╏╵╷╹╻╽╿¦｜❘"
 _HORIZONTAL = "─━═┄┅┈┉╌╍╴╶╸╺╼╾—–―−"
@@ -20,17 +22,55 @@ _PLAIN = {
     **dict.fromkeys(map(ord, _SPACE), " "),
     **{0xFF10 + value: digit for value, digit in enumerate(string.digits)},
 }
-_FRAME = b"|!=+:'`/\\[](){}"
+_FRAME = b"|!=+:'\"`/\\[](){}"
 _WITHOUT = bytes.maketrans(_FRAME, b" " * len(_FRAME))
 _FRAME_ONLY = re.compile(rb"[\s.*_\-" + re.escape(_FRAME) + rb"]*")
 _BARS = re.compile(rb"\|+")
+#: What code writes before a list of rows, as in "grid = np.array([[5, 3", or between its rows.
+_ASSIGNED = re.compile(rb"\s*+(?:,\s*+|(?:[A-Za-z][^=\n]*+=\s*+)?(?:[A-Za-z.]++\()?)(?=[\[{])")
+#: A blank in a list.
+_NONE = re.compile(rb"\b(?:None|null|nan|NaN)\b")
+#: What code closes a row or a text with.
+_CLOSING = (b"]", b"}", b")", b'"', b"'")
 
 
 def plain(line: bytes) -> bytes:
-    """The line with ASCII for box drawing, blanks, spaces and digits of other kinds."""
-    if line.isascii():
-        return line
-    return line.decode(errors="surrogateescape").translate(_PLAIN).encode(errors="surrogateescape")
+    """The line with ASCII for box drawing, blanks, spaces and other digits, without what code writes around rows."""
+    if not line.isascii():
+        line = line.decode(errors="surrogateescape").translate(_PLAIN).encode(errors="surrogateescape")
+    if b"[" in line or b"{" in line:
+        line = line.partition(b", dtype=")[0]
+        line = _NONE.sub(b".", line[found.end() :] if (found := _ASSIGNED.match(line)) else line)
+    text = line.rstrip()
+    return text[:-1] if text.endswith((b",", b";")) and text[:-1].rstrip().endswith(_CLOSING) else line
+
+
+def rows_of_lists(lines: Sequence[bytes], side: int) -> bool:
+    """Whether lines that begin with a bracket have a row of a grid each.
+
+    Args:
+      lines: the first lines of a file.
+      side: of the board; 0 for not known, where lists are rows unless they may be puzzles of a smaller board.
+    """
+    rows = [line for line in map(plain, lines) if without_frame(line).strip()]
+    if side or not rows:
+        return bool(rows) and row_cells(rows[0], side) is not None
+    widths = [width for width in row_widths(rows[0]) if row_cells(rows[0], width) is not None]
+    return any(
+        sum(width in row_widths(row) for row in rows) >= width and not _are_puzzles(rows[:width], width)
+        for width in widths
+    )
+
+
+def _are_puzzles(rows: Sequence[bytes], cells: int) -> bool:
+    """Whether rows of so many cells may each be a puzzle of a board from 4x4 on."""
+    side = math.isqrt(cells)
+    if side * side != cells or side < 4:
+        return False
+    try:
+        return all(check_cells(row_cells(row, cells) or (), Digits(side)).max(initial=0) <= side for row in rows)
+    except Malformed:
+        return False
 
 
 def without_frame(line: bytes) -> bytes:

@@ -35,11 +35,13 @@ class Header:
       about: text of each comment ``# keyword: text``, by keyword in lower case.
       board: name of the board, None if none is named.
       line: line that names the board, counted from 1.
+      in_table: whether the first record of a table names it.
     """
 
     about: dict[str, str] = dataclasses.field(default_factory=dict)
     board: str | None = None
     line: int = 0
+    in_table: bool = False
 
     @property
     def unique(self) -> bool:
@@ -115,10 +117,11 @@ class BoardCheck:
       board: the board.
       name: the file's name, for messages.
       zero_based: whether the file counts digits from 0.
+      numbers: whether a number in the column ``board`` is a side, as the first record names a board in words.
     """
 
-    def __init__(self, board: Board, name: str, zero_based: bool = False) -> None:
-        self.board, self._name = board, name
+    def __init__(self, board: Board, name: str, zero_based: bool = False, numbers: bool = False) -> None:
+        self.board, self._name, self._numbers = board, name, numbers
         self.digits = Digits(board.side, zero_based)
         self._other = functools.cache(self._find_other)
 
@@ -160,17 +163,14 @@ class BoardCheck:
 
     def check_column(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The chunks of a table, in which records whose column ``board`` names another board are malformed."""
-        boards = False
         for chunk in chunks:
             values = chunk.extras.get(BOARD_COLUMN)
             if values is None:
                 yield chunk
                 continue
-            # a number names a board only if another row names one in words: the column may hold anything
-            boards = boards or any(board_in_column(value) is not None for value in values)
             causes = {}
             for row, value in enumerate(values):
-                named = board_in_column(value) or (str(value).strip() if boards else None)
+                named = board_in_column(value) or (str(value).strip() if self._numbers else None)
                 if chunk.good[row] and named is not None and (other := self._other(named)) is not None:
                     causes[row] = f"a puzzle of the board {named} ({other}), not of {self.board}"
             yield chunk.with_errors(self._name, causes)

@@ -1,4 +1,4 @@
-"""JSON lines: a line is an object with the key ``puzzle``, or the puzzle alone."""
+"""JSON lines: a line is an object with the key ``puzzle``, or the puzzle alone; also as an array, one value a line."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .chunk import Chunk, PuzzleFileError
 from .columns import PUZZLE_COLUMNS, choose_columns, further_columns, plain_names, same_name
 from .decode import Decoded
 from .format import Beginning, Format, Record
+from .frames import rows_of_lists
 from .header import BoardCheck
 from .json_values import decode_value, text_rows
 
@@ -31,20 +32,22 @@ class JsonLines(Format):
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> JsonLines | None:
-        if not start.lines or _BRACKETS.match(start.lines[0]):
+        if not start.lines or _BRACKETS.match(start.lines[0]) or rows_of_lists(start.lines, side):
             return None
         return cls(start) if start.lines[0].lstrip().startswith((b"{", b"[")) else None
+
+    def header(self) -> bytes:
+        return next(filter(_is_value, self.start.lines), b"")
 
     def names(self) -> list[str]:
         """The keys of the objects in the first block, up to the first that has the puzzle."""
         keys: dict[str, None] = {}
         wanted = PUZZLE_COLUMNS if self.start.column is None else (self.start.column,)
-        for line in self.start.head.split(b"\n"):
-            if line.strip() and not line.startswith(b"#"):
-                record = _parse(line)
-                keys |= dict.fromkeys(record if isinstance(record, dict) else ())
-                if any(same_name(key, name) for key in keys for name in wanted) or not keys:
-                    break
+        for line in filter(_is_value, self.start.head.split(b"\n")):
+            record = _parse(line)
+            keys |= dict.fromkeys(record if isinstance(record, dict) else ())
+            if any(same_name(key, name) for key in keys for name in wanted) or not keys:
+                break
         return list(keys)
 
     def check(self, check: BoardCheck) -> tuple[str, ...]:
@@ -75,7 +78,7 @@ class JsonLines(Format):
         puzzle = "puzzle"
         for first, block in check.cut_all(blocks):
             lines = enumerate(block.split(b"\n")[:-1], start=first)
-            texts = [(line, text) for line, text in lines if text.strip() and not text.startswith(b"#")]
+            texts = [(line, text) for line, text in lines if _is_value(text)]
             if not texts:
                 continue
             records = [_parse(text) for _, text in texts]
@@ -96,7 +99,7 @@ class JsonLines(Format):
             for item in record
         )
         place = f"{self.start.name}:{line}"
-        if many or text.strip() == b"[":
+        if many:
             raise PuzzleFileError(f"{place}: a JSON array of puzzles; put one puzzle on each line (jq -c '.[]')")
         if isinstance(record, Malformed) and text.rstrip().endswith((b"{", b"[", b",", b":")):
             raise PuzzleFileError(f"{place}: JSON over several lines; put one object on each line (jq -c .)")
@@ -116,10 +119,15 @@ class JsonLines(Format):
         return Chunk.of(read, np.array(lines, np.int64), self.start.name, carried)
 
 
+def _is_value(line: bytes) -> bool:
+    """Whether a line is neither blank nor a comment, nor the beginning or end of an array of values, one a line."""
+    return line.strip() not in (b"", b"[", b"]") and not line.startswith(b"#")
+
+
 def _parse(text: bytes) -> Any:
-    """The value of a line of JSON, an exception ``Malformed`` if it is not JSON."""
+    """The value of a line of JSON, after which a comma may stand; an exception ``Malformed`` if it is not JSON."""
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        return json.loads(text.rstrip().removesuffix(b","), object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         cause = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         return Malformed(f"not a line of JSON ({cause})")

@@ -80,11 +80,13 @@ class PuzzleFile:
       first: whether the stream is the beginning of its file.
       groups: the row groups of Parquet to read, None for all.
       before: the rows before them.
+      numbers: of a slice, as in ``BoardCheck``.
 
     Attributes:
       name: name of the input, for messages.
       board: the board of the puzzles.
       names_board: whether the input itself names its board.
+      numbers: as in ``BoardCheck``.
       unique: whether the comments at the top say that each puzzle has exactly one solution.
       read: the number of puzzles that have been read.
       count: the number of all puzzles, where it is known: of Parquet, and when all are read.
@@ -102,6 +104,7 @@ class PuzzleFile:
         first: bool = True,
         groups: range | None = None,
         before: int = 0,
+        numbers: bool = False,
     ) -> None:
         self.name = name
         self.stream = stream
@@ -131,6 +134,7 @@ class PuzzleFile:
         except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like any later one
             self._failure = failure
         self.unique, self.names_board = header.unique, header.board is not None
+        self.numbers = numbers or header.in_table
         self.board = resolve_board(header, board, name)
 
     @property
@@ -162,7 +166,7 @@ class PuzzleFile:
         """
         if self._failure is not None:
             raise self._failure
-        return self.format.check(BoardCheck(self.board, self.name, self._zero_based))
+        return self.format.check(self._board_check())
 
     def check_zeros(self) -> None:
         """Reads as far as needed to find whether digits are counted from 0.
@@ -177,10 +181,13 @@ class PuzzleFile:
         except PuzzleFileError:
             return
 
+    def _board_check(self) -> BoardCheck:
+        return BoardCheck(self.board, self.name, self._zero_based, self.numbers)
+
     def _read(self, keep: Collection[str]) -> Iterator[Chunk]:
         if self._failure is not None:
             raise self._failure
-        check = BoardCheck(self.board, self.name, self._zero_based)
+        check = self._board_check()
         blocks = itertools.chain([self._start.head] if self._start.head else [], self._blocks)
         kind = self.format
         self.count = kind.count()
@@ -250,9 +257,12 @@ def read_chunks(
 
     - a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; anything after white space, ``,``, ``;`` or
       ``#`` is ignored) or of numbers;
-    - CSV, separated by commas, semicolons or tabs, with a header and one of ``PUZZLE_COLUMNS``, such as ``puzzle``;
-    - JSON lines, each an object with a key ``puzzle`` whose value is a text, a list of integers or a list of rows;
-    - drawn grids in any frame, also as rows of cells separated by commas, semicolons or tabs (an empty one is a blank);
+    - CSV, separated by commas, semicolons or tabs, with a header and one of ``PUZZLE_COLUMNS``, such as ``puzzle``, or
+      with a single column;
+    - JSON lines, each an object with a key ``puzzle`` whose value is a text, a list of integers or a list of rows; also
+      as an array of one value a line;
+    - drawn grids in any frame, also as rows of cells separated by commas, semicolons or tabs (an empty one is a blank),
+      or as lists of a programming language;
     - pencil-mark grids, in which a cell lists its candidates, as 1259, and is filled if it has one;
     - files of SadMan Sudoku, with a section ``[Puzzle]`` or without, and lines of HoDoKu's library;
     - Parquet with a column ``puzzle``.
@@ -320,4 +330,4 @@ def header_of(start: Beginning) -> Header:
         return header
     if record is None or (board := board_in_column(record.fields.get(BOARD_COLUMN))) is None:
         return header
-    return Header(header.about, board, record.line)
+    return Header(header.about, board, record.line, in_table=True)

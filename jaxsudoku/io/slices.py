@@ -39,6 +39,7 @@ class Slice:
       header: the line of a table that names its columns, without the newline, which the slice lacks.
       delimiter: what separates the fields of CSV.
       zero_based: whether digits are counted from 0.
+      numbers: as in ``BoardCheck``.
     """
 
     source: str
@@ -49,6 +50,7 @@ class Slice:
     header: str = ""
     delimiter: str = ""
     zero_based: bool = False
+    numbers: bool = False
 
 
 class LineStream:
@@ -89,7 +91,14 @@ class LineStream:
 def open_slice(part: Slice, board: Board, column: str | None = None) -> Iterator[PuzzleFile]:
     """Opens a slice as ``open_puzzles`` opens a file; the ``stream`` of a text is a ``LineStream``."""
     with open_file(part.source) as stream:
-        opened = functools.partial(PuzzleFile, name=part.source, board=board, column=column, zero_based=part.zero_based)
+        opened = functools.partial(
+            PuzzleFile,
+            name=part.source,
+            board=board,
+            column=column,
+            zero_based=part.zero_based,
+            numbers=part.numbers,
+        )
         if part.stop is None:
             yield opened(stream)
         elif part.kind == Parquet.name:
@@ -119,7 +128,7 @@ def slices(
         opened = PuzzleFile(stream, source, board, column, zero_based=zero_based)
         opened.check()
         kind = opened.format
-        whole = Slice(source, kind.name, zero_based=zero_based)
+        whole = Slice(source, kind.name, zero_based=zero_based, numbers=opened.numbers)
         sliced = isinstance(kind, Parquet) or (plain and isinstance(kind, Lines | CsvTable))
         if not sliced or (not isinstance(kind, Parquet) and _quoted(stream)):
             return opened, [whole]

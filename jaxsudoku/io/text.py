@@ -14,6 +14,7 @@ from jaxsudoku.board import Board
 
 from .cells import separated, sides_by_place
 from .chunk import Chunk
+from .csv_tables import is_single_name
 from .format import Beginning
 from .frames import may_be_row, plain, row_widths
 from .json_values import flat_cells
@@ -23,6 +24,7 @@ from .positions import Positions
 from .read import detect_table, header_of, read_chunks, without_separator
 from .read_whole import warn_listed
 from .sections import SadMan, puzzle_lines
+from .zeros import ZeroBasedError
 
 
 def parse(text: str, board: Board | None = None, *, zero_based: bool = False) -> np.ndarray:
@@ -84,7 +86,10 @@ def _parsed(text: str, board: Board | None, zero_based: bool) -> Chunk:
     start = Beginning("<text>", without_separator(data))
     if board is None and header_of(start).board is None:
         board = _board_of(_side_of(start))
-    chunks = list(read_chunks(io.BytesIO(data), board, zero_based=zero_based))
+    try:
+        chunks = list(read_chunks(io.BytesIO(data), board, zero_based=zero_based))
+    except ZeroBasedError as fault:
+        raise ZeroBasedError(str(fault).partition(": ")[2]) from fault  # without the name of a file
     for chunk in chunks:
         for error in chunk.errors:
             raise ValueError(error.cause)
@@ -121,12 +126,12 @@ def _side_of(start: Beginning) -> int:
     drawn = [width for width, count in rows.items() if width <= count]
     if drawn:
         return max(drawn)  # of "12|34" the cells rather than the two parts
-    return _side_of_line(lines[0])
+    return _side_of_line(lines[len(lines) > 1 and is_single_name(lines[0])])
 
 
 def _side_of_line(line: bytes) -> int:
     """The side of the board of the puzzle in a line."""
-    body = line.split(b"#")[0]
+    body = line.split(b"#")[0].replace(b'"', b" ")
     numbers = separated(body) or body.replace(b",", b" ").split()
     if len(numbers) > 1 and all(len(number) <= 2 for number in numbers):
         sizes = [len(numbers), len(numbers) - (not body.rstrip(b" \r\n")[-1:].strip())]  # a tab may end it

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Iterable
+import re
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from jaxsudoku.board import Board, board_of_grids
 
-from .cells import Cause
+from .cells import Cause, Digits
 from .chunk import Chunk, Errors, check_errors
+from .decode import Decoded, decode_texts
 from .text import parse as parse_text
+from .zeros import zero_cause
 
 #: The name of a column in ``LineError``.
 COLUMN = "<column>"
 #: What to do about texts that are missing.
 _ADVICE = "errors='mark' keeps such rows, marked"
+_BREAK = re.compile("[\r\n]")
 
 
 @overload
@@ -121,36 +124,52 @@ def read_column(
       ValueError: with "raise", a text is malformed or missing, or of another size than the first.
     """
     flat = texts.ravel().tolist()
-    grids: dict[int, np.ndarray] = {}
+    own = board
+    if own is None:
+        first = next((found for text in flat if not isinstance(found := _parsed(text, None, zero_based), str)), None)
+        own = Board.classic() if first is None else board_of_grids((first.size,))[0]
+    read, plain = _together(flat, own.side, zero_based)
+    if board is None and errors == "mark" and 2 * np.count_nonzero(plain) < len(flat):
+        sizes = collections.Counter(
+            found.size for text in flat if not isinstance(found := _parsed(text, None, zero_based), str)
+        )
+        own = board_of_grids((max(sizes, key=sizes.__getitem__),))[0] if sizes else own
+        read, plain = _together(flat, own.side, zero_based)
     causes: dict[int, str] = {}
-    for row, text in enumerate(flat):
+    for row in np.flatnonzero(~plain).tolist():
+        text = flat[row]
         found = _parsed(text, board, zero_based)
-        if not isinstance(found, str):
-            grids[row] = found
-        elif errors == "mark":
+        if board is None and errors == "mark" and (isinstance(found, str) or found.size != own.cells):
+            found = _parsed(text, own, zero_based)
+        if isinstance(found, str):
             causes[row] = found
-        elif isinstance(text, str):
-            raise ValueError(f"puzzle {row}: {found}")
+        elif found.size == own.cells:
+            read.grids[row], read.good[row] = found, True
         else:
-            raise ValueError(f"puzzle {row} is {text!r}, not a text; {_ADVICE}")
-        if errors == "raise" and grids[row].size != grids[0].size:
-            raise ValueError(f"puzzle {row} has {grids[row].size} cells, puzzle 0 has {grids[0].size}")
-    known = board or _board_of_most(grids.values())
-    if board is None and errors == "mark":
-        for row, text in enumerate(flat):
-            if row in causes or grids[row].size != known.cells:
-                found = _parsed(text, known, zero_based)
-                grids.pop(row, None)
-                causes.pop(row, None)
-                if isinstance(found, str):
-                    causes[row] = found
-                else:
-                    grids[row] = found
-    whole, good = np.zeros((len(flat), known.cells), np.uint8), np.zeros(len(flat), bool)
-    if grids:
-        rows = list(grids)
-        whole[rows], good[rows] = np.stack(list(grids.values())), True
-    return Chunk(whole, good, np.arange(len(flat))).with_errors(COLUMN, causes)
+            causes[row] = f"{found.size} cells; puzzle 0 has {own.cells}"
+    if read.mixed is not None and not (read.grids == own.side).any():
+        for row in np.flatnonzero(read.mixed & plain).tolist():
+            causes[row] = Cause(zero_cause(own.side), flat[row])
+    if causes and errors == "raise":
+        row = min(causes)
+        if isinstance(flat[row], str):
+            raise ValueError(f"puzzle {row}: {causes[row]}")
+        raise ValueError(f"puzzle {row} is {flat[row]!r}, not a text; {_ADVICE}")
+    read.grids[list(causes)], read.good[list(causes)] = 0, False
+    return Chunk(read.grids, read.good, np.arange(len(flat))).with_errors(COLUMN, causes)
+
+
+def _together(flat: list[Any], side: int, zero_based: bool) -> tuple[Decoded, np.ndarray]:
+    """The texts of one line read together, and which of them are grids alone, bool[n]; all others are left."""
+    lines = [text.strip() if isinstance(text, str) else "" for text in flat]
+    single = [line[:1] not in ("", "#", "{", "[", "<") and not _BREAK.search(line) for line in lines]
+    read = decode_texts(
+        [line.encode(errors="replace") if one else b"" for line, one in zip(lines, single, strict=True)],
+        Digits(side, zero_based),
+    )
+    plain = read.good & np.array(single, bool)
+    plain[list(read.marks)] = False
+    return read, plain
 
 
 def _parsed(text: Any, board: Board | None, zero_based: bool) -> np.ndarray | str:
@@ -161,9 +180,3 @@ def _parsed(text: Any, board: Board | None, zero_based: bool) -> np.ndarray | st
         return parse_text(text, board, zero_based=zero_based)
     except ValueError as error:
         return Cause(error, text)
-
-
-def _board_of_most(grids: Iterable[np.ndarray]) -> Board:
-    """The classic board of the most common size of grids."""
-    sizes = collections.Counter(grid.size for grid in grids)
-    return board_of_grids((max(sizes, key=sizes.__getitem__),))[0] if sizes else Board.classic()

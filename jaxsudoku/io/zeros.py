@@ -44,7 +44,12 @@ def check_zeros(chunks: Iterator[Chunk], name: str, side: int) -> Iterator[Chunk
     for chunk in held:
         if chunk.mixed is not None and chunk.mixed.any():
             line = int(chunk.lines[chunk.mixed][0])
-            raise ZeroBasedError(
-                f"{name}:{line}: '0' stands beside another blank, and no digit is {side}: if digits are counted from "
-                "0, read the file with zero_based (--zero-based); if 0 is a blank, write all blanks alike"
-            )
+            raise ZeroBasedError(f"{name}:{line}: {zero_cause(side)}")
+
+
+def zero_cause(side: int) -> str:
+    """The cause for a puzzle whose digits seem to be counted from 0."""
+    return (
+        f"'0' stands beside another blank, and no digit is {side}: if digits are counted from 0, read the file with "
+        "zero_based (--zero-based); if 0 is a blank, write all blanks alike"
+    )
