@@ -155,7 +155,7 @@ FEW = ["solve", "square", "two axes", "counts", "empty"]
 OTHERS = ["solve", "counts", "search", "mapped", "annealing"]
 
 
-@pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[pytest.param(count, marks=pytest.mark.slow) for count in (2, 3)])
 def several(request, tmp_path_factory):
     """The cases, and the results of two processes of two devices, or three of one, and of one process with as many."""
     folder, alone = tmp_path_factory.mktemp("several"), tmp_path_factory.mktemp("alone")
@@ -193,6 +193,7 @@ def test_results_are_right(several):
     assert not grids[~solved].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [2], indirect=True)
 def test_shapes_are_the_puzzles(several):
     _, together, _ = several

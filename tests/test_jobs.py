@@ -383,6 +383,7 @@ def test_parts_answer_what_one_process_does(easy, tmp_path, on_cpus, capsys):
     assert "part_size is 40 there, 50 here" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_job_whose_first_process_was_killed_goes_on(easy, tmp_path, on_cpus, inline, capsys):
     argv = ("solve", easy / "all.csv", *FOUR, "--workers", 2, "--part-size", 6, "--output")
     whole, job = tmp_path / "whole", tmp_path / "job"

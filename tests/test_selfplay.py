@@ -110,6 +110,7 @@ def test_positions_that_were_searched_are_kept(games):
             assert policy.sum() == pytest.approx(1, abs=1e-5) or not policy.any()
 
 
+@pytest.mark.slow
 def test_games_without_backtracking_fail_at_their_first_error():
     network = plain(SIX)
     config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(SIX, "cpu")

@@ -196,6 +196,7 @@ def test_the_end_of_one_process_ends_all(end, statuses, messages, data, tmp_path
 # ---------------------------------------------------------------------- what can't be run
 
 
+@pytest.mark.slow
 def test_processes_with_other_settings_are_refused(data, tmp_path):
     folder = tmp_path / "run"
     # the seed is the process' number
