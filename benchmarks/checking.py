@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from jaxsudoku.board import Board
+    from jaxsudoku.core.board import Board
 
 #: Grids checked at a time.
 _BLOCK = 1 << 16

@@ -129,7 +129,7 @@ def _watch(process: subprocess.Popen[str], peaks: dict[int, float]) -> None:
 def stages(folder: Path) -> dict[str, float]:
     """Microseconds of processor time for a puzzle of the first file: read, solved, written."""
     import jaxsudoku as js
-    from jaxsudoku.batches import Engine
+    from jaxsudoku.engine.batches import Engine
     from jaxsudoku.io import open_output, read_chunks
     from jaxsudoku.solvers import ExactConfig
     from jaxsudoku.solvers.driver import solve_kernel

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 
 class Peer:

@@ -13,8 +13,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
 from jaxsudoku import generation, networks, rating, solvers
-from jaxsudoku.batches import Engine, Kernel
-from jaxsudoku.config import SEARCHES
+from jaxsudoku.core.tuning import SEARCHES
+from jaxsudoku.engine.batches import Engine, Kernel
 from jaxsudoku.solvers import driver
 
 Devices = Sequence[Any]

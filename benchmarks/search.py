@@ -149,7 +149,7 @@ def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, R
 
     import jaxsudoku as js
     from jaxsudoku import env, solvers
-    from jaxsudoku.random import mix
+    from jaxsudoku.runtime.random import mix
     from jaxsudoku.solvers.tree import evaluators, policies
 
     board = js.Board.classic()

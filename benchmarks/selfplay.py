@@ -37,8 +37,8 @@ def measure(config: Any, repeat: int, warm: int) -> list[dict[str, Any]]:
     import jax
     import jax.numpy as jnp
 
-    from jaxsudoku.devices import compiler_options
-    from jaxsudoku.terminal.progress import Screen
+    from jaxsudoku.runtime.devices import compiler_options
+    from jaxsudoku.runtime.terminal.progress import Screen
     from train import rounds
     from train.devices import whole_mesh
     from train.processes import Processes

@@ -39,7 +39,7 @@ _COLUMNS = (
 def measure(puzzles: np.ndarray, board: Any, up_to: str, repeat: int) -> tuple[dict[str, Any], np.ndarray]:
     """The row of a hardest technique, and the hardest techniques int8[N]; compiled before the clock starts."""
     import jaxsudoku as js
-    from jaxsudoku.batches import Engine
+    from jaxsudoku.engine.batches import Engine
     from jaxsudoku.techniques.climb import ClimbKernel
     from jaxsudoku.techniques.registry import names_up_to
 
@@ -70,7 +70,7 @@ def check(puzzles: np.ndarray, board: Any, up_to: str) -> int:
     import jax
 
     import jaxsudoku as js
-    from jaxsudoku.planes import planes_to_cubes
+    from jaxsudoku.core.planes import planes_to_cubes
     from jaxsudoku.techniques.climb import climb
     from jaxsudoku.techniques.position import unpack
     from jaxsudoku.techniques.registry import names_up_to

@@ -6,7 +6,6 @@ that a second build of the site is quick.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import re
@@ -59,7 +58,7 @@ def public_names(module: types.ModuleType) -> list[str]:
 def modules() -> dict[str, types.ModuleType]:
     """The public modules by name, without the package itself."""
     names = (name for name in dir(jaxsudoku) if name not in jaxsudoku.__all__)
-    return {name: importlib.import_module(f"jaxsudoku.{name}") for name in names}
+    return {name: getattr(jaxsudoku, name) for name in names}
 
 
 def described() -> list[str]:
@@ -70,7 +69,7 @@ def described() -> list[str]:
 
 def page_of(place: str, name: str) -> str:
     """The page of a public name of a module: its own, or that of the package where it has the same object."""
-    value = getattr(importlib.import_module(place), name)
+    value = getattr(modules().get(place.removeprefix("jaxsudoku."), jaxsudoku), name)
     top = name in jaxsudoku.__all__ and getattr(jaxsudoku, name) is value
     return f"jaxsudoku.{name}" if top else f"{place}.{name}"
 
@@ -112,7 +111,7 @@ def _pages() -> Iterator[tuple[str, str]]:
         yield f"jaxsudoku.{name}", _page("jaxsudoku", name, getattr(jaxsudoku, name))
     for name, module in found.items():
         place, names = f"jaxsudoku.{name}", public_names(module)
-        head = f"{_title(place)}\n.. automodule:: {place}\n   :no-index:\n\n"
+        head = f"{_title(place)}\n.. automodule:: {module.__name__}\n   :no-index:\n\n"
         yield place, head + _members(place, module, names, listed=False)
         for member in names:
             if page_of(place, member) == f"{place}.{member}":

@@ -7,79 +7,79 @@ and file handling needs no JAX at all.
 import importlib
 from typing import TYPE_CHECKING
 
-from jaxsudoku import forks as forks  # forks are watched from here on
 from jaxsudoku._version import __version__
+from jaxsudoku.runtime import forks as forks  # forks are watched from here on
 
 if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
-    from jaxsudoku import board as board
     from jaxsudoku import datasets as datasets
-    from jaxsudoku import distributed as distributed
-    from jaxsudoku import env as env
     from jaxsudoku import evaluation as evaluation
     from jaxsudoku import exact as exact
     from jaxsudoku import explanation as explanation
     from jaxsudoku import generation as generation
-    from jaxsudoku import grid as grid
     from jaxsudoku import io as io
     from jaxsudoku import mastermind as mastermind
     from jaxsudoku import networks as networks
     from jaxsudoku import pictures as pictures
-    from jaxsudoku import planes as planes
     from jaxsudoku import rating as rating
     from jaxsudoku import shipped as shipped
     from jaxsudoku import solvers as solvers
     from jaxsudoku import symmetry as symmetry
     from jaxsudoku import techniques as techniques
-    from jaxsudoku.board import Board
-    from jaxsudoku.devices import compiler_options
-    from jaxsudoku.drawing import draw
+    from jaxsudoku.core import board as board
+    from jaxsudoku.core import env as env
+    from jaxsudoku.core import grid as grid
+    from jaxsudoku.core import planes as planes
+    from jaxsudoku.core.board import Board
+    from jaxsudoku.core.drawing import draw
+    from jaxsudoku.core.grid import conflicts, is_solved, is_valid
+    from jaxsudoku.core.propagation import outcome, propagate
+    from jaxsudoku.core.status import Status
+    from jaxsudoku.engine.grid_pictures import picture
+    from jaxsudoku.engine.solution import Solution
     from jaxsudoku.evaluation import evaluate
     from jaxsudoku.explanation import Explanation, Step, explain, hint
     from jaxsudoku.generation import GenerationError, Puzzles, generate
-    from jaxsudoku.grid import conflicts, is_solved, is_valid
     from jaxsudoku.io import parse, read_puzzles
     from jaxsudoku.networks import load_network, make_network, save_network
     from jaxsudoku.pictures import Marks, Picture, plot_history
-    from jaxsudoku.propagation import outcome, propagate
     from jaxsudoku.rating import rate, weakest_rules
-    from jaxsudoku.sheets import picture
+    from jaxsudoku.runtime import distributed as distributed
+    from jaxsudoku.runtime.devices import compiler_options
     from jaxsudoku.shipped import load
-    from jaxsudoku.solution import Solution
     from jaxsudoku.solvers import SOLVERS
     from jaxsudoku.solvers.driver import count_solutions, solve
-    from jaxsudoku.status import Status
     from jaxsudoku.techniques.ratings import TechniqueRatings
 
 _HOME = {
-    "Board": "board",
+    "Board": "core.board",
     "Explanation": "explanation",
     "GenerationError": "generation",
     "Marks": "pictures",
     "Picture": "pictures",
     "Puzzles": "generation",
     "SOLVERS": "solvers",
-    "Solution": "solution",
-    "Status": "status",
+    "Solution": "engine.solution",
+    "Status": "core.status",
     "Step": "explanation",
     "TechniqueRatings": "techniques.ratings",
-    "compiler_options": "devices",
-    "conflicts": "grid",
+    "compiler_options": "runtime.devices",
+    "conflicts": "core.grid",
     "count_solutions": "solvers.driver",
-    "draw": "drawing",
+    "draw": "core.drawing",
     "evaluate": "evaluation",
     "explain": "explanation",
     "generate": "generation",
     "hint": "explanation",
-    "is_solved": "grid",
-    "is_valid": "grid",
+    "is_solved": "core.grid",
+    "is_valid": "core.grid",
     "load": "shipped",
     "load_network": "networks",
     "make_network": "networks",
-    "outcome": "propagation",
+    "outcome": "core.propagation",
     "parse": "io",
-    "picture": "sheets",
+    "picture": "engine.grid_pictures",
     "plot_history": "pictures",
-    "propagate": "propagation",
+    "propagate": "core.propagation",
     "rate": "rating",
     "read_puzzles": "io",
     "save_network": "networks",
@@ -87,27 +87,27 @@ _HOME = {
     "weakest_rules": "rating",
 }
 
-_MODULES = (
-    "board",
-    "datasets",
-    "distributed",
-    "env",
-    "evaluation",
-    "exact",
-    "explanation",
-    "generation",
-    "grid",
-    "io",
-    "mastermind",
-    "networks",
-    "pictures",
-    "planes",
-    "rating",
-    "shipped",
-    "solvers",
-    "symmetry",
-    "techniques",
-)
+_MODULES = {
+    "board": "core.board",
+    "datasets": "datasets",
+    "distributed": "runtime.distributed",
+    "env": "core.env",
+    "evaluation": "evaluation",
+    "exact": "exact",
+    "explanation": "explanation",
+    "generation": "generation",
+    "grid": "core.grid",
+    "io": "io",
+    "mastermind": "mastermind",
+    "networks": "networks",
+    "pictures": "pictures",
+    "planes": "core.planes",
+    "rating": "rating",
+    "shipped": "shipped",
+    "solvers": "solvers",
+    "symmetry": "symmetry",
+    "techniques": "techniques",
+}
 
 __all__ = [
     "SOLVERS",
@@ -152,7 +152,7 @@ if not TYPE_CHECKING:  # a type checker that sees __getattr__ takes any name for
 
     def __getattr__(name):
         if name in _MODULES:
-            return importlib.import_module(f"jaxsudoku.{name}")
+            return importlib.import_module(f"jaxsudoku.{_MODULES[name]}")
         if name in _HOME:
             return getattr(importlib.import_module(f"jaxsudoku.{_HOME[name]}"), name)
         raise AttributeError(f"module 'jaxsudoku' has no attribute {name!r}")

@@ -20,20 +20,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import exact, forks
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.batches import Engine, PuzzleItems
-from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart, whole_number
-from jaxsudoku.inputs import as_marked
+from jaxsudoku import exact
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
+from jaxsudoku.core.propagation import invalid_givens, outcome, propagate
+from jaxsudoku.core.tuning import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart
+from jaxsudoku.engine.batches import Engine, PuzzleItems
+from jaxsudoku.engine.inputs import as_marked
 from jaxsudoku.io import Errors
-from jaxsudoku.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
-from jaxsudoku.propagation import invalid_givens, outcome, propagate
-from jaxsudoku.random import APART, mix
-from jaxsudoku.suggestions import known_name
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.random import APART, mix
+from jaxsudoku.runtime.settings import whole_number
+from jaxsudoku.runtime.suggestions import known_name
+from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.techniques.ratings import TechniqueRatings, rate_by_technique
 from jaxsudoku.techniques.registry import names_up_to
-from jaxsudoku.terminal.progress import Report, reports
 
 #: Names for ranges of ratings, easiest first: 0 (singles solve the puzzle), below 2, below 10, below 50, and from 50.
 GRADES = ("easy", "medium", "hard", "very hard", "extreme")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import read_puzzles
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -49,8 +49,8 @@ import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
-from jaxsudoku.batches import compile_seconds
-from jaxsudoku.devices import usable_cores
+from jaxsudoku.engine.batches import compile_seconds
+from jaxsudoku.runtime.devices import usable_cores
 
 #: A small setting for a machine that only checks that all of it runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"

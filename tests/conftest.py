@@ -92,7 +92,7 @@ def dropped_programs() -> Iterator[None]:
     if "jax" in sys.modules and maps.exists() and maps.read_bytes().count(b"\n") > _MAPS:
         import jax
 
-        from jaxsudoku import batches
+        from jaxsudoku.engine import batches
 
         batches._compile.cache_clear()
         jax.clear_caches()

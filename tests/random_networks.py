@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import reference
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.networks import Network, make_forward
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 #: Boards on which counting by brute force takes no time.
 SMALL = {

@@ -15,10 +15,10 @@ from random_networks import random_network
 
 import jaxsudoku as js
 from jaxsudoku import compiler_options, networks, solvers
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.evaluation import forward
 from jaxsudoku.networks import ABSENT, Forward, Network, NetworkModule, Outputs, weights
 from jaxsudoku.networks.base import LARGEST, finite_outputs, masked_logits
-from jaxsudoku.solution import Status
 from jaxsudoku.solvers import decoding, tree
 from jaxsudoku.solvers.queue import Method
 from jaxsudoku.solvers.tree import policies

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxsudoku.board import MAX_SIDE, Board
+from jaxsudoku.core.board import MAX_SIDE, Board
 
 pytestmark = pytest.mark.quick
 

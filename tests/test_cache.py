@@ -14,8 +14,9 @@ import reference
 from jax.experimental.compilation_cache import compilation_cache
 
 import jaxsudoku as js
-from jaxsudoku import alarms, batches, cache
 from jaxsudoku.cli import main
+from jaxsudoku.engine import batches
+from jaxsudoku.runtime import alarms, cache
 
 FOUR = reference.SMALL["4x4"]
 PUZZLES = reference.unique(FOUR, 3)

@@ -12,7 +12,7 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.explanation import proof
 from jaxsudoku.symmetry import canonical, hashes, solution_hashes
 

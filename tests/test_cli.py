@@ -21,17 +21,17 @@ from random_networks import random_network
 
 import jaxsudoku
 from jaxsudoku import networks, solvers
-from jaxsudoku.board import Board
 from jaxsudoku.cli import fields, main, make_parser
 from jaxsudoku.cli.bad_lines import clashing, describe_clash
 from jaxsudoku.cli.history import HistoryWriter
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.parser import Parser
 from jaxsudoku.cli.report import QUOTED
-from jaxsudoku.locks import OutputLock
-from jaxsudoku.terminal.failure import UsageError
-from jaxsudoku.terminal.progress import Screen
-from jaxsudoku.terminal.stop import Signals
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.locks import OutputLock
+from jaxsudoku.runtime.terminal.failure import UsageError
+from jaxsudoku.runtime.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.stop import Signals
 
 FOUR = ("--board", "4")
 SOLVED = "1234341221434321"
@@ -600,7 +600,9 @@ def test_what_needs_no_closed_stream_goes_on(puzzles):
 
 @pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
 def test_no_file_takes_the_place_of_a_closed_stream():
-    program = "import os; from jaxsudoku.terminal import streams; streams.reopen(); print(os.open(os.devnull, 0))"
+    program = (
+        "import os; from jaxsudoku.runtime.terminal import streams; streams.reopen(); print(os.open(os.devnull, 0))"
+    )
     words = shlex.join([sys.executable, "-c", program])
     result = subprocess.run(["sh", "-c", f"{words} <&- 2>&-"], capture_output=True, text=True, timeout=60, check=True)
     assert int(result.stdout) > 2

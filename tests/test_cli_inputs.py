@@ -11,8 +11,8 @@ import reference
 from command import run
 
 import jaxsudoku as js
-from jaxsudoku.board import Board
 from jaxsudoku.cli import main, make_parser
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation import GenerateConfig
 
 FOUR = ("--board", "4")

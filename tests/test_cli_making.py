@@ -19,12 +19,13 @@ import reference
 from command import run
 
 import jaxsudoku as js
-from jaxsudoku import batches, datasets
+from jaxsudoku import datasets
 from jaxsudoku.cli import main
 from jaxsudoku.cli.invocation import Invocation
+from jaxsudoku.engine import batches
 from jaxsudoku.generation import Generator
 from jaxsudoku.io import TableWriter
-from jaxsudoku.terminal.stop import Signals, Stop
+from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
 FOUR = reference.SMALL["4x4"]
 #: One program for any number of puzzles above 16, that of other tests of generation.

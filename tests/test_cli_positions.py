@@ -10,11 +10,11 @@ import pytest
 from command import run
 
 import jaxsudoku as js
-from jaxsudoku.board import Board
 from jaxsudoku.cli.bad_lines import BadLines
 from jaxsudoku.cli.positions import SolvedWithin
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import allowed_candidates, parse_position, read_chunks
-from jaxsudoku.solution import Solution, Status
 
 FOUR = ("--board", "4")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxsudoku.cli import main
-from jaxsudoku.locks import lock_path
+from jaxsudoku.runtime.locks import lock_path
 
 SOLVED = "1234341221434321"
 #: Puzzles: as many as take some tenths of a second.

@@ -9,7 +9,7 @@ import pytest
 from command import run
 
 import jaxsudoku as js
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import Chunk, CountWriter, LineError, check_folder_name, check_form, kind_of
 
 FOUR = ("--board", "4")
@@ -115,7 +115,7 @@ def test_puzzles_before_a_damaged_end_are_counted(capsys, folder):
 @pytest.mark.parametrize("command", ["solve", "count", "rate", "generate", "build"])
 @pytest.mark.parametrize("name", ["out.json", "out.xlsx", "out.npz", "out.pq", "out.arrow", "out.zip", "out.csv.zst"])
 def test_a_suffix_that_is_not_written_is_refused_before_the_work(capsys, folder, monkeypatch, command, name):
-    monkeypatch.setattr("jaxsudoku.batches.Engine", None)
+    monkeypatch.setattr("jaxsudoku.engine.batches.Engine", None)
     source = "3" if command in ("generate", "build") else "in.txt"
     code, out, err = run(capsys, command, source, *FOUR, "--output", name)
     assert (code, out, err.count("\n")) == (2, "", 1)

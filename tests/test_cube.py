@@ -17,7 +17,7 @@ from jaxsudoku import networks, symmetry
 from jaxsudoku.networks import Forward, packed, widening
 from jaxsudoku.networks.cube import CubeNet, _cube
 from jaxsudoku.networks.packed import Family, maximum_by_index, pack
-from jaxsudoku.random import as_key
+from jaxsudoku.runtime.random import as_key
 
 SIX, NINE = js.Board.classic(6), js.Board.classic(9)
 BOXES = "aaabbbccc" * 3 + "dddeeefff" * 3 + "ggghhhiii" * 3

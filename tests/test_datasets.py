@@ -12,13 +12,13 @@ import pytest
 from reference import is_solution, solutions
 
 from jaxsudoku import datasets
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.datasets import DatasetError, builder, shards
 from jaxsudoku.datasets.builder import excluded_hashes
 from jaxsudoku.datasets.card import FORMATS, wishes_of
-from jaxsudoku.files import with_checksum, write_file
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.io.parquet import import_pyarrow
+from jaxsudoku.runtime.files import with_checksum, write_file
 
 BOARD, NINE = Board.classic(4), Board.classic()
 #: Shards of few puzzles, all of which one program makes.

@@ -14,10 +14,11 @@ from flax import nnx
 from random_networks import random_network
 
 import jaxsudoku as js
-from jaxsudoku import batches, networks, solvers
+from jaxsudoku import networks, solvers
+from jaxsudoku.engine import batches
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Architecture, Forward, Network, NetworkModule, Outputs
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import decoding
 from jaxsudoku.solvers.queue import Method, Start
 from jaxsudoku.solvers.roots import make_roots

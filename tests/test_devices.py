@@ -26,7 +26,8 @@ PROGRAM = """
 import dataclasses, functools, json, sys
 import jax, numpy as np
 import jaxsudoku as js
-from jaxsudoku import batches, exact
+from jaxsudoku import exact
+from jaxsudoku.engine import batches
 
 puzzles = np.array(json.load(sys.stdin), np.uint8)
 shards = []

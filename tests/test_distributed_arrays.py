@@ -13,7 +13,7 @@ import reference
 from processes import run
 
 import jaxsudoku as js
-from jaxsudoku.spread import Spread, is_spread
+from jaxsudoku.runtime.process_shards import Spread, is_spread
 
 FOUR = reference.SMALL["4x4"]
 

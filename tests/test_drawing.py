@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxsudoku.board import Board
-from jaxsudoku.drawing import draw
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.drawing import draw
 
 pytestmark = pytest.mark.quick
 

@@ -14,9 +14,9 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import solvers
-from jaxsudoku.batches import _BATCH_BYTES, Engine, PuzzleItems, default_batch_size
-from jaxsudoku.inputs import as_puzzles
-from jaxsudoku.solution import Status
+from jaxsudoku.engine.batches import _BATCH_BYTES, Engine, PuzzleItems, default_batch_size
+from jaxsudoku.engine.inputs import as_puzzles
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.solvers import driver, judging
 
 FOUR = reference.SMALL["4x4"]
@@ -47,8 +47,8 @@ def test_every_public_name_resolves():
     for name in js.__all__:
         assert getattr(js, name) is not None
         assert name in dir(js)
-    for name in js._MODULES:
-        assert getattr(js, name).__name__ == f"jaxsudoku.{name}"
+    for name, home in js._MODULES.items():
+        assert getattr(js, name).__name__ == f"jaxsudoku.{home}"
     with pytest.raises(AttributeError, match="no attribute 'sudoku'"):
         js.sudoku  # noqa: B018
 
@@ -367,7 +367,7 @@ def test_a_split_covers_all_in_even_parts(size, batch_size):
 
 def test_automatic_batches_suit_the_solver(monkeypatch):
     """Each thread of a CPU has a batch if there are four puzzles a lane; a guided solver's batch has at most eight."""
-    monkeypatch.setattr("jaxsudoku.batches.usable_cores", lambda: 2)
+    monkeypatch.setattr("jaxsudoku.engine.batches.usable_cores", lambda: 2)
     engines = {}
     for name in ("exact", "mcts", "gumbel"):
         config = solvers.make_config(solvers.get(name), lanes=64)

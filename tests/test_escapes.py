@@ -13,11 +13,11 @@ from command import run
 from test_architecture import MODULES
 
 import jaxsudoku as js
-from jaxsudoku.escapes import markup, shown
 from jaxsudoku.pictures import Picture, sheet
 from jaxsudoku.pictures.shapes import Text
-from jaxsudoku.terminal import streams
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.escapes import markup, shown
+from jaxsudoku.runtime.terminal import streams
+from jaxsudoku.runtime.terminal.progress import Screen
 
 pytestmark = pytest.mark.quick
 
@@ -72,10 +72,14 @@ def modules(*words: str) -> set[str]:
 
 
 def test_there_is_one_escape_for_pages_and_one_place_for_messages():
-    assert modules("html import", "import html", "saxutils") == {"jaxsudoku.escapes"}
+    assert modules("html import", "import html", "saxutils") == {"jaxsudoku.runtime.escapes"}
     # the others print JSON, a fixed text, or nothing but what they flush
-    others = {"jaxsudoku.cli", "jaxsudoku.cli.report", "jaxsudoku.distributed"}
-    assert modules("sys.stderr") == {"jaxsudoku.terminal.streams", "jaxsudoku.terminal.progress", *others}
+    others = {"jaxsudoku.cli", "jaxsudoku.cli.report", "jaxsudoku.runtime.distributed"}
+    assert modules("sys.stderr") == {
+        "jaxsudoku.runtime.terminal.streams",
+        "jaxsudoku.runtime.terminal.progress",
+        *others,
+    }
 
 
 # ---------------------------------------------------------------------- commands

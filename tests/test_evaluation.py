@@ -18,12 +18,12 @@ from flax import nnx
 
 import jaxsudoku as js
 from jaxsudoku import networks
-from jaxsudoku.board import Board
 from jaxsudoku.cli import main
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.evaluation import EvaluateConfig, Report, calibration, evaluate, forward, plot, run, scores
 from jaxsudoku.io import grid_column
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
-from jaxsudoku.solution import Solution, Status
 from jaxsudoku.solvers import driver
 
 FOUR, SIX = Board.classic(4), Board.classic(6)

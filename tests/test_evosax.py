@@ -12,8 +12,8 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import solvers
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Status
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import population
 from jaxsudoku.solvers.population import evosax, firefly
 from jaxsudoku.solvers.queue import Start

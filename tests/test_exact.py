@@ -17,11 +17,12 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxsudoku import branching as branching_order
-from jaxsudoku import compiler_options, exact, masks
-from jaxsudoku.board import Board
+from jaxsudoku import compiler_options, exact
+from jaxsudoku.core import branching as branching_order
+from jaxsudoku.core import masks
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import weighted
-from jaxsudoku.solution import Status
 
 #: Puzzles that are searched together, so that a board and its settings are compiled once.
 BATCH = 64

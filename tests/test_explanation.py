@@ -12,7 +12,7 @@ import pytest
 from reference import NINE, SMALL, Sat, is_solution, peers, solutions
 
 import jaxsudoku as js
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.explanation import FUNCTIONS, findings, next_step, proof, prove, steps_of, usable
 from jaxsudoku.explanation.layout import bits
 from jaxsudoku.explanation.view import View

@@ -11,7 +11,7 @@ import pytest
 import jaxsudoku as js
 from jaxsudoku import datasets, mastermind, networks
 from jaxsudoku.evaluation import Report
-from jaxsudoku.files import MOST_LEVELS, JsonError, check_checksum, parse_json, read_json, with_checksum
+from jaxsudoku.runtime.files import MOST_LEVELS, JsonError, check_checksum, parse_json, read_json, with_checksum
 
 pytestmark = pytest.mark.quick
 

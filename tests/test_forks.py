@@ -18,7 +18,9 @@ import os, signal, subprocess, sys, warnings
 warnings.simplefilter("ignore")  # JAX's own warning of a fork
 import numpy as np
 import jaxsudoku as js
-from jaxsudoku import batches, datasets, exact, forks, mastermind, solvers
+from jaxsudoku import datasets, exact, mastermind, solvers
+from jaxsudoku.engine import batches
+from jaxsudoku.runtime import forks
 from jaxsudoku.solvers import driver
 
 FOUR = js.Board.classic(4)

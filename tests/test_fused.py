@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import jaxsudoku as js
-from jaxsudoku import exact, fused, propagation, shipped
-from jaxsudoku.config import fits_chip
+from jaxsudoku import exact, shipped
+from jaxsudoku.core import pallas_sweep as fused
+from jaxsudoku.core import propagation
+from jaxsudoku.core.tuning import fits_chip
 from jaxsudoku.solvers.config import ExactConfig
 
 SMALL, DIAGONAL = js.Board.classic(4), js.Board.diagonal(9)

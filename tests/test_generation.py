@@ -13,7 +13,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import generation
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation import patterns
 from jaxsudoku.techniques.ratings import TechniqueRatings
 from jaxsudoku.techniques.registry import NUMBERS

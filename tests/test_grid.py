@@ -10,7 +10,7 @@ import pytest
 import reference
 
 from jaxsudoku import grid
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 pytestmark = pytest.mark.quick
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import jaxsudoku as js
 from jaxsudoku import solvers
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Status
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import population
 from jaxsudoku.solvers.population import boxes, hill_climbing, neighbours, random_keys
 from jaxsudoku.solvers.queue import Start

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxsudoku import indexing
+from jaxsudoku.core import indexing
 
 pytestmark = pytest.mark.quick
 

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jaxsudoku.io
-from jaxsudoku.board import Board
-from jaxsudoku.drawing import draw
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.drawing import draw
 from jaxsudoku.io import (
     Chunk,
     LineError,

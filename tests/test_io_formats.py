@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxsudoku as js
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import (
     Chunk,
     PuzzleFileError,
@@ -36,7 +36,7 @@ from jaxsudoku.io.format import Beginning, Format
 from jaxsudoku.io.json_lines import JsonLines
 from jaxsudoku.io.read import FORMATS
 from jaxsudoku.rating import GRADES, grade, grade_range
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 FOUR, DIAGONAL = Board.classic(4), Board.diagonal(4)
 PUZZLE, OTHER = "1.34.4122.4.43.1", "..34.4122.4.43.1"

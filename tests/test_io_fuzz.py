@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pytest
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import Chunk, PuzzleFileError, open_slice, read_chunks, slices
 
 FOUR, SIX, NINE = map(Board.classic, (4, 6, 9))

@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import (
     Chunk,
     LineStream,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxsudoku.board import Board
 from jaxsudoku.cli.inputs import known_solutions
-from jaxsudoku.drawing import draw
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.drawing import draw
 from jaxsudoku.io import (
     Chunk,
     PuzzleFileError,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxsudoku import io
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import LineStream, PuzzleFileError, Slice, expand, open_slice, slices
 
 FOUR = Board.classic(4)

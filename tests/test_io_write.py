@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import (
     Chunk,
     PuzzleFileError,
@@ -21,7 +22,6 @@ from jaxsudoku.io import (
     read_chunks,
     read_puzzles,
 )
-from jaxsudoku.solution import Solution, Status
 
 FOUR = Board.classic(4)
 NINE = Board.classic(9)

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from squares import Squares
 
-from jaxsudoku.board import Board
 from jaxsudoku.cli import job, main, make_parser
 from jaxsudoku.cli.part import check_details
-from jaxsudoku.files import JsonError, with_checksum
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import ResumeError, Slice
 from jaxsudoku.jobs import JobError, JobFolder, Plan, Workers, pool, processes, run
+from jaxsudoku.runtime.files import JsonError, with_checksum
 
 TWO = Workers(2)
 

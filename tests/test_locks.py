@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxsudoku import locks
-from jaxsudoku.files import write_file
-from jaxsudoku.locks import OutputLock, check_unlocked, lock_file, lock_path
+from jaxsudoku.runtime import locks
+from jaxsudoku.runtime.files import write_file
+from jaxsudoku.runtime.locks import OutputLock, check_unlocked, lock_file, lock_path
 
 pytestmark = pytest.mark.quick
 
@@ -33,7 +33,9 @@ def test_a_second_one_is_told_who_holds_it(tmp_path):
 
 def test_the_lock_of_a_killed_process_is_taken_over(tmp_path):
     target = tmp_path / "out.csv"
-    program = "import sys; from jaxsudoku.locks import OutputLock; lock = OutputLock(sys.argv[1]); print(); input()"
+    program = (
+        "import sys; from jaxsudoku.runtime.locks import OutputLock; lock = OutputLock(sys.argv[1]); print(); input()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", program, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -49,7 +51,7 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path):
 
 
 def test_a_lock_that_is_forgotten_goes_at_the_end_of_the_process(tmp_path):
-    program = "import sys; from jaxsudoku.locks import OutputLock; lock = OutputLock(sys.argv[1])"
+    program = "import sys; from jaxsudoku.runtime.locks import OutputLock; lock = OutputLock(sys.argv[1])"
     subprocess.run([sys.executable, "-c", program, tmp_path / "out.csv"], check=True, timeout=60)
     assert os.listdir(tmp_path) == []
 
@@ -58,7 +60,7 @@ def test_never_two_at_once(tmp_path):
     """Processes that take and drop one lock again and again: whoever holds it is alone."""
     program = """
 import os, sys
-from jaxsudoku.locks import OutputLock
+from jaxsudoku.runtime.locks import OutputLock
 target, taken = sys.argv[1], 0
 while taken < 100:
     try:

@@ -7,9 +7,9 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import inputs
+from jaxsudoku.engine import inputs
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import Chunk, PuzzleFileError
-from jaxsudoku.solution import Solution, Status
 
 FOUR = reference.SMALL["4x4"]
 SMALL = {"lanes": 32, "rules": "naked", "rounds": 1}

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import reference
 
-from jaxsudoku import compiler_options, masks, propagation
-from jaxsudoku.board import Board
+from jaxsudoku import compiler_options
+from jaxsudoku.core import masks, propagation
+from jaxsudoku.core.board import Board
 
 #: The kinds of boards: irregular regions, boxes that are no squares, diagonals, windows and words of 16 bits.
 BOARDS = {name: {**reference.SMALL, **reference.NINE}[name] for name in ("jigsaw-5", "2x3", "diagonal-4", "windoku")}

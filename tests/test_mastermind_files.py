@@ -25,7 +25,6 @@ from mastermind_checker import WrongCertificateError, check
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
-from jaxsudoku.files import TEMPORARY, with_checksum
 from jaxsudoku.mastermind import proof
 from jaxsudoku.mastermind.certificate import save_certificate
 from jaxsudoku.mastermind.mapped_files import Column
@@ -34,6 +33,7 @@ from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
 from jaxsudoku.mastermind.seals import flags_of, intact, joined, numbers_of, sealed
 from jaxsudoku.mastermind.values import LearnedValue, ValueFileError
+from jaxsudoku.runtime.files import TEMPORARY, with_checksum
 
 #: A small game, with the total of the best strategy and that of a strategy that is worse.
 GAME, BEST = mm.PegGame(2, 3), 21

@@ -24,7 +24,7 @@ from random_networks import random_network
 
 import jaxsudoku as js
 from jaxsudoku import exact, solvers
-from jaxsudoku.random import as_key
+from jaxsudoku.runtime.random import as_key
 
 FOUR = reference.SMALL["4x4"]
 PUZZLES = reference.batch(FOUR, 12)

@@ -16,7 +16,6 @@ from reference import TINY
 
 import jaxsudoku as js
 from jaxsudoku import networks
-from jaxsudoku.files import with_checksum
 from jaxsudoku.networks import (
     ABSENT,
     NETWORKS,
@@ -29,6 +28,7 @@ from jaxsudoku.networks import (
     weights,
 )
 from jaxsudoku.networks.convolution import as_convolution, convolve
+from jaxsudoku.runtime.files import with_checksum
 
 FOUR, SIX, NINE, SIXTEEN = (js.Board.classic(side) for side in (4, 6, 9, 16))
 JIGSAW = js.Board.jigsaw("aaab ccab ccdb dddb")

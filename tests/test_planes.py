@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxsudoku import planes
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 pytestmark = pytest.mark.quick
 

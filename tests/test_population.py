@@ -14,9 +14,9 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import solvers
-from jaxsudoku.batches import Engine
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Status
+from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import population
 from jaxsudoku.solvers.driver import solve_kernel
 from jaxsudoku.solvers.population import annealing, boxes, evolution

@@ -17,15 +17,15 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku import batches
 from jaxsudoku import mastermind as mm
-from jaxsudoku.batches import Engine, PuzzleItems, in_order
 from jaxsudoku.cli import main
+from jaxsudoku.engine import batches
+from jaxsudoku.engine.batches import Engine, PuzzleItems, in_order
 from jaxsudoku.evaluation import EvaluateConfig
 from jaxsudoku.io import open_puzzles
-from jaxsudoku.terminal import progress
-from jaxsudoku.terminal.progress import Meter, Screen, reports, share_read
-from jaxsudoku.terminal.stop import Stop
+from jaxsudoku.runtime.terminal import progress
+from jaxsudoku.runtime.terminal.progress import Meter, Screen, reports, share_read
+from jaxsudoku.runtime.terminal.stop import Stop
 
 FOUR = reference.SMALL["4x4"]
 
@@ -199,7 +199,7 @@ def test_positions_follow_the_number_of_puzzles():
 
 @pytest.mark.slow
 def test_a_short_stretch_runs_the_same_program():
-    from jaxsudoku import batches
+    from jaxsudoku.engine import batches
 
     generator = js.generation.Generator(0, FOUR, js.generation.GenerateConfig(clues=7), 64)
     whole = generator.make(0, 64)

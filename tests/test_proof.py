@@ -19,15 +19,15 @@ from mastermind_reference import fewest_guesses
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
-from jaxsudoku.files import TEMPORARY
 from jaxsudoku.jobs import JobError
-from jaxsudoku.locks import OutputLock
 from jaxsudoku.mastermind.certificate import _Collector, save_certificate
 from jaxsudoku.mastermind.feedbacks import feedback_of
 from jaxsudoku.mastermind.memo import PROVEN, SCORED, Memo
 from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
 from jaxsudoku.mastermind.proof import _limit
+from jaxsudoku.runtime.files import TEMPORARY
+from jaxsudoku.runtime.locks import OutputLock
 
 #: A game whose proof takes some hundred positions, with the total of the best strategy.
 GAME, BEST = mm.PegGame(3, 6), 854

@@ -12,8 +12,9 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxsudoku import compiler_options, propagation
-from jaxsudoku.board import Board
+from jaxsudoku import compiler_options
+from jaxsudoku.core import propagation
+from jaxsudoku.core.board import Board
 
 pytestmark = pytest.mark.quick
 

@@ -14,8 +14,8 @@ import reference
 from jax import Array
 
 import jaxsudoku as js
-from jaxsudoku.planes import select
-from jaxsudoku.random import as_key
+from jaxsudoku.core.planes import select
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import roots
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_last
 

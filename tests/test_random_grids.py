@@ -10,7 +10,7 @@ import pytest
 import reference
 
 import jaxsudoku as js
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation.grids import random_grids
 
 SIZE = 200

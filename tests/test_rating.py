@@ -12,8 +12,8 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import rating
-from jaxsudoku.board import Board
-from jaxsudoku.propagation import RULES
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.propagation import RULES
 from jaxsudoku.techniques import registry, subsets
 from jaxsudoku.techniques.climb import climb
 from jaxsudoku.techniques.position import Position

@@ -15,9 +15,9 @@ from flax import nnx
 
 import jaxsudoku as js
 from jaxsudoku import env
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from train import selfplay
 from train.config import NetworkConfig

@@ -14,11 +14,11 @@ import reference
 from test_selfplay import FOUR, SIX, plain
 
 import jaxsudoku as js
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks.cube import CubeConfig
-from jaxsudoku.random import as_key, key_of
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime.random import as_key, key_of
+from jaxsudoku.runtime.terminal.progress import Screen
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
-from jaxsudoku.terminal.progress import Screen
 from train.arena import play_alone
 from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure

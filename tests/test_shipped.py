@@ -15,7 +15,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import datasets, shipped
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.symmetry import canonical
 
 NAMES = shipped.names()

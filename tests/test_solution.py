@@ -8,7 +8,7 @@ import pytest
 from jax.sharding import PartitionSpec
 
 import jaxsudoku as js
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.engine.solution import Solution, Status
 
 pytestmark = pytest.mark.quick
 

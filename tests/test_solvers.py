@@ -17,10 +17,10 @@ import reference
 from random_networks import random_network
 
 from jaxsudoku import compiler_options, exact, mastermind, networks, solvers
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.generation import GenerateConfig
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers.exact import search
 
 BATCH = 33

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxsudoku import symmetry
-from jaxsudoku.board import Board
-from jaxsudoku.random import as_key
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.symmetry import Symmetry
 from jaxsudoku.symmetry.chain import transversals
 

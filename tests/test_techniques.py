@@ -14,7 +14,7 @@ from reference import solutions
 
 import jaxsudoku as js
 from jaxsudoku import planes, techniques
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.explanation import consequences, findings, next_step
 from jaxsudoku.explanation.layout import bits
 from jaxsudoku.explanation.view import View

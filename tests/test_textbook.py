@@ -12,8 +12,8 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import solvers
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Status
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import textbook
 from jaxsudoku.solvers.queue import Start
 from jaxsudoku.solvers.textbook import best_first, depth_first, nodes

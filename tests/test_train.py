@@ -24,11 +24,11 @@ from processes import SMALL_NETWORK, saved
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
 from jaxsudoku.cli.fields import attribute_texts
-from jaxsudoku.locks import OutputLock
 from jaxsudoku.networks import Outputs
 from jaxsudoku.networks.cube import CubeConfig
-from jaxsudoku.random import as_key
-from jaxsudoku.terminal.progress import Screen, compiling
+from jaxsudoku.runtime.locks import OutputLock
+from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.terminal.progress import Screen, compiling
 from train import positions as sampling
 from train.config import (
     GROUPS,

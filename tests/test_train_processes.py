@@ -12,7 +12,7 @@ from processes import PLACE, SMALL_NETWORK, TIMEOUT, Processes, alone, interrupt
 
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
-from jaxsudoku.terminal.stop import Signals, Stop
+from jaxsudoku.runtime.terminal.stop import Signals, Stop
 from train.devices import own_rows
 from train.processes import ProcessError
 from train.processes import Processes as Together

@@ -15,11 +15,12 @@ import pytest
 import reference
 from random_networks import random_network
 
-from jaxsudoku import compiler_options, env, propagation, solvers
+from jaxsudoku import compiler_options, env, solvers
+from jaxsudoku.core import propagation
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Outputs
 from jaxsudoku.networks.base import ABSENT
-from jaxsudoku.random import as_key
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import tree
 from jaxsudoku.solvers.guided_exact import guided_branch
 from jaxsudoku.solvers.queue import Start

@@ -36,17 +36,18 @@ def under_type_checking(tree: ast.Module) -> tuple[list[ast.stmt], list[ast.stmt
 @pytest.mark.quick
 def test_type_checkers_are_shown_every_public_name():
     shown, hidden = under_type_checking(ast.parse(FACE.read_text()))
-    homes, modules = {}, []
+    homes, modules = {}, {}
     for node in shown:
         assert isinstance(node, ast.ImportFrom)
         for alias in node.names:
-            if node.module == "jaxsudoku":
-                assert alias.asname == alias.name, "a module is public for type checkers by `import x as x` alone"
-                modules.append(alias.name)
+            home = (node.module or "").removeprefix("jaxsudoku").removeprefix(".")
+            if alias.asname is None:
+                homes[alias.name] = home
             else:
-                homes[alias.name] = (node.module or "").removeprefix("jaxsudoku.")
+                assert alias.asname == alias.name, "a module is public for type checkers by `import x as x` alone"
+                modules[alias.name] = f"{home}.{alias.name}".removeprefix(".")
     assert homes == jaxsudoku._HOME
-    assert tuple(sorted(modules)) == tuple(sorted(jaxsudoku._MODULES))
+    assert modules == jaxsudoku._MODULES
     assert sorted({*homes, "__version__"}) == sorted(jaxsudoku.__all__)
     assert [node.name for node in hidden if isinstance(node, ast.FunctionDef)] == ["__getattr__"]
 

@@ -10,7 +10,7 @@ import pytest
 import reference
 from test_masks import to_masks
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.exact import weights
 
 pytestmark = pytest.mark.quick

@@ -11,10 +11,10 @@ import pytest
 import reference
 
 from jaxsudoku import compiler_options, exact, symmetry
-from jaxsudoku.board import MAX_SIDE, Board
 from jaxsudoku.cli import main
+from jaxsudoku.core.board import MAX_SIDE, Board
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.io import format_grids, parse
-from jaxsudoku.solution import Status
 
 BOARD = Board.classic(MAX_SIDE)
 

@@ -17,11 +17,11 @@ from jax import Array
 
 import jaxsudoku as js
 from jaxsudoku import env
-from jaxsudoku.board import Board
-from jaxsudoku.devices import compiler_options
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import select
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
-from jaxsudoku.planes import select
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime.devices import compiler_options
 from jaxsudoku.solvers.tree import graph
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 

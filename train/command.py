@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 import jax
 
 from jaxsudoku import distributed
-from jaxsudoku.devices import usable_cores
 from jaxsudoku.generation import GenerationError
-from jaxsudoku.terminal.failure import described
-from jaxsudoku.terminal.stop import Stop
-from jaxsudoku.terminal.streams import print_error
+from jaxsudoku.runtime.devices import usable_cores
+from jaxsudoku.runtime.terminal.failure import described
+from jaxsudoku.runtime.terminal.stop import Stop
+from jaxsudoku.runtime.terminal.streams import print_error
 
 from .flags import ConfigT, parse_arguments
 from .positions import fitting_devices

@@ -7,8 +7,9 @@ import math
 from typing import Annotated, Any, Literal, Self
 
 from jaxsudoku import networks, shipped
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share, whole_number
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import Rules
+from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive, Range, Share, whole_number
 
 #: Stages in which the number of iterations rises.
 _STAGES = 4

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku import env
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from jaxsudoku.solvers.tree.evaluators import apply_where

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from jaxsudoku import networks
-from jaxsudoku.board import VARIANTS, Board
 from jaxsudoku.cli.fields import add_config, attribute_texts
-from jaxsudoku.config import settings_of
+from jaxsudoku.core.board import VARIANTS, Board
+from jaxsudoku.runtime.settings import settings_of
 
 from .config import NetworkConfig, PositionKind, TrainConfig, groups_of
 

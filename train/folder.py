@@ -14,8 +14,8 @@ import orbax.checkpoint as ocp
 from jaxsudoku import networks
 from jaxsudoku.datasets import Dataset
 from jaxsudoku.datasets.card import differences
-from jaxsudoku.files import TEMPORARY, JsonError, read_json, write_file
-from jaxsudoku.locks import SUFFIX
+from jaxsudoku.runtime.files import TEMPORARY, JsonError, read_json, write_file
+from jaxsudoku.runtime.locks import SUFFIX
 
 from .config import TrainConfig
 from .processes import Processes

@@ -19,10 +19,10 @@ import mctx
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
-from jaxsudoku.random import mix
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime.random import mix
 from jaxsudoku.solvers.judging import judge
 from jaxsudoku.solvers.tree import evaluators, graph, policies, reroot
 from jaxsudoku.solvers.tree.backtracking import Advance, Lanes, Recorder, search_all, without_backtracking

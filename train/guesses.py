@@ -20,9 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.config import Config, Natural, Positive
-from jaxsudoku.files import write_file
 from jaxsudoku.mastermind import PegGame
 from jaxsudoku.mastermind.config import LookaheadConfig
 from jaxsudoku.mastermind.costs import estimate
@@ -33,6 +30,9 @@ from jaxsudoku.mastermind.scoring import scorer
 from jaxsudoku.mastermind.trees import Node, grow, nodes
 from jaxsudoku.mastermind.valuation import Effort, Valuer
 from jaxsudoku.mastermind.values import Features, LearnedValue, features
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.files import write_file
+from jaxsudoku.runtime.settings import Config, Natural, Positive
 
 #: Positions of so many codes are hardly worth a choice: after one guess, and after two or in play.
 _LEAST = (8, 12)

@@ -18,8 +18,8 @@ import numpy as np
 
 import jaxsudoku as js
 from jaxsudoku import datasets
-from jaxsudoku.files import write_file
-from jaxsudoku.terminal.progress import Meter, Screen
+from jaxsudoku.runtime.files import write_file
+from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
 #: Puzzles changed at a time, and searches by which their neighbours are rated.
 _BATCH, _SEARCHES = 8192, 4

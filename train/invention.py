@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import exact_lanes
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import exact_lanes
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.generation.reduction import reduce_clues
 from jaxsudoku.networks import Forward, Params
-from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 
 from .games import Games, play

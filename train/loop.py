@@ -20,10 +20,10 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
-from jaxsudoku.alarms import silenced
-from jaxsudoku.locks import OutputLock, check_unlocked
-from jaxsudoku.terminal.progress import Screen, compiling
-from jaxsudoku.terminal.stop import Signals, Stop
+from jaxsudoku.runtime.alarms import silenced
+from jaxsudoku.runtime.locks import OutputLock, check_unlocked
+from jaxsudoku.runtime.terminal.progress import Screen, compiling
+from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
 from .config import TrainConfig
 from .devices import connect, placed

@@ -31,10 +31,10 @@ from flax import nnx
 from jax import Array
 
 from jaxsudoku.cli.fields import add_config, config_values
-from jaxsudoku.config import Config, Natural, NonNegative, Positive
 from jaxsudoku.mastermind.values import Features, LearnedValue, ValueConfig, ValueNetwork, corrected, flat_params
-from jaxsudoku.terminal.failure import described
-from jaxsudoku.terminal.streams import print_error
+from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive
+from jaxsudoku.runtime.terminal.failure import described
+from jaxsudoku.runtime.terminal.streams import print_error
 
 from .guesses import Guesses, GuessesConfig, kept_guesses, parse_game
 

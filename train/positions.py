@@ -17,10 +17,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import GROUP, cubes_to_planes, grids_to_cubes, planes_to_cubes, unpack_lanes
+from jaxsudoku.core.propagation import settle
 from jaxsudoku.datasets import Batch
-from jaxsudoku.planes import GROUP, cubes_to_planes, grids_to_cubes, planes_to_cubes, unpack_lanes
-from jaxsudoku.propagation import settle
 
 from .config import PositionKind, TrainConfig
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.networks.axial import AxialConfig
 from jaxsudoku.networks.cell_cnn import CellCnnConfig
 from jaxsudoku.networks.cellwise import CellwiseConfig

@@ -28,9 +28,9 @@ from jax._src.distributed import global_state
 
 from jaxsudoku import distributed
 from jaxsudoku.datasets.card import differences
-from jaxsudoku.terminal.failure import described
-from jaxsudoku.terminal.stop import Stop
-from jaxsudoku.terminal.streams import print_error
+from jaxsudoku.runtime.terminal.failure import described
+from jaxsudoku.runtime.terminal.stop import Stop
+from jaxsudoku.runtime.terminal.streams import print_error
 
 #: Seconds between two looks at the other processes, of up to 64 processes; more look more rarely.
 _TICK = 1.0

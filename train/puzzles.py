@@ -15,7 +15,7 @@ from jax.sharding import Mesh
 import jaxsudoku as js
 from jaxsudoku import datasets, networks
 from jaxsudoku.datasets import Batch, Dataset
-from jaxsudoku.terminal.progress import Meter, Screen
+from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
 from .config import DataConfig, TrainConfig
 from .devices import own_rows, placed_rows

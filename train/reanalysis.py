@@ -13,9 +13,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku import env
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
-from jaxsudoku.solution import Status
 from jaxsudoku.solvers.tree import evaluators, policies
 from jaxsudoku.solvers.tree.config import GumbelConfig
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import jax
 
-from jaxsudoku.files import write_file
-from jaxsudoku.terminal.progress import Screen, bar, duration
+from jaxsudoku.runtime.files import write_file
+from jaxsudoku.runtime.terminal.progress import Screen, bar, duration
 
 from .config import TrainConfig
 from .objective import Metrics, summary

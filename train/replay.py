@@ -19,11 +19,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku import env, networks, symmetry
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import grids_to_cubes
 from jaxsudoku.datasets import Batch
-from jaxsudoku.devices import device_memory
-from jaxsudoku.planes import grids_to_cubes
-from jaxsudoku.solution import Status
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.devices import device_memory
 
 from .games import Games, no_games, random_kept
 from .positions import Positions, puzzles_needed, sample_batch

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku.devices import compiler_options
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Params
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime.devices import compiler_options
 from jaxsudoku.solvers.tree.config import GumbelConfig
 
 from .curriculum import foreseen, least_sure

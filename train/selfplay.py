@@ -27,7 +27,7 @@ from jax.sharding import Mesh
 
 from jaxsudoku import networks
 from jaxsudoku.networks import Forward
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.progress import Screen
 
 from .arena import Arena
 from .command import run_command

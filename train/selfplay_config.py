@@ -6,8 +6,9 @@ import dataclasses
 from typing import Annotated, Literal, Self
 
 from jaxsudoku import networks
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Natural, NonNegative, Positive, Range, Rules, Share, settings_of
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import Rules
+from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive, Range, Share, settings_of
 from jaxsudoku.solvers.config import Cell
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 

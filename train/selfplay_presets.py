@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from . import presets
 from .config import DataConfig, OptimiserConfig, PositionKind, PositionsConfig

@@ -20,10 +20,10 @@ from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku import networks
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.datasets import Batch
-from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Params, widening
+from jaxsudoku.runtime.devices import compiler_options
 
 from .config import TrainConfig
 from .devices import placed

@@ -19,10 +19,10 @@ from jax.sharding import Mesh
 
 import jaxsudoku as js
 from jaxsudoku import networks, symmetry
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.datasets import Dataset
-from jaxsudoku.files import write_file
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.files import write_file
+from jaxsudoku.runtime.terminal.progress import Screen
 
 from .devices import own_rows, placed_rows
 from .processes import Processes

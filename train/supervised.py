@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from jaxsudoku import datasets, networks
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.progress import Screen
 
 from .boards import (
     check_boards,

@@ -12,8 +12,8 @@ from jax import Array
 
 import jaxsudoku as js
 from jaxsudoku.datasets import Batch
-from jaxsudoku.devices import compiler_options
 from jaxsudoku.networks import Forward, Params
+from jaxsudoku.runtime.devices import compiler_options
 
 from .config import ObjectiveConfig, TrainConfig
 from .objective import Metrics, objective, open_cells, summary

@@ -16,10 +16,10 @@ from typing import NoReturn
 
 from jaxsudoku._version import __version__
 from jaxsudoku.io import NoPuzzlesError, PuzzleFileError, ResumeError
-from jaxsudoku.terminal import streams
-from jaxsudoku.terminal.failure import UsageError, described
-from jaxsudoku.terminal.progress import clear_screens
-from jaxsudoku.terminal.stop import Signals, Stop
+from jaxsudoku.runtime.terminal import streams
+from jaxsudoku.runtime.terminal.failure import UsageError, described
+from jaxsudoku.runtime.terminal.progress import clear_screens
+from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
 from . import build, completion, count, evaluate, explain, generate, hint, mastermind, rate, show, solve
 from .invocation import Invocation

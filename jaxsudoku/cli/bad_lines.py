@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import Chunk, LineError
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.progress import Screen
 
 from .report import QUOTED
 

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from jaxsudoku.jobs import JobError
-from jaxsudoku.terminal.failure import as_usage
-from jaxsudoku.terminal.progress import Meter
-from jaxsudoku.terminal.stop import Stop
+from jaxsudoku.runtime.terminal.failure import as_usage
+from jaxsudoku.runtime.terminal.progress import Meter
+from jaxsudoku.runtime.terminal.stop import Stop
 
 from . import build_given, job
 from .dataset_folder import add_folder, check_new, excluded

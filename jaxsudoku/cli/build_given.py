@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, LineError, PuzzleFile, PuzzleFileError
-from jaxsudoku.terminal.failure import as_usage, described
-from jaxsudoku.terminal.progress import Meter, Screen
-from jaxsudoku.terminal.stop import Stop
+from jaxsudoku.runtime.terminal.failure import as_usage, described
+from jaxsudoku.runtime.terminal.progress import Meter, Screen
+from jaxsudoku.runtime.terminal.stop import Stop
 
 from . import flags
 from .bad_lines import BadLines, clashing

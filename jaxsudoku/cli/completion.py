@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxsudoku import shipped, solvers
-from jaxsudoku.config import RULES
+from jaxsudoku.core.tuning import RULES
 from jaxsudoku.generation.patterns import PATTERNS
 from jaxsudoku.mastermind import PLAYERS
 

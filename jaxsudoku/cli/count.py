@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsudoku import solvers
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import ANSWER_COLUMNS, COUNT_COLUMNS, PUZZLE_COLUMNS, Chunk, CountWriter, mark_board
-from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 from . import flags, job
 from .fields import add_config, config_values
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             sink = CountWriter(args.output, args.board, kind=args.format, force=args.force, source=args.input)
         with invocation.resumable("-", sink):  # which closes it
             work = Run(args, invocation, puzzles, (INVALID, MALFORMED), args.limit)
-            from jaxsudoku.batches import Engine
+            from jaxsudoku.engine.batches import Engine
             from jaxsudoku.solvers import driver
 
             with as_usage((RuntimeError,)):  # no such platform or device

@@ -8,8 +8,8 @@ import os
 import numpy as np
 
 from jaxsudoku.io import check_folder, check_folder_name
-from jaxsudoku.locks import check_unlocked
-from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.locks import check_unlocked
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 from . import flags
 from .inputs import read_all

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxsudoku import pictures
-from jaxsudoku.board import Board
-from jaxsudoku.config import RULES
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import RULES
 from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, Chunk, PuzzleFile, PuzzleFileError
+from jaxsudoku.runtime.terminal.failure import as_usage, described
 from jaxsudoku.solvers import DEFAULT_NETWORK
-from jaxsudoku.terminal.failure import as_usage, described
 
 from . import flags
 from .bad_lines import BadLines, clashing, describe_unsolved, unsolved

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import check_folder_name
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import clashing, describe_clash

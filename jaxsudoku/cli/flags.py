@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxsudoku import shipped, techniques
-from jaxsudoku.board import VARIANTS, Board
-from jaxsudoku.config import MOST
+from jaxsudoku.core.board import VARIANTS, Board
 from jaxsudoku.io import KINDS
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.runtime.settings import MOST
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .report import QUOTED
 

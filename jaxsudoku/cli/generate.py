@@ -18,8 +18,8 @@ from jaxsudoku.io import (
     grid_column,
     marked_board,
 )
-from jaxsudoku.terminal.failure import as_usage
-from jaxsudoku.terminal.progress import Meter, Screen
+from jaxsudoku.runtime.terminal.failure import as_usage
+from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
 from . import flags, job
 from .invocation import Invocation

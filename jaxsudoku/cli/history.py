@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxsudoku import pictures
 from jaxsudoku.io import open_target
-from jaxsudoku.terminal.failure import UsageError
+from jaxsudoku.runtime.terminal.failure import UsageError
 
 from .outputs import check_outputs, put
 

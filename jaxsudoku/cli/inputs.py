@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from jaxsudoku import shipped
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import (
     KNOWN_SOLUTION_COLUMNS,
     Chunk,
@@ -30,8 +30,8 @@ from jaxsudoku.io import (
     read_grid_column,
     read_puzzles,
 )
-from jaxsudoku.suggestions import did_you_mean
-from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.suggestions import did_you_mean
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 from .outputs import check_printed
 

@@ -9,10 +9,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import PuzzleFile
-from jaxsudoku.terminal.progress import Screen
-from jaxsudoku.terminal.stop import Signals, Stop
+from jaxsudoku.runtime.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
 from .bad_lines import BadLines
 from .report import Tally, summarize
@@ -92,7 +92,7 @@ def check_cache(screen: Screen) -> None:
     """Warns once if compiled programs can't be kept, where JAX would warn about each program."""
     import jax
 
-    from jaxsudoku import cache
+    from jaxsudoku.runtime import cache
 
     path = cache.folder()
     if path is None:

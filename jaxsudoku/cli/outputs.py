@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from jaxsudoku.io import Kind, TableWriter, check_form, check_kind, check_output, header_lines
-from jaxsudoku.terminal.failure import as_usage
+from jaxsudoku.runtime.terminal.failure import as_usage
 
 
 def check_outputs(

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
-from jaxsudoku.suggestions import did_you_mean
-from jaxsudoku.terminal.streams import print_error
+from jaxsudoku.runtime.suggestions import did_you_mean
+from jaxsudoku.runtime.terminal.streams import print_error
 
 
 class Command(Protocol):

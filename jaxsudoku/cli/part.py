@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxsudoku.board import Board
-from jaxsudoku.files import JsonError, field
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import LineError, LineStream, PuzzleFile, Slice
 from jaxsudoku.jobs import JobFolder, Record
-from jaxsudoku.terminal.progress import Screen
-from jaxsudoku.terminal.stop import Signals
+from jaxsudoku.runtime.files import JsonError, field
+from jaxsudoku.runtime.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.stop import Signals
 
 from .bad_lines import BadLines
 from .invocation import Abandonable, Invocation, check_cache

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import Chunk, allowed_candidates
-from jaxsudoku.solution import Solution, Status
 
 
 class SolvedWithin:
@@ -86,8 +86,8 @@ def left_after(chunk: Chunk, board: Board, rules: str) -> np.ndarray:
         return candidates
     import jax
 
-    from jaxsudoku.planes import cubes_to_planes, pad_lanes, planes_to_cubes
-    from jaxsudoku.propagation import propagate
+    from jaxsudoku.core.planes import cubes_to_planes, pad_lanes, planes_to_cubes
+    from jaxsudoku.core.propagation import propagate
 
     def after(cubes: jax.Array) -> jax.Array:
         return planes_to_cubes(propagate(cubes_to_planes(pad_lanes(cubes), board), board, rules), board)
@@ -108,7 +108,7 @@ def _outside(chunk: Chunk, solution: Solution[np.ndarray]) -> np.ndarray:
 
 def _searched(board: Board, chunk: Chunk, rows: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
     """The counts and the first solutions of some puzzles of a chunk within their candidates."""
-    from jaxsudoku.uniqueness import solve_and_count
+    from jaxsudoku.exact.uniqueness import solve_and_count
 
     grids, counts = solve_and_count(chunk.grids[rows], board, chunk.candidates_of(rows), limit=limit)
     return counts, grids

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import RATED_BY, RULES, SEARCHES
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import RATED_BY, RULES, SEARCHES
 from jaxsudoku.io import (
     ANSWER_COLUMNS,
     PUZZLE_COLUMNS,
@@ -22,9 +22,9 @@ from jaxsudoku.io import (
     mark_board,
     puzzle_texts,
 )
+from jaxsudoku.runtime.terminal.failure import as_usage
+from jaxsudoku.runtime.terminal.progress import Report
 from jaxsudoku.techniques.registry import NUMBERS
-from jaxsudoku.terminal.failure import as_usage
-from jaxsudoku.terminal.progress import Report
 
 from . import flags, job
 from .bad_lines import clashing
@@ -197,7 +197,7 @@ class Rater:
 
     def _solutions(self, puzzles: np.ndarray, rating: np.ndarray) -> np.ndarray:
         """The number of solutions, up to 2, where there is a rating 1; 0 for puzzles that are invalid."""
-        from jaxsudoku.uniqueness import solve_and_count
+        from jaxsudoku.exact.uniqueness import solve_and_count
 
         counts = np.where(np.isnan(rating), 0, 1).astype(np.int32)
         searched = np.flatnonzero((counts == 0) & (puzzles <= self.board.side).all(axis=1))

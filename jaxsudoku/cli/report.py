@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxsudoku._version import __version__
 from jaxsudoku.io import Kind, kind_of
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.progress import Screen
 
 #: What summaries call outcomes whose name alone says too little.
 _OUTCOMES = {
@@ -40,7 +40,7 @@ class Tally:
     """
 
     def __init__(self, outcomes: Sequence[str], limit: int | None = None) -> None:
-        from jaxsudoku import batches
+        from jaxsudoku.engine import batches
 
         self._outcomes, self._limit = outcomes, limit
         self._counter: collections.Counter[str] = collections.Counter()

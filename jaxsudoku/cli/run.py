@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, ResumeError
-from jaxsudoku.terminal.failure import described
-from jaxsudoku.terminal.progress import Meter, share_read
+from jaxsudoku.runtime.terminal.failure import described
+from jaxsudoku.runtime.terminal.progress import Meter, share_read
 
 from .invocation import Invocation
 from .report import Tally

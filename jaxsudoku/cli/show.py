@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxsudoku.config import RULES
-from jaxsudoku.drawing import draw
+from jaxsudoku.core.drawing import draw
+from jaxsudoku.core.tuning import RULES
+from jaxsudoku.engine.grid_pictures import picture
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.io import Chunk, library_line
-from jaxsudoku.sheets import picture
-from jaxsudoku.solution import Status
-from jaxsudoku.terminal.failure import as_usage
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.failure import as_usage
+from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import describe_clash

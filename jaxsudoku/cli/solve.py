@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from jaxsudoku import solvers
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import STATS, Solution, Status
 from jaxsudoku.io import ANSWER_COLUMNS, PUZZLE_COLUMNS, Chunk, mark_board, open_output
-from jaxsudoku.solution import STATS, Solution, Status
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.solvers import DEFAULT_NETWORK
-from jaxsudoku.terminal.failure import UsageError, as_usage
 
 from . import flags, job
 from .fields import add_config, config_values
@@ -141,7 +141,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             )
         with invocation.resumable(args.output, sink), history:
             work = Run(args, invocation, puzzles, _OUTCOMES)
-            from jaxsudoku.batches import Engine
+            from jaxsudoku.engine.batches import Engine
             from jaxsudoku.solvers import driver
 
             with as_usage((RuntimeError,)):  # no such platform or device
@@ -250,7 +250,7 @@ class Uniqueness:
     """
 
     def __init__(self, board: Board, batch_size: int, devices: Any, tally: Tally) -> None:
-        from jaxsudoku.batches import Engine
+        from jaxsudoku.engine.batches import Engine
         from jaxsudoku.solvers import driver
 
         self.several = 0

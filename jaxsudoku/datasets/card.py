@@ -17,10 +17,10 @@ import jax
 import numpy as np
 
 from jaxsudoku._version import __version__
-from jaxsudoku.board import Board
-from jaxsudoku.files import check_checksum, read_json, with_checksum
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation import GenerateConfig, Puzzles
 from jaxsudoku.rating import GRADES, grade
+from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum
 
 #: File names of the card, and of the plan that replaces it until the data set is complete.
 CARD, PLAN = "card.json", "plan.json"

@@ -18,11 +18,12 @@ import jax
 import numpy as np
 from jax import Array
 
-from jaxsudoku import cache, symmetry
-from jaxsudoku.board import Board
-from jaxsudoku.config import whole_number
+from jaxsudoku import symmetry
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation import Puzzles
-from jaxsudoku.random import as_key
+from jaxsudoku.runtime import cache
+from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.settings import whole_number
 
 from .loader import Dataset
 

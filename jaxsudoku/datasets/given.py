@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import whole_number
-from jaxsudoku.files import check_checksum, read_json, with_checksum, write_file
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.inputs import as_marked
+from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.generation import Puzzles
-from jaxsudoku.inputs import as_marked
 from jaxsudoku.io import Errors
 from jaxsudoku.rating import CUT_OFF, rate
+from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum, write_file
+from jaxsudoku.runtime.settings import whole_number
+from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.symmetry import canonical, solution_hashes
-from jaxsudoku.terminal.progress import Report, reports
-from jaxsudoku.uniqueness import solve_and_count
 
 from .builder import (
     begun,

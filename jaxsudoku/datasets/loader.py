@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.rating import GRADES
 

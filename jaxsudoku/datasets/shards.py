@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.board import Board
-from jaxsudoku.files import is_intact
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import grid_column
 from jaxsudoku.io.parquet import COMPRESSION, arrow_table, import_pyarrow
+from jaxsudoku.runtime.files import is_intact
 
 from .card import DatasetError, Shard, shard_name
 

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.devices import compiler_options
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
+from jaxsudoku.core.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.networks import Forward, Network, Params
-from jaxsudoku.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
-from jaxsudoku.propagation import invalid_givens, outcome, propagate
-from jaxsudoku.terminal.progress import compiling
+from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.runtime.terminal.progress import compiling
 
 #: Candidates in a chunk by default, which bounds the memory of a network's features.
 _CANDIDATES = {"cpu": 1 << 18, "gpu": 1 << 21, "tpu": 1 << 21}

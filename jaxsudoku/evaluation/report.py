@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxsudoku.files import parse_json
-from jaxsudoku.tables import to_table
+from jaxsudoku.engine.tables import to_table
+from jaxsudoku.runtime.files import parse_json
 
 
 @dataclasses.dataclass(frozen=True)

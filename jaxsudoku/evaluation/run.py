@@ -11,21 +11,23 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import alarms, cache, solvers
-from jaxsudoku.batches import Engine
-from jaxsudoku.board import Board
-from jaxsudoku.config import RULES, Config, Natural, Positive
-from jaxsudoku.inputs import as_marked
+from jaxsudoku import solvers
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import GROUP
+from jaxsudoku.core.tuning import RULES
+from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.inputs import as_marked
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import Errors
 from jaxsudoku.networks import Network, as_network, check_network
-from jaxsudoku.planes import GROUP
-from jaxsudoku.random import as_key
 from jaxsudoku.rating import rate
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.runtime import alarms, cache
+from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.settings import Config, Natural, Positive
+from jaxsudoku.runtime.suggestions import did_you_mean
+from jaxsudoku.runtime.terminal import progress as terminal
+from jaxsudoku.runtime.terminal.progress import Meter, Screen, shown
 from jaxsudoku.solvers import driver, exact
-from jaxsudoku.suggestions import did_you_mean
-from jaxsudoku.terminal import progress as terminal
-from jaxsudoku.terminal.progress import Meter, Screen, shown
 
 from .calibration import calibrate, make_positions
 from .forward import predict

@@ -16,23 +16,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku import forks
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.branching import Branch
-from jaxsudoku.config import (
-    CPU_LANES,
-    CPU_SEARCHES,
-    MOST_ROUNDS,
-    SEARCH_RULES,
-    SETTLES,
-    check_settle,
-    whole_number,
-)
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.branching import Branch
+from jaxsudoku.core.planes import GROUP, fence
+from jaxsudoku.core.tuning import CPU_LANES, CPU_SEARCHES, MOST_ROUNDS, SEARCH_RULES, SETTLES, check_settle
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
-from jaxsudoku.planes import GROUP, fence
-from jaxsudoku.sharding import by_shards
-from jaxsudoku.solution import Status
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.settings import whole_number
+from jaxsudoku.runtime.sharding import by_shards
 
 #: The lowest compute capability of GPUs for which Pallas' Mosaic compiles.
 _MOSAIC = 9

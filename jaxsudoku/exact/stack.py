@@ -30,10 +30,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.branching import Branch, choose, random_planes
-from jaxsudoku.indexing import take_columns, take_values
-from jaxsudoku.planes import (
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.branching import Branch, choose, random_planes
+from jaxsudoku.core.indexing import take_columns, take_values
+from jaxsudoku.core.planes import (
     GROUP,
     cpu_fence,
     cubes_to_planes,
@@ -50,10 +50,10 @@ from jaxsudoku.planes import (
     where,
     words_to_planes,
 )
-from jaxsudoku.propagation import invalid_givens, outcome, sweep_rounds
-from jaxsudoku.random import mix
-from jaxsudoku.sharding import vary_as
-from jaxsudoku.solution import Status
+from jaxsudoku.core.propagation import invalid_givens, outcome, sweep_rounds
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.random import mix
+from jaxsudoku.runtime.sharding import vary_as
 
 
 class Plan(NamedTuple):
@@ -378,7 +378,7 @@ def _rounds_by(settle: str) -> Callable[[Array, Board, str, int], tuple[Array, A
     """``sweep_rounds`` of ``propagation`` or of ``fused``."""
     if settle != "pallas":
         return sweep_rounds
-    from jaxsudoku import fused  # loads Pallas
+    from jaxsudoku.core import pallas_sweep as fused  # loads Pallas
 
     return fused.sweep_rounds
 

@@ -26,9 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
-from jaxsudoku.masks import (
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.masks import (
     all_digits,
     cell_ones_and_twos,
     cubes_to_masks,
@@ -36,11 +35,12 @@ from jaxsudoku.masks import (
     mask_dtype,
     masks_to_grids,
 )
-from jaxsudoku.planes import any_of, fence, pad_grids, slices
-from jaxsudoku.propagation import duplicated_givens, outcome, sweep
-from jaxsudoku.random import APART, mix
-from jaxsudoku.sharding import vary_as
-from jaxsudoku.solution import Status
+from jaxsudoku.core.planes import any_of, fence, pad_grids, slices
+from jaxsudoku.core.propagation import duplicated_givens, outcome, sweep
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
+from jaxsudoku.runtime.random import APART, mix
+from jaxsudoku.runtime.sharding import vary_as
 
 #: Growth of the allowance of nodes from one run to the next.
 _GROWTH = 1.2

@@ -3,7 +3,7 @@
 A cell's weight grows with the contradictions that empty it, so the search soon branches where a puzzle is hard
 ("dom/wdeg": Boussemart, Hemery, Lecoutre and Sais, Boosting systematic search by weighting constraints, 2004).
 
-All functions work on masks [limbs, side, side, B], see ``jaxsudoku.masks``; lanes are independent.
+All functions work on masks [limbs, side, side, B], see ``jaxsudoku.core.masks``; lanes are independent.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.masks import LIMB, count_digits, digit_masks
-from jaxsudoku.planes import count_planes, fence, slices
-from jaxsudoku.random import APART, mix
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.masks import LIMB, count_digits, digit_masks
+from jaxsudoku.core.planes import count_planes, fence, slices
+from jaxsudoku.runtime.random import APART, mix
 
 #: What a restart leaves of the weight that cells have gained.
 _DECAY = 0.8

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .finding import Finding, removing
 from .implications import Contradiction, Implications, told_apart

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.board import Board
-from jaxsudoku.inputs import as_position
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.inputs import as_position
 
 from .proof import Proof, proper_givens, prove
 from .search import chosen, explained, steps_of

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.techniques.locked_pairs import locked_pairs
 from jaxsudoku.techniques.subset_sizes import subset_sizes
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .layout import Layout, bits, layout
 from .singles import Placed, place, settle
@@ -96,7 +96,7 @@ def _solutions(
     if found is not None:
         return found
     before_compiling()
-    from jaxsudoku.uniqueness import solve_and_count  # loads JAX
+    from jaxsudoku.exact.uniqueness import solve_and_count  # loads JAX
 
     listed = None if candidates is None else candidates[None]
     grids, counts = solve_and_count(puzzle[None], board, listed)

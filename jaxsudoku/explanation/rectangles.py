@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.pictures import Candidate
 
 from .finding import Finding, open_places, removing

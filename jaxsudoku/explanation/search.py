@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.techniques.registry import Kind, Technique, fits, names_up_to
 from jaxsudoku.techniques.registry import chosen as named
 

@@ -8,9 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from jaxsudoku.board import Board
-from jaxsudoku.escapes import markup
+from jaxsudoku.core.board import Board
 from jaxsudoku.pictures import Candidate, Marks, Picture
+from jaxsudoku.runtime.escapes import markup
 from jaxsudoku.techniques.registry import Technique
 
 from .finding import Finding

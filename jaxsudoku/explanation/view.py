@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .layout import bits, layout
 

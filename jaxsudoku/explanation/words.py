@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 
 def cell_name(board: Board, cell: int) -> str:

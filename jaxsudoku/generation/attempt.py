@@ -16,8 +16,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import rating
-from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES, exact_lanes
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import CPU_LANES, exact_lanes
 from jaxsudoku.generation.grids import solved_grids
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.generation.reduction import count_clues, first_ranks, or_invalid, reduce_clues, restore_clues

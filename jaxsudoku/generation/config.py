@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from jaxsudoku.board import Board, check_board
-from jaxsudoku.config import Config, Natural, Positive, real_number, whole_number
+from jaxsudoku.core.board import Board, check_board
 from jaxsudoku.generation.patterns import Pattern, clue_counts
+from jaxsudoku.runtime.settings import Config, Natural, Positive, real_number, whole_number
 from jaxsudoku.techniques.registry import TECHNIQUES, chosen, fits, get
 
 #: How holes are placed.

@@ -13,18 +13,19 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import rating
-from jaxsudoku.batches import Engine, default_batch_size
-from jaxsudoku.board import Board
-from jaxsudoku.config import search_restart, settings_of, whole_number
-from jaxsudoku.devices import used_devices
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import search_restart
+from jaxsudoku.engine.batches import Engine, default_batch_size
 from jaxsudoku.generation.attempt import Attempt
 from jaxsudoku.generation.config import GenerateConfig, check_settings
 from jaxsudoku.generation.holes import HoleKernel
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request
+from jaxsudoku.runtime.devices import used_devices
+from jaxsudoku.runtime.settings import settings_of, whole_number
+from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.techniques.climb import ClimbKernel
 from jaxsudoku.techniques.ratings import TechniqueRatings, ratings_of
 from jaxsudoku.techniques.registry import NUMBERS, names_up_to
-from jaxsudoku.terminal.progress import Report, reports
 
 #: Attempts in a batch once few 9x9 puzzles are missing, without and with local search, which makes each of them long;
 #: on wider boards there are fewer, as each takes longer.

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import exact_lanes
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import exact_lanes
 from jaxsudoku.generation.config import Holes
 from jaxsudoku.generation.grids import solved_grids
 from jaxsudoku.generation.reduction import count_clues

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 #: The symmetries of the cells with clues.
 Pattern = Literal["none", "half-turn", "quarter-turn", "left-right", "top-bottom", "diagonal", "antidiagonal", "full"]

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku import exact
-from jaxsudoku.board import Board
-from jaxsudoku.config import search_restart
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import search_restart
+from jaxsudoku.engine.solution import Status
 from jaxsudoku.generation.patterns import orbits_of
-from jaxsudoku.solution import Status
 
 #: Nodes after which a proof of uniqueness is given up, and the clue kept; boards below 12x12 never need as many.
 _PROOF_BUDGET = 20_000

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.batches import Limits, fewest_items
-from jaxsudoku.board import Board
-from jaxsudoku.tables import grid_texts, to_table
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.batches import Limits, fewest_items
+from jaxsudoku.engine.tables import grid_texts, to_table
 
 #: The number of an item that pads a batch.
 PADDING = 0xFFFFFFFF

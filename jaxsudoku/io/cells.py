@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsudoku.board import MAX_SIDE
+from jaxsudoku.core.board import MAX_SIDE
 
 #: Characters that stand for a blank; so does x on boards that have no digit X.
 BLANKS = b".0*_-?"

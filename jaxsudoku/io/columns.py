@@ -6,8 +6,8 @@ import collections
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from jaxsudoku.status import STATS
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.core.status import STATS
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .chunk import PuzzleFileError
 

@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 #: Stands for a grid that is missing: no solution, or no puzzle.
 NO_GRID = b"-"

@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from jaxsudoku.board import VARIANTS, Board
+from jaxsudoku.core.board import VARIANTS, Board
 
 from .cells import Digits
 from .chunk import Chunk, PuzzleFileError

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .cells import Cells, Digits, Malformed, Marks, grid_of, wrong_length
 from .positions import all_candidates, allowed_candidates

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .chunk import Chunk, NoPuzzlesError, PuzzleFileError, rechunk
 from .columns import BOARD_COLUMN

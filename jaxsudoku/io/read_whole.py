@@ -8,7 +8,7 @@ from typing import Literal, overload
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .chunk import Chunk, Errors, PuzzleFileError, check_errors
 from .positions import Positions

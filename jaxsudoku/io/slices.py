@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, cast
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .compression import MAGIC_LENGTH
 from .csv_tables import CsvTable

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Literal, TextIO
 
-from jaxsudoku.locks import OutputLock, check_unlocked, lock_file
+from jaxsudoku.runtime.locks import OutputLock, check_unlocked, lock_file
 
 from .compression import COMPRESSIONS
 from .source import Source

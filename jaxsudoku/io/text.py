@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .cells import separated, sides_by_place
 from .chunk import Chunk

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.core.board import Board, board_of_grids
 
 from .cells import Cause, Digits
 from .chunk import Chunk, Errors, check_errors

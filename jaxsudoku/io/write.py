@@ -14,8 +14,8 @@ from typing import Any, Protocol, Unpack
 
 import numpy as np
 
-from jaxsudoku.board import Board
-from jaxsudoku.status import STATS, Status
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.status import STATS, Status
 
 from .cells import Digits, Malformed
 from .chunk import Chunk

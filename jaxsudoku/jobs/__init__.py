@@ -5,6 +5,7 @@ keeps what the items give: a job that is stopped, even killed, goes on where it 
 """
 
 from .folder import JobFolder, Plan, Record
-from .pool import JobError, Task, Workers, run, run_in_order
+from .pool import Workers, run, run_in_order
+from .task import JobError, Task
 
 __all__ = ["JobError", "JobFolder", "Plan", "Record", "Task", "Workers", "run", "run_in_order"]

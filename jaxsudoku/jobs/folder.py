@@ -25,7 +25,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxsudoku.files import (
+from jaxsudoku.io import ResumeError
+from jaxsudoku.io.urls import file_system, is_url
+from jaxsudoku.runtime.files import (
     MOST_BYTES,
     JsonError,
     check_checksum,
@@ -36,9 +38,7 @@ from jaxsudoku.files import (
     with_checksum,
     write_file,
 )
-from jaxsudoku.io import ResumeError
-from jaxsudoku.io.urls import file_system, is_url
-from jaxsudoku.locks import SUFFIX, OutputLock
+from jaxsudoku.runtime.locks import SUFFIX, OutputLock
 
 MANIFEST = "manifest.json"
 _WORK = ".work"

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .pool import MOST_DEATHS, JobError, Task
+from .task import MOST_DEATHS, JobError, Task
 
 
 class Actor:

@@ -6,23 +6,11 @@ import dataclasses
 import importlib.metadata
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from jaxsudoku._version import __version__
 
-#: How often workers may die, one after the other, before an item is finished.
-MOST_DEATHS = 3
-
-
-class JobError(RuntimeError):
-    """A job can't go on; the message is for the user."""
-
-
-class Task(Protocol):
-    """What workers do with items; pickled for them. Each worker begins once, and keeps what it has compiled."""
-
-    def begin(self) -> Callable[[Any], Any]:
-        """The function of an item, which returns what is pickled back; called in the worker."""
+from .task import JobError, Task
 
 
 @dataclasses.dataclass(frozen=True)

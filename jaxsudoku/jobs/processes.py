@@ -14,7 +14,7 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
 
-from .pool import MOST_DEATHS, JobError, Task
+from .task import MOST_DEATHS, JobError, Task
 
 #: Items that are handed out, for each worker: the one that it does, and the next.
 _AHEAD = 2

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxsudoku.files import check_folder, write_file
+from jaxsudoku.runtime.files import check_folder, write_file
 
 from .costs import PartCost
 from .games import to_fields

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 
-from jaxsudoku.config import Config, Natural, NonNegative, Positive
+from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive
 
 from .rules import Game
 

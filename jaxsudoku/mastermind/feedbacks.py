@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import cache, forks
-from jaxsudoku.arrays import AnyArray
+from jaxsudoku.runtime import cache, forks
+from jaxsudoku.runtime.arrays import AnyArray
 
 from .rules import MOST_FEEDBACKS, CodeError, Game, check_numbers, check_pegs, check_places, check_size
 

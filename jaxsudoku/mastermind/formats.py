@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.files import MOST_BYTES, parse_json, write_file
+from jaxsudoku.runtime.files import MOST_BYTES, parse_json, write_file
 
 from . import games
 from .rules import CodeError, Game, code_text, feedback_text, parse_code, parse_feedback

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jax import Array
 
-from jaxsudoku import cache
-from jaxsudoku.config import real_number
+from jaxsudoku.runtime import cache
+from jaxsudoku.runtime.settings import real_number
 
 from .optimal import Search
 from .players import Progress

@@ -17,8 +17,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxsudoku.config import whole_number
-from jaxsudoku.files import check_checksum, read_json, with_checksum, write_file
+from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum, write_file
+from jaxsudoku.runtime.settings import whole_number
 
 from . import games
 from .config import SQRT2, KeptTreeConfig

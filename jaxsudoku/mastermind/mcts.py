@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.planes import select
+from jaxsudoku.core.planes import select
 
 from .config import MctsConfig
 from .players import Policy, Progress

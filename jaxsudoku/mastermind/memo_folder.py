@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from jaxsudoku.files import TEMPORARY, read_json, write_file
+from jaxsudoku.runtime.files import TEMPORARY, read_json, write_file
 
 from .games import from_fields, to_fields
 from .mapped_files import FileLock, MemoError

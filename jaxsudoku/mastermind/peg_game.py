@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.config import check_types
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.settings import check_types
 
 from . import peg_symmetry
 from .relabelling import Relabelling

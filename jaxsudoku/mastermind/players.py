@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxsudoku.config import settings_of
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.runtime.settings import settings_of
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .config import (
     EntropyConfig,

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku import cache
-from jaxsudoku.config import real_number, whole_number
 from jaxsudoku.jobs import processes as workers
-from jaxsudoku.locks import OutputLock
+from jaxsudoku.runtime import cache
+from jaxsudoku.runtime.locks import OutputLock
+from jaxsudoku.runtime.settings import real_number, whole_number
 
 from .certificate import check_certified, save_certificate
 from .claims import MOST_PROCESSES, Claims

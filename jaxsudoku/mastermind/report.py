@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from jax import Array
 
-from jaxsudoku import cache
-from jaxsudoku.config import whole_number
 from jaxsudoku.pictures import PANEL, check_suffix, import_figure
-from jaxsudoku.terminal.progress import shown
+from jaxsudoku.runtime import cache
+from jaxsudoku.runtime.settings import whole_number
+from jaxsudoku.runtime.terminal.progress import shown
 
 from . import games, players
 from .players import Progress

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.devices import compiler_options
-from jaxsudoku.random import APART, mix
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.runtime.random import APART, mix
 
 from .feedbacks import by_secrets
 from .greedy import part_cost

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxsudoku.arrays import AnyArray
+from jaxsudoku.runtime.arrays import AnyArray
 
 #: Feedbacks are numbered in a byte; the value 255 is no feedback.
 MOST_FEEDBACKS = 255
@@ -159,7 +159,7 @@ def check_codes(game: Game) -> None:
 
 def check_memory(size: int, what: str) -> None:
     """Raises GameError if ``size`` bytes are more than half of the device's memory; ``what`` begins the message."""
-    from jaxsudoku.devices import device_memory  # loads JAX
+    from jaxsudoku.runtime.devices import device_memory  # loads JAX
 
     memory = device_memory()
     if 2 * size > memory:

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 from jax import Array
 
-from jaxsudoku import cache
 from jaxsudoku.pictures import Picture
-from jaxsudoku.random import as_key
+from jaxsudoku.runtime import cache
+from jaxsudoku.runtime.random import as_key
 
 from .pegs import game_picture
 from .players import Policy

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import cache
-from jaxsudoku.config import whole_number
 from jaxsudoku.pictures import Picture
-from jaxsudoku.random import as_key
+from jaxsudoku.runtime import cache
+from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.settings import whole_number
 
 from . import feedbacks
 from .pegs import Row, tree_picture

@@ -30,9 +30,9 @@ import safetensors.numpy
 from flax import nnx
 from jax import Array
 
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.config import Config, Positive
-from jaxsudoku.files import write_file
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.files import write_file
+from jaxsudoku.runtime.settings import Config, Positive
 
 from .costs import OCCURRING, estimate
 from .peg_game import PegGame

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxsudoku.arrays import AnyArray
+from jaxsudoku.runtime.arrays import AnyArray
 
 from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_number
 

@@ -11,8 +11,8 @@ import numpy as np
 from flax import nnx
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.settings import Config
 
 from .layers import Depth, Dtype, Width, check_divides
 

@@ -14,8 +14,8 @@ import numpy as np
 from flax import nnx
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import Range
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.settings import Range
 
 from .attention import KINDS, AttentionConfig, Embedding, Layer, house_orders
 from .base import NetworkModule, Outputs

@@ -19,10 +19,10 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from jaxsudoku import cache
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board
-from jaxsudoku.devices import compiler_options
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime import cache
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.devices import compiler_options
 
 #: Logit of an absent candidate: far below any other, and far from overflow when logits are added.
 ABSENT = -1e9

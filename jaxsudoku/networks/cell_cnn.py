@@ -11,8 +11,8 @@ import dataclasses
 from flax import nnx
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.settings import Config
 
 from .base import NetworkModule, Outputs
 from .layers import Convolution, Dtype, ValueHead, Width, as_image, to_logits

@@ -10,7 +10,7 @@ import dataclasses
 from flax import nnx
 from jax import Array
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 from .attention import AttentionConfig, Embedding, Layer
 from .base import NetworkModule, Outputs

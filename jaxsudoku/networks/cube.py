@@ -27,10 +27,10 @@ import numpy as np
 from flax import nnx
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Range
-from jaxsudoku.planes import fence
-from jaxsudoku.propagation import houses_of_cells
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import fence
+from jaxsudoku.core.propagation import houses_of_cells
+from jaxsudoku.runtime.settings import Config, Range
 
 from .base import NetworkModule, Outputs
 from .layers import MOST_WIDTH, Dtype, Turns, Width, linear, maximum

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Range
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.settings import Config, Range
 
 from .base import NetworkModule, Outputs
 from .convolution import SizedConvolution

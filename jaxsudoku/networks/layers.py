@@ -12,7 +12,7 @@ from flax import nnx
 from jax import Array, lax
 from jax.typing import DTypeLike
 
-from jaxsudoku.config import Range
+from jaxsudoku.runtime.settings import Range
 
 from .convolution import SizedConvolution
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import settings_of
-from jaxsudoku.random import as_key
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.settings import settings_of
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 from . import axial, cell_cnn, cellwise, cube, house_cnn, house_resnet, se_resnet
 from .base import Forward, Network, NetworkModule

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.settings import Config
 
 from .base import NetworkModule, Outputs
 from .convolution import SizedConvolution

@@ -23,11 +23,11 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from jaxsudoku import forks
 from jaxsudoku._version import __version__
-from jaxsudoku.board import Board
-from jaxsudoku.files import check_checksum, parse_json, read_json, with_checksum, write_file
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.files import check_checksum, parse_json, read_json, with_checksum, write_file
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 from . import registry
 from .base import Forward, Network, Params

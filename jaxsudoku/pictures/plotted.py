@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from jaxsudoku.escapes import shown
+from jaxsudoku.runtime.escapes import shown
 
 from .figures import import_figure
 from .shapes import ROLES, Arrow, Circle, Drawing, Line, Rectangle, Text

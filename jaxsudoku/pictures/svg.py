@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxsudoku.escapes import markup
+from jaxsudoku.runtime.escapes import markup
 
 from .shapes import ROLES, Arrow, Circle, Drawing, Line, Point, Rectangle, Text
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import (
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import (
     LANES,
-    Config,
-    NonNegative,
-    Positive,
     Rounds,
     Rules,
     SearchRules,
     Settle,
-    Share,
+    SolverConfig,
     Words,
     check_settle,
     fitting_lanes,
@@ -23,6 +20,7 @@ from jaxsudoku.config import (
     search_lanes,
     search_restart,
 )
+from jaxsudoku.runtime.settings import NonNegative, Positive, Share
 
 #: The cell that a network branches on: the first of those with fewest candidates; among these the one whose digit the
 #: network is most, or least, confident of; of all cells the one whose digit it is most confident of; or either: this
@@ -40,7 +38,7 @@ def with_chunk(config: Any, platform: str) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class ExactConfig(Config):
+class ExactConfig(SolverConfig):
     """Settings of ``exact``.
 
     Attributes:
@@ -73,7 +71,7 @@ class ExactConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class GuidedExactConfig(Config):
+class GuidedExactConfig(SolverConfig):
     """Settings of ``guided-exact``.
 
     Attributes:
@@ -105,7 +103,7 @@ class GuidedExactConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class DecodingConfig(Config):
+class DecodingConfig(SolverConfig):
     """Settings of ``iterative`` and ``one-shot``.
 
     Attributes:

@@ -21,8 +21,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import symmetry
-from jaxsudoku.board import Board
-from jaxsudoku.planes import (
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import (
     GROUP,
     cubes_to_planes,
     fence,
@@ -33,8 +33,8 @@ from jaxsudoku.planes import (
     select,
     unpack_lanes,
 )
-from jaxsudoku.propagation import settle
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.core.propagation import settle
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_but
 
 from .config import IterativeConfig, OneShotConfig

@@ -11,15 +11,15 @@ import jax
 import numpy as np
 
 from jaxsudoku import solvers
-from jaxsudoku.batches import Engine, Limits, PuzzleItems, fewest_items
-from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import whole_number
-from jaxsudoku.inputs import as_marked, as_puzzles
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.status import CAUSE
+from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items
+from jaxsudoku.engine.inputs import as_marked, as_puzzles
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import Chunk, Errors
-from jaxsudoku.solution import Solution, Status
-from jaxsudoku.spread import Spread, is_spread
-from jaxsudoku.status import CAUSE
-from jaxsudoku.terminal.progress import Report, reports
+from jaxsudoku.runtime.process_shards import Spread, is_spread
+from jaxsudoku.runtime.settings import whole_number
+from jaxsudoku.runtime.terminal.progress import Report, reports
 
 from . import exact
 from .judging import judge

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku import exact as exact_search
-from jaxsudoku.board import Board
-from jaxsudoku.solution import Solution
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution
 
 from .config import ExactConfig
 

@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.branching import Branch
-from jaxsudoku.config import LANES
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.branching import Branch
+from jaxsudoku.core.planes import pack_lanes, planes_to_cubes, unpack_lanes
+from jaxsudoku.core.tuning import LANES
+from jaxsudoku.engine.solution import Solution
 from jaxsudoku.exact import guided_search
 from jaxsudoku.networks import Network
-from jaxsudoku.planes import pack_lanes, planes_to_cubes, unpack_lanes
-from jaxsudoku.solution import Solution
 
 from .config import GuidedExactConfig
 from .tree.evaluators import apply_where, choose_cell

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.grid import is_solved
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.grid import is_solved
+from jaxsudoku.engine.solution import Solution, Status
 
 #: Puzzles that are checked together on a CPU: few enough for their houses to stay in its cache.
 _CPU_CHUNK = 1 << 11

@@ -20,11 +20,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import planes
-from jaxsudoku.board import Board
-from jaxsudoku.config import MOST, NARROWER
-from jaxsudoku.random import mix
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.core import planes
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import NARROWER
+from jaxsudoku.engine.solution import Solution, Status
+from jaxsudoku.runtime.random import mix
+from jaxsudoku.runtime.settings import MOST
 from jaxsudoku.solvers.roots import Roots, make_roots
 
 State = TypeVar("State")

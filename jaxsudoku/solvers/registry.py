@@ -8,8 +8,8 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jaxsudoku.config import settings_of
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.runtime.settings import settings_of
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .config import ExactConfig, GuidedExactConfig, IterativeConfig, OneShotConfig
 from .population.config import AnnealingConfig, BestFirstSwapsConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
@@ -17,7 +17,7 @@ from .textbook.config import BestFirstConfig, DepthFirstConfig, EliminationConfi
 from .tree.config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
 if TYPE_CHECKING:
-    from jaxsudoku.solution import Solution
+    from jaxsudoku.engine.solution import Solution
 
 
 #: The network that guided solvers use by default.

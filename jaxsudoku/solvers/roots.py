@@ -7,10 +7,18 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import GROUP, fence, grids_to_planes, pad_grids, planes_to_grids, planes_to_nodes, unpack_lanes
-from jaxsudoku.propagation import invalid_givens, settle
-from jaxsudoku.solution import Status
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import (
+    GROUP,
+    fence,
+    grids_to_planes,
+    pad_grids,
+    planes_to_grids,
+    planes_to_nodes,
+    unpack_lanes,
+)
+from jaxsudoku.core.propagation import invalid_givens, settle
+from jaxsudoku.engine.solution import Status
 
 #: Fewest puzzles to which the rules are applied at a time.
 _LANES = 2048

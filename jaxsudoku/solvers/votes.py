@@ -9,7 +9,7 @@ import jax
 from jax import Array
 
 from jaxsudoku import symmetry
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 from jaxsudoku.symmetry import Symmetry
 
 

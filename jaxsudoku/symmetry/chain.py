@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence, Sized
 
 import numpy as np
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 
 @functools.lru_cache(maxsize=32)

@@ -16,13 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, random
 
-from jaxsudoku import forks
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, check_board
-from jaxsudoku.config import whole_number
-from jaxsudoku.planes import fence
-from jaxsudoku.random import as_key
-from jaxsudoku.sharding import gathered
+from jaxsudoku.core.board import Board, check_board
+from jaxsudoku.core.planes import fence
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.settings import whole_number
+from jaxsudoku.runtime.sharding import gathered
 from jaxsudoku.symmetry.chain import transversals
 
 #: Levels of the chain are multiplied out into one table while it has no more elements than this.

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jaxsudoku.board import Board
-from jaxsudoku.inputs import as_marked, check_on_host
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.inputs import as_marked, check_on_host
+from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.io import Chunk, Errors, check_errors, text_column
 from jaxsudoku.symmetry.chain import mix
-from jaxsudoku.uniqueness import solve_and_count
 
 _BOARD = Board.classic()
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, exactly_one, fence, slices
-from jaxsudoku.propagation import outcome
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import any_of, exactly_one, fence, slices
+from jaxsudoku.core.propagation import outcome
 
 from .locked import claiming, pointing
 from .position import Position, take

@@ -12,9 +12,9 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import fence, unpack_lanes
-from jaxsudoku.sharding import vary_as
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import fence, unpack_lanes
+from jaxsudoku.runtime.sharding import vary_as
 
 from .assumptions import Assumptions, assume_each
 from .follow import chained

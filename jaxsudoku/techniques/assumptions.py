@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import fence, one_candidate, words_to_planes
-from jaxsudoku.sharding import vary_as
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import fence, one_candidate, words_to_planes
+from jaxsudoku.runtime.sharding import vary_as
 
 from .position import Position, pack, unpack
 

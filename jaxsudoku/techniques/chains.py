@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import at_least, fence, ones_and_twos, slices
-from jaxsudoku.sharding import vary_as
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import at_least, fence, ones_and_twos, slices
+from jaxsudoku.runtime.sharding import vary_as
 
 from .position import in_houses, lanes_with, to_cells
 

@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.batches import Limits, PuzzleItems, fewest_items
-from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.config import CPU_LANES, node_lanes
-from jaxsudoku.planes import GROUP, all_of, grids_to_planes, pad_grids, slices, unpack_lanes
-from jaxsudoku.propagation import invalid_givens
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.planes import GROUP, all_of, grids_to_planes, pad_grids, slices, unpack_lanes
+from jaxsudoku.core.propagation import invalid_givens
+from jaxsudoku.core.tuning import CPU_LANES, node_lanes
+from jaxsudoku.engine.batches import Limits, PuzzleItems, fewest_items
 
 from .apply import fill, search
 from .position import eliminate, lanes_with, pack, start, unpack

@@ -7,8 +7,8 @@ import itertools
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, at_least, fence, ones_and_twos, slices
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import any_of, at_least, fence, ones_and_twos, slices
 
 from .position import places_of_digit, seen
 

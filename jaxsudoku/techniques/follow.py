@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import GROUP, pack_lanes, planes_to_words, unpack_lanes
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import GROUP, pack_lanes, planes_to_words, unpack_lanes
 
 from .assumptions import Assumptions, assume_each
 from .position import Position

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, fence
-from jaxsudoku.propagation import ragged, with_zero_plane
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import any_of, fence
+from jaxsudoku.core.propagation import ragged, with_zero_plane
 
 from .locked_pairs import locked_pairs
 from .position import Position

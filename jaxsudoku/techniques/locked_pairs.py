@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 
 @functools.lru_cache(maxsize=32)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, fence, ones_and_twos, slices
-from jaxsudoku.propagation import outcome, propagate
-from jaxsudoku.sharding import vary_as
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import any_of, fence, ones_and_twos, slices
+from jaxsudoku.core.propagation import outcome, propagate
+from jaxsudoku.runtime.sharding import vary_as
 
 from .position import in_houses, lanes_with, places_of_digit, seen, take, to_cells
 from .singles import clashing, singles

@@ -16,9 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import Givens, any_of, cpu_fence, fence, ones_and_twos, planes_to_words, slices, words_to_planes
-from jaxsudoku.propagation import ragged
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import (
+    Givens,
+    any_of,
+    cpu_fence,
+    fence,
+    ones_and_twos,
+    planes_to_words,
+    slices,
+    words_to_planes,
+)
+from jaxsudoku.core.propagation import ragged
 
 
 class Position(NamedTuple):

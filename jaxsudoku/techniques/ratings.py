@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku.batches import Engine
-from jaxsudoku.board import Board
-from jaxsudoku.tables import puzzle_columns, to_table
-from jaxsudoku.terminal.progress import Report, reports
-from jaxsudoku.uniqueness import solve_and_count
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.tables import puzzle_columns, to_table
+from jaxsudoku.exact.uniqueness import solve_and_count
+from jaxsudoku.runtime.terminal.progress import Report, reports
 
 from .climb import ClimbKernel
 from .registry import TECHNIQUES

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, at_least, fence, ones_and_twos, slices
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import any_of, at_least, fence, ones_and_twos, slices
 
 from .position import Position, in_houses
 

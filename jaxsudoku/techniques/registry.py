@@ -15,8 +15,8 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jaxsudoku.board import Board
-from jaxsudoku.suggestions import known_name
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.suggestions import known_name
 
 
 class Kind(enum.Enum):

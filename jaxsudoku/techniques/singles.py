@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import exactly_one, fence, ones_and_twos, slices
 
 from .locked_pairs import regions
 from .position import Position, in_houses, lanes_with, to_cells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
 
 
 def subset_sizes(board: Board) -> range:

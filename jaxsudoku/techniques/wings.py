@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import any_of, at_least, fence, ones_and_twos, slices
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import any_of, at_least, fence, ones_and_twos, slices
 
 from .position import in_houses, lanes_with, seen, to_cells
 

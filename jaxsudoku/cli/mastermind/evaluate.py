@@ -16,8 +16,8 @@ from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, check_printed, put
 from jaxsudoku.cli.parser import Parser, find_values
 from jaxsudoku.cli.report import record
-from jaxsudoku.terminal.failure import UsageError, as_usage
-from jaxsudoku.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import options
 

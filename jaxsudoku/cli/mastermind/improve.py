@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
-from jaxsudoku.locks import OutputLock
-from jaxsudoku.terminal.failure import as_usage
-from jaxsudoku.terminal.stop import Stop
+from jaxsudoku.runtime.locks import OutputLock
+from jaxsudoku.runtime.terminal.failure import as_usage
+from jaxsudoku.runtime.terminal.stop import Stop
 
 from .options import add_hours, load_strategy
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jaxsudoku.cli import flags
 from jaxsudoku.cli.fields import add_config, config_values
 from jaxsudoku.cli.parser import Parser
-from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 if TYPE_CHECKING:
     from jaxsudoku.mastermind import Game, Tree

@@ -15,9 +15,9 @@ from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_printed
 from jaxsudoku.cli.parser import Parser, find_values
 from jaxsudoku.io import check_standard_input
-from jaxsudoku.locks import OutputLock
-from jaxsudoku.terminal.failure import UsageError, as_usage
-from jaxsudoku.terminal.streams import print_error
+from jaxsudoku.runtime.locks import OutputLock
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.terminal.streams import print_error
 
 from . import options
 

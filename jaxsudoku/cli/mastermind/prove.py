@@ -14,7 +14,7 @@ from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
 from jaxsudoku.jobs import JobError
-from jaxsudoku.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 from .options import add_hours, load_strategy
 

@@ -12,10 +12,10 @@ from jaxsudoku.cli.fields import add_config, config_values
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
-from jaxsudoku.locks import OutputLock
-from jaxsudoku.terminal.failure import UsageError, as_usage
-from jaxsudoku.terminal.progress import Meter
-from jaxsudoku.terminal.stop import Stop
+from jaxsudoku.runtime.locks import OutputLock
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.terminal.progress import Meter
+from jaxsudoku.runtime.terminal.stop import Stop
 
 from . import options
 

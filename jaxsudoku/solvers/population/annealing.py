@@ -23,11 +23,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import MOST
-from jaxsudoku.planes import GROUP, add, any_of, count_planes, fence, slices, unpack_lanes
-from jaxsudoku.random import APART, mix
-from jaxsudoku.solution import Solution
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import GROUP, add, any_of, count_planes, fence, slices, unpack_lanes
+from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.random import APART, mix
+from jaxsudoku.runtime.settings import MOST
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_last, run, select_last
 
 from .boxes import ERRORS, boxes, full_grids, lines, most_in_a_line, pairs

@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.masks import digit_masks
-from jaxsudoku.planes import any_of, fence
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.masks import digit_masks
+from jaxsudoku.core.planes import any_of, fence
 from jaxsudoku.solvers.queue import Answer
 
 #: ``queue.Method.stats`` of these solvers; -1 where the rules refute a puzzle.

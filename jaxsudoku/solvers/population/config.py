@@ -6,8 +6,9 @@ import dataclasses
 import math
 from typing import Annotated, Literal
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import LANES, Config, Natural, Positive, Range, Rules, Share, Words, fitting_lanes
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import LANES, Rules, SolverConfig, Words, fitting_lanes
+from jaxsudoku.runtime.settings import Natural, Positive, Range, Share
 
 #: Words of chains of 9x9 boards in a sweep: on a CPU their planes fit its cache.
 _WORDS = {"cpu": 128}
@@ -29,7 +30,7 @@ _LONGEST = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
-class AnnealingConfig(Config):
+class AnnealingConfig(SolverConfig):
     """Settings of ``annealing``. Temperatures are in units of the error: digits missing from lines.
 
     Attributes:
@@ -73,7 +74,7 @@ class AnnealingConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class EvolutionConfig(Config):
+class EvolutionConfig(SolverConfig):
     """Settings of ``evolution``.
 
     Attributes:
@@ -120,7 +121,7 @@ class EvolutionConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class HillClimbingConfig(Config):
+class HillClimbingConfig(SolverConfig):
     """Settings of ``hill-climbing``; the defaults are the textbook's.
 
     Attributes:
@@ -152,7 +153,7 @@ class HillClimbingConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class BestFirstSwapsConfig(Config):
+class BestFirstSwapsConfig(SolverConfig):
     """Settings of ``best-first-swaps``.
 
     Attributes:
@@ -175,7 +176,7 @@ class BestFirstSwapsConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class EvosaxConfig(Config):
+class EvosaxConfig(SolverConfig):
     """Settings of ``evosax``.
 
     Attributes:

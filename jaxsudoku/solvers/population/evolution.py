@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import fence
-from jaxsudoku.random import APART, mix
-from jaxsudoku.solution import Solution
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import fence
+from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
 from .boxes import ERRORS, box_of, errors, full_grids, lines, pairs

@@ -17,10 +17,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import select
-from jaxsudoku.random import key_of
-from jaxsudoku.solution import Solution
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import select
+from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.random import key_of
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
 from .boxes import ERRORS, errors, full_grids

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.random import APART, mix
-from jaxsudoku.solution import Solution
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_last, run, saturating_add, select_last
 
 from .boxes import ERRORS, errors, full_grids

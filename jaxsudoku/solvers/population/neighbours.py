@@ -1,6 +1,6 @@
 """Neighbours of complete grids, all evaluated at once: one swap in a box, or three swaps in three boxes.
 
-Digits are bits of masks (``jaxsudoku.masks``). Two masks of every line give the change of the error for any single
+Digits are bits of masks (``jaxsudoku.core.masks``). Two masks of every line give the change of the error for any single
 swap: the digits that the line holds once (lost if the swap removes one) and the digits that it lacks (gained if the
 swap adds one). Three swaps may affect the same line, so there each line is recombined from the digits that its boxes
 contribute, before and after.
@@ -18,10 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.board import Board
-from jaxsudoku.masks import all_digits, digit_masks
-from jaxsudoku.planes import any_of, fence, ones_and_twos, slices
-from jaxsudoku.random import APART, mix
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.masks import all_digits, digit_masks
+from jaxsudoku.core.planes import any_of, fence, ones_and_twos, slices
+from jaxsudoku.runtime.random import APART, mix
 
 from .boxes import box_of, boxes, lines, pairs
 

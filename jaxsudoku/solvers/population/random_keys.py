@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import fence
-from jaxsudoku.random import APART, mix
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import fence
+from jaxsudoku.runtime.random import APART, mix
 
 from .boxes import boxes
 

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.grid import conflicts
-from jaxsudoku.solution import Solution
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.grid import conflicts
+from jaxsudoku.engine.solution import Solution
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
 
 from .config import BestFirstConfig

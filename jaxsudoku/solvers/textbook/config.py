@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import Config, Positive, Rules, SearchRules, fitting_lanes
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import Rules, SearchRules, SolverConfig, fitting_lanes
+from jaxsudoku.runtime.settings import Positive
 
 #: Puzzles of a 9x9 board that are searched together, and fewest on any board.
 _PATHS = {"cpu": 32, "accelerator": 8192, "least": 32}
@@ -16,7 +17,7 @@ _QUEUES = {"cpu": 16, "accelerator": 1024, "least": 4}
 
 
 @dataclasses.dataclass(frozen=True)
-class DepthFirstConfig(Config):
+class DepthFirstConfig(SolverConfig):
     """Settings of ``depth-first``.
 
     Attributes:
@@ -51,7 +52,7 @@ Heuristic = Literal["most-constrained", "conflicts", "remaining"]
 
 
 @dataclasses.dataclass(frozen=True)
-class BestFirstConfig(Config):
+class BestFirstConfig(SolverConfig):
     """Settings of ``best-first``.
 
     Attributes:
@@ -77,7 +78,7 @@ class BestFirstConfig(Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class EliminationConfig(Config):
+class EliminationConfig(SolverConfig):
     """Settings of ``elimination``.
 
     Attributes:

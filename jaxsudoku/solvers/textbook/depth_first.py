@@ -20,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import select
-from jaxsudoku.random import APART, mix
-from jaxsudoku.solution import Solution
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import select
+from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_but
 
 from .config import DepthFirstConfig

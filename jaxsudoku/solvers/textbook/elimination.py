@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.solution import Solution, Status
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.solvers.roots import make_roots
 
 from .best_first import best_first

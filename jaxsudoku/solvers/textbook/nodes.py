@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import (
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import (
     GROUP,
     any_of,
     count_planes,
@@ -27,7 +27,7 @@ from jaxsudoku.planes import (
     slices,
     unpack_lanes,
 )
-from jaxsudoku.propagation import settle, singles
+from jaxsudoku.core.propagation import settle, singles
 
 #: Greater than any rank.
 _LAST = 2**32 - 1

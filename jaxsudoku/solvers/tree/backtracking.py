@@ -21,11 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import env, symmetry
-from jaxsudoku.board import Board
-from jaxsudoku.planes import GROUP, select
-from jaxsudoku.random import mix
-from jaxsudoku.solution import Solution
+from jaxsudoku import symmetry
+from jaxsudoku.core import env
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import GROUP, select
+from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.random import mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
 
 from .config import SearchConfig

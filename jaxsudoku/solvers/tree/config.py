@@ -5,17 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import (
-    LANES,
-    Config,
-    Natural,
-    NonNegative,
-    Positive,
-    Rules,
-    Words,
-    fitting_lanes,
-)
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import LANES, Rules, SolverConfig, Words, fitting_lanes
+from jaxsudoku.runtime.settings import Natural, NonNegative, Positive
 
 from ..config import Cell, with_chunk
 
@@ -32,7 +24,7 @@ _NUMBER, _FLAG = 4, 1
 
 
 @dataclasses.dataclass(frozen=True)
-class SearchConfig(Config):
+class SearchConfig(SolverConfig):
     """Settings of all tree and graph searches.
 
     Attributes:

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import env
-from jaxsudoku.board import Board
+from jaxsudoku.core import env
+from jaxsudoku.core.board import Board
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT, LARGEST, Outputs, finite_outputs, masked_logits
-from jaxsudoku.random import key_of, mix
+from jaxsudoku.runtime.random import key_of, mix
 
 from ..votes import draw, seen_under
 from .config import GuidedConfig, MctsConfig

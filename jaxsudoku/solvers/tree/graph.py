@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import env
-from jaxsudoku.board import Board
+from jaxsudoku.core import env
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import select
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT
-from jaxsudoku.planes import select
 
 from .backtracking import Advance, Lanes
 from .config import McgsConfig

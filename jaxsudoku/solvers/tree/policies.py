@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import mctx
 from jax import Array
 
-from jaxsudoku import env
-from jaxsudoku.board import Board
+from jaxsudoku.core import env
+from jaxsudoku.core.board import Board
 from jaxsudoku.networks.base import ABSENT, LARGEST, masked_logits
-from jaxsudoku.random import mix
+from jaxsudoku.runtime.random import mix
 
 from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
 from .evaluators import Evaluate, Evaluation, gumbel_noise, lowest

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import mctx
 from jax import Array, lax
 
-from jaxsudoku import env
+from jaxsudoku.core import env
 from jaxsudoku.networks.base import ABSENT
 
 from .evaluators import Evaluation

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import mctx
 from jax import Array, lax
 
-from jaxsudoku import env
-from jaxsudoku.board import Board
-from jaxsudoku.planes import select
+from jaxsudoku.core import env
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import select
 
 from .backtracking import Advance, Lanes
 from .config import TreeConfig

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from jax import Array
 
-from jaxsudoku.board import Board
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Solution
 from jaxsudoku.networks import Network
-from jaxsudoku.solution import Solution
 
 from . import evaluators, graph, policies, reroot
 from .backtracking import search_all

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jaxsudoku.board import Board, board_of_grids, check_board
+from jaxsudoku.core.board import Board, board_of_grids, check_board
 
 #: Box-drawing characters by the arms they have: 1 up, 2 down, 4 left, 8 right.
 _CORNERS = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"

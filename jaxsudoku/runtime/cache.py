@@ -21,9 +21,9 @@ from typing import Any
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
-from jaxsudoku import forks
-from jaxsudoku.escapes import shown
-from jaxsudoku.shared_context import SharedContext
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.escapes import shown
+from jaxsudoku.runtime.shared_context import SharedContext
 
 #: The environment variable that turns the cache off for the library's programs if it is 0.
 SWITCH = "JAXSUDOKU_CACHE"

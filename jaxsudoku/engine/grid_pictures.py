@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.io import Chunk, parse, read_column, text_column
 from jaxsudoku.io.positions import allowed_candidates
 from jaxsudoku.pictures import NO_MARKS, Marks, Picture, sheet

@@ -22,7 +22,7 @@ import numpy as np
 
 from jaxsudoku.pictures.boards import NO_MARKS, Marks, picture
 from jaxsudoku.pictures.picture import Picture
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 #: Widest board: 6x6 boxes. Larger ones are not tested.
 MAX_SIDE = 36

@@ -5,7 +5,7 @@ l belongs to digit 32 l + d, so boards up to a side of 32 have one limb. Words a
 up to a side of 8, 16 bits up to 16, else 32 bits.
 
 With masks a few lanes fill a vector register, where ``jaxsudoku.planes`` needs 32 lanes for each word of it. So masks
-suit the searches of large boards, of which few run at a time. The rules of ``jaxsudoku.propagation`` work on both.
+suit the searches of large boards, of which few run at a time. The rules of ``jaxsudoku.core.propagation`` work on both.
 
 The lane axis is last. Truth values of lanes are bool[B].
 """
@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, board_of_cubes, board_of_grids
-from jaxsudoku.planes import fence, ones_and_twos, slices
+from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids
+from jaxsudoku.core.planes import fence, ones_and_twos, slices
+from jaxsudoku.runtime.arrays import AnyArray
 
 #: Digits of a limb.
 LIMB = 32

@@ -10,10 +10,10 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku import exact
-from jaxsudoku.batches import Engine, PuzzleItems
-from jaxsudoku.board import Board
-from jaxsudoku.config import CPU_LANES, exact_lanes, search_restart
-from jaxsudoku.terminal.progress import Report
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import CPU_LANES, exact_lanes, search_restart
+from jaxsudoku.engine.batches import Engine, PuzzleItems
+from jaxsudoku.runtime.terminal.progress import Report
 
 
 def solve_and_count(

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import forks
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, board_of_grids
-from jaxsudoku.sharding import gathered
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.sharding import gathered
 
 
 def is_valid(grids: AnyArray, board: Board | None = None) -> Array:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, classic_or_none
-from jaxsudoku.escapes import markup
+from jaxsudoku.core.board import Board, classic_or_none
+from jaxsudoku.core.status import CAUSE
+from jaxsudoku.core.status import STATS as STATS  # a solution is read with them
+from jaxsudoku.core.status import Status as Status
+from jaxsudoku.engine.grid_pictures import picture
+from jaxsudoku.engine.tables import grid_texts, puzzle_columns, to_table
 from jaxsudoku.pictures import Picture, sheet
 from jaxsudoku.pictures.boards import picture as draw_board
-from jaxsudoku.sheets import picture
-from jaxsudoku.status import CAUSE
-from jaxsudoku.status import STATS as STATS  # a solution is read with them
-from jaxsudoku.status import Status as Status
-from jaxsudoku.tables import grid_texts, puzzle_columns, to_table
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.escapes import markup
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard one takes a default from Python 3.13 on

@@ -32,11 +32,11 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
 from jax.experimental.pallas import tpu as pltpu
 
-from jaxsudoku.board import Board
-from jaxsudoku.config import chip_bytes, fits_chip, includes
-from jaxsudoku.planes import TPU_TILE, any_of, exactly_one, ones_and_twos
-from jaxsudoku.propagation import Fold, alternate, has_boxes, intersections, lighter_rules
-from jaxsudoku.sharding import vary_as
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import TPU_TILE, any_of, exactly_one, ones_and_twos
+from jaxsudoku.core.propagation import Fold, alternate, has_boxes, intersections, lighter_rules
+from jaxsudoku.core.tuning import chip_bytes, fits_chip, includes
+from jaxsudoku.runtime.sharding import vary_as
 
 #: The half words of a GPU's block of threads, ``PLANE_BYTES`` for a plane; a TPU's are those of a tile.
 _GPU_TILE = (128,)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsudoku import forks
+from jaxsudoku.runtime import forks
 
 #: Spreads counters before they are mixed: 2**32 over the golden ratio, an odd number.
 APART = np.uint32(0x9E3779B9)

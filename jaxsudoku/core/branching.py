@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.board import Board
-from jaxsudoku.planes import (
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import (
     GROUP,
     all_of,
     any_of,
@@ -22,7 +22,7 @@ from jaxsudoku.planes import (
     where,
     words_to_planes,
 )
-from jaxsudoku.random import APART, mix
+from jaxsudoku.runtime.random import APART, mix
 
 #: Chooses the literal to branch on: (board, planes uint32[side, side, side, W], lanes that branch uint32[W]) to
 #: uint32[3 side, W], its digit, row and column one-hot: a candidate of an open cell in every lane that branches.

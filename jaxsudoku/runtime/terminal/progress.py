@@ -17,8 +17,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxsudoku.escapes import shown as escaped
-from jaxsudoku.terminal.streams import print_error
+from jaxsudoku.runtime.escapes import shown as escaped
+from jaxsudoku.runtime.terminal.streams import print_error
 
 #: A progress callback: how much is done, and how much there is.
 Report = Callable[[int, int], object]

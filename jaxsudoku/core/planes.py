@@ -28,9 +28,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import forks
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_planes, board_of_words
+from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids, board_of_planes, board_of_words
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
 
 #: Lanes that share a word, a bit each.
 GROUP = 32

@@ -2,7 +2,7 @@
 
 Every rule is sound (it removes only candidates that no solution uses) and never guesses. All work on candidates in
 either layout, on boards of any size: planes uint32[side, side, side, W], 32 lanes a word, as ``jaxsudoku.planes``
-describes, or masks [limbs, side, side, B], a word a cell, as ``jaxsudoku.masks`` describes.
+describes, or masks [limbs, side, side, B], a word a cell, as ``jaxsudoku.core.masks`` describes.
 
 Candidates are viewed with six axes, digit x band x row in band x stack x column in stack x group. A cell, a row, a
 column and a box are each a set of axes to fold over; in masks the digits of a cell are bits of one word, and are
@@ -19,14 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku import forks
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, House, board_of_planes, check_board
-from jaxsudoku.config import RULES, includes
-from jaxsudoku.masks import all_digits, cell_ones_and_twos, is_masks
-from jaxsudoku.planes import Givens, all_of, any_of, cpu_fence, exactly_one, fence, ones_and_twos, slices
-from jaxsudoku.sharding import vary_as
-from jaxsudoku.suggestions import did_you_mean
+from jaxsudoku.core.board import Board, House, board_of_planes, check_board
+from jaxsudoku.core.masks import all_digits, cell_ones_and_twos, is_masks
+from jaxsudoku.core.planes import Givens, all_of, any_of, cpu_fence, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.core.tuning import RULES, includes
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.sharding import vary_as
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 # The axes of the view along which the members of a house lie.
 _CELL, _ROW, _COLUMN, _BOX = (0,), (3, 4), (1, 2), (2, 4)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import jax
 
-from jaxsudoku.shared_context import SharedContext
+from jaxsudoku.runtime.shared_context import SharedContext
 
 #: JAX's setting of what its own code and XLA log, and the name of each of XLA's levels.
 _SETTING, _LEVELS = "jax_logging_level", ("INFO", "WARNING", "ERROR", "CRITICAL")

@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from jaxsudoku.escapes import shown
+from jaxsudoku.runtime.escapes import shown
 
 
 def reopen() -> None:

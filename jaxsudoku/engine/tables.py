@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.engine.grid_pictures import as_array
 from jaxsudoku.io import Chunk, GridColumn, grid_column, read_column, text_column
 from jaxsudoku.io.parquet import arrow_table, import_pyarrow
-from jaxsudoku.sheets import as_array
 
 #: Columns of texts, which may be null in all rows.
 _TEXTS = ("puzzle", "solution", "cause")

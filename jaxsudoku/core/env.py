@@ -22,10 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku import forks
-from jaxsudoku.arrays import AnyArray
-from jaxsudoku.board import Board, board_of_cubes, board_of_grids, board_of_words
-from jaxsudoku.planes import (
+from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids, board_of_words
+from jaxsudoku.core.planes import (
     GROUP,
     any_of,
     count_planes,
@@ -43,7 +41,9 @@ from jaxsudoku.planes import (
     slices,
     unpack_lanes,
 )
-from jaxsudoku.propagation import outcome, settle, singles
+from jaxsudoku.core.propagation import outcome, settle, singles
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
 
 
 class State(NamedTuple):
@@ -68,7 +68,7 @@ class State(NamedTuple):
         return self.refuted | self.solved
 
 
-jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.env.State")
+jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.core.env.State")
 
 
 def init(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:

@@ -18,7 +18,7 @@ import jax
 # JAX has no public way to the client of the coordination service; its own multihost_utils takes this one.
 from jax._src.distributed import global_state
 
-from jaxsudoku.config import whole_number
+from jaxsudoku.runtime.settings import whole_number
 
 #: Seconds without a heartbeat after which a process is dead. JAX then ends all others.
 HEARTBEAT_TIMEOUT = 20

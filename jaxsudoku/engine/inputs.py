@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jaxsudoku import shipped
-from jaxsudoku.board import Board, board_of_grids
+from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.io import Chunk, Errors, check_errors, parse, parse_position, read_column, text_column
 
 T = TypeVar("T")

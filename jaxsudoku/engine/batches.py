@@ -26,12 +26,12 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku import alarms, cache, forks
-from jaxsudoku.board import Board
-from jaxsudoku.config import whole_number
-from jaxsudoku.devices import compiler_options, usable_cores, used_devices
-from jaxsudoku.random import as_key
-from jaxsudoku.terminal.progress import Report, compiling
+from jaxsudoku.core.board import Board
+from jaxsudoku.runtime import alarms, cache, forks
+from jaxsudoku.runtime.devices import compiler_options, usable_cores, used_devices
+from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.settings import whole_number
+from jaxsudoku.runtime.terminal.progress import Report, compiling
 
 #: Default size of a batch on a device, in bytes.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 28, "tpu": 1 << 29}

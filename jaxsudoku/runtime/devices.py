@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import jax
 
-from jaxsudoku import forks
+from jaxsudoku.runtime import forks
 
 
 def compiler_options(platform: str | None = None, one_thread: bool = False) -> dict[str, str] | None:

@@ -1,0 +1,1 @@
+"""Boards, grids and candidates: layouts, rules and their fixpoint, branching, the environment of tree searches."""
