@@ -22,7 +22,7 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board, board_of_grids
-from jaxsudoku.core.planes import fence, grids_to_planes, grids_to_words, pad_grids, unpack_lanes
+from jaxsudoku.core.planes import grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.core.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.core.tuning import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart
 from jaxsudoku.engine.batches import Engine, PuzzleItems
@@ -30,6 +30,7 @@ from jaxsudoku.engine.inputs import as_marked
 from jaxsudoku.io import Errors
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.suggestions import known_name

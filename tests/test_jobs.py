@@ -19,8 +19,9 @@ from jaxsudoku.cli import job, main, make_parser
 from jaxsudoku.cli.part import check_details
 from jaxsudoku.core.board import Board
 from jaxsudoku.io import ResumeError, Slice
-from jaxsudoku.jobs import JobError, JobFolder, Plan, Workers, pool, processes, run
+from jaxsudoku.jobs import JobFolder, Plan
 from jaxsudoku.runtime.files import JsonError, with_checksum
+from jaxsudoku.runtime.workers import JobError, Workers, pool, processes, run
 
 TWO = Workers(2)
 
@@ -640,7 +641,7 @@ ON_RAY = """
 import sys
 from squares import Squares
 from jaxsudoku.cli import main
-from jaxsudoku.jobs import JobError, Workers, run
+from jaxsudoku.runtime.workers import JobError, Workers, run
 
 try:
     list(run(Workers(1, ray=True), Squares(), [13]))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from jaxsudoku import planes
 from jaxsudoku.core.board import Board
+from jaxsudoku.runtime import operations
 
 pytestmark = pytest.mark.quick
 
@@ -311,7 +312,7 @@ def test_select_takes_whole_rows_of_a_tree():
     chosen = np.array([True, False, True])
     one, other = ({"x": np.full(3, value), "y": [np.full((3, 2, 2), value)]} for value in (1, 2))
     expected = {"x": np.array([1, 2, 1]), "y": [np.array([1, 2, 1])[:, None, None].repeat(2, 1).repeat(2, 2)]}
-    chex.assert_trees_all_equal(jax.tree.map(np.asarray, jax.jit(planes.select)(chosen, one, other)), expected)
+    chex.assert_trees_all_equal(jax.tree.map(np.asarray, jax.jit(operations.select)(chosen, one, other)), expected)
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,13 @@ import jaxsudoku as js
 from jaxsudoku import mastermind as mm
 from jaxsudoku.cli import main
 from jaxsudoku.engine import batches
-from jaxsudoku.engine.batches import Engine, PuzzleItems, in_order
+from jaxsudoku.engine.batches import Engine, PuzzleItems
 from jaxsudoku.evaluation import EvaluateConfig
 from jaxsudoku.io import open_puzzles
 from jaxsudoku.runtime.terminal import progress
 from jaxsudoku.runtime.terminal.progress import Meter, Screen, reports, share_read
 from jaxsudoku.runtime.terminal.stop import Stop
+from jaxsudoku.runtime.threads import in_order
 
 FOUR = reference.SMALL["4x4"]
 
@@ -199,7 +200,6 @@ def test_positions_follow_the_number_of_puzzles():
 
 @pytest.mark.slow
 def test_a_short_stretch_runs_the_same_program():
-    from jaxsudoku.engine import batches
 
     generator = js.generation.Generator(0, FOUR, js.generation.GenerateConfig(clues=7), 64)
     whole = generator.make(0, 64)
@@ -263,7 +263,7 @@ def test_engines_say_that_they_compile(monkeypatch):
 
 
 def test_who_waits_for_a_batch_is_told_every_now_and_then(monkeypatch):
-    monkeypatch.setattr(batches, "_WAIT", 0.01)
+    monkeypatch.setattr("jaxsudoku.runtime.threads._WAIT", 0.01)
     told = []
     wait = threading.Event()
     results = in_order(lambda item: wait.wait(5) and item, [1, 2], 1, lambda: told.append(0) or wait.set())

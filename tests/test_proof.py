@@ -19,7 +19,6 @@ from mastermind_reference import fewest_guesses
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
-from jaxsudoku.jobs import JobError
 from jaxsudoku.mastermind.certificate import _Collector, save_certificate
 from jaxsudoku.mastermind.feedbacks import feedback_of
 from jaxsudoku.mastermind.memo import PROVEN, SCORED, Memo
@@ -28,6 +27,7 @@ from jaxsudoku.mastermind.positions import Positions
 from jaxsudoku.mastermind.proof import _limit
 from jaxsudoku.runtime.files import TEMPORARY
 from jaxsudoku.runtime.locks import OutputLock
+from jaxsudoku.runtime.workers import JobError
 
 #: A game whose proof takes some hundred positions, with the total of the best strategy.
 GAME, BEST = mm.PegGame(3, 6), 854
@@ -415,7 +415,7 @@ def test_processes_that_die_again_and_again_end_the_proof(monkeypatch, capsys, p
         raise JobError("workers died 3 times in a row")
         yield
 
-    monkeypatch.setattr("jaxsudoku.jobs.processes.run", died)
+    monkeypatch.setattr("jaxsudoku.runtime.workers.processes.run", died)
     code, out, err = run(capsys, path, "--processes", 2, "--memo", tmp_path / "memo", "--quiet")
     assert (code, out) == (2, "") and "workers died 3 times in a row" in err and "Traceback" not in err
     with pytest.raises(SystemExit):

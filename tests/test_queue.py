@@ -14,7 +14,7 @@ import reference
 from jax import Array
 
 import jaxsudoku as js
-from jaxsudoku.core.planes import select
+from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import roots
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, gather_last, run, select_last

@@ -18,10 +18,10 @@ from jax import Array
 import jaxsudoku as js
 from jaxsudoku import env
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import select
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.runtime.operations import select
 from jaxsudoku.solvers.tree import graph
 from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 

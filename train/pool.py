@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsudoku.core.planes import select
 from jaxsudoku.networks import Forward, Params
+from jaxsudoku.runtime.operations import select
 
 from .positions import Positions
 

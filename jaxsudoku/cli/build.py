@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from jaxsudoku.jobs import JobError
 from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.progress import Meter
 from jaxsudoku.runtime.terminal.stop import Stop
+from jaxsudoku.runtime.workers import JobError
 
 from . import build_given, job
 from .dataset_folder import add_folder, check_new, excluded

@@ -19,12 +19,13 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.io import LineError, PuzzleFileError, Slice, check_folder_name, expand, open_slice, slices
 from jaxsudoku.io.parquet import Parquet
 from jaxsudoku.io.urls import file_system, is_url
-from jaxsudoku.jobs import JobError, JobFolder, Plan, Record, Workers
-from jaxsudoku.jobs import run as run_items
-from jaxsudoku.jobs.pool import versions
+from jaxsudoku.jobs import JobFolder, Plan, Record
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 from jaxsudoku.runtime.terminal.stop import Stop
+from jaxsudoku.runtime.workers import JobError, Workers
+from jaxsudoku.runtime.workers import run as run_items
+from jaxsudoku.runtime.workers.pool import versions
 
 from . import flags
 from .inputs import no_puzzles

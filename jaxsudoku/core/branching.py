@@ -14,14 +14,13 @@ from jaxsudoku.core.planes import (
     all_of,
     any_of,
     count_planes,
-    cpu_fence,
-    fence,
     first_of,
     pack_lanes,
     slices,
     where,
     words_to_planes,
 )
+from jaxsudoku.runtime.operations import cpu_fence, fence
 from jaxsudoku.runtime.random import APART, mix
 
 #: Chooses the literal to branch on: (board, planes uint32[side, side, side, W], lanes that branch uint32[W]) to

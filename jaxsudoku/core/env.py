@@ -29,7 +29,6 @@ from jaxsudoku.core.planes import (
     count_planes,
     cubes_to_planes,
     exactly_one,
-    fence,
     grids_to_planes,
     nodes_to_planes,
     one_candidate,
@@ -37,13 +36,13 @@ from jaxsudoku.core.planes import (
     planes_to_cubes,
     planes_to_grids,
     planes_to_nodes,
-    select,
     slices,
     unpack_lanes,
 )
 from jaxsudoku.core.propagation import outcome, settle, singles
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import fence, select
 
 
 class State(NamedTuple):

@@ -13,7 +13,8 @@ import numpy as np
 from jax import Array, lax
 from jax.experimental.layout import Layout, with_layout_constraint
 
-from jaxsudoku.core.planes import TPU_TILE, cpu_fence, fence
+from jaxsudoku.core.planes import TPU_TILE
+from jaxsudoku.runtime.operations import cpu_fence, fence
 
 #: Words in a row of a TPU's tiles.
 _ROW = TPU_TILE[1]

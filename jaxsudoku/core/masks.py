@@ -20,8 +20,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids
-from jaxsudoku.core.planes import fence, ones_and_twos, slices
+from jaxsudoku.core.planes import ones_and_twos, slices
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import fence
 
 #: Digits of a limb.
 LIMB = 32

@@ -23,7 +23,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -31,6 +30,7 @@ from jax import Array, lax
 from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids, board_of_planes, board_of_words
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import cpu_fence, fence
 
 #: Lanes that share a word, a bit each.
 GROUP = 32
@@ -48,16 +48,6 @@ _T = TypeVar("_T")
 
 
 # ---------------------------------------------------------------------- logic on planes
-
-
-def fence(values: _T) -> _T:
-    """An optimization barrier: without it XLA would fuse and compute a shared value again for each of its readers."""
-    return lax.optimization_barrier(values)
-
-
-def cpu_fence(values: _T) -> _T:
-    """``fence`` on a CPU alone: on an accelerator computing again is cheaper than another pass through memory."""
-    return lax.platform_dependent(values, cpu=lax.optimization_barrier, default=lambda values: values)
 
 
 def slices(x: Array, axes: int | Sequence[int]) -> list[Array]:
@@ -182,15 +172,6 @@ def group_axes(words: int) -> tuple[int, ...]:
     """
     rows, columns = TPU_TILE
     return (rows, words // rows) if words % (rows * columns) == 0 else (words,)
-
-
-def select(chosen: Array, one: _T, other: _T) -> _T:
-    """The leaves [B, ...] of the first pytree where ``chosen`` bool[B] is set, else those of the second."""
-
-    def selected(x: Array, y: Array) -> Array:
-        return jnp.where(chosen.reshape(-1, *[1] * (x.ndim - 1)), x, y)
-
-    return jax.tree.map(selected, one, other)
 
 
 def one_candidate(candidate: Array, board: Board) -> Array:

@@ -21,10 +21,11 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board, House, board_of_planes, check_board
 from jaxsudoku.core.masks import all_digits, cell_ones_and_twos, is_masks
-from jaxsudoku.core.planes import Givens, all_of, any_of, cpu_fence, exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.core.planes import Givens, all_of, any_of, exactly_one, ones_and_twos, slices
 from jaxsudoku.core.tuning import RULES, includes
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import cpu_fence, fence
 from jaxsudoku.runtime.sharding import vary_as
 from jaxsudoku.runtime.suggestions import did_you_mean
 

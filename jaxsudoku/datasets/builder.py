@@ -23,11 +23,11 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.engine.inputs import as_puzzles
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles, check_settings
 from jaxsudoku.io.parquet import import_pyarrow
-from jaxsudoku.jobs import Workers, run_in_order
 from jaxsudoku.runtime.files import TEMPORARY, write_file
 from jaxsudoku.runtime.locks import SUFFIX, OutputLock, check_unlocked
 from jaxsudoku.runtime.settings import settings_of, whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
+from jaxsudoku.runtime.workers import Workers, run_in_order
 from jaxsudoku.symmetry import solution_hashes
 
 from .card import CARD, FORMATS, PLAN, Card, DatasetError, versions, wishes_of

@@ -11,12 +11,9 @@ communicate, so a process neither waits for another nor hangs when one dies.
 
 from __future__ import annotations
 
-import collections
-import concurrent.futures
 import functools
 import itertools
 import operator
-import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -32,12 +29,11 @@ from jaxsudoku.runtime.devices import compiler_options, usable_cores, used_devic
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, compiling
+from jaxsudoku.runtime.threads import in_order
 
 #: Default size of a batch on a device, in bytes.
 _BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 28, "tpu": 1 << 29}
 
-#: Seconds after which a caller that waits for a batch is told again how far the work is.
-_WAIT = 10.0
 #: Batches that an accelerator has at a time, and threads that prepare batches and put away results.
 _ON_DEVICE, _WORKERS = 2, 4
 
@@ -331,43 +327,6 @@ def _joined(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
-def in_order(
-    function: Callable[[Any], Any],
-    items: Iterable[Any],
-    workers: int,
-    waiting: Callable[[], object] | None = None,
-) -> Iterator[Any]:
-    """Yields the function of each item, in order, while threads work on a few items ahead.
-
-    When the caller stops early, calls that have begun are not waited for.
-
-    Args:
-      function: the function.
-      items: the items.
-      workers: the number of threads.
-      waiting: called every ten seconds while the next result is waited for.
-    """
-    pool = _threads(workers)
-    calls: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
-
-    def next_result() -> Any:
-        call = calls.popleft()
-        while waiting is not None and not concurrent.futures.wait([call], _WAIT).done:
-            waiting()
-        return call.result()
-
-    try:
-        for item in items:
-            calls.append(pool.submit(function, item))
-            if len(calls) > workers:
-                yield next_result()
-        while calls:
-            yield next_result()
-    finally:
-        for call in calls:
-            call.cancel()
-
-
 def fewest_items(board: Board) -> int:
     """Items for which a thread is worth a batch of its own: 1,024 of 9x9, fewer of wider boards, which take longer."""
     return min(1024, max(1, 1024 * 9**3 // board.candidates))
@@ -391,15 +350,6 @@ def default_batch_size(
     each = min(each, most or each)
     return (1 << (each.bit_length() - 1)) * len(devices)
 
-
-@functools.lru_cache(maxsize=8)
-def _threads(workers: int) -> concurrent.futures.ThreadPoolExecutor:
-    """A pool of threads, kept: starting one takes as long as solving some hundred puzzles."""
-    return concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="jaxsudoku")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
 
 _compile_lock = threading.Lock()
 

@@ -13,10 +13,11 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import GROUP, cubes_to_grids, fence, grids_to_planes, planes_to_cubes, unpack_lanes
+from jaxsudoku.core.planes import GROUP, cubes_to_grids, grids_to_planes, planes_to_cubes, unpack_lanes
 from jaxsudoku.core.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.terminal.progress import compiling
 
 #: Candidates in a chunk by default, which bounds the memory of a network's features.

@@ -18,12 +18,13 @@ from jax import Array
 
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.branching import Branch
-from jaxsudoku.core.planes import GROUP, fence
+from jaxsudoku.core.planes import GROUP
 from jaxsudoku.core.tuning import CPU_LANES, CPU_SEARCHES, MOST_ROUNDS, SEARCH_RULES, SETTLES, check_settle
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.sharding import by_shards
 

@@ -35,9 +35,7 @@ from jaxsudoku.core.branching import Branch, choose, random_planes
 from jaxsudoku.core.indexing import take_columns, take_values
 from jaxsudoku.core.planes import (
     GROUP,
-    cpu_fence,
     cubes_to_planes,
-    fence,
     grids_to_planes,
     group_axes,
     nodes_to_planes,
@@ -52,6 +50,7 @@ from jaxsudoku.core.planes import (
 )
 from jaxsudoku.core.propagation import invalid_givens, outcome, sweep_rounds
 from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.operations import cpu_fence, fence
 from jaxsudoku.runtime.random import mix
 from jaxsudoku.runtime.sharding import vary_as
 

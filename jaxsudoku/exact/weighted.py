@@ -35,10 +35,11 @@ from jaxsudoku.core.masks import (
     mask_dtype,
     masks_to_grids,
 )
-from jaxsudoku.core.planes import any_of, fence, pad_grids, slices
+from jaxsudoku.core.planes import any_of, pad_grids, slices
 from jaxsudoku.core.propagation import duplicated_givens, outcome, sweep
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.runtime.sharding import vary_as
 

@@ -16,7 +16,8 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.masks import LIMB, count_digits, digit_masks
-from jaxsudoku.core.planes import count_planes, fence, slices
+from jaxsudoku.core.planes import count_planes, slices
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 
 #: What a restart leaves of the weight that cells have gained.

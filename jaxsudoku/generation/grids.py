@@ -17,11 +17,12 @@ from jax import Array, lax
 from jaxsudoku import exact, symmetry
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.branching import choose, random_planes
-from jaxsudoku.core.planes import GROUP, any_of, fence, pack_lanes, planes_to_grids, slices, unpack_lanes, where
+from jaxsudoku.core.planes import GROUP, any_of, pack_lanes, planes_to_grids, slices, unpack_lanes, where
 from jaxsudoku.core.propagation import outcome, sweep
 from jaxsudoku.core.tuning import CPU_LANES, search_restart
 from jaxsudoku.generation.reduction import or_invalid
 from jaxsudoku.generation.requests import random_bits
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 
 #: Rounds of the rules between two choices, and the rules: the fastest combination on 9x9.

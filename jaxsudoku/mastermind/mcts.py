@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.core.planes import select
+from jaxsudoku.runtime.operations import select
 
 from .config import MctsConfig
 from .players import Policy, Progress

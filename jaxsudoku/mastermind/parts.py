@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 
-from jaxsudoku.core.planes import fence
+from jaxsudoku.runtime.operations import fence
 
 #: Codes that are counted in one pass over the counters; the width of a position's row is a multiple of it.
 UNROLLED = 8

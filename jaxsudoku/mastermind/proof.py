@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxsudoku.jobs import processes as workers
 from jaxsudoku.runtime import cache
 from jaxsudoku.runtime.locks import OutputLock
 from jaxsudoku.runtime.settings import real_number, whole_number
+from jaxsudoku.runtime.workers import processes as workers
 
 from .certificate import check_certified, save_certificate
 from .claims import MOST_PROCESSES, Claims

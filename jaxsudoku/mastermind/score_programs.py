@@ -12,8 +12,8 @@ import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 
-from jaxsudoku.core.planes import fence
 from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.runtime.operations import fence
 
 from .parts import Block, part_numbers, part_sizes, parts_of_at_least, total
 

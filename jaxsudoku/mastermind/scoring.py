@@ -21,9 +21,9 @@ import jax
 import numpy as np
 from jax import Array
 
-from jaxsudoku.engine.batches import in_order
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.devices import device_memory, usable_cores
+from jaxsudoku.runtime.threads import in_order
 
 from .costs import PartCost
 from .feedbacks import block_by_secrets, by_secrets, feedback_of, feedback_table

@@ -28,8 +28,8 @@ from flax import nnx
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import fence
 from jaxsudoku.core.propagation import houses_of_cells
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.settings import Config, Range
 
 from .base import NetworkModule, Outputs

@@ -25,16 +25,15 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.planes import (
     GROUP,
     cubes_to_planes,
-    fence,
     nodes_to_planes,
     pad_lanes,
     planes_to_cubes,
     planes_to_nodes,
-    select,
     unpack_lanes,
 )
 from jaxsudoku.core.propagation import settle
 from jaxsudoku.engine.solution import Solution, Status
+from jaxsudoku.runtime.operations import fence, select
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_but
 
 from .config import IterativeConfig, OneShotConfig

@@ -24,6 +24,7 @@ from jaxsudoku.core import planes
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import NARROWER
 from jaxsudoku.engine.solution import Solution, Status
+from jaxsudoku.runtime import operations
 from jaxsudoku.runtime.random import mix
 from jaxsudoku.runtime.settings import MOST
 from jaxsudoku.solvers.roots import Roots, make_roots
@@ -68,10 +69,10 @@ class Answer(NamedTuple):
 
 
 def select_but(field: str) -> Callable[[Array, Any, Any], Any]:
-    """As ``planes.select``, but always takes a field of the second: storage that new puzzles need not clear."""
+    """As ``operations.select``, but always takes a field of the second: storage that new puzzles need not clear."""
 
     def select(chosen: Array, one: Any, other: Any) -> Any:
-        selected = planes.select(chosen, one._replace(**{field: None}), other._replace(**{field: None}))
+        selected = operations.select(chosen, one._replace(**{field: None}), other._replace(**{field: None}))
         return selected._replace(**{field: getattr(other, field)})
 
     return select
@@ -83,7 +84,7 @@ def gather_first(lanes: Array, state: State) -> State:
 
 
 def select_last(chosen: Array, one: State, other: State) -> State:
-    """As ``planes.select``, along the last axis."""
+    """As ``operations.select``, along the last axis."""
     return jax.tree.map(lambda x, y: jnp.where(chosen, x, y), one, other)
 
 
@@ -116,7 +117,7 @@ class Method(NamedTuple, Generic[State]):
     done: Callable[[State], Array]
     postprocess: Callable[[State], Answer]
     stats: Mapping[str, int | np.ndarray] = {}
-    select: Callable[[Array, State, State], State] = planes.select
+    select: Callable[[Array, State, State], State] = operations.select
     gather: Callable[[Array, State], State] = gather_first
     ready: Callable[[State], Array] | None = None
     prepare: Callable[[State, Array], State] | None = None

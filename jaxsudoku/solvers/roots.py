@@ -8,17 +8,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import (
-    GROUP,
-    fence,
-    grids_to_planes,
-    pad_grids,
-    planes_to_grids,
-    planes_to_nodes,
-    unpack_lanes,
-)
+from jaxsudoku.core.planes import GROUP, grids_to_planes, pad_grids, planes_to_grids, planes_to_nodes, unpack_lanes
 from jaxsudoku.core.propagation import invalid_givens, settle
 from jaxsudoku.engine.solution import Status
+from jaxsudoku.runtime.operations import fence
 
 #: Fewest puzzles to which the rules are applied at a time.
 _LANES = 2048

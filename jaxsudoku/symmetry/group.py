@@ -17,9 +17,9 @@ import numpy as np
 from jax import Array, random
 
 from jaxsudoku.core.board import Board, check_board
-from jaxsudoku.core.planes import fence
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.sharding import gathered

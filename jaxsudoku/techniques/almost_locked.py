@@ -10,8 +10,9 @@ from __future__ import annotations
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import any_of, exactly_one, fence, slices
+from jaxsudoku.core.planes import any_of, exactly_one, slices
 from jaxsudoku.core.propagation import outcome
+from jaxsudoku.runtime.operations import fence
 
 from .locked import claiming, pointing
 from .position import Position, take

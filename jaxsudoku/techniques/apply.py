@@ -13,7 +13,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import fence, unpack_lanes
+from jaxsudoku.core.planes import unpack_lanes
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import vary_as
 
 from .assumptions import Assumptions, assume_each

@@ -11,7 +11,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import fence, one_candidate, words_to_planes
+from jaxsudoku.core.planes import one_candidate, words_to_planes
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import vary_as
 
 from .position import Position, pack, unpack

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import at_least, fence, ones_and_twos, slices
+from jaxsudoku.core.planes import at_least, ones_and_twos, slices
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import vary_as
 
 from .position import in_houses, lanes_with, to_cells

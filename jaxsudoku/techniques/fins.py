@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import any_of, at_least, fence, ones_and_twos, slices
+from jaxsudoku.core.planes import any_of, at_least, ones_and_twos, slices
+from jaxsudoku.runtime.operations import fence
 
 from .position import places_of_digit, seen
 

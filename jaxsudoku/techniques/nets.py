@@ -6,8 +6,9 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import any_of, fence, ones_and_twos, slices
+from jaxsudoku.core.planes import any_of, ones_and_twos, slices
 from jaxsudoku.core.propagation import outcome, propagate
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import vary_as
 
 from .position import in_houses, lanes_with, places_of_digit, seen, take, to_cells

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import exactly_one, fence, ones_and_twos, slices
+from jaxsudoku.core.planes import exactly_one, ones_and_twos, slices
+from jaxsudoku.runtime.operations import fence
 
 from .locked_pairs import regions
 from .position import Position, in_houses, lanes_with, to_cells

@@ -15,7 +15,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import any_of, at_least, fence, slices
+from jaxsudoku.core.planes import any_of, at_least, slices
+from jaxsudoku.runtime.operations import fence
 
 from .position import Position, in_houses, lanes_with
 

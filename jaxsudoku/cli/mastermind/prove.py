@@ -13,8 +13,8 @@ from jaxsudoku.cli import flags
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
-from jaxsudoku.jobs import JobError
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.workers import JobError
 
 from .options import add_hours, load_strategy
 

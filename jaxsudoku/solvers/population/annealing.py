@@ -24,8 +24,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import GROUP, add, any_of, count_planes, fence, slices, unpack_lanes
+from jaxsudoku.core.planes import GROUP, add, any_of, count_planes, slices, unpack_lanes
 from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.runtime.settings import MOST
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_last, run, select_last

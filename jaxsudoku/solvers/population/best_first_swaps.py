@@ -19,8 +19,8 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import select
 from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run
 
@@ -152,7 +152,7 @@ def method(board: Board, config: BestFirstSwapsConfig) -> Method[Searches]:
 
 
 def _select(chosen: Array, one: Searches, other: Searches) -> Searches:
-    """As ``planes.select``; of the explored grids only the first differs, which a search writes as it begins."""
+    """As ``operations.select``; of the explored grids only the first differs, which a search writes as it begins."""
     begun = (state._replace(explored=Explored(*(leaf[:, 0] for leaf in state.explored))) for state in (one, other))
     selected = select(chosen, *begun)
     stored = [leaf.at[:, 0].set(first) for leaf, first in zip(other.explored, selected.explored, strict=True)]

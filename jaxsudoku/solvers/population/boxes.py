@@ -17,7 +17,8 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.masks import digit_masks
-from jaxsudoku.core.planes import any_of, fence
+from jaxsudoku.core.planes import any_of
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.solvers.queue import Answer
 
 #: ``queue.Method.stats`` of these solvers; -1 where the rules refute a puzzle.

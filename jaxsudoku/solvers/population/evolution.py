@@ -17,8 +17,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import fence
 from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 

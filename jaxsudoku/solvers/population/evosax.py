@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import select
 from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import key_of
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 

@@ -20,7 +20,8 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.masks import all_digits, digit_masks
-from jaxsudoku.core.planes import any_of, fence, ones_and_twos, slices
+from jaxsudoku.core.planes import any_of, ones_and_twos, slices
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 
 from .boxes import box_of, boxes, lines, pairs

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import fence
+from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 
 from .boxes import boxes

@@ -21,8 +21,8 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import select
 from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_but
 

@@ -20,7 +20,6 @@ from jaxsudoku.core.planes import (
     any_of,
     count_planes,
     exactly_one,
-    fence,
     nodes_to_planes,
     one_candidate,
     planes_to_nodes,
@@ -28,6 +27,7 @@ from jaxsudoku.core.planes import (
     unpack_lanes,
 )
 from jaxsudoku.core.propagation import settle, singles
+from jaxsudoku.runtime.operations import fence
 
 #: Greater than any rank.
 _LAST = 2**32 - 1

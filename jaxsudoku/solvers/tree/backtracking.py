@@ -24,8 +24,9 @@ from jax import Array, lax
 from jaxsudoku import symmetry
 from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import GROUP, select
+from jaxsudoku.core.planes import GROUP
 from jaxsudoku.engine.solution import Solution
+from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
 

@@ -21,9 +21,9 @@ from jax import Array, lax
 
 from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import select
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.runtime.operations import select
 
 from .backtracking import Advance, Lanes
 from .config import McgsConfig

@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import select
+from jaxsudoku.runtime.operations import select
 
 from .backtracking import Advance, Lanes
 from .config import TreeConfig
