@@ -40,13 +40,13 @@ def measure(puzzles: np.ndarray, board: Any, up_to: str, repeat: int) -> tuple[d
     """The row of a hardest technique, and the hardest techniques int8[N]; compiled before the clock starts."""
     import jaxsudoku as js
     from jaxsudoku.engine.batches import Engine
-    from jaxsudoku.techniques.climb import ClimbKernel
     from jaxsudoku.techniques.registry import names_up_to
+    from jaxsudoku.techniques.solving import TechniqueKernel
 
     start = time.perf_counter()
     counts = js.count_solutions(puzzles, board=board)
     proof = time.perf_counter() - start
-    engine = Engine(ClimbKernel(names_up_to(up_to)), board)
+    engine = Engine(TechniqueKernel(names_up_to(up_to)), board)
     engine.run(np.full_like(puzzles, 255))  # the same shapes, so the same program, and no work
     seconds = []
     for _ in range(repeat):
@@ -71,13 +71,13 @@ def check(puzzles: np.ndarray, board: Any, up_to: str) -> int:
 
     import jaxsudoku as js
     from jaxsudoku.core.planes import planes_to_cubes
-    from jaxsudoku.techniques.climb import climb
     from jaxsudoku.techniques.position import unpack
     from jaxsudoku.techniques.registry import names_up_to
+    from jaxsudoku.techniques.solving import solve_by_techniques
 
     @functools.partial(jax.jit, compiler_options=js.compiler_options())
     def left(part: Any) -> Any:
-        found = climb(part, board, names_up_to(up_to))
+        found = solve_by_techniques(part, board, names_up_to(up_to))
         candidates = unpack(board, found.words).candidates
         return planes_to_cubes(candidates.reshape(*(board.side,) * 3, -1), board), found.solved
 

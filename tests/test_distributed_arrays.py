@@ -13,7 +13,7 @@ import reference
 from processes import run
 
 import jaxsudoku as js
-from jaxsudoku.runtime.process_shards import Spread, is_spread
+from jaxsudoku.runtime.process_shards import ProcessShards, is_spread
 
 FOUR = reference.SMALL["4x4"]
 
@@ -275,14 +275,14 @@ def test_shares_are_put_together_again():
     puzzles = puzzles_for_all()[:8]
     mesh = jax.make_mesh((1, 1), ("batch", "copy"))
     array = jax.device_put(puzzles, jax.NamedSharding(mesh, jax.P("batch")))
-    spread = Spread(array, 1)
+    spread = ProcessShards(array, 1)
     assert (spread.count, spread.positions, spread.devices) == (1, [0], jax.devices()[:1])
     (share,) = spread.shares()
     np.testing.assert_array_equal(share, puzzles)
     again = spread.assemble([{"sums": share.sum(axis=1, dtype=np.int32)}], {"sums": np.zeros(0, np.int32)})
     np.testing.assert_array_equal(again["sums"], puzzles.sum(axis=1))
     with pytest.raises(ValueError, match="no NamedSharding; shard the batch alone"):
-        Spread(jax.numpy.asarray(puzzles), 1)
+        ProcessShards(jax.numpy.asarray(puzzles), 1)
 
 
 @pytest.mark.slow

@@ -516,7 +516,7 @@ def test_the_first_branchings_alone_are_by_branch():
         return jnp.concatenate([literal[: board.side][::-1], literal[board.side :]])
 
     def run(branch, most):
-        settings = {"board": FOUR, "rules": "naked", "rounds": 1, "lanes": 32, "branchings": most}
+        settings = {"board": FOUR, "rules": "naked", "rounds": 1, "lanes": 32, "guided_branches": most}
         run = jax.jit(functools.partial(exact.guided_search, branch=branch, **settings))
         return jax.tree.map(np.asarray, run(puzzles))
 

@@ -318,7 +318,7 @@ def test_a_search_is_exported():
     shape = jax.ShapeDtypeStruct(PUZZLES.shape, np.uint8)
     there = jax.export.deserialize(jax.export.export(search)(shape).serialize())
     found = jax.jit(there.call, compiler_options=js.compiler_options())(PUZZLES)
-    assert isinstance(found, exact.Search)
+    assert isinstance(found, exact.SearchResult)
     np.testing.assert_array_equal(found.counts, js.count_solutions(PUZZLES, FOUR))
 
 

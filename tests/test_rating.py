@@ -15,9 +15,9 @@ from jaxsudoku import rating
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.propagation import RULES
 from jaxsudoku.techniques import registry, subsets
-from jaxsudoku.techniques.climb import climb
 from jaxsudoku.techniques.position import Position
 from jaxsudoku.techniques.rectangles import unique_rectangles
+from jaxsudoku.techniques.solving import solve_by_techniques
 
 #: One board for all ratings by nodes, so that they share a program.
 SIX = reference.SMALL["jigsaw-6"]
@@ -171,7 +171,7 @@ def test_techniques_are_chosen_by_any_form_of_their_names():
 
 
 def test_techniques_that_fill_no_cell_solve_nothing():
-    found = jax.jit(functools.partial(climb, board=FOUR, names=("Naked Pair",), lanes=32))(SMALL[[0, 3]])
+    found = jax.jit(functools.partial(solve_by_techniques, board=FOUR, names=("Naked Pair",), lanes=32))(SMALL[[0, 3]])
     assert np.asarray(found.hardest).tolist() == [-1, -1]
     assert np.asarray(found.solved).tolist() == [False, True]
 
@@ -187,7 +187,7 @@ def test_techniques_that_fill_no_cell_solve_nothing():
 )
 def test_unknown_techniques_are_refused(names, cause):
     with pytest.raises(ValueError, match=cause):
-        climb(SMALL, FOUR, names)
+        solve_by_techniques(SMALL, FOUR, names)
 
 
 def test_titles():

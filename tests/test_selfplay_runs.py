@@ -22,7 +22,7 @@ from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from train.arena import play_alone
 from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure
-from train.invention import dig, invent
+from train.invention import invent, remove_clues
 from train.processes import Processes
 from train.record import read
 from train.selfplay import self_play
@@ -91,7 +91,7 @@ def test_puzzles_are_dug_out_of_invented_grids():
     grids = games.solutions
     assert all(reference.is_solution(FOUR, grid) for grid in grids[solved])
     assert len({grid.tobytes() for grid in grids[solved]}) > 1
-    digging = jax.jit(lambda games: dig(FOUR, games, 8, as_key(1), "cpu"))
+    digging = jax.jit(lambda games: remove_clues(FOUR, games, 8, as_key(1), "cpu"))
     status = games.status.copy()
     status[np.flatnonzero(solved)[0]] = Status.UNSOLVED
     puzzles = np.asarray(digging(games._replace(status=status)))

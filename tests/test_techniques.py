@@ -20,8 +20,8 @@ from jaxsudoku.explanation.layout import bits
 from jaxsudoku.explanation.view import View
 from jaxsudoku.techniques import TECHNIQUES, Kind, almost_locked, position
 from jaxsudoku.techniques.apply import search
-from jaxsudoku.techniques.climb import climb
 from jaxsudoku.techniques.registry import NUMBERS, fits
+from jaxsudoku.techniques.solving import solve_by_techniques
 
 #: Positions that are searched at a time, and candidates that are assumed at a time: several words of each.
 POSITIONS, LANES = 64, 128
@@ -248,7 +248,7 @@ def compiled_climb(board: Board, names: tuple[str, ...], lanes: int):
 
     @functools.partial(jax.jit, compiler_options=js.compiler_options())
     def climbed(puzzles):
-        found = climb(puzzles, board, names, lanes)
+        found = solve_by_techniques(puzzles, board, names, lanes)
         left = position.unpack(board, found.words).candidates
         return found.hardest, found.solved, planes.planes_to_cubes(left.reshape(*(board.side,) * 3, -1), board)
 
@@ -338,7 +338,7 @@ def test_wrong_settings_are_named(settings, message):
 
 def test_links_are_a_kind_of_climbs():
     with jax.numpy_dtype_promotion("strict"):
-        find = functools.partial(climb, board=Board.classic(4), names=("als-chain",))
+        find = functools.partial(solve_by_techniques, board=Board.classic(4), names=("als-chain",))
         assert jax.eval_shape(find, jax.ShapeDtypeStruct((32, 16), np.uint8)).solved.shape == (32,)
 
 

@@ -37,7 +37,7 @@ def invent(
     return play(board, config, forward, params, jnp.zeros((grids, board.cells), jnp.uint8), key, 1)
 
 
-def dig(board: Board, games: Games, each: int, key: Array, platform: str) -> Array:
+def remove_clues(board: Board, games: Games, each: int, key: Array, platform: str) -> Array:
     """Puzzles with one solution, dug out of the grids of solved games, uint8[N * each, cells].
 
     Args:

@@ -21,7 +21,7 @@ from jaxsudoku.solvers.tree.config import GumbelConfig
 
 from .curriculum import foreseen, least_sure
 from .games import Games, play
-from .invention import dig, invent
+from .invention import invent, remove_clues
 from .objective import Metrics, no_metrics
 from .positions import Positions
 from .reanalysis import reanalyse
@@ -203,7 +203,7 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
         if puzzles is None:
             size = -(-games_of_device * stream.offered // stream.dug)
             grids = invent(board, search, actor, params, size, invent_key)
-            puzzles = dig(board, grids, stream.dug, dig_key, platform)
+            puzzles = remove_clues(board, grids, stream.dug, dig_key, platform)
             boards, invented = jnp.float32(size), (grids.status == Status.SOLVED).sum(dtype=jnp.float32)
         if stream.offered > 1:
             chosen = least_sure(foreseen(board, search, actor, params, puzzles), games_of_device, choose_key)

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
             judged = functools.partial(_judged, args.board, args.limit, within)
             work.answer(chunks, engine, sink, _outcomes, within=judged)
     several = None
-    if args.claimed and args.limit > 1:
+    if args.declared_unique and args.limit > 1:
         counts = work.tally.counts.items()
         several = sum(often for number, often in counts if number.isdecimal() and int(number) > 1)
     return work.finish(**summary_details(args, "exact", config, several, limit=args.limit))

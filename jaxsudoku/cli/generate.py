@@ -178,7 +178,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
 
     with as_usage():
         generator = Generator(args.seed, args.board, config, args.batch_size)
-        table = open_table(args, _columns(args), resumable=invocation.keeps)
+        table = open_table(args, _columns(args), resumable=invocation.keep_unfinished)
     with invocation.resumable(args.output, table):
         _check_kept(args, table, generator)
         return _generate(args, invocation, table, generator, screen)

@@ -52,9 +52,9 @@ def opened(args: argparse.Namespace, keep: Collection[str] = ()) -> Iterator[Puz
 
     Args:
       args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text,
-        ``columns`` the names of its columns, if it is a table, and ``claimed`` whether a file says that its puzzles
-        have one solution each (shipped ones are tested, so this is False for them). In a part of a job ``input`` is a
-        ``Slice``, and ``board`` and ``claimed`` are those of the job; it may be empty.
+        ``columns`` the names of its columns, if it is a table, and ``declared_unique`` whether a file says that its
+        puzzles have one solution each (shipped ones are tested, so this is False for them). In a part of a job
+        ``input`` is a ``Slice``, and ``board`` and ``declared_unique`` are those of the job; it may be empty.
       keep: columns of answers that ``chunks`` carries along.
 
     Raises:
@@ -76,7 +76,7 @@ def opened(args: argparse.Namespace, keep: Collection[str] = ()) -> Iterator[Puz
             puzzles = stack.enter_context(open_puzzles(source, board, column=args.column, zero_based=zero_based))
         args.columns = puzzles.check()  # before an output is made, which would be left empty
         args.board = puzzles.board
-        args.claimed = puzzles.unique and not isinstance(source, _Named)
+        args.declared_unique = puzzles.unique and not isinstance(source, _Named)
         if not puzzles.has_puzzles(keep):
             raise UsageError(no_puzzles(named(args.input)))
         yield puzzles

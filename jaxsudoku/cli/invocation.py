@@ -34,14 +34,14 @@ class Invocation:
       signals: what stops the run.
       began: the time of the start, as ``time.perf_counter`` gives it.
       part: the number of the part of a job that is done; 0 where there are no parts.
-      keeps: whether an output that is not finished stays, to be resumed.
+      keep_unfinished: whether an output that is not finished stays, to be resumed.
     """
 
     argv: list[str]
     signals: Signals
     began: float
     part: int = 0
-    keeps: bool = True
+    keep_unfinished: bool = True
 
     def start_screen(self, quiet: bool) -> Screen:
         """Shows that the command has begun, and checks where compiled programs are kept; loads JAX."""

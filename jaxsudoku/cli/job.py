@@ -88,7 +88,7 @@ class _Work:
     inputs: list[dict[str, Any]]
     parts: Sequence[Slice | tuple[int, int]]
     board: Board
-    claimed: bool
+    declared_unique: bool
     kind: str
     note: str
 
@@ -214,7 +214,7 @@ def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
     with as_usage((ValueError, ImportError)):
         folder = JobFolder(args.output)
     parts = [Part(number, plan.part(number), part) for number, part in enumerate(work.parts)]
-    task = PartTask(tuple(invocation.argv), folder, work.kind, work.board, work.claimed)
+    task = PartTask(tuple(invocation.argv), folder, work.kind, work.board, work.declared_unique)
     screen = Screen(bar=not args.quiet)
     job = _Job(args, screen, invocation.began, len(parts))
 

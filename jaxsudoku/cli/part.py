@@ -54,14 +54,14 @@ class PartTask:
       folder: where parts are written.
       kind: the kind of their files.
       board: the board of the job.
-      claimed: whether its inputs say that each puzzle has one solution.
+      declared_unique: whether its inputs say that each puzzle has one solution.
     """
 
     argv: tuple[str, ...]
     folder: JobFolder
     kind: str
     board: Board
-    claimed: bool
+    declared_unique: bool
 
     def begin(self) -> Callable[[Part], Record]:
         """The function of a part."""
@@ -69,7 +69,7 @@ class PartTask:
 
         args = make_parser().parse_args(list(self.argv))
         args.workers, args.resume, args.force, args.quiet, args.json = None, False, True, False, False
-        args.format, args.board, args.claimed = self.kind, self.board, self.claimed
+        args.format, args.board, args.declared_unique = self.kind, self.board, self.declared_unique
         screen = _Notes()
         check_cache(screen)
         return lambda part: self._do(copy.copy(args), part)
@@ -79,7 +79,7 @@ class PartTask:
             args.input = part.work
         else:
             args.start, args.count = part.work
-        invocation = PartInvocation(list(self.argv), Signals(), time.perf_counter(), part.number, keeps=False)
+        invocation = PartInvocation(list(self.argv), Signals(), time.perf_counter(), part.number, keep_unfinished=False)
         with self.folder.writing(part.file) as path:
             args.output = path
             args.run(args, invocation)

@@ -114,7 +114,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         # earlier ratings are replaced
         extras = [name for name in (first.extras if first is not None else ()) if name not in columns]
         with as_usage():
-            table = open_table(args, {**columns, **dict.fromkeys(extras, object)}, args.input, invocation.keeps)
+            whole = columns | dict.fromkeys(extras, object)
+            table = open_table(args, whole, args.input, invocation.keep_unfinished)
         chunks = itertools.chain([] if first is None else [first], chunks)
         with invocation.resumable(args.output, table):
             labels = [*NUMBERS, _BEYOND] if args.by == "technique" else _SOLVED_BY.tolist()

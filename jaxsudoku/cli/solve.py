@@ -137,7 +137,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 force=args.force,
                 source=args.input,
                 stats=solver.stats,
-                resumable=invocation.keeps,
+                resumable=invocation.keep_unfinished,
             )
         with invocation.resumable(args.output, sink), history:
             work = Run(args, invocation, puzzles, _OUTCOMES)
@@ -155,7 +155,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 work.screen.say(f"{solver.name}: {settings}")
             totals = Totals(sink.done + 1, history)
             uniqueness = None
-            if args.claimed and solver.name == "exact":
+            if args.declared_unique and solver.name == "exact":
                 uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices, work.tally)
             chunks = mark_board(puzzles.chunks(engine.batch_size), args.board)
             within = SolvedWithin(args.board, solver.name)

@@ -35,7 +35,7 @@ _MOSAIC = 9
 _ROUNDS, _WEIGHTED_ROUNDS = 4, 2
 
 
-class Search(NamedTuple):
+class SearchResult(NamedTuple):
     """Results of an exact search for N puzzles.
 
     Attributes:
@@ -51,7 +51,7 @@ class Search(NamedTuple):
     iterations: Array
 
 
-jax.export.register_namedtuple_serialization(Search, serialized_name="jaxsudoku.exact.Search")
+jax.export.register_namedtuple_serialization(SearchResult, serialized_name="jaxsudoku.exact.SearchResult")
 
 
 def search(
@@ -70,7 +70,7 @@ def search(
     lanes: int | None = None,
     branch: Branch | None = None,
     settle: str = "xla",
-) -> Search:
+) -> SearchResult:
     """Solves a batch of puzzles by complete search, or counts their solutions up to a limit.
 
     Pure; jit it with all arguments but the arrays static. Counts, statuses and unique solutions are independent of the
@@ -101,7 +101,7 @@ def search(
         is slower and serves to check results; under ``jax.shard_map`` that needs ``check_vma=False``.
 
     Returns:
-      A ``Search``; the status is SOLVED where at least one solution was found.
+      A ``SearchResult``; the status is SOLVED where at least one solution was found.
 
     Raises:
       ValueError: an argument is out of its range, or the puzzles don't fit the board; or with settle "pallas" there are
@@ -129,7 +129,7 @@ def search(
     _check(board, rules, puzzles, seeds, excluded)
     if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)
-        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
+        return SearchResult(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
     if restart is not None:
         levels = min(whole_number("levels", levels, 1), board.cells) if levels is not None else board.cells
         deep = weighted.Plan(board, limit, rules, rounds, lanes, restart, budget, bool(portfolio), levels)
@@ -147,45 +147,45 @@ def guided_search(
     rules: str = "locked",
     rounds: int = _ROUNDS,
     lanes: int = CPU_LANES,
-    branchings: int | None = None,
-) -> tuple[Search, Array]:
+    guided_branches: int | None = None,
+) -> tuple[SearchResult, Array]:
     """Solves a batch as ``search`` does with a ``branch``, and counts the nodes for which this chose.
 
     Args:
-      branchings: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``branching.choose``
-        does. None for no limit. The other arguments are those of ``search``.
+      guided_branches: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then
+        ``branching.choose`` does. None for no limit. The other arguments are those of ``search``.
 
     Returns:
-      the ``Search``, and int32[N], the nodes for which ``branch`` chose: on them the rules make no more progress,
+      the ``SearchResult``, and int32[N], the nodes for which ``branch`` chose: on them the rules make no more progress,
       and neither solve nor refute them.
     """
     forks.check()
     board, _ = board_of_grids(np.shape(puzzles), board)
     rounds = whole_number("rounds", rounds, 1, MOST_ROUNDS)
-    branchings = None if branchings is None else whole_number("branchings", branchings, 1)
-    plan = stack.Plan(board, 1, rules, rounds, _checked_lanes(lanes), budget, branch, branchings=branchings)
+    guided_branches = None if guided_branches is None else whole_number("guided_branches", guided_branches, 1)
+    plan = stack.Plan(board, 1, rules, rounds, _checked_lanes(lanes), budget, branch, guided_branches=guided_branches)
     _check(board, rules, puzzles, None, None)
     if not puzzles.shape[0]:
         nothing = jnp.zeros(0, jnp.int32)
-        return Search(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing), nothing
+        return SearchResult(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing), nothing
     *results, branches = stack.search(plan, puzzles, None, None)
-    return Search(*results), branches
+    return SearchResult(*results), branches
 
 
-def _search_stack(plan: stack.Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> Search:
-    return _sharded_like(puzzles, plan.board, Search(*stack.search(plan, puzzles, seeds, excluded)[:4]))
+def _search_stack(plan: stack.Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
+    return _sharded_like(puzzles, plan.board, SearchResult(*stack.search(plan, puzzles, seeds, excluded)[:4]))
 
 
-def _search_weighted(plan: weighted.Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> Search:
-    return _sharded_like(puzzles, plan.board, Search(*weighted.search(plan, puzzles, seeds, excluded)))
+def _search_weighted(plan: weighted.Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
+    return _sharded_like(puzzles, plan.board, SearchResult(*weighted.search(plan, puzzles, seeds, excluded)))
 
 
-def _sharded_like(puzzles: Array, board: Board, found: Search) -> Search:
+def _sharded_like(puzzles: Array, board: Board, found: SearchResult) -> SearchResult:
     # Rows of padding are INVALID already, so this changes no value. But an elementwise operation on the puzzles makes
     # XLA shard the results like them; the results of a loop alone are replicated. Without the fence a TPU's compiler
     # fuses the column of the grids into all that reads it, which takes long to compile.
     padding = fence(puzzles[:, 0]) > board.side
-    return Search(
+    return SearchResult(
         jnp.where(padding[:, None], jnp.uint8(0), found.grids),
         jnp.where(padding, jnp.int8(Status.INVALID), found.status),
         jnp.where(padding, 0, found.counts),

@@ -67,8 +67,8 @@ class Plan(NamedTuple):
       budget: the most nodes of a puzzle, checked between steps; None for no limit.
       branch: chooses the literals to branch on; None for ``branching.choose``.
       settle: one of ``SETTLES``.
-      branchings: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``choose`` does. None
-        for no limit.
+      guided_branches: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``choose`` does.
+        None for no limit.
     """
 
     board: Board
@@ -79,7 +79,7 @@ class Plan(NamedTuple):
     budget: int | None = None
     branch: Branch | None = None
     settle: str = "xla"
-    branchings: int | None = None
+    guided_branches: int | None = None
 
     @property
     def node_words(self) -> int:
@@ -156,7 +156,7 @@ def search(
         None for none at all.
 
     Returns:
-      grids uint8[N, cells], status int8[N], counts int32[N] and iterations int32[N], as ``exact.Search``; and
+      grids uint8[N, cells], status int8[N], counts int32[N] and iterations int32[N], as ``exact.SearchResult``; and
       int32[N], the nodes for which the plan's ``branch`` chose a literal, int32[0] without one.
     """
     board, limit = plan.board, plan.limit
@@ -348,10 +348,10 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
         (live_plane & ~contradictory & ~solved, live_plane & ~contradictory & ~solved & ~changed)
     )
 
-    advised = branching  # the lanes where ``branch`` chooses
-    if plan.branchings is not None:
-        advised &= pack_lanes(take_values(found.branches, owner, 0) < plan.branchings).reshape(plan.groups)
-    literal = _literal(plan, planes, seed, branching, advised) & branching
+    guided = branching  # the lanes where ``branch`` chooses
+    if plan.guided_branches is not None:
+        guided &= pack_lanes(take_values(found.branches, owner, 0) < plan.guided_branches).reshape(plan.groups)
+    literal = _literal(plan, planes, seed, branching, guided) & branching
     nodes = _make_nodes(board, planes, literal)
     # from here on lane by lane
     branching, unfinished, solved = (plane.reshape(-1) for plane in (branching, unfinished, solved))
@@ -367,7 +367,7 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
     visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, no_puzzle)
     found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
     if plan.branch is not None:
-        branched = jnp.where(unpack_lanes(advised.reshape(-1)), owner, no_puzzle)
+        branched = jnp.where(unpack_lanes(guided.reshape(-1)), owner, no_puzzle)
         found = found._replace(branches=found.branches.at[branched].add(1, mode="drop"))
     found = _store(plan, found, nodes, source[2 * lanes :] >> 1, counts[2])
     return stack, found._replace(place=found.place.at[jnp.where(wins, owner, no_puzzle)].set(place, mode="drop"))
@@ -382,31 +382,31 @@ def _rounds_by(settle: str) -> Callable[[Array, Board, str, int], tuple[Array, A
     return fused.sweep_rounds
 
 
-def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array, advised: Array) -> Array:
+def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array, guided: Array) -> Array:
     """The literal to branch on, uint32[3 side, *W], where ``branching`` uint32[*W] is set; elsewhere undefined.
 
-    ``advised`` uint32[*W] are the lanes among them where ``plan.branch``, if there is one, chooses it.
+    ``guided`` uint32[*W] are the lanes among them where ``plan.branch``, if there is one, chooses it.
     """
     board = plan.board
     if plan.branch is None:
         preferred = None if seed is None else random_planes(board, seed).reshape(3, board.side, *plan.groups)
         return choose(board, planes, preferred)
     by_branch = functools.partial(plan.branch, board)
-    flat = advised.reshape(-1)
+    flat = guided.reshape(-1)
     given = planes.reshape(*planes.shape[:3], -1), flat
-    if plan.branchings is None:
+    if plan.guided_branches is None:
         literal = by_branch(*given)
     else:  # once all puzzles are past the limit, nothing is evaluated for them
         shape = jax.eval_shape(by_branch, *given)
         nothing = jnp.zeros(shape.shape, shape.dtype)
-        literal = lax.cond((flat != 0).any(), by_branch, lambda planes, advised: nothing, *given)
+        literal = lax.cond((flat != 0).any(), by_branch, lambda planes, guided: nothing, *given)
     if literal.shape != (3 * board.side, flat.shape[0]) or literal.dtype != jnp.uint32:
         raise ValueError(
             f"branch returned {literal.dtype}{list(literal.shape)}; it must return "
             f"uint32[{3 * board.side}, {flat.shape[0]}]"
         )
     literal = fence(literal).reshape(-1, *plan.groups)
-    return literal if plan.branchings is None else where(advised, literal, choose(board, planes, None))
+    return literal if plan.guided_branches is None else where(guided, literal, choose(board, planes, None))
 
 
 def _winners(found: _Found, owner: Array, solutions: Array, solved: Array) -> tuple[_Found, Array]:

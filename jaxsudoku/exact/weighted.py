@@ -149,7 +149,7 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
         None for none at all.
 
     Returns:
-      grids uint8[N, cells], status int8[N], counts int32[N], iterations int32[N], as ``exact.Search``.
+      grids uint8[N, cells], status int8[N], counts int32[N], iterations int32[N], as ``exact.SearchResult``.
     """
     board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
     given = _Input(puzzles, seeds, excluded)

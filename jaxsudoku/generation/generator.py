@@ -23,9 +23,9 @@ from jaxsudoku.generation.requests import PADDING, Puzzles, Request
 from jaxsudoku.runtime.devices import used_devices
 from jaxsudoku.runtime.settings import settings_of, whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
-from jaxsudoku.techniques.climb import ClimbKernel
 from jaxsudoku.techniques.ratings import TechniqueRatings, ratings_of
 from jaxsudoku.techniques.registry import NUMBERS, names_up_to
+from jaxsudoku.techniques.solving import TechniqueKernel
 
 #: Attempts in a batch once few 9x9 puzzles are missing, without and with local search, which makes each of them long;
 #: on wider boards there are fewer, as each takes longer.
@@ -130,7 +130,7 @@ class Generator:
         if config.by_technique:
             # harder techniques than the hardest wanted one need not be tried, but for those of an infinite score
             names = None if config.unsolved else names_up_to(config.technique_names[-1])
-            self._climber = Engine(ClimbKernel(names), board, 0, _RATED * len(devices), devices)
+            self._climber = Engine(TechniqueKernel(names), board, 0, _RATED * len(devices), devices)
         self._quick: Engine | None = None
         if config.holes is not None:
             self.engine = Engine(HoleKernel(config.holes), board, key, batch_size, devices)

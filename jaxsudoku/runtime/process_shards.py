@@ -16,7 +16,7 @@ def is_spread(values: Any) -> bool:
     return isinstance(values, jax.Array) and not isinstance(values, jax.core.Tracer) and not values.is_fully_addressable
 
 
-class Spread:
+class ProcessShards:
     """An array that is sharded along its batch over several processes.
 
     A share is what one shard holds. Shards that are copies of each other count as one share, and are in one process.

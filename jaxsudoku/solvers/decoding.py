@@ -37,7 +37,7 @@ from jaxsudoku.runtime.operations import fence, select
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_but
 
 from .config import IterativeConfig, OneShotConfig
-from .votes import draw, seen_under
+from .votes import draw, under_symmetry
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
@@ -105,7 +105,7 @@ class _Lanes(NamedTuple):
       nodes: uint32[K, words], the packed candidates.
       calls: int32[K], calls of the network.
       filled: int32[K], cells filled in.
-      looks: int32[K], calls of the network on the current position.
+      calls_here: int32[K], calls of the network on the current position.
       carry: the carry of a recurrent network for each vote, [votes, ..., K, :].
       solved: bool[K].
       done: bool[K].
@@ -116,7 +116,7 @@ class _Lanes(NamedTuple):
     nodes: Array
     calls: Array
     filled: Array
-    looks: Array
+    calls_here: Array
     carry: Any
     solved: Array
     done: Array
@@ -162,7 +162,7 @@ def _method(
         width = len(lanes.puzzle)
         # the same for all calls on a position
         keys = jax.vmap(_folded, (None, 0, 0, 0))(key, lanes.puzzle, lanes.run, lanes.filled)
-        seen = _Seen(cubes[:width], keys, lanes.run > 0, lanes.looks)
+        seen = _Inputs(cubes[:width], keys, lanes.run > 0, lanes.calls_here)
         chosen, probabilities, scores, carry = _choice(board, config, network, choose, seen, lanes.carry)
         planes, dead, solved = _fill(board, cubes, chosen, rules)
         nodes, filled = planes_to_nodes(planes, board).T[:width], chosen.sum(axis=(1, 2), dtype=jnp.int32)
@@ -174,7 +174,7 @@ def _method(
             nodes=nodes,
             calls=lanes.calls + config.votes,
             filled=lanes.filled + filled,
-            looks=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.looks + 1),
+            calls_here=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.calls_here + 1),
             carry=carry,
             solved=solved,
             done=solved | dead,
@@ -206,20 +206,20 @@ def _planes(board: Board, nodes: Array) -> Array:
     return nodes_to_planes(pad_lanes(nodes.T, 1), board)
 
 
-class _Seen(NamedTuple):
+class _Inputs(NamedTuple):
     """The positions of K lanes.
 
     Attributes:
       cubes: bool[K, side, cells], the candidates.
       keys: K keys, one for each position.
       noisy: bool[K], whether this is a later run.
-      looks: int32[K], earlier calls of the network on the position.
+      calls_here: int32[K], earlier calls of the network on the position.
     """
 
     cubes: Array
     keys: Array
     noisy: Array
-    looks: Array
+    calls_here: Array
 
 
 def _choice(
@@ -227,15 +227,15 @@ def _choice(
     config: IterativeConfig | OneShotConfig,
     network: Network,
     choose: Choose,
-    seen: _Seen,
+    seen: _Inputs,
     carry: Any,
 ) -> tuple[Array, Array, Array, Any]:
     """What to fill in, bool[K, side, cells], all probabilities and scores, float32, and the network's carry.
 
     Nothing is filled in where the network shall iterate further.
     """
-    cubes, keys, noisy, looks = seen
-    fresh = looks == 0
+    cubes, keys, noisy, calls_here = seen
+    fresh = calls_here == 0
     if config.runs > 1 and config.noise:
         carry, fresh = _with_noise(network, seen, carry, config.noise), jnp.zeros_like(fresh)
     turned = config.votes > 1 or (config.runs > 1 and not network.apply.module.equivariant)
@@ -253,7 +253,7 @@ def _choice(
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
     if config.patience > 1 and jax.tree.leaves(carry):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
-        chosen &= ((least >= config.confident) | (looks + 1 >= config.patience))[:, None, None]
+        chosen &= ((least >= config.confident) | (calls_here + 1 >= config.patience))[:, None, None]
     return chosen, probabilities, scores, carry
 
 
@@ -313,17 +313,17 @@ def _completed(
     return planes_to_nodes(planes, board).T[: len(undecided)], filled, right
 
 
-def _with_noise(network: Network, seen: _Seen, carry: Any, scale: float) -> Any:
+def _with_noise(network: Network, seen: _Inputs, carry: Any, scale: float) -> Any:
     """The carry for the next call, reset on new positions, with Gaussian noise in later runs."""
     initial = network.apply.initialize_carry(network.params, seen.cubes)
-    keys = jax.vmap(_folded)(seen.keys, seen.looks)
+    keys = jax.vmap(_folded)(seen.keys, seen.calls_here)
 
     def noise(leaf: Array) -> Array:  # [votes, ..., K, n]
         shape = (*leaf.shape[:-2], leaf.shape[-1])
         return jnp.moveaxis(jax.vmap(lambda key: jax.random.normal(key, shape, leaf.dtype))(keys), 0, -2)
 
     def changed(new: Array, old: Array) -> Array:
-        reset = jnp.where((seen.looks == 0)[:, None], new, old)
+        reset = jnp.where((seen.calls_here == 0)[:, None], new, old)
         return reset + jnp.where(seen.noisy[:, None], scale * noise(reset), 0)
 
     return jax.tree.map(changed, initial, carry)
@@ -369,7 +369,7 @@ def _voted(
         if votes == 1:
             plain = symmetry.identity(board, noisy.shape)
             drawn = select(noisy, drawn, plain)
-        found, carry = seen_under(drawn, board, cubes, lambda seen: _probabilities(network, seen, carry, fresh))
+        found, carry = under_symmetry(drawn, board, cubes, lambda seen: _probabilities(network, seen, carry, fresh))
         return total + found, carry
 
     total, carry = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carry), length=votes)

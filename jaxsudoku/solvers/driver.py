@@ -17,7 +17,7 @@ from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items
 from jaxsudoku.engine.inputs import as_marked, as_puzzles
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import Chunk, Errors
-from jaxsudoku.runtime.process_shards import Spread, is_spread
+from jaxsudoku.runtime.process_shards import ProcessShards, is_spread
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
@@ -272,7 +272,7 @@ def _run_spread(
     if devices is not None:
         raise ValueError("puzzles over several processes are solved on the devices that hold them; leave out devices")
     item = puzzles.shape[len(board_of_grids(puzzles.shape, board)[1]) :]
-    spread = Spread(puzzles, puzzles.ndim - len(item))
+    spread = ProcessShards(puzzles, puzzles.ndim - len(item))
     here = len(spread.positions)
     if batch_size is not None:  # that of all devices
         batch_size = -(-whole_number("batch_size", batch_size, 1) // spread.count) * max(here, 1)

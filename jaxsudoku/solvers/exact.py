@@ -29,7 +29,7 @@ def exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, /) -> S
     return Solution(found.grids, found.status, found.iterations, {})
 
 
-def search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> exact_search.Search:
+def search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> exact_search.SearchResult:
     """``jaxsudoku.exact.search`` as an ``ExactConfig`` says; ``puzzles`` uint8[N, cells]."""
     seeds = jax.random.bits(key, puzzles.shape[:1], jnp.uint32) if config.order == "random" else None
     return exact_search.search(

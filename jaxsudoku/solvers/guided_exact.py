@@ -34,7 +34,7 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
         rules=config.rules,
         rounds=config.rounds,
         lanes=config.lanes or LANES,
-        branchings=config.calls,
+        guided_branches=config.calls,
     )
     return Solution(found.grids, found.status, found.iterations, {"network_calls": branches})
 

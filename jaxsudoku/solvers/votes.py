@@ -18,7 +18,7 @@ def draw(board: Board, keys: Array, number: Array) -> Symmetry:
     return jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
 
 
-def seen_under(
+def under_symmetry(
     drawn: Symmetry, board: Board, cubes: Array, look: Callable[[Array], tuple[Array, Any]]
 ) -> tuple[Array, Any]:
     """What a function says of candidates under symmetries.

@@ -14,8 +14,8 @@ from jaxsudoku.engine.tables import puzzle_columns, to_table
 from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
-from .climb import ClimbKernel
 from .registry import TECHNIQUES
+from .solving import TechniqueKernel
 
 
 class TechniqueRatings(NamedTuple):
@@ -92,7 +92,7 @@ def rate_by_technique(
     Raises:
       ValueError: an unknown technique.
     """
-    engine = Engine(ClimbKernel(names), board, 0, batch_size, devices)
+    engine = Engine(TechniqueKernel(names), board, 0, batch_size, devices)
     with reports(progress) as report:
         report(0, len(puzzles))
         proofs: dict[str, Any] = {"batch_size": batch_size, "devices": devices}

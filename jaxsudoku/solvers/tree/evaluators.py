@@ -20,7 +20,7 @@ from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT, LARGEST, Outputs, finite_outputs, masked_logits
 from jaxsudoku.runtime.random import key_of, mix
 
-from ..votes import draw, seen_under
+from ..votes import draw, under_symmetry
 from .config import GuidedConfig, MctsConfig
 
 
@@ -156,7 +156,7 @@ def _voted(network: Network, params: Any, cubes: Array, keys: Array, votes: int)
         return jax.nn.softmax(outputs.policy, axis=1, where=seen), jax.nn.sigmoid(outputs.value)
 
     def vote(total: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], None]:
-        found = seen_under(draw(board, keys, number), board, cubes, look)
+        found = under_symmetry(draw(board, keys, number), board, cubes, look)
         return jax.tree.map(jnp.add, total, found), None
 
     nothing = jnp.zeros(cubes.shape, jnp.float32), jnp.zeros(len(cubes), jnp.float32)

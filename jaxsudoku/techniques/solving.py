@@ -33,7 +33,7 @@ from .registry import NUMBERS, Kind, Technique, chosen, fits
 _AT_ONCE = {Kind.REMOVES: 512, Kind.REFUTES: 64, Kind.LINKS: 32}
 
 
-class Climb(NamedTuple):
+class TechniqueResult(NamedTuple):
     """What techniques made of puzzles.
 
     Attributes:
@@ -63,9 +63,9 @@ class _Pool(NamedTuple):
     solved: Array
 
 
-def climb(
+def solve_by_techniques(
     puzzles: Array, board: Board | None = None, names: tuple[str, ...] | None = None, lanes: int = CPU_LANES
-) -> Climb:
+) -> TechniqueResult:
     """Solves puzzles by techniques as far as they go; pure, all but the puzzles static.
 
     Args:
@@ -106,7 +106,7 @@ def climb(
 
     pool = lax.while_loop(lambda pool: (pool.stage < stages).any(), step, pool)
     count = len(puzzles)
-    return Climb(pool.hardest[:count], pool.solved[:count], pool.words[:, :count])
+    return TechniqueResult(pool.hardest[:count], pool.solved[:count], pool.words[:, :count])
 
 
 def _waiting(pool: _Pool, stage: Array, most: int) -> tuple[Array, Array]:
@@ -154,18 +154,18 @@ def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, st
 
 
 @dataclasses.dataclass(frozen=True)
-class ClimbKernel(PuzzleItems):
+class TechniqueKernel(PuzzleItems):
     """A ``batches.Kernel`` from puzzles to the hardest techniques int8[N] and whether they are solved bool[N].
 
     Attributes:
-      names: as for ``climb``.
-      lanes: as for ``climb``; None for automatic.
+      names: as for ``solve_by_techniques``.
+      lanes: as for ``solve_by_techniques``; None for automatic.
     """
 
     names: tuple[str, ...] | None = None
     lanes: int | None = None
 
-    def resolve(self, board: Board, platform: str) -> ClimbKernel:
+    def resolve(self, board: Board, platform: str) -> TechniqueKernel:
         # half of a search's block, as puzzles wait at many stages. On wide boards one group: with a last axis of one
         # word XLA vectorizes over houses, and with two to four words it takes several times as long for each
         lanes = GROUP if platform == "cpu" and board.side >= 12 else node_lanes(board, platform) // 2
@@ -177,5 +177,5 @@ class ClimbKernel(PuzzleItems):
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
         assert self.lanes is not None
-        found = climb(puzzles, board, self.names, self.lanes)
+        found = solve_by_techniques(puzzles, board, self.names, self.lanes)
         return found.hardest, found.solved
