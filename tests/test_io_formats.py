@@ -355,7 +355,7 @@ def test_json_names_its_column_and_board():
         (json.dumps([5] * 16), "'5', number 1 of the line, is larger than 4"),
         (json.dumps([-2] * 16), "'-2', number 1 of the line, is not a cell"),
         (json.dumps({"puzzle": "123"}), "3 cells; a 4x4 board has 16"),
-        (json.dumps({"puzzle": "\ud800"}), "1 cell; a 4x4 board has 16"),
+        (json.dumps({"puzzle": "\ud800"}), "at column 1 is not a cell"),
     ],
 )
 def test_malformed_json(line, cause):

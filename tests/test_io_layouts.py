@@ -93,6 +93,10 @@ LAYOUTS = {
     "Python": f"grid = [\n{LISTS},\n]\n".replace("0", "None"),
     "numpy": str(GRID.reshape(9, 9)),
     "numpy in code": f"board = np.{GRID.reshape(9, 9)!r}\n",
+    "MATLAB": "A = [" + ";\n ".join(" ".join(row) for row in NUMBERS) + "];\n",
+    "comments after rows": "grid = [\n" + "".join(f"[{', '.join(row)}],  # row\n" for row in NUMBERS) + "]\n",
+    "a title that is a column's name": "Puzzle\n" + lines(ROWS),
+    "a section of its solution": "[Puzzle]\n" + lines(ROWS) + "[Solution]\n" + lines(ROWS),
     "C": "int board[9][9] = {\n" + LISTS.replace("[", "{").replace("]", "}") + "\n};\n",
     "commas first": f"[{LISTS}]".replace(",\n", "\n,"),
     "a JSON array, a value a line": f'[\n{{"puzzle": "{PUZZLE}"}},\n]\n',
@@ -134,7 +138,7 @@ def test_what_follows_a_damaged_puzzle_is_not_read_in_its_place(line):
 def test_a_solution_before_its_puzzle_is_not_taken_for_it():
     for line in (f"{SOLUTION},{PUZZLE}", f"{SOLUTION} 1 {PUZZLE}"):
         chunk = read(lines([PUZZLE, line, PUZZLE]))
-        assert chunk.good.tolist() == [True, False, True] and "a puzzle that it solves" in chunk.errors[0].cause
+        assert chunk.good.tolist() == [True, False, True] and "a puzzle that it may solve" in chunk.errors[0].cause
     assert read(lines([f"{SOLUTION},{OTHER}", f"{SOLUTION} 3"])).good.all()
 
 
@@ -186,6 +190,65 @@ def test_a_lone_number_amid_rows_is_no_size():
 def test_rows_that_may_be_shifted_are_refused(text, cause):
     chunk = read(text)
     assert not chunk.good.any() and cause in chunk.errors[0].cause
+
+
+OTHER_ROWS = [OTHER[row : row + 9] for row in range(0, 81, 9)]
+COMMAS = [",".join(row).replace(".", "") for row in ROWS]
+#: Damaged drawings, and how many of their grids are read: these are whole, and no other one is made of parts of two.
+DAMAGED = {
+    "a row cut between bars": (lines(["| " + " | ".join(row) + " |" for row in ROWS[:8]] + ["| . | . | 7 |"]), 0),
+    "the first cell on the line before": ("5\n" + lines([COMMAS[0][1:], *COMMAS[1:]]), 0),
+    "the last cell on the line after": (lines([*COMMAS[:8], COMMAS[8][:-1]]) + "9\n\n" + lines(ROWS), 1),
+    "a lost row and a number": (lines([*ROWS[:8], *OTHER_ROWS, "2"]), 0),
+    "a lost row and words": (lines([*ROWS[:8], *OTHER_ROWS, "a,b"]), 0),
+    "a doubled row, and a lost one after a comment": (lines([*ROWS, ROWS[8], "# 2", *OTHER_ROWS[1:]]), 0),
+    "a lost row of many grids": (lines((ROWS + OTHER_ROWS) * 200)[10:], 0),
+    "bands of six and three": (
+        lines(ROWS[:6]) + "\n" + lines(ROWS[6:] + OTHER_ROWS[:6]) + "\n" + lines(OTHER_ROWS[6:]),
+        0,
+    ),
+    "short rows after a grid": (lines(ROWS) + "\n" + lines(row[:5] for row in ROWS), 1),
+    "another size": (lines(ROWS) + "\n1..2\n..3.\n.4..\n2...\n\n" + lines(OTHER_ROWS), 2),
+    "puzzles after words": (lines([*ROWS, ""]) * 25 + f"Easy: {PUZZLE}\n", 25),
+    "rows after words": (lines([*ROWS, ""]) * 25 + lines(f"Row 1: {row}" for row in ROWS), 25),
+    "another section": (
+        "[Puzzle]\n" + lines(ROWS) + "[State\n" + lines(SOLUTION[row : row + 9] for row in range(0, 81, 9)),
+        0,
+    ),
+    "half of a surrogate pair": (json.dumps({"puzzle": f"5\ud800{PUZZLE[2:]}"}), 0),
+    "a solution before a damaged puzzle": (f"{SOLUTION},{PUZZLE[1:]}", 0),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_drawings_give_whole_grids_alone_and_say_what_is_lost(name):
+    text, whole = DAMAGED[name]
+    chunk = read(text)
+    grids = {GRID.tobytes(), read(OTHER).grids.tobytes()}
+    assert all(grid.tobytes() in grids for grid in chunk.grids[chunk.good])
+    assert chunk.good.sum() == whole and chunk.errors
+
+
+def test_grids_without_blank_lines_between_them():
+    for between in ("# 2", "-----", "2", "2.", "Easy"):
+        text = bands(ROWS, 3) + f"{between}\n" + bands(OTHER_ROWS, 3)
+        assert read(text).good.tolist() == [True] * 2 and not read(text).errors
+    for end in ("Easy", "end", "EOF"):
+        assert read(lines(ROWS) + f"{end}\n").good.tolist() == [True]
+
+
+def test_tables_whose_columns_have_another_order_are_not_joined():
+    with pytest.raises(PuzzleFileError, match="<input>:3: a header with 'solution' in the column of puzzles") as error:
+        read(f"puzzle,solution\n{PUZZLE},{SOLUTION}\nsolution,puzzle\n{SOLUTION},{PUZZLE}\n")
+    assert str(error.value).endswith("whose columns have the same order")
+
+
+def test_sides_that_rows_leave_open():
+    with pytest.raises(ValueError, match="9 groups of 9|are no grid"):
+        parse(".........;6..195...;.98....6.;8...6...34;..8.3..1;7...2...6;.6....28.;...419..5;....8..79")
+    with pytest.raises(ValueError, match="rows of 9 cells and a delimiter, or of 10"):
+        parse(lines(f"{','.join(row)}," for row in [*NUMBERS, NUMBERS[0]]))
+    assert parse(f"{PUZZLE.replace('.', 'x')},easy").tolist() == GRID.tolist()
 
 
 def test_labels_and_letters_of_two_meanings_are_refused():

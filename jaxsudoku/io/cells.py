@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import string
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -22,6 +23,8 @@ _ZEROS = frozenset((b"0", b"00"))
 _LARGEST_CHARACTER = 9  # digits beyond it are letters
 #: The most characters of a malformed text that are kept.
 _LONGEST_TEXT = 1 << 12
+#: Surrogates that stand for no byte.
+_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 class Malformed(Exception):
@@ -49,6 +52,8 @@ class Cause(str):
         """The cause of a text; bytes that are not UTF-8 become escape sequences."""
         made = super().__new__(cls, cause)
         text = text[:_LONGEST_TEXT]
+        if isinstance(text, str):
+            text = _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
         data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
         made.text = data.decode(errors="backslashreplace").strip("\r\n")
         return made

@@ -60,7 +60,7 @@ def choose_columns(names: Iterable[str], place: str, column: str | None, keep: C
     names = plain_names(names)
     wanted = PUZZLE_COLUMNS if column is None else (column, *(name for name in names if same_name(name, column)))
     puzzle = next((names.index(name) for name in wanted if name in names), None)
-    if puzzle is None and column is None and len(names) == 1 and names[0] not in _KNOWN:
+    if puzzle is None and column is None and len(names) == 1 and names[0] != BOARD_COLUMN:
         puzzle = 0
     if puzzle is None:
         hint = did_you_mean(wanted[0], names)

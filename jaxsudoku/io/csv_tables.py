@@ -10,6 +10,7 @@ import bisect
 import contextlib
 import csv
 import functools
+import math
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from .chunk import Chunk, PuzzleFileError
 from .columns import PUZZLE_COLUMNS, Columns, choose_columns, plain_names, same_name
 from .decode import decode_block, decode_texts, is_puzzle
 from .format import Beginning, Format, Record
+from .frames import plain, row_cells
 from .header import BoardCheck
 from .lines import line_spans
 from .source import LONGEST_LINE
@@ -60,15 +62,22 @@ class CsvTable(Format):
             return None
         tables = [cls(start, delimiter) for delimiter in DELIMITERS]
         for table in tables:
-            if any(same_name(name, other) for name in table.names() for other in wanted):
+            if any(same_name(name, other) for name in table.names() for other in wanted) and not table._is_title(side):
                 return table
         for table in tables:
             names = table.names()
-            if len(names) > 1 and len(names[0]) != side * side and table._names_columns():
+            if len(names) > 1 and not _is_grid(names[0], side) and table._names_columns():
                 return table
         if len(start.lines) > 1 and is_single_name(start.lines[0]) and is_puzzle(start.lines[1], side):
             return tables[0] if not any(delimiter in start.lines[1] for delimiter in DELIMITERS) else None
         return None
+
+    def _is_title(self, side: int) -> bool:
+        """Whether the only name is the title of a drawn grid."""
+        row = plain(self._records[1]).strip()
+        if len(self.names()) > 1 or b'"' in row or is_puzzle(row, side or math.isqrt(len(row))):
+            return False
+        return row_cells(row, side or len(row)) is not None
 
     def _names_columns(self) -> bool:
         """Whether the fields of the first record look like names of columns, rather than cells or a title."""
@@ -113,6 +122,7 @@ class CsvTable(Format):
 
     def read(self, blocks: Iterator[bytes], check: BoardCheck, keep: Collection[str] = ()) -> Iterator[Chunk]:
         columns: Columns | None = None
+        names: list[str] = []
         name = self.start.name
         quoted = WithinQuotes(self.delimiter)
         for line, block in check.cut_all(whole_records(blocks, name, self.delimiter), quoted):
@@ -127,10 +137,22 @@ class CsvTable(Format):
             if columns is None or at >= len(block):
                 continue
             chunk = self._plain_chunk(block[at:], line, columns, check.digits)
-            if chunk is not None:
-                yield chunk
-            else:
-                yield from self._quoted_chunk(block[at:], line, columns, check.digits)
+            chunks = self._quoted_chunk(block[at:], line, columns, check.digits) if chunk is None else [chunk]
+            for chunk in chunks:
+                yield from self._to_other_header(chunk, names, columns.puzzle)
+
+    def _to_other_header(self, chunk: Chunk, names: list[str], puzzle: int) -> Iterator[Chunk]:
+        """The chunk up to a header with the same names in another order, which is raised: files may be joined."""
+        others = {name.lower() for name in names} - {names[puzzle].lower()}
+        for error in chunk.errors:
+            if (error.text or "").strip().lower() in others:
+                row = int(np.searchsorted(chunk.lines, error.line))
+                yield chunk[:row]
+                raise PuzzleFileError(
+                    f"{self.start.name}:{error.line}: a header with {error.text!r} in the column of puzzles: join "
+                    "tables whose columns have the same order"
+                )
+        yield chunk
 
     def _plain_chunk(self, block: bytes, line: int, columns: Columns, digits: Digits) -> Chunk | None:
         """The chunk of a block with numpy; None if it has quotes, comments, or blank or uneven lines."""
@@ -191,6 +213,14 @@ class CsvTable(Format):
         yield Chunk.of(read, np.array(numbers, np.int64), self.start.name, extras)
         if fault is not None:
             raise fault
+
+
+def _is_grid(text: str, side: int) -> bool:
+    """Whether a text is as long as a grid, of a board from 4x4 on whose cells it has if the side is not known yet."""
+    if side:
+        return len(text) == side * side
+    side = math.isqrt(len(text))
+    return side > 3 and is_puzzle(text.encode(errors="backslashreplace"), side)
 
 
 def is_single_name(line: bytes) -> bool:

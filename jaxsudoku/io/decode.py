@@ -304,12 +304,14 @@ def _of_characters(text: bytes, start: int, digits: Digits) -> Cells:
 def _check_full(text: bytes, grid: np.ndarray, digits: Digits) -> None:
     """Raises Malformed if a line with a full grid goes on with a puzzle that the grid solves."""
     later = _WORD.finditer(text.split(b"#")[0], len(text) - len(text.lstrip()) + digits.cells)
-    for word in (word for word in later if len(word[0]) == digits.cells):
+    for word in later:
         values = np.frombuffer(word[0].translate(character_values(digits)), np.uint8)
-        if not values.all() and ((values == 0) | (values == grid)).all():
+        if values.all() or values.max() > digits.side or abs(len(values) - digits.cells) > 2:
+            continue
+        if len(values) != digits.cells or ((values == 0) | (values == grid)).all():
             raise Malformed(
-                f"a full grid, and at column {word.start() + 1} a puzzle that it solves: put the puzzle first, or name "
-                "its column in a header"
+                f"a full grid, and at column {word.start() + 1} a puzzle that it may solve: put the puzzle first, or "
+                "name its column in a header"
             )
 
 

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .cells import SHIFTED, Cells, Malformed, Marks, check_cells, grid_of, is_shifted, separated, split_row
+from .cells import Cells, Malformed, separated, split_row
 from .chunk import Chunk, LineError
 from .decode import is_puzzle
+from .drawn_rows import Row, grid_of_rows, is_row_of_digits, read_row
 from .format import Beginning, Format
 from .frames import framed_cells, is_barred, is_frame, plain, row_cells, without_frame
 from .header import BoardCheck
-from .positions import all_candidates, check_listed, split_listed
+from .positions import split_listed
 
 #: A line of words, also as in "W-Wing: 4/1", "// Grid_01" and "1: easy".
 _TITLE = re.compile(
-    rb"\s*+(?:\d++[:.)]\s*+)?(?:[=/*~'\"<(#-]++\s*+)?(\d-)?([A-Za-z]+-)*[A-Za-z\x80-\xff]{2,}([\s:#\d_,.)'\">-]|$)"
+    rb"\s*+(?:\d++[:.)]\s*+)?(?:[=/*~'\"<(#-]++\s*+)?(?:A )?(?:\d-)?"
+    rb"(?:[A-Za-z]+-)*[A-Za-z\x80-\xff]{2,}(?:[\s:#\d_,.)'\">-]|$)"
 )
 #: A line with the size of a board, or another number.
-_SIZE = re.compile(rb"\s*+(?:[A-Za-z]++\s*+[=:]\s*+)?(\d++)(?:\s*+[x*,\s]\s*+(\d++))?[\s:]*+")
-
-
-#: A number before a part of the frame and an empty field.
-_LABEL = re.compile(rb"\s*+\d{1,2}\s*+[:|\[({\])}]\s*+[,;]|\s*+\d{1,2} *+[:|\[({\])}] *+\t")
-#: Grids that are held back until something separates them from the next.
-_MOST_DENSE = 1 << 12
+_SIZE = re.compile(rb"\s*+(?:[A-Za-z]++\s*+[=:]\s*+)?(\d++)(?:(?:\s*+[x*,]\s*+|\s++)(\d++))?[\s:]*+")
+#: A number that stands for a title, also as in "No. 1", "(1)", "=== 1 ===" and "1/50".
+_NUMBER = re.compile(
+    rb"[\s*=#(\[<-]*+(?:[A-Za-z]{1,3}[\s\x80-\xff]*+\.?\s*+)?\d++(?:[/. ]\d++|st|nd|rd|th)?[.:]?[\s*=)\]>-]*+"
+)
+#: The most grids without anything between them, which are held back until their end shows where each begins.
+_MOST_DENSE = 1 << 14
 
 
 class _Blanks(NamedTuple):
@@ -110,17 +112,24 @@ class _Drawing:
     def __init__(self, check: BoardCheck, name: str, blanks: _Blanks) -> None:
         self._digits, self._name, self._blanks = check.digits, name, blanks
         self._sizes = {str(size).encode() for size in (check.board.side, *(check.board.box or ()))}
-        self._rows: list[_Row] = []  # since the last blank line
+        self._rows: list[Row] = []  # since the last blank line
         self._fault: LineError | None = None  # the first one of these rows
-        self._bands: list[_Row] = []  # rows of the same grid before them
+        self._bands: list[Row] = []  # rows of the same grid before them
         self._band_fault: LineError | None = None
         self._run: list[_Grid] = []  # finished grids in bands
         self._height = 0  # rows of a band; 0 while there are none
         self._blank, self._between = 0, 0  # blank lines before the next row, and between bands
         self._begun = False  # whether a row, rather than a title or a blank line, came last
+        self._open_end = False  # whether the last row ended with a delimiter
         self._loose: LineError | None = None  # a number between grids, after which no row has come
+        self._number = -1  # the line of the last number that is no row; -1 once a row has come
         self._sized = False  # whether the line before gave the size of the board
-        self._dense: list[tuple[list[_Row], _Grid]] = []  # finished grids without anything between them
+        self._dense: list[_Dense] = []  # finished grids without anything between them
+        self._seams: set[int] = set()  # the rows of this grid before which parts of the frame and comments stand
+        self._crowded = False  # whether there are too many of these
+        self._cut = 0  # rows of the block before, if they are no grid
+        self._orphans = 0  # rows before these that are no whole grid
+        self._held: list[_Grid] = []  # the grids after orphans, until it is known whether others complete them
         self._done: list[_Grid] = []
 
     def add(self, line: int, text: bytes) -> None:
@@ -131,38 +140,65 @@ class _Drawing:
             self._end_rows()
             return
         if text.startswith(b"#") or _is_frame(text, side, self._blanks):
+            self._end_bands()
+            self._seams.add(len(self._rows))
             return
         try:
-            row = self._row(line, text)
+            row = read_row(line, text, (*self._bands, *self._rows), self._digits)
+            if self._number == line - 1 and text.strip(b" ")[:1] in (b",", b";", b"\t"):
+                raise Malformed("its first cell is empty: it may be the number on the line before")
         except Malformed as cause:
-            number = self._is_size(text) or len(b"".join(without_frame(text).split()).strip(b"-")) <= side // 2 + 1
-            between = not self._begun or (self._dense and not self._rows)
-            if _TITLE.match(text) or (number and between):
-                self._loose = LineError(self._name, line, str(cause)) if number and self._begun else None
-                self.end()
+            if self._separates(line, text, LineError(self._name, line, str(cause))):
                 return
             # A malformed line counts as a row, so that the grids after this one keep their places.
-            row = _Row(line, [b"."] * side)
+            row = Row.malformed(line, text, side)
             self._fault = self._fault or LineError(self._name, line, str(cause))
         if self._height and self._blank:
             self._between = self._between or self._blank
             if self._blank > self._between:
                 self._end_run()
-        self._blank, self._begun, self._loose = 0, True, None
+        self._blank, self._begun, self._loose, self._number = 0, True, None, -1
+        self._open_end = text.rstrip(b" \r").endswith((b",", b";", b"\t"))
         self._rows.append(row)
         if len(self._rows) == side:
-            rows, fault = self._rows, self._fault
-            self._rows, self._fault = [], None
+            rows, fault, seams = self._rows, self._fault, frozenset(self._seams - {0})
+            self._orphans = self._orphans or len(self._bands) or self._cut
+            self._rows, self._fault, self._seams = [], None, set()
             self._end_run()
-            self._dense.append((rows, self._grid(rows, fault)))
+            self._dense.append(_Dense(rows, self._grid(rows, fault), seams))
             if len(self._dense) > _MOST_DENSE:
-                self._end_dense()
+                self._crowded = True
+                self._end_dense(crowded=True)
 
     def end(self) -> None:
         """Finishes the grid, and those before it in bands; it is malformed if it lacks rows."""
         self._end_rows()
+        self._release()
         self._end_run()
-        self._blank, self._begun = 0, False
+        self._blank, self._begun, self._cut = 0, False, 0
+
+    def _separates(self, line: int, text: bytes, fault: LineError) -> bool:
+        """Whether a line that is no row is a title, a size or a number between grids, which it ends."""
+        side, size = self._digits.side, self._is_size(text)
+        closed = self._end_bands()
+        if _TITLE.match(text):
+            self.end()
+            if is_puzzle(text, side) or any(is_row_of_digits(word, side) for word in without_frame(text).split()):
+                self._done.append(self._malformed(line, "cells after words, amid drawn grids"))
+            return True
+        between = not self._begun or (not self._rows and (closed or bool(self._dense)) and not self._open_end)
+        if not between or not (size or (_NUMBER.fullmatch(text) and self._number < 0)):
+            return False
+        self._loose, self._number = fault if self._begun else None, line
+        self.end()
+        return True
+
+    def _end_bands(self) -> bool:
+        """Finishes a grid in bands whose last band has no blank line after it; whether there was one."""
+        if not self._bands or self._digits.side != len(self._bands) + len(self._rows):
+            return False
+        self._end_rows()
+        return True
 
     def finish(self) -> None:
         """Finishes the last grid; a number right after a grid may be what is left of the next one."""
@@ -183,7 +219,9 @@ class _Drawing:
         self._end_dense(rows)
         if not rows:
             return
-        self._rows, self._fault = [], None
+        self._release(len(rows))
+        self._cut = len(rows) if self._digits.side % len(rows) else 0
+        self._rows, self._fault, self._seams = [], None, set()
         if len(rows) != self._height:
             self._end_run()
         if self._digits.side % len(rows):
@@ -196,13 +234,26 @@ class _Drawing:
             self._run.append(self._grid(self._bands, self._band_fault))
             self._bands, self._band_fault = [], None
 
-    def _end_dense(self, left: Sequence[_Row] = ()) -> None:
-        """Finishes grids without anything between them, and so many rows after them."""
-        rows = [row.cells for grid, _ in self._dense for row in grid] + [row.cells for row in left]
-        cause = _doubt(rows, self._digits.side) if self._dense else None
-        for _, grid in self._dense:
-            self._done.append(grid if cause is None or grid.fault else self._malformed(grid.line, cause))
-        self._dense = []
+    def _end_dense(self, left: Sequence[Row] = (), crowded: bool = False) -> None:
+        """Finishes grids without anything between them, and so many rows after them; more may follow if crowded."""
+        cause = _CROWDED if self._crowded else _doubt(self._dense, left, self._digits.side)
+        found = [grid for _, grid, _ in self._dense]
+        if cause is not None:
+            found = [grid if grid.fault else self._malformed(grid.line, cause) for grid in found]
+        self._dense, self._crowded = [], crowded
+        if found and self._orphans and not self._held:
+            self._held = found
+        elif found:
+            self._release()
+            self._done += found
+
+    def _release(self, rows: int = 0) -> None:
+        """Gives the grids that are held, before so many rows which may complete a grid with those before them."""
+        if (self._orphans + rows) % self._digits.side == 0 and self._orphans:
+            cause = f"{self._orphans} rows before it and {rows} after it are another grid: where each begins is unknown"
+            self._held = [grid if grid.fault else self._malformed(grid.line, cause) for grid in self._held]
+        self._done += self._held
+        self._held, self._orphans = [], 0
 
     def _end_run(self) -> None:
         """Finishes grids in bands."""
@@ -230,7 +281,7 @@ class _Drawing:
     def _malformed(self, line: int, cause: str) -> _Grid:
         return _Grid(Cells(np.zeros(self._digits.cells, np.uint8)), line, LineError(self._name, line, cause))
 
-    def _grid(self, rows: list[_Row], fault: LineError | None) -> _Grid:
+    def _grid(self, rows: list[Row], fault: LineError | None) -> _Grid:
         """The grid of rows, of which some are malformed if there is a fault."""
         side, line = self._digits.side, rows[0].line
         if fault is not None:
@@ -238,75 +289,10 @@ class _Drawing:
         if len(rows) < side:
             return self._malformed(line, f"the grid ends after {len(rows)} of {side} rows")
         try:
-            if all(row.shifted for row in rows):
-                raise Malformed(SHIFTED)
-            if any(row.listed for row in rows):
-                return _Grid(self._listed(rows), line)
-            return _Grid(grid_of([cell for row in rows for cell in row.cells], self._digits, _place(side)), line)
+            return _Grid(grid_of_rows(rows, self._digits), line)
         except Malformed as cause:
             fault = LineError(self._name, line if cause.cell is None else rows[cause.cell // side].line, str(cause))
             return self._malformed(line, fault.cause)._replace(fault=fault)
-
-    def _listed(self, rows: list[_Row]) -> Cells:
-        """The grid of rows, some of which list candidates: all others are filled."""
-        side = self._digits.side
-        parts = []
-        for number, row in enumerate(rows, 1):
-            first = (number - 1) * side
-            if row.listed:
-                parts.append(check_listed(row.cells, side))
-                continue
-            values = grid_of(row.cells, self._digits).grid
-            if not values.all():
-                cell = int(np.argmin(values))
-                place = f"row {number}, column {cell + 1}"
-                raise Malformed(f"{place} lists no candidates, but other cells do", first + cell)
-            parts.append((values, all_candidates(values, side)))
-        grid, candidates = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
-        return Cells(grid, marks=Marks(candidates))
-
-    def _row(self, line: int, text: bytes) -> _Row:
-        side = self._digits.side
-        row, number = without_frame(text), len(self._bands) + len(self._rows) + 1
-        cells = row_cells(text, side)
-        single = cells is not None and max(map(len, cells)) == 1
-        listed = None if single else split_listed(row, side)
-        try:
-            if listed is not None:
-                check_listed(listed, side)
-                return _Row(line, listed, True)
-            if cells is not None:
-                if _LABEL.match(text):
-                    raise Malformed("what stands before the frame is a label or a cell")
-                check_cells(cells, self._digits)
-                return _Row(line, cells, shifted=is_shifted(row, side))
-        except Malformed as cause:
-            raise Malformed(f"row {number} of the grid: {cause}") from None
-        words = row.split()
-        if len(words) != side and any(row.listed for row in (*self._bands, *self._rows)):
-            raise Malformed(f"row {number} of the grid has {len(words)} cells, not {side}")
-        parts = separated(row) or _parts(row, side)
-        foreign = next((place for place, part in enumerate(parts, 1) if split_row(part, 1) is None), None)
-        if foreign is not None:
-            shown = parts[foreign - 1].decode(errors="backslashreplace")
-            raise Malformed(f"row {number} of the grid: {shown!r}, number {foreign} of the line, is not a cell")
-        raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {side}")
-
-
-class _Row(NamedTuple):
-    """A row.
-
-    Attributes:
-      line: its number, from 1.
-      cells: a text for each cell.
-      listed: whether they list candidates.
-      shifted: whether they may be shifted by one, as in ``is_shifted``.
-    """
-
-    line: int
-    cells: list[bytes]
-    listed: bool = False
-    shifted: bool = False
 
 
 class _Grid(NamedTuple):
@@ -317,26 +303,35 @@ class _Grid(NamedTuple):
     fault: LineError | None = None
 
 
-def _doubt(rows: Sequence[list[bytes]], side: int) -> str | None:
+class _Dense(NamedTuple):
+    """A finished grid without anything between it and others: its rows, and those before which the frame stands."""
+
+    rows: list[Row]
+    grid: _Grid
+    seams: frozenset[int]
+
+
+_CROWDED = (
+    f"more than {_MOST_DENSE:,} grids without anything between them, where one lost row would shift all: put blank "
+    "lines between them"
+)
+
+
+def _doubt(dense: Sequence[_Dense], left: Sequence[Row], side: int) -> str | None:
     """Why it is unknown where grids that are rows without anything between them begin, None if it is known."""
-    if left := len(rows) % side:
-        return f"{left} rows are left after grids that nothing separates: where each begins is unknown"
+    if not dense:
+        return None
+    every = [row for grid in dense for row in grid.rows] + list(left)
+    if len(every) % side:
+        return f"{len(left)} rows are left after grids that nothing separates: where each begins is unknown"
+    if len(dense) > 1 and (other := next((row for row in every if not row.like), None)) is not None:
+        return f"line {other.line} is no row, amid grids that nothing separates: where each begins is unknown"
+    if len({grid.seams for grid in dense}) > 1:
+        return "the frame stands before other rows of grids that nothing else separates: where each begins is unknown"
+    rows = [row.cells for row in every]
     for period, offsets, least in ((2, (0, 1), side), (3, (0, 1, 2), side), (side + 1, (0, side), 2)):
         for offset in offsets:
             same = rows[offset::period]
             if len(same) >= least and all(row == same[0] for row in same):
                 return f"every {period}th row is the same: is it a part of the frame, a label, or a row of cells?"
     return None
-
-
-def _place(side: int) -> Callable[[int], str]:
-    return lambda cell: f"row {cell // side + 1}, column {cell % side + 1}"
-
-
-def _parts(row: bytes, side: int) -> list[bytes]:
-    """What stands for cells in a malformed row: its words if they may be numbers, else its characters."""
-    words = row.split()
-    if side > 9 and len(words) > 1 and max(map(len, words)) == 2:
-        return words
-    joined = b"".join(words)
-    return [joined[cell : cell + 1] for cell in range(len(joined))]

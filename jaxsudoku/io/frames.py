@@ -28,6 +28,8 @@ _FRAME_ONLY = re.compile(rb"[\s.*_\-" + re.escape(_FRAME) + rb"]*")
 _BARS = re.compile(rb"\|+")
 #: What code writes before a list of rows, as in "grid = np.array([[5, 3", or between its rows.
 _ASSIGNED = re.compile(rb"\s*+(?:,\s*+|(?:[A-Za-z][^=\n]*+=\s*+)?(?:[A-Za-z.]++\()?)(?=[\[{])")
+#: What begins a comment after a row in a list.
+_COMMENT = re.compile(rb"#|//")
 #: A blank in a list.
 _NONE = re.compile(rb"\b(?:None|null|nan|NaN)\b")
 #: What code closes a row or a text with.
@@ -39,10 +41,11 @@ def plain(line: bytes) -> bytes:
     if not line.isascii():
         line = line.decode(errors="surrogateescape").translate(_PLAIN).encode(errors="surrogateescape")
     if b"[" in line or b"{" in line:
-        line = line.partition(b", dtype=")[0]
+        line = _COMMENT.split(line.partition(b", dtype=")[0])[0]
         line = _NONE.sub(b".", line[found.end() :] if (found := _ASSIGNED.match(line)) else line)
     text = line.rstrip()
-    return text[:-1] if text.endswith((b",", b";")) and text[:-1].rstrip().endswith(_CLOSING) else line
+    closed = text.endswith((b",", b";")) and text[:-1].rstrip().endswith(_CLOSING)
+    return text[:-1] if closed or (text.endswith(b";") and text.count(b";") == 1) else line
 
 
 def rows_of_lists(lines: Sequence[bytes], side: int) -> bool:

@@ -16,7 +16,7 @@ def decode_value(value: Any, digits: Digits) -> Cells:
       Malformed: with the cause.
     """
     if isinstance(value, str):
-        return decode_text(value.encode(errors="replace"), digits)
+        return decode_text(value.encode(errors="backslashreplace"), digits)
     if not isinstance(value, list):
         raise Malformed(f"a puzzle is a text or a list of integers, not {json.dumps(value)[:40]}")
     return grid_of(_tokens_of(value, digits), digits)
@@ -36,7 +36,7 @@ def text_rows(value: list[Any]) -> list[list[bytes]] | None:
     """The cells of a square in a list of texts, one a row; None if it is another list."""
     if len(value) < 2 or not all(isinstance(row, str) and len(row) > 1 for row in value):
         return None
-    rows = [split_row(row.encode(errors="replace"), len(value)) for row in value]
+    rows = [split_row(row.encode(errors="backslashreplace"), len(value)) for row in value]
     return None if any(row is None for row in rows) else [row for row in rows if row is not None]
 
 
@@ -53,4 +53,4 @@ def _tokens_of(value: list[Any], digits: Digits) -> list[bytes]:
 def _token(cell: int | str | bytes | None) -> bytes:
     if isinstance(cell, bytes):
         return cell
-    return b"." if cell is None else str(cell).strip().encode(errors="replace") or b"."
+    return b"." if cell is None else str(cell).strip().encode(errors="backslashreplace") or b"."

@@ -11,7 +11,7 @@ from .format import Beginning, Format
 from .header import BoardCheck
 from .lines import Lines
 
-_SECTION = re.compile(rb"\s*\[\s*(puzzle|state|pencil ?marks|colou?rs)\s*\]\s*", re.IGNORECASE)
+_SECTION = re.compile(rb"\s*\[\s*(puzzle|state|solution|pencil ?marks|colou?rs)\s*\]\s*", re.IGNORECASE)
 _PUZZLE = b"puzzle"
 
 

@@ -73,7 +73,7 @@ def board_of_text(text: str) -> Board:
     Raises:
       ValueError: the text holds no puzzle, or no board has that size.
     """
-    start = Beginning("<text>", without_separator(text.encode(errors="surrogateescape")))
+    start = Beginning("<text>", without_separator(text.encode(errors="backslashreplace")))
     named = header_of(start).board
     return _board_of(_side_of(start)) if named is None else Board.named(named)
 
@@ -82,7 +82,7 @@ def _parsed(text: str, board: Board | None, zero_based: bool) -> Chunk:
     """The only puzzle of a text."""
     if not isinstance(text, str):
         raise TypeError(f"parse reads the text of one puzzle, not a {type(text).__name__}")
-    data = text.encode(errors="surrogateescape")
+    data = text.removeprefix("\ufeff").encode(errors="backslashreplace")
     start = Beginning("<text>", without_separator(data))
     if board is None and header_of(start).board is None:
         board = _board_of(_side_of(start))
@@ -118,14 +118,19 @@ def _side_of(start: Beginning) -> int:
         puzzle: Any = record.fields["puzzle"]
         if isinstance(puzzle, list):
             return _side_of_cells(len(flat_cells(puzzle)))
-        lines = [str(puzzle).encode(errors="replace")]
+        lines = [str(puzzle).encode(errors="backslashreplace")]
     if cells := max(map(cells_of_line, lines)):
         return _side_of_cells(cells)
     # A drawing has at least as many rows as a row has cells, separated or not; it may have titles, too.
     rows = collections.Counter(width for line in map(plain, lines) if may_be_row(line) for width in row_widths(line))
     drawn = [width for width, count in rows.items() if width <= count]
     if drawn:
-        return max(drawn)  # of "12|34" the cells rather than the two parts
+        side = max(drawn)  # of "12|34" the cells rather than the two parts
+        if side - 1 in drawn and all(line.rstrip(b" \r")[-1:] in (b",", b";", b"\t") for line in lines):
+            raise ValueError(
+                f"rows of {side - 1} cells and a delimiter, or of {side}, the last one empty: name the board"
+            )
+        return side
     return _side_of_line(lines[len(lines) > 1 and is_single_name(lines[0])])
 
 
@@ -143,7 +148,9 @@ def _side_of_line(line: bytes) -> int:
     groups = [len(word.replace(b"+", b"")) for word in words]
     total = sum(groups) if len(set(groups)) == 1 else 0
     lengths = (total, *groups)
-    whole = [side for side in map(_side, lengths) if side > 2]
+    whole = [side for side in map(_side, lengths) if side > (3 if len(groups) > 1 else 2)]
+    if not whole and len(groups) > 1 and _side(groups[0]):
+        raise ValueError(f"{len(groups)} groups of {groups[0]} and other numbers of cells are no grid")
     return whole[0] if whole else _side_of_cells(groups[0])
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -124,16 +126,11 @@ def read_column(
       ValueError: with "raise", a text is malformed or missing, or of another size than the first.
     """
     flat = texts.ravel().tolist()
-    own = board
-    if own is None:
-        first = next((found for text in flat if not isinstance(found := _parsed(text, None, zero_based), str)), None)
-        own = Board.classic() if first is None else board_of_grids((first.size,))[0]
+    own = board or next(_boards(flat, zero_based), Board.classic())
     read, plain = _together(flat, own.side, zero_based)
     if board is None and errors == "mark" and 2 * np.count_nonzero(plain) < len(flat):
-        sizes = collections.Counter(
-            found.size for text in flat if not isinstance(found := _parsed(text, None, zero_based), str)
-        )
-        own = board_of_grids((max(sizes, key=sizes.__getitem__),))[0] if sizes else own
+        boards = collections.Counter(_boards(flat, zero_based))
+        own = max(boards, key=boards.__getitem__, default=own)
         read, plain = _together(flat, own.side, zero_based)
     causes: dict[int, str] = {}
     for row in np.flatnonzero(~plain).tolist():
@@ -159,12 +156,21 @@ def read_column(
     return Chunk(read.grids, read.good, np.arange(len(flat))).with_errors(COLUMN, causes)
 
 
+def _boards(flat: list[Any], zero_based: bool) -> Iterator[Board]:
+    """The classic boards of the sizes of texts that hold a puzzle each."""
+    for text in flat:
+        found = _parsed(text, None, zero_based)
+        if not isinstance(found, str):
+            with contextlib.suppress(ValueError):  # no classic board has this size
+                yield board_of_grids((found.size,))[0]
+
+
 def _together(flat: list[Any], side: int, zero_based: bool) -> tuple[Decoded, np.ndarray]:
     """The texts of one line read together, and which of them are grids alone, bool[n]; all others are left."""
     lines = [text.strip() if isinstance(text, str) else "" for text in flat]
     single = [line[:1] not in ("", "#", "{", "[", "<") and not _BREAK.search(line) for line in lines]
     read = decode_texts(
-        [line.encode(errors="replace") if one else b"" for line, one in zip(lines, single, strict=True)],
+        [line.encode(errors="backslashreplace") if one else b"" for line, one in zip(lines, single, strict=True)],
         Digits(side, zero_based),
     )
     plain = read.good & np.array(single, bool)

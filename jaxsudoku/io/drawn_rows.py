@@ -1,0 +1,136 @@
+"""Rows of drawn grids, and the grid of as many rows as a board has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .cells import SHIFTED, Cells, Digits, Malformed, Marks, check_cells, grid_of, is_shifted, separated, split_row
+from .frames import row_cells, row_widths, without_frame
+from .positions import all_candidates, check_listed, split_listed
+
+#: A number before a part of the frame and an empty field.
+_LABEL = re.compile(rb"\s*+\d{1,2}\s*+[:|\[({\])}]\s*+[,;]|\s*+\d{1,2} *+[:|\[({\])}] *+\t")
+
+
+class Row(NamedTuple):
+    """A row.
+
+    Attributes:
+      line: its number, from 1.
+      cells: a text for each cell.
+      listed: whether they list candidates.
+      shifted: whether they may be shifted by one, as in ``is_shifted``.
+      bars: how many there are.
+      spaced: whether spaces between bars are blanks.
+      like: of a malformed line, whether it has about as many cells as a row.
+    """
+
+    line: int
+    cells: list[bytes]
+    listed: bool = False
+    shifted: bool = False
+    bars: int = 0
+    spaced: bool = False
+    like: bool = True
+
+    @classmethod
+    def malformed(cls, line: int, text: bytes, side: int) -> Row:
+        """The row of blanks in the place of a plain line that is none."""
+        like = any(abs(width - side) <= max(1, side // 4) for width in row_widths(text))
+        return cls(line, [b"."] * side, like=like)
+
+
+def grid_of_rows(rows: Sequence[Row], digits: Digits) -> Cells:
+    """The grid of all its rows.
+
+    Raises:
+      Malformed: they are no grid; the cell, if one is wrong, is in its row.
+    """
+    if all(row.shifted for row in rows):
+        raise Malformed(SHIFTED)
+    if any(row.spaced for row in rows) and len({row.bars for row in rows}) > 1:
+        raise Malformed("its rows have different numbers of bars, and blanks between them")
+    if any(row.listed for row in rows):
+        return _listed(rows, digits)
+    return grid_of([cell for row in rows for cell in row.cells], digits, _place(digits.side))
+
+
+def _listed(rows: Sequence[Row], digits: Digits) -> Cells:
+    """The grid of rows, some of which list candidates: all others are filled."""
+    side = digits.side
+    parts = []
+    for number, row in enumerate(rows, 1):
+        first = (number - 1) * side
+        if row.listed:
+            parts.append(check_listed(row.cells, side))
+            continue
+        values = grid_of(row.cells, digits).grid
+        if not values.all():
+            cell = int(np.argmin(values))
+            place = f"row {number}, column {cell + 1}"
+            raise Malformed(f"{place} lists no candidates, but other cells do", first + cell)
+        parts.append((values, all_candidates(values, side)))
+    grid, candidates = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    return Cells(grid, marks=Marks(candidates))
+
+
+def read_row(line: int, text: bytes, above: Sequence[Row], digits: Digits) -> Row:
+    """Reads a row of a drawn grid.
+
+    Args:
+      line: its number, from 1.
+      text: the plain line.
+      above: the rows of the grid above it.
+      digits: how it writes digits.
+
+    Raises:
+      Malformed: it is no row.
+    """
+    side = digits.side
+    row, number = without_frame(text), len(above) + 1
+    cells = row_cells(text, side)
+    single = cells is not None and max(map(len, cells)) == 1
+    listed = None if single else split_listed(row, side)
+    try:
+        if listed is not None:
+            check_listed(listed, side)
+            return Row(line, listed, True)
+        if cells is not None:
+            if _LABEL.match(text):
+                raise Malformed("what stands before the frame is a label or a cell")
+            check_cells(cells, digits)
+            spaced = split_row(row, side) is None
+            return Row(line, cells, shifted=is_shifted(row, side), bars=text.count(b"|"), spaced=spaced)
+    except Malformed as cause:
+        raise Malformed(f"row {number} of the grid: {cause}") from None
+    words = row.split()
+    if len(words) != side and any(row.listed for row in above):
+        raise Malformed(f"row {number} of the grid has {len(words)} cells, not {side}")
+    parts = separated(row) or _parts(row, side)
+    foreign = next((place for place, part in enumerate(parts, 1) if split_row(part, 1) is None), None)
+    if foreign is not None:
+        shown = parts[foreign - 1].decode(errors="backslashreplace")
+        raise Malformed(f"row {number} of the grid: {shown!r}, number {foreign} of the line, is not a cell")
+    raise Malformed(f"row {number} of the grid has {len(parts)} cells, not {side}")
+
+
+def is_row_of_digits(word: bytes, side: int) -> bool:
+    """Whether a word among others is a row with a character per cell."""
+    return len(word) == side and any(byte in b"0123456789." for byte in word) and split_row(word, side) is not None
+
+
+def _place(side: int) -> Callable[[int], str]:
+    return lambda cell: f"row {cell // side + 1}, column {cell % side + 1}"
+
+
+def _parts(row: bytes, side: int) -> list[bytes]:
+    """What stands for cells in a malformed row: its words if they may be numbers, else its characters."""
+    words = row.split()
+    if side > 9 and len(words) > 1 and max(map(len, words)) == 2:
+        return words
+    joined = b"".join(words)
+    return [joined[cell : cell + 1] for cell in range(len(joined))]
