@@ -53,7 +53,7 @@ def test_json_that_is_sound_is_read(tmp_path):
 
 
 def test_files_beyond_the_limit_are_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(js.files, "MOST_BYTES", 10)
+    monkeypatch.setattr("jaxsudoku.runtime.files.MOST_BYTES", 10)
     (tmp_path / "file").write_bytes(b'{"a":    1}')
     with pytest.raises(JsonError, match="more than 10 bytes"):
         read_json(tmp_path / "file")

@@ -24,6 +24,7 @@ from random_networks import random_network
 
 import jaxsudoku as js
 from jaxsudoku import exact, solvers
+from jaxsudoku.engine import batches
 from jaxsudoku.runtime.random import as_key
 
 FOUR = reference.SMALL["4x4"]
@@ -124,7 +125,7 @@ def test_solvers_in_modes(name, monkeypatch):
     if name == "evosax":
         pytest.importorskip("evosax")
     expected = answers(name)
-    monkeypatch.setattr(js.batches, "_compile", js.batches._compile.__wrapped__)  # which keeps no program
+    monkeypatch.setattr(batches, "_compile", batches._compile.__wrapped__)  # which keeps no program
     with mode(**BOTH):
         found = answers(name)
     # random keys of 64-bit floats draw other numbers in evosax
