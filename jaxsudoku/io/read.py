@@ -13,7 +13,7 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,24 @@ def detect_table(start: Beginning) -> Format | None:
     return next((table for table in tables if table is not None), None)
 
 
+class SliceFormat(NamedTuple):
+    """What is known of a slice of a file, which it need not show.
+
+    Attributes:
+      form: makes its format.
+      first: whether it is the beginning of the file.
+      groups: the row groups of Parquet to read, None for all.
+      before: the rows before them.
+      numbers: as in ``BoardCheck``.
+    """
+
+    form: Callable[[Beginning], Format]
+    first: bool = True
+    groups: range | None = None
+    before: int = 0
+    numbers: bool = False
+
+
 class PuzzleFile:
     """An open input of puzzles whose beginning has been read; made by ``open_puzzles`` and ``open_slice``.
 
@@ -76,11 +94,7 @@ class PuzzleFile:
       name: its name, for messages.
       board, column: as in ``read_chunks``.
       zero_based: as in ``read_chunks``.
-      form: the format, which is known of a slice; None to detect it.
-      first: whether the stream is the beginning of its file.
-      groups: the row groups of Parquet to read, None for all.
-      before: the rows before them.
-      numbers: of a slice, as in ``BoardCheck``.
+      known: what is known of a slice; None for a whole file, whose format is detected.
 
     Attributes:
       name: name of the input, for messages.
@@ -100,17 +114,14 @@ class PuzzleFile:
         column: str | None,
         *,
         zero_based: bool = False,
-        form: Callable[[Beginning], Format] | None = None,
-        first: bool = True,
-        groups: range | None = None,
-        before: int = 0,
-        numbers: bool = False,
+        known: SliceFormat | None = None,
     ) -> None:
         self.name = name
         self.stream = stream
-        self._form = form
+        self._known = known
         self._zero_based = zero_based
-        self._start = Beginning(name, b"", column, stream, groups, before)
+        first = known is None or known.first
+        self._start = Beginning(name, b"", column, stream, *(known[2:4] if known else ()))
         self._blocks: Iterator[bytes] = iter(())
         self._failure: Exception | None = None
         self._begun: Iterator[Chunk] | None = None
@@ -130,17 +141,17 @@ class PuzzleFile:
                     raise NoPuzzlesError(f"{name}: {kind}")
                 head = without_separator(head) if first else head
             self._start = dataclasses.replace(self._start, head=head)
-            header = header_of(self._start) if form is None else header
+            header = header_of(self._start) if known is None else header
         except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like any later one
             self._failure = failure
         self.unique, self.names_board = header.unique, header.board is not None
-        self.numbers = numbers or header.in_table
+        self.numbers = header.in_table if known is None else known.numbers
         self.board = resolve_board(header, board, name)
 
     @property
     def format(self) -> Format:
         """The format; raises PuzzleFileError if a column is named, but the input is not a table."""
-        return detect_format(self._start, self.board.side) if self._form is None else self._form(self._start)
+        return detect_format(self._start, self.board.side) if self._known is None else self._known.form(self._start)
 
     def chunks(self, chunk_size: int = 65536, *, skip: int = 0, keep: Collection[str] = ()) -> Iterator[Chunk]:
         """The puzzles, to be read once; arguments, result and errors as in ``read_chunks``."""
@@ -192,13 +203,13 @@ class PuzzleFile:
         kind = self.format
         self.count = kind.count()
         chunks = check.check_column(kind.read(_bounded(blocks, check.board.cells), check, keep))
-        if self._form is None and not self._zero_based:  # of a slice, the whole was checked
+        if self._known is None and not self._zero_based:  # of a slice, the whole was checked
             chunks = check_zeros(chunks, self.name, check.board.side)
         for chunk in chunks:
             self.read += len(chunk)
             yield chunk
         self.count = self.read
-        if not self.read and self._form is None and self._start.lines and not kind.is_table:
+        if not self.read and self._known is None and self._start.lines and not kind.is_table:
             raise NoPuzzlesError(f"{self.name}: no puzzle in it: {kind_of_lines(self._start.lines)}")
 
 

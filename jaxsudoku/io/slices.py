@@ -22,7 +22,7 @@ from .csv_tables import CsvTable
 from .format import Format
 from .lines import Lines
 from .parquet import Parquet
-from .read import PuzzleFile
+from .read import PuzzleFile, SliceFormat
 from .source import BLOCK, is_plain
 from .urls import file_system, is_url, open_file
 
@@ -91,21 +91,14 @@ class LineStream:
 def open_slice(part: Slice, board: Board, column: str | None = None) -> Iterator[PuzzleFile]:
     """Opens a slice as ``open_puzzles`` opens a file; the ``stream`` of a text is a ``LineStream``."""
     with open_file(part.source) as stream:
-        opened = functools.partial(
-            PuzzleFile,
-            name=part.source,
-            board=board,
-            column=column,
-            zero_based=part.zero_based,
-            numbers=part.numbers,
-        )
-        if part.stop is None:
-            yield opened(stream)
-        elif part.kind == Parquet.name:
-            yield opened(stream, form=Parquet, groups=range(part.start, part.stop), before=part.before)
-        else:
+        known, read = None, stream
+        if part.stop is not None and part.kind == Parquet.name:
+            known = SliceFormat(Parquet, True, range(part.start, part.stop), part.before, part.numbers)
+        elif part.stop is not None:
             form = Lines if part.kind == Lines.name else functools.partial(CsvTable, delimiter=part.delimiter.encode())
-            yield opened(cast(BinaryIO, LineStream(stream, part)), form=form, first=part.start == 0)
+            known = SliceFormat(form, part.start == 0, numbers=part.numbers)
+            read = cast(BinaryIO, LineStream(stream, part))
+        yield PuzzleFile(read, part.source, board, column, zero_based=part.zero_based, known=known)
 
 
 def slices(
