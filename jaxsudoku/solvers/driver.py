@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jaxsudoku import solvers
+from jaxsudoku import exact, solvers
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.status import CAUSE
 from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items
@@ -21,7 +21,7 @@ from jaxsudoku.runtime.process_shards import ProcessShards, is_spread
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
-from . import exact
+from .exact import order_seeds
 from .judging import judge
 
 #: The fewest puzzles in a batch that is worth a thread, for each lane and in all.
@@ -243,7 +243,7 @@ def _solve_and_judge(
 def _count(
     board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int, nodes: bool
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
-    found = exact.search(board, puzzles, key, config, limit)
+    found = exact.search(puzzles, board, order_seeds(config, puzzles, key), limit=limit, config=config)
     return (found.counts, found.iterations) if nodes else found.counts
 
 
