@@ -120,12 +120,6 @@ def test_an_older_gpu(monkeypatch):
     dispatch._check_devices("pallas")
 
 
-@pytest.mark.quick
-def test_an_unknown_word():
-    with pytest.raises(ValueError, match="unknown settle 'palas'"):
-        exact.search(np.zeros((1, 16), np.uint8), settle="palas")
-
-
 @pytest.mark.parametrize(
     ("side", "platform", "fits"), [(9, "gpu", True), (16, "gpu", False), (16, "tpu", True), (25, "tpu", False)]
 )

@@ -343,10 +343,12 @@ def test_an_unknown_option_is_named():
         ({"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
         ({"rounds": 0}, "rounds must be at least 1, not 0"),
         ({"budget": 0}, "budget must be at least 1, not 0"),
+        ({"settle": "palas"}, "unknown settle 'palas': choose one of xla, pallas; did you mean 'pallas'"),
         ({"restart": -2}, "restart must be at least 1, not -2"),
         ({"restart": "sometimes"}, "unknown restart 'sometimes': choose one of never"),
         ({"lanes": -32}, "lanes must be at least 1, not -32"),
         ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),
+        ({"lanes": 32.0}, r"lanes must be a whole number, not 32\.0"),
         ({"rounds": 10**9}, "rounds must be at most 1000, not 1000000000"),
     ],
 )

@@ -53,13 +53,9 @@ jax.export.register_namedtuple_serialization(SearchResult, serialized_name="jaxs
 
 
 def verdict(plan: Plan, invalid: Array, solutions: Array, spent: Array) -> tuple[Array, Array]:
-    """The status int8[N] of N puzzles, and their counts int32[N].
+    """The status int8[N] and count int32[N] of puzzles, of which some are ``invalid`` bool[N].
 
-    Args:
-      plan: the static arguments.
-      invalid: bool[N], whether the givens clash.
-      solutions: int32[N], solutions found.
-      spent: bool[N], whether nodes were left out.
+    ``solutions`` int32[N] were found; ``spent`` bool[N] are those that left nodes out.
     """
     counts = jnp.where(invalid, 0, jnp.minimum(solutions, plan.limit))
     status = jnp.select(

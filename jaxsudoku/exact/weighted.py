@@ -111,15 +111,7 @@ class _Input(NamedTuple):
 
 
 def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
-    """Searches puzzles uint8[N, cells].
-
-    Args:
-      plan: the static arguments.
-      puzzles: uint8[N, cells]; rows of 255 at the end are skipped.
-      seeds: uint32[N], 0 for the fixed order, any other seed for random digits; None for the fixed order in all.
-      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; or bool[N, side, cells], several;
-        None for none at all.
-    """
+    """Searches puzzles; arguments as of ``stack.search``. Seeds other than 0 choose random digits."""
     board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
     given = _Input(puzzles, seeds, excluded)
     _, active = pad_grids(puzzles, board, 1)  # rows of padding are INVALID, and need no lane
