@@ -218,17 +218,17 @@ def branch_nodes(
     numbers = jnp.arange(1, searches + 1, dtype=jnp.uint32)
     seeds = mix(_hash(board, puzzles, seed)[:, None] + numbers * APART) | np.uint32(1)
     # on large boards the trees are small only if conflict weights choose the cells; a search that restarts has no tree
-    restart = None if search_restart(board) is None else BUDGET
+    large = search_restart(board) is not None
     found = exact.search(
         jnp.repeat(puzzles, searches, axis=0),
         board,
         seeds.reshape(-1),
         limit=2,
         budget=BUDGET,
-        restart=restart,
+        restart=BUDGET if large else "never",
         portfolio=False,
         rules=_RULES,
-        rounds=_ROUNDS if restart is None else None,
+        rounds=None if large else _ROUNDS,
         lanes=lanes,
     )
     # every branch node has two children, so a tree of n nodes has (n - 1) / 2

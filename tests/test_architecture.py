@@ -45,7 +45,7 @@ WITHOUT_JAX = (
     *(f"engine.{name}" for name in ("grid_pictures", "inputs", "solution", "tables")),
     *("io", "jobs", "pictures", "shipped", "explanation", "cli"),
     *("solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
-    "generation.config",
+    *("exact.config", "generation.config"),
     *("techniques.registry", "techniques.locked_pairs"),
     *("mastermind.config", "mastermind.costs", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
 )

@@ -237,8 +237,9 @@ def test_a_count_has_a_limit_and_no_budget():
         js.count_solutions(puzzles, rounds=10**9)
     with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
         js.count_solutions(puzzles, limit=0)
-    with pytest.raises(ValueError, match="a count under a budget would be meaningless"):
-        js.count_solutions(puzzles, budget=3)
+    for name in ("budget", "levels"):
+        with pytest.raises(ValueError, match=f"a count that {name} may cut off would be meaningless; leave {name} out"):
+            js.count_solutions(puzzles, **{name: 3})
 
 
 # ---------------------------------------------------------------------- answers

@@ -366,12 +366,6 @@ def test_no_positions():
         js.planes.grids_to_planes(np.zeros((0, 16), np.uint8))
 
 
-@pytest.mark.parametrize("name", ["limit", "budget", "restart"])
-def test_numbers_beyond_32_bits_are_refused(name):
-    with pytest.raises(ValueError, match=f"{name} must be at most 2147483647, not 1099511627776"):
-        exact.search(PUZZLES, FOUR, **{name: 1 << 40})
-
-
 def test_a_board_in_the_place_of_the_data_is_told():
     for function in (exact.search, js.propagate, js.is_valid, js.env.init, js.planes.grids_to_cubes):
         with pytest.raises(TypeError, match="the data come first and the board second"):

@@ -19,9 +19,9 @@ from random_networks import random_network
 from jaxsudoku import compiler_options, exact, mastermind, networks, solvers
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution, Status
+from jaxsudoku.exact import weighted
 from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.runtime.random import as_key
-from jaxsudoku.solvers.exact import search
 
 BATCH = 33
 
@@ -343,10 +343,12 @@ def test_an_unknown_option_is_named():
         ({"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
         ({"rounds": 0}, "rounds must be at least 1, not 0"),
         ({"budget": 0}, "budget must be at least 1, not 0"),
+        ({"settle": "palas"}, "unknown settle 'palas': choose one of xla, pallas; did you mean 'pallas'"),
         ({"restart": -2}, "restart must be at least 1, not -2"),
         ({"restart": "sometimes"}, "unknown restart 'sometimes': choose one of never"),
         ({"lanes": -32}, "lanes must be at least 1, not -32"),
         ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),
+        ({"lanes": 32.0}, r"lanes must be a whole number, not 32\.0"),
         ({"rounds": 10**9}, "rounds must be at most 1000, not 1000000000"),
     ],
 )
@@ -420,26 +422,30 @@ def test_an_option_by_the_name_of_an_argument_is_unknown():
             solvers.make_config(solvers.get("exact"), **{name: 1})
 
 
+def test_settings_that_suit_the_board():
+    for side, restart, rounds in ((9, "never", 4), (12, 100, 2), (16, 100, 2), (25, 244, 2)):
+        found = solvers.ExactConfig().resolve(Board.classic(side), "cpu")
+        assert (found.restart, found.rounds, found.levels) == (restart, rounds, side**2)
+        assert found.lanes % 32 == 0
+        assert found.lanes > 0
+
+
 def test_settings_reach_the_search(monkeypatch):
-    asked = {}
-    monkeypatch.setattr(exact, "search", lambda board, puzzles, seeds, **settings: asked.update(settings, seeds=seeds))
+    asked = []
+
+    def search(plan, puzzles, seeds, excluded):
+        asked.append((plan.limit, plan.config, seeds))
+        return exact.SearchResult(puzzles, *(puzzles[:, 0].astype(np.int32),) * 3)
+
+    monkeypatch.setattr(weighted, "search", search)
     puzzles = np.zeros((3, 81), np.uint8)
-    config = solvers.ExactConfig(
-        rules="naked", rounds=2, budget=7, restart=9, order="random", lanes=64, settle="pallas"
-    )
-    jax.eval_shape(lambda key: search(Board.classic(), puzzles, key, config, limit=3), as_key(0))
-    seeds = asked.pop("seeds")
-    assert seeds.shape == (3,)
-    assert seeds.dtype == np.uint32
-    settings = {"budget": 7, "restart": 9, "rules": "naked", "rounds": 2, "lanes": 64, "settle": "pallas"}
-    assert asked == {"limit": 3, **settings}
-    search(Board.classic(), puzzles, as_key(0), solvers.ExactConfig())
-    assert asked["seeds"] is None
-    assert asked["budget"] is asked["restart"] is None
-    assert asked["lanes"] is None
-    for side, restart in ((9, None), (12, 100), (16, 100), (25, 244)):
-        board = Board.classic(side)
-        search(board, puzzles, as_key(0), solvers.ExactConfig().resolve(board, "cpu"))
-        assert asked["restart"] == restart
-        assert asked["lanes"] % 32 == 0
-        assert asked["lanes"] > 0
+    config = solvers.ExactConfig("naked", 2, budget=7, restart=9, portfolio=False, levels=5, order="random", lanes=64)
+    fixed = dataclasses.replace(config, order="fixed")
+    run = solvers.get("exact").run
+    for settings in (config, fixed):
+        jax.eval_shape(lambda key, settings=settings: run(Board.classic(), puzzles, key, settings), as_key(0))
+    jax.eval_shape(functools.partial(exact.search, limit=3, budget=8, config=fixed), puzzles)
+    (limit, found, seeds), *others = asked
+    assert (limit, found) == (1, config)
+    assert (seeds.shape, seeds.dtype) == ((3,), np.uint32)
+    assert others == [(1, fixed, None), (3, dataclasses.replace(fixed, budget=8), None)]

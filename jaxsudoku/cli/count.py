@@ -56,8 +56,8 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     existing.add_argument("--force", action="store_true", help="replace an existing output")
     existing.add_argument("--resume", action="store_true", help="with --workers: go on with the job of the folder")
     job.add_flags(parser)
-    # a count under a budget would be no count
-    add_config(parser, solvers.ExactConfig, "flags of the search", without=("budget",))
+    # a count that is cut off would be no count
+    add_config(parser, solvers.ExactConfig, "flags of the search", without=("budget", "levels"))
     parser.set_defaults(run=run)
 
 

@@ -54,7 +54,7 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int, interpret
     Args:
       planes: uint32[side, side, side, *W], the candidates.
       board: the board.
-      rules: one of ``SEARCH_RULES``.
+      rules: one of ``SearchRules``.
       rounds: the number of rounds, at least 1.
       interpret: use interpret mode on every platform.
 
@@ -228,7 +228,7 @@ def all_rounds(
 
     Args:
       board: the board.
-      rules: one of ``SEARCH_RULES``.
+      rules: one of ``SearchRules``.
       rounds: the number of rounds.
       access: reads and writes references.
       tables: the board's tables.

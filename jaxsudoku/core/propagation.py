@@ -86,7 +86,7 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[
     Args:
       planes: uint32[side, side, side, *W], the candidates.
       board: the board.
-      rules: one of ``SEARCH_RULES``.
+      rules: one of ``SearchRules``.
       rounds: the number of rounds, at least 1; the last one is not lighter.
 
     Returns:

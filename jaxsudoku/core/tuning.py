@@ -8,9 +8,6 @@ from typing import Annotated, Any, Literal
 from jaxsudoku.core.board import Board
 from jaxsudoku.runtime.settings import Config, Range
 
-#: The most rounds of the rules in a step, far more than any board needs.
-MOST_ROUNDS = 1000
-
 #: The number of lanes of a kernel is a multiple of this, the bits of a word.
 LANES = 32
 
@@ -29,10 +26,8 @@ Rules = Literal["none", "naked", "singles", "locked"]
 #: Those that remove a placed digit from its houses, which a complete search needs.
 SearchRules = Literal["naked", "singles", "locked"]
 RULES: tuple[str, ...] = typing.get_args(Rules)
-SEARCH_RULES: tuple[str, ...] = typing.get_args(SearchRules)
 #: What runs the rules in a step of the exact search: operations of XLA, or one Pallas kernel.
 Settle = Literal["xla", "pallas"]
-SETTLES: tuple[str, ...] = typing.get_args(Settle)
 
 #: Bytes of a GPU's shared memory (H100 and later), and of a TPU's vector memory (v5e and v6e), that the Pallas kernel
 #: may fill; and the bytes of a plane in it.
@@ -54,7 +49,8 @@ def includes(rules: str, level: str) -> bool:
 
 #: The number of lanes of a kernel.
 Words = Annotated[int, Range(1, step=LANES)]
-Rounds = Annotated[int, Range(1, MOST_ROUNDS)]
+#: Rounds of the rules in a step; the most are far more than any board needs.
+Rounds = Annotated[int, Range(1, 1000)]
 
 
 class SolverConfig(Config):
@@ -127,7 +123,7 @@ def check_settle(board: Board, settle: str, platform: str, restarts: bool) -> No
 
     Args:
       board: the board.
-      settle: one of ``SETTLES``.
+      settle: one of ``Settle``.
       platform: "cpu", "gpu" or "tpu".
       restarts: whether it is a search with restarts.
 
@@ -138,7 +134,8 @@ def check_settle(board: Board, settle: str, platform: str, restarts: bool) -> No
         return
     if restarts:
         raise ValueError(
-            'settle "pallas" runs on planes, and a search with restarts on masks: leave out settle or restart'
+            'settle "pallas" runs on planes, and a search with restarts on masks: leave out settle, or set restart to '
+            '"never"'
         )
     if not fits_chip(board, platform):
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import solvers
+from jaxsudoku import exact, solvers
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.planes import GROUP
 from jaxsudoku.core.tuning import RULES
@@ -27,7 +27,7 @@ from jaxsudoku.runtime.settings import Config, Natural, Positive
 from jaxsudoku.runtime.suggestions import did_you_mean
 from jaxsudoku.runtime.terminal import progress as terminal
 from jaxsudoku.runtime.terminal.progress import Meter, Screen, shown
-from jaxsudoku.solvers import driver, exact
+from jaxsudoku.solvers import driver
 
 from .calibration import calibrate, make_positions
 from .forward import predict
@@ -307,7 +307,7 @@ def find_solutions(
 
 
 def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Any:
-    found = exact.search(board, puzzles, key, config, limit=2)
+    found = exact.search(puzzles, board, limit=2, config=config)
     judged = solvers.judge(puzzles, Solution(found.grids, found.status, found.iterations, {}), board)
     return judged, found.counts
 

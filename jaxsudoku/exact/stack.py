@@ -21,6 +21,7 @@ is depth-first and adds no more nodes than a puzzle has candidates.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -49,36 +50,23 @@ from jaxsudoku.core.planes import (
     words_to_planes,
 )
 from jaxsudoku.core.propagation import invalid_givens, outcome, sweep_rounds
-from jaxsudoku.engine.solution import Status
+from jaxsudoku.exact.plan import Plan, SearchResult, verdict
 from jaxsudoku.runtime.operations import cpu_fence, fence
 from jaxsudoku.runtime.random import mix
 from jaxsudoku.runtime.sharding import vary_as
 
 
-class Plan(NamedTuple):
-    """The static arguments of a search.
+@dataclasses.dataclass(frozen=True)
+class StackPlan(Plan):
+    """The static arguments of a search without restarts.
 
     Attributes:
-      board: the board.
-      limit: the most solutions to find.
-      rules: one of ``SEARCH_RULES``.
-      rounds: rounds of the rules in a step.
-      lanes: nodes in a step, a multiple of 32.
-      budget: the most nodes of a puzzle, checked between steps; None for no limit.
       branch: chooses the literals to branch on; None for ``branching.choose``.
-      settle: one of ``SETTLES``.
       guided_branches: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``choose`` does.
         None for no limit.
     """
 
-    board: Board
-    limit: int
-    rules: str
-    rounds: int
-    lanes: int
-    budget: int | None = None
     branch: Branch | None = None
-    settle: str = "xla"
     guided_branches: int | None = None
 
     @property
@@ -143,9 +131,7 @@ class _Found(NamedTuple):
     used: Array
 
 
-def search(
-    plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None
-) -> tuple[Array, Array, Array, Array, Array]:
+def search(plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> tuple[SearchResult, Array]:
     """Searches puzzles uint8[N, cells].
 
     Args:
@@ -156,17 +142,16 @@ def search(
         None for none at all.
 
     Returns:
-      grids uint8[N, cells], status int8[N], counts int32[N] and iterations int32[N], as ``exact.SearchResult``; and
-      int32[N], the nodes for which the plan's ``branch`` chose a literal, int32[0] without one.
+      the ``SearchResult``; and int32[N], the nodes for which the plan's ``branch`` chose a literal, int32[0] without
+      one.
     """
-    board, limit = plan.board, plan.limit
-    size = puzzles.shape[0]
+    board, size = plan.board, puzzles.shape[0]
     padded, active = pad_grids(puzzles, board, plan.lanes)
     padding = len(padded) - size
     padded_excluded = None if excluded is None else jnp.pad(excluded, ((0, padding), *[(0, 0)] * (excluded.ndim - 1)))
     columns, invalid = _make_roots(plan, padded, seeds, padded_excluded, active)
     found = _Found(
-        solutions=jnp.where(invalid, limit, 0).astype(jnp.int32),
+        solutions=jnp.where(invalid, plan.limit, 0).astype(jnp.int32),
         iterations=jnp.zeros(size + padding, jnp.int32),
         branches=jnp.zeros(0 if plan.branch is None else size + padding, jnp.int32),
         spent=jnp.zeros(size + padding, bool),
@@ -180,22 +165,17 @@ def search(
         lambda state: _step(plan, active, *state),
         vary_as(puzzles, (_Stack(columns, active), found)),
     )
-    count = jnp.where(invalid, 0, jnp.minimum(found.solutions, limit))
-    found = found._replace(solutions=count)
-    status = jnp.select(
-        [invalid, count > 0, found.spent],
-        [jnp.int8(Status.INVALID), jnp.int8(Status.SOLVED), jnp.int8(Status.UNSOLVED)],
-        jnp.int8(Status.UNSATISFIABLE),
-    )
-    grids = _solution_grids(plan, found, active)
-    return grids[:size], status[:size], count[:size], found.iterations[:size], found.branches[:size]
+    status, counts = verdict(plan, invalid, found.solutions, found.spent)
+    grids = _solution_grids(plan, found._replace(solutions=counts), active)
+    results = SearchResult(*(part[:size] for part in (grids, status, counts, found.iterations)))
+    return results, found.branches[:size]
 
 
 # ---------------------------------------------------------------------- roots
 
 
 def _make_roots(
-    plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
+    plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
 ) -> tuple[Array, Array]:
     """The stack's columns with the root nodes of puzzles uint8[N, cells], N a multiple of the lanes.
 
@@ -232,7 +212,7 @@ def _make_roots(
     return lax.fori_loop(0, -(-active // lanes), block, empty)
 
 
-def _excluded_planes(plan: Plan, excluded: Array) -> Array:
+def _excluded_planes(plan: StackPlan, excluded: Array) -> Array:
     """Excluded digits, uint8[lanes, cells] or bool[lanes, side, cells], as planes."""
     if excluded.ndim == 2:
         return grids_to_planes(excluded, plan.board, plan.groups).digits
@@ -240,7 +220,7 @@ def _excluded_planes(plan: Plan, excluded: Array) -> Array:
     return planes.reshape(*planes.shape[:-1], *plan.groups)
 
 
-def _solution_grids(plan: Plan, found: _Found, active: Array) -> Array:
+def _solution_grids(plan: StackPlan, found: _Found, active: Array) -> Array:
     """The grids uint8[N, cells] of the first solutions, zeros where there is none and from ``active`` on."""
 
     def block(number: Array, grids: Array) -> Array:
@@ -266,7 +246,7 @@ def _make_nodes(board: Board, planes: Array, literal: Array) -> Array:
     return planes_to_words(cpu_fence(jnp.concatenate([*parts, jnp.zeros((unused, *groups), jnp.uint32)])))
 
 
-def _read_nodes(plan: Plan, nodes: Array) -> Array:
+def _read_nodes(plan: StackPlan, nodes: Array) -> Array:
     """The candidate planes of nodes uint32[node_words, B], without those that the pending literal excludes."""
     board, side = plan.board, plan.board.side
     planes = words_to_planes(nodes, plan.groups)
@@ -291,7 +271,7 @@ def _taking(board: Board, nodes: Array, take: Array) -> list[Array]:
 # ---------------------------------------------------------------------- columns of the stack
 
 
-def _read_columns(plan: Plan, columns: Array, base: Array) -> tuple[Array, Array, Array | None]:
+def _read_columns(plan: StackPlan, columns: Array, base: Array) -> tuple[Array, Array, Array | None]:
     """A block from column ``base`` on: nodes uint32[node_words, B], owner int32[B], seed uint32[B] or None."""
 
     def rows(first: int, height: int) -> Array:
@@ -320,7 +300,7 @@ def _write_parts(columns: Array, parts: Sequence[Array], start: Array) -> Array:
 # ---------------------------------------------------------------------- a step
 
 
-def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Stack, _Found]:
+def _step(plan: StackPlan, active: Array, stack: _Stack, found: _Found) -> tuple[_Stack, _Found]:
     """Pops a block of nodes, applies the rules, stores the solved ones and pushes what is left."""
     board, lanes = plan.board, plan.lanes
     no_puzzle = found.solutions.shape[0]  # out of range: dropped by scatters
@@ -333,14 +313,14 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
     owner = jnp.where(_lane_numbers(lanes) < popped, owner, no_puzzle)
     solutions = take_values(found.solutions, owner, plan.limit)
     live = solutions < plan.limit
-    if plan.budget is not None:
-        left = plan.budget - found.iterations
+    if plan.config.budget is not None:
+        left = plan.config.budget - found.iterations
         spent = live & (take_values(left, owner, 1) < 1)
         found = found._replace(spent=found.spent.at[jnp.where(spent, owner, no_puzzle)].set(True, mode="drop"))
         live = live & ~spent
 
     planes = _read_nodes(plan, nodes)
-    planes, changed = _rounds_by(plan.settle)(planes, board, plan.rules, plan.rounds)
+    planes, changed = _rounds_by(plan.config.settle)(planes, board, plan.config.rules, plan.config.rounds)
     contradictory, solved = outcome(planes, board)
     live_plane = pack_lanes(live).reshape(plan.groups)
     solved = live_plane & solved
@@ -362,7 +342,9 @@ def _step(plan: Plan, active: Array, stack: _Stack, found: _Found) -> tuple[_Sta
     storing = jnp.where(wins, 2 * lanes + ranks[2], 3 * lanes)
     source = _sources(lanes, excluding, taking, storing)
     place = jnp.where(wins, found.used + ranks[2], 0)
-    stack = _push(plan, stack, base, nodes, owner, seed, source[: 2 * lanes], counts[0] + counts[1], branching)
+    stack = _push(
+        plan, stack, base, source[: 2 * lanes], counts[0] + counts[1], [nodes, *_tags(owner, seed, branching)]
+    )
 
     visited = jnp.where(live & ~unpack_lanes(unfinished & ~branching), owner, no_puzzle)
     found = found._replace(iterations=found.iterations.at[visited].add(1, mode="drop"))
@@ -382,7 +364,7 @@ def _rounds_by(settle: str) -> Callable[[Array, Board, str, int], tuple[Array, A
     return fused.sweep_rounds
 
 
-def _literal(plan: Plan, planes: Array, seed: Array | None, branching: Array, guided: Array) -> Array:
+def _literal(plan: StackPlan, planes: Array, seed: Array | None, branching: Array, guided: Array) -> Array:
     """The literal to branch on, uint32[3 side, *W], where ``branching`` uint32[*W] is set; elsewhere undefined.
 
     ``guided`` uint32[*W] are the lanes among them where ``plan.branch``, if there is one, chooses it.
@@ -423,7 +405,7 @@ def _winners(found: _Found, owner: Array, solutions: Array, solved: Array) -> tu
     return found._replace(solutions=counted, winner=winner), wins
 
 
-def _store(plan: Plan, found: _Found, nodes: Array, source: Array, total: Array) -> _Found:
+def _store(plan: StackPlan, found: _Found, nodes: Array, source: Array, total: Array) -> _Found:
     """Stores the first ``total`` of the lanes ``source`` int32[B]."""
     nodes = nodes[: plan.board.words]
 
@@ -442,34 +424,29 @@ def _store(plan: Plan, found: _Found, nodes: Array, source: Array, total: Array)
     return found._replace(solved=solved, used=found.used + total)
 
 
-def _push(
-    plan: Plan,
-    stack: _Stack,
-    base: Array,
-    nodes: Array,
-    owner: Array,
-    seed: Array | None,
-    source: Array,
-    total: Array,
-    branching: Array,
-) -> _Stack:
+def _tags(owner: Array, seed: Array | None, branching: Array) -> list[Array]:
+    """What the children of the lanes have besides nodes: their puzzle uint32[1, B], and two rows of seeds if any."""
+    tags = [owner.astype(jnp.uint32)[None]]
+    if seed is not None:
+        renewed = unpack_lanes(branching) & (seed != 0)
+        tags.append(jnp.stack([jnp.where(renewed, mix(seed + np.uint32(child)), seed) for child in (2, 1)]))
+    return tags
+
+
+def _push(plan: StackPlan, stack: _Stack, base: Array, source: Array, total: Array, rows: list[Array]) -> _Stack:
     """Pushes the first ``total`` children of ``source`` int32[2 B] from ``base`` on.
 
     The source of a child is twice its lane, and one more if it takes the literal; a lane that does not branch has a
-    child of the latter kind, which is the same node again.
+    child of the latter kind, which is the same node again. ``rows`` are the lanes' nodes, and their ``_tags``.
     """
     lanes = plan.lanes
-    others = [owner.astype(jnp.uint32)[None]]
-    if seed is not None:
-        renewed = unpack_lanes(branching) & (seed != 0)
-        others.append(jnp.stack([jnp.where(renewed, mix(seed + np.uint32(child)), seed) for child in (2, 1)]))
 
     def write(columns: Array, first: int, width: int) -> Array:
         part = source[first : first + width]
         lane, takes = cpu_fence((part >> 1, (part & 1) == 1))
-        children, *rows = take_columns([nodes, *others], lane)
-        # a child has its lane's puzzle, and of two rows of seeds the second if it takes the literal
-        parts = [*_taking(plan.board, children, takes), *(jnp.where(takes, row[-1], row[0])[None] for row in rows)]
+        children, *tags = take_columns(rows, lane)
+        # of two rows of seeds a child has the second if it takes the literal
+        parts = [*_taking(plan.board, children, takes), *(jnp.where(takes, tag[-1], tag[0])[None] for tag in tags)]
         return _write_parts(columns, parts, base + first)
 
     def by_halves(columns: Array) -> Array:

@@ -11,7 +11,7 @@ from jax import Array
 
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.tuning import CPU_LANES, exact_lanes, search_restart
+from jaxsudoku.core.tuning import CPU_LANES, exact_lanes
 from jaxsudoku.engine.batches import Engine, PuzzleItems
 from jaxsudoku.runtime.terminal.progress import Report
 
@@ -58,10 +58,9 @@ class _Solutions(PuzzleItems):
     limit: int = 2
     listed: bool = False
     lanes: int = CPU_LANES
-    restart: int | None = None
 
     def resolve(self, board: Board, platform: str) -> _Solutions:
-        return dataclasses.replace(self, lanes=exact_lanes(board, platform), restart=search_restart(board))
+        return dataclasses.replace(self, lanes=exact_lanes(board, platform))
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
         puzzle = super().row(board)
@@ -73,5 +72,5 @@ class _Solutions(PuzzleItems):
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
         puzzles, candidates = (puzzles[:, 0], puzzles[:, 1:]) if self.listed else (puzzles, None)
         excluded = None if candidates is None else candidates == 0
-        found = exact.search(puzzles, board, None, excluded, limit=self.limit, lanes=self.lanes, restart=self.restart)
+        found = exact.search(puzzles, board, None, excluded, limit=self.limit, lanes=self.lanes)
         return found.grids, found.counts

@@ -26,7 +26,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsudoku.core.board import Board
 from jaxsudoku.core.masks import (
     all_digits,
     cell_ones_and_twos,
@@ -37,7 +36,7 @@ from jaxsudoku.core.masks import (
 )
 from jaxsudoku.core.planes import any_of, pad_grids, slices
 from jaxsudoku.core.propagation import duplicated_givens, outcome, sweep
-from jaxsudoku.engine.solution import Status
+from jaxsudoku.exact.plan import Plan, SearchResult, verdict
 from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
@@ -47,33 +46,6 @@ from jaxsudoku.runtime.sharding import vary_as
 _GROWTH = 1.2
 #: Free lanes take puzzles once one lane in this many is free, as filling costs as much as a step.
 _FREE = 8
-
-
-class Plan(NamedTuple):
-    """The static arguments of a search.
-
-    Attributes:
-      board: the board.
-      limit: the most solutions to find.
-      rules: one of ``SEARCH_RULES``.
-      rounds: rounds of the rules in a step.
-      lanes: searches at a time.
-      restart: nodes of the first run.
-      budget: the most nodes of a puzzle; None for no limit.
-      portfolio: whether free lanes join puzzles that other lanes search.
-      levels: the height of the stacks; a puzzle that needs more is left unsolved. As many as the board has cells are
-        enough for every puzzle.
-    """
-
-    board: Board
-    limit: int
-    rules: str
-    rounds: int
-    lanes: int
-    restart: int
-    budget: int | None
-    portfolio: bool
-    levels: int
 
 
 class _Lanes(NamedTuple):
@@ -138,19 +110,8 @@ class _Input(NamedTuple):
     excluded: Array | None
 
 
-def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> tuple[Array, ...]:
-    """Searches puzzles uint8[N, cells].
-
-    Args:
-      plan: the static arguments.
-      puzzles: uint8[N, cells]; rows of 255 at the end are skipped.
-      seeds: uint32[N], 0 for the fixed order, any other seed for random digits; None for the fixed order in all.
-      excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; or bool[N, side, cells], several;
-        None for none at all.
-
-    Returns:
-      grids uint8[N, cells], status int8[N], counts int32[N], iterations int32[N], as ``exact.SearchResult``.
-    """
+def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
+    """Searches puzzles; arguments as of ``stack.search``. Seeds other than 0 choose random digits."""
     board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
     given = _Input(puzzles, seeds, excluded)
     _, active = pad_grids(puzzles, board, 1)  # rows of padding are INVALID, and need no lane
@@ -173,7 +134,7 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
         target=none,
         filled=zeros,
         weights=jnp.ones(none.shape[1:], jnp.float32),
-        stack=jnp.zeros((lanes, plan.levels, none.shape[0] * board.cells), dtype),
+        stack=jnp.zeros((lanes, plan.config.levels, none.shape[0] * board.cells), dtype),
         depth=zeros,
         seed=jnp.zeros(lanes, jnp.uint32),
         shuffled=jnp.zeros(lanes, bool),
@@ -189,13 +150,7 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
         return *_step(plan, searches, found), following, number + 1
 
     _, found, _, _ = lax.while_loop(lambda state: ~state[1].decided.all(), step, start)
-    counts = jnp.where(found.invalid, 0, jnp.minimum(found.solutions, plan.limit))
-    status = jnp.select(
-        [found.invalid, counts > 0, found.spent],
-        [jnp.int8(Status.INVALID), jnp.int8(Status.SOLVED), jnp.int8(Status.UNSOLVED)],
-        jnp.int8(Status.UNSATISFIABLE),
-    )
-    return found.grids, status, counts, found.iterations
+    return SearchResult(found.grids, *verdict(plan, found.invalid, found.solutions, found.spent), found.iterations)
 
 
 # ---------------------------------------------------------------------- filling lanes
@@ -208,7 +163,7 @@ def _fill(
     size = found.decided.shape[0]
     free = found.decided.at[searches.puzzle].get(mode="fill", fill_value=True)
     count = free.sum(dtype=jnp.int32)
-    useful = (following < active) | plan.portfolio
+    useful = (following < active) | plan.config.portfolio
     enough = (count >= plan.lanes // _FREE) & useful
 
     def fill(state: tuple[_Lanes, _Found, Array]) -> tuple[_Lanes, _Found, Array]:
@@ -217,7 +172,7 @@ def _fill(
         puzzle = jnp.where(free, following + rank, searches.puzzle)
         joining = free & (puzzle >= active)
         after = jnp.minimum(following + count, active)
-        if plan.portfolio:
+        if plan.config.portfolio:
             # the undecided puzzles in order; free lanes are dealt out to them, beginning elsewhere each time
             undecided = ~found.decided & (jnp.arange(size, dtype=jnp.int32) < after)
             place = jnp.where(undecided, jnp.cumsum(undecided, dtype=jnp.int32) - 1, size)
@@ -229,7 +184,7 @@ def _fill(
         taken = free & (puzzle < size)
         fork = jnp.where(joining, number * plan.lanes + rank + 1, 0)
         loaded, invalid = _load(plan, given, searches, puzzle, fork)
-        if plan.portfolio:
+        if plan.config.portfolio:
             loaded = _forked(plan, searches, loaded, free, size)
         wrong = jnp.where(taken & invalid, puzzle, size)
         found = found._replace(
@@ -277,7 +232,7 @@ def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Arra
         seed=seed,
         shuffled=own != 0,
         nodes=zeros,
-        allowance=zeros + plan.restart,
+        allowance=zeros + plan.config.restart,
         solutions=zeros,
     )
     return lanes, invalid
@@ -355,10 +310,10 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
     found = _store(found, puzzle, masks, solved, solutions)
     decided = found.decided.at[finished].set(True, mode="drop")
     spent = found.spent
-    if plan.budget is not None:
-        spent = spent | (~decided & (iterations >= plan.budget))
-    if plan.levels < board.cells:
-        full = jnp.where(branching & (depth == plan.levels), puzzle, size)
+    if plan.config.budget is not None:
+        spent = spent | (~decided & (iterations >= plan.config.budget))
+    if plan.config.levels < board.cells:
+        full = jnp.where(branching & (depth == plan.config.levels), puzzle, size)
         spent = spent | (~decided & jnp.zeros(size, bool).at[full].set(True, mode="drop"))
     return searches, found._replace(decided=decided | spent, spent=spent, iterations=iterations)
 
@@ -399,10 +354,10 @@ def _propagated(plan: Plan, masks: Array) -> tuple[Array, Array]:
         empty = fence(any_of(slices((masks == 0).all(axis=0).astype(masks.dtype), 0)))
         contradictory = fence(any_of(slices(empty, 0)) != 0)
         # a fence after the reshape in which a sweep ends: XLA does not vectorize what it fuses with a reshape
-        return masks, fence(jnp.where(contradictory, masks, fence(sweep(masks, plan.board, plan.rules))))
+        return masks, fence(jnp.where(contradictory, masks, fence(sweep(masks, plan.board, plan.config.rules))))
 
-    first = fence(sweep(masks, plan.board, plan.rules))
-    before, after = lax.fori_loop(1, plan.rounds, one_round, (masks, first))
+    first = fence(sweep(masks, plan.board, plan.config.rules))
+    before, after = lax.fori_loop(1, plan.config.rounds, one_round, (masks, first))
     difference = fence(any_of(slices(after ^ before, (0, 1))))
     return after, fence(any_of(slices(difference, 0)) != 0)
 

@@ -56,14 +56,10 @@ def reduce_clues(
     turns = jnp.argsort(first_ranks(ranks, given), axis=1)
     last = given.sum(axis=1, dtype=jnp.int32)
     everyone = jnp.arange(size)[:, None]
-    restart = search_restart(board)
-    if restart is None:
-        budget, proof = None, exact.search
-    else:  # without a portfolio a puzzle's search does not depend on the others
-        budget = _PROOF_BUDGET
-        proof = functools.partial(
-            exact.search, budget=budget, restart=restart, portfolio=False, levels=_PROOF_LEVELS * board.side
-        )
+    budget = None if search_restart(board) is None else _PROOF_BUDGET
+    levels = None if budget is None else _PROOF_LEVELS * board.side
+    # without a portfolio a puzzle's search does not depend on the others
+    proof = functools.partial(exact.search, budget=budget, portfolio=False, levels=levels, lanes=lanes)
 
     def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
         number, puzzles = state
@@ -78,10 +74,10 @@ def reduce_clues(
                 .at[everyone, cells]
                 .set(jnp.take_along_axis(solutions, cells, axis=1), mode="drop")
             )
-            found = proof(searched, board, None, excluded, lanes=lanes)
+            found = proof(searched, board, None, excluded)
             unique = found.status == Status.UNSATISFIABLE
         else:
-            found = proof(searched, board, limit=2, lanes=lanes)
+            found = proof(searched, board, limit=2)
             unique = (found.counts == 1) & (found.status == Status.SOLVED)
         if budget is not None:  # a longer proof might be cut off in another batch
             unique &= found.iterations < budget

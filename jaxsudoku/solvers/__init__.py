@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .config import ExactConfig, GuidedExactConfig, IterativeConfig, OneShotConfig
+from jaxsudoku.exact.config import ExactConfig
+
+from .config import GuidedExactConfig, IterativeConfig, OneShotConfig
 from .registry import DEFAULT_NETWORK, SOLVERS, Solver, get, make_config, reporting
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Settings of the exact search and of decoding. No JAX."""
+"""Settings of guided exact search and of decoding. No JAX."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from jaxsudoku.core.tuning import (
     Rounds,
     Rules,
     SearchRules,
-    Settle,
     SolverConfig,
     Words,
-    check_settle,
     fitting_lanes,
-    node_lanes,
-    search_lanes,
-    search_restart,
 )
 from jaxsudoku.runtime.settings import NonNegative, Positive, Share
 
@@ -35,39 +30,6 @@ _CPU_CHUNK = 2
 def with_chunk(config: Any, platform: str) -> Any:
     """Settings whose ``lanes`` are resolved, with a ``chunk`` that suits the machine."""
     return dataclasses.replace(config, chunk=config.chunk or (_CPU_CHUNK if platform == "cpu" else config.lanes))
-
-
-@dataclasses.dataclass(frozen=True)
-class ExactConfig(SolverConfig):
-    """Settings of ``exact``.
-
-    Attributes:
-      rules: rules applied at every node: naked, singles or locked, each including the one before it.
-      rounds: rounds of the rules in a step, up to 1000; None is 4, and 2 with restarts.
-      budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
-      restart: nodes after which the search of a puzzle starts again, a fifth more each time, guided by the conflicts it
-        has met; or never. None suits the board (never below 12x12).
-      order: order of branching: fixed, or random by the key.
-      lanes: nodes in a step, a multiple of 32; None suits the machine.
-      settle: what runs the rules: xla, or pallas, one kernel that keeps a block of nodes on chip. That is for boards up
-        to 9x9 on an H100 and up to 16x16 on a TPU, without restarts. A CPU interprets it, which is slower and only
-        checks results.
-    """
-
-    rules: SearchRules = "locked"
-    rounds: Rounds | None = None
-    budget: Positive | None = None
-    restart: Positive | Literal["never"] | None = None
-    order: Literal["fixed", "random"] = "fixed"
-    lanes: Words | None = None
-    settle: Settle = "xla"
-
-    def resolve(self, board: Board, platform: str) -> ExactConfig:
-        """Chooses the lanes, and restarts on large boards; raises ValueError if it can't settle as the config says."""
-        restart = self.restart or search_restart(board) or "never"
-        check_settle(board, self.settle, platform, restart != "never")
-        lanes = self.lanes or (node_lanes if restart == "never" else search_lanes)(board, platform)
-        return dataclasses.replace(self, lanes=lanes, restart=restart)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jaxsudoku import solvers
+from jaxsudoku import exact, solvers
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.status import CAUSE
 from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items
@@ -21,7 +21,7 @@ from jaxsudoku.runtime.process_shards import ProcessShards, is_spread
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
-from . import exact
+from .exact import order_seeds
 from .judging import judge
 
 #: The fewest puzzles in a batch that is worth a thread, for each lane and in all.
@@ -154,13 +154,13 @@ def count_solutions(
       puzzles, board: as in ``solve``.
       limit: stop at this many solutions of a puzzle.
       key, batch_size, devices, progress, errors: as in ``solve``.
-      **options: fields of ``ExactConfig`` but ``budget``.
+      **options: fields of ``ExactConfig`` but ``budget`` and ``levels``.
 
     Returns:
       int32[*b], -1 for a malformed puzzle; for a global array a ``jax.Array`` that is sharded like it.
 
     Raises:
-      ValueError: as in ``solve``; a limit below 1, or a budget, which would make counts meaningless.
+      ValueError: as in ``solve``; a limit below 1; a budget or levels, which would make counts meaningless.
     """
     kernel = count_kernel(limit, **options)
     if is_spread(puzzles):
@@ -222,8 +222,9 @@ def solve_kernel(solver: str, config: Any, keep_partial: bool = False) -> Puzzle
 def count_kernel(limit: int, *, nodes: bool = False, **options: Any) -> PuzzleKernel:
     """Counts solutions up to ``limit``; int32[B], with ``nodes`` a pair of these and the nodes visited."""
     limit = whole_number("limit", limit, 1)
-    if options.get("budget"):
-        raise ValueError("a count under a budget would be meaningless; leave the budget out")
+    for name in ("budget", "levels"):
+        if options.get(name):
+            raise ValueError(f"a count that {name} may cut off would be meaningless; leave {name} out")
     return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit, nodes))
 
 
@@ -243,7 +244,7 @@ def _solve_and_judge(
 def _count(
     board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int, nodes: bool
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
-    found = exact.search(board, puzzles, key, config, limit)
+    found = exact.search(puzzles, board, order_seeds(config, puzzles, key), limit=limit, config=config)
     return (found.counts, found.iterations) if nodes else found.counts
 
 

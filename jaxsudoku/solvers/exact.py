@@ -9,8 +9,7 @@ from jax import Array
 from jaxsudoku import exact as exact_search
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution
-
-from .config import ExactConfig
+from jaxsudoku.exact.config import ExactConfig
 
 
 def exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, /) -> Solution:
@@ -25,22 +24,10 @@ def exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, /) -> S
     Returns:
       A ``Solution``; ``iterations`` int32[N] are the nodes that were visited.
     """
-    found = search(board, puzzles, key, config)
+    found = exact_search.search(puzzles, board, order_seeds(config, puzzles, key), config=config)
     return Solution(found.grids, found.status, found.iterations, {})
 
 
-def search(board: Board, puzzles: Array, key: Array, config: ExactConfig, limit: int = 1) -> exact_search.SearchResult:
-    """``jaxsudoku.exact.search`` as an ``ExactConfig`` says; ``puzzles`` uint8[N, cells]."""
-    seeds = jax.random.bits(key, puzzles.shape[:1], jnp.uint32) if config.order == "random" else None
-    return exact_search.search(
-        puzzles,
-        board,
-        seeds,
-        limit=limit,
-        budget=config.budget,
-        restart=None if config.restart == "never" else config.restart,
-        rules=config.rules,
-        rounds=config.rounds,
-        lanes=config.lanes,
-        settle=config.settle,
-    )
+def order_seeds(config: ExactConfig, puzzles: Array, key: Array) -> Array | None:
+    """The ``seeds`` uint32[N] of a search of puzzles uint8[N, cells] in the order "random"; None for "fixed"."""
+    return jax.random.bits(key, puzzles.shape[:1], jnp.uint32) if config.order == "random" else None

@@ -8,10 +8,11 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jaxsudoku.exact.config import ExactConfig
 from jaxsudoku.runtime.settings import settings_of
 from jaxsudoku.runtime.suggestions import did_you_mean
 
-from .config import ExactConfig, GuidedExactConfig, IterativeConfig, OneShotConfig
+from .config import GuidedExactConfig, IterativeConfig, OneShotConfig
 from .population.config import AnnealingConfig, BestFirstSwapsConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
 from .textbook.config import BestFirstConfig, DepthFirstConfig, EliminationConfig
 from .tree.config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig

@@ -1,0 +1,67 @@
+"""Settings of the exact search. No JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.tuning import (
+    Rounds,
+    SearchRules,
+    Settle,
+    SolverConfig,
+    Words,
+    check_settle,
+    node_lanes,
+    search_lanes,
+    search_restart,
+)
+from jaxsudoku.runtime.settings import Positive
+
+#: Rounds of the rules in a step, without and with restarts.
+_ROUNDS, _WEIGHTED_ROUNDS = 4, 2
+
+
+@dataclasses.dataclass(frozen=True)
+class ExactConfig(SolverConfig):
+    """Settings of the exact search.
+
+    Attributes:
+      rules: rules applied at every node: naked, singles or locked, each including the one before it.
+      rounds: rounds of the rules in a step, up to 1000; None is 4, and 2 with restarts.
+      budget: nodes after which a puzzle is left UNSOLVED, checked between steps; None for no limit.
+      restart: nodes after which the search of a puzzle starts again, a fifth more each time, guided by the conflicts it
+        has met; or never. None suits the board (never below 12x12).
+      portfolio: with restarts: lanes without a puzzle join the search of those that are left. Without it a puzzle's
+        search depends on no other.
+      levels: with restarts: the deepest that a search goes; a puzzle that needs more is left UNSOLVED. A search starts
+        faster with fewer. None for as many as any puzzle needs.
+      order: order of branching: fixed, or random by the key.
+      lanes: nodes in a step, a multiple of 32; None suits the machine.
+      settle: what runs the rules: xla, or pallas, one kernel that keeps a block of nodes on chip. That is for boards up
+        to 9x9 on an H100 and up to 16x16 on a TPU, without restarts. A CPU interprets it, which is slower and only
+        checks results.
+    """
+
+    rules: SearchRules = "locked"
+    rounds: Rounds | None = None
+    budget: Positive | None = None
+    restart: Positive | Literal["never"] | None = None
+    portfolio: bool = True
+    levels: Positive | None = None
+    order: Literal["fixed", "random"] = "fixed"
+    lanes: Words | None = None
+    settle: Settle = "xla"
+
+    def resolve(self, board: Board, platform: str) -> ExactConfig:
+        """Values that suit the board and the machine; raises ValueError if it can't settle as the config says."""
+        restart = self.restart or search_restart(board) or "never"
+        check_settle(board, self.settle, platform, restart != "never")
+        return dataclasses.replace(
+            self,
+            rounds=self.rounds or (_ROUNDS if restart == "never" else _WEIGHTED_ROUNDS),
+            restart=restart,
+            levels=min(self.levels or board.cells, board.cells),
+            lanes=self.lanes or (node_lanes if restart == "never" else search_lanes)(board, platform),
+        )

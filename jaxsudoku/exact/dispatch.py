@@ -1,0 +1,176 @@
+"""The two searches behind one interface: arguments are checked, and the settings choose between them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.branching import Branch
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.exact import stack, weighted
+from jaxsudoku.exact.config import ExactConfig
+from jaxsudoku.exact.plan import Plan, SearchResult
+from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import fence
+from jaxsudoku.runtime.settings import settings_of, whole_number
+from jaxsudoku.runtime.sharding import by_shards
+
+#: The lowest compute capability of GPUs for which Pallas' Mosaic compiles.
+_MOSAIC = 9
+
+
+def search(
+    puzzles: AnyArray,
+    board: Board | None = None,
+    seeds: AnyArray | None = None,
+    excluded: AnyArray | None = None,
+    *,
+    limit: int = 1,
+    branch: Branch | None = None,
+    config: ExactConfig | None = None,
+    **options: Any,
+) -> SearchResult:
+    """Solves a batch of puzzles by complete search, or counts their solutions up to a limit.
+
+    Pure; jit it with all arguments but the arrays static. Counts, statuses and unique solutions are independent of the
+    batch. Which of several solutions is found first, and ``iterations`` with it, may depend on the other puzzles; so
+    may the nodes that a budget leaves out, as budgets are checked between steps. With restarts but no portfolio they
+    depend on the puzzle and its seed alone.
+
+    Args:
+      puzzles: uint8[N, cells], 0 = empty.
+      board: the board; None for the classic one of the puzzles' size.
+      seeds: uint32[N], a seed for each puzzle's random order of branching, 0 for the fixed order; None for the fixed
+        order in all. The order "random" needs them.
+      excluded: digits that empty cells may not take: uint8[N, cells], one a cell, 0 for none; or bool[N, side, cells],
+        any number. None for none at all. Excluding a digit of a known solution tests whether there is another solution.
+      limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
+      branch: chooses the literals to branch on, in a search without restarts; None for ``branching.choose``.
+      config: the settings; None for the defaults. They are resolved for the board and the default backend.
+      **options: fields of ``ExactConfig``, e.g. ``budget=1000``, in place of those of ``config``.
+
+    Returns:
+      A ``SearchResult``; the status is SOLVED where at least one solution was found.
+
+    Raises:
+      ValueError: an unknown option; an argument that is out of its range; puzzles that don't fit the board; or with
+        settle "pallas" restarts, a board whose planes don't fit a chip of the default backend, or an older GPU.
+    """
+    board, config = _settings(puzzles, board, branch, config, options)
+    limit = whole_number("limit", limit, 1)
+    if config.order == "random" and seeds is None:
+        raise ValueError('the order "random" is drawn from seeds: give seeds, one a puzzle')
+    puzzles = jnp.asarray(puzzles)
+    seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
+    _check(board, puzzles, seeds, excluded)
+    if not puzzles.shape[0]:
+        return _nothing(puzzles)
+
+    def run(puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
+        if config.restart == "never":
+            found, _ = stack.search(stack.StackPlan(board, limit, config, branch), puzzles, seeds, excluded)
+        else:
+            found = weighted.search(Plan(board, limit, config), puzzles, seeds, excluded)
+        return _sharded_like(puzzles, board, found)
+
+    return by_shards(run, puzzles, seeds, excluded, checked=config.settle != "pallas")
+
+
+def guided_search(
+    puzzles: Array,
+    branch: Branch,
+    board: Board | None = None,
+    *,
+    guided_branches: int | None = None,
+    config: ExactConfig | None = None,
+    **options: Any,
+) -> tuple[SearchResult, Array]:
+    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes for which this chose.
+
+    Args:
+      guided_branches: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then
+        ``branching.choose`` does. None for no limit. The other arguments are those of ``search``.
+
+    Returns:
+      the ``SearchResult``, and int32[N], the nodes for which ``branch`` chose: on them the rules make no more progress,
+      and neither solve nor refute them.
+    """
+    board, config = _settings(puzzles, board, branch, config, options)
+    guided_branches = None if guided_branches is None else whole_number("guided_branches", guided_branches, 1)
+    _check(board, puzzles)
+    if not puzzles.shape[0]:
+        return _nothing(puzzles), jnp.zeros(0, jnp.int32)
+    return stack.search(stack.StackPlan(board, 1, config, branch, guided_branches), puzzles, None, None)
+
+
+def _settings(
+    puzzles: AnyArray, board: Board | None, branch: Branch | None, config: ExactConfig | None, options: dict[str, Any]
+) -> tuple[Board, ExactConfig]:
+    """The board and the resolved settings of a search, which has no restarts if it has a branch."""
+    forks.check()
+    board, _ = board_of_grids(np.shape(puzzles), board)
+    config = settings_of(ExactConfig, "exact search", **{**vars(config or ExactConfig()), **options})
+    if branch is not None:
+        if config.restart not in (None, "never"):
+            raise ValueError("a search with restarts chooses its own branches; leave out branch or restart")
+        config = dataclasses.replace(config, restart="never")
+    config = config.resolve(board, jax.default_backend())
+    _check_devices(config.settle)
+    return board, config
+
+
+def _nothing(puzzles: Array) -> SearchResult:
+    """The result for no puzzles."""
+    nothing = jnp.zeros(0, jnp.int32)
+    return SearchResult(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
+
+
+def _sharded_like(puzzles: Array, board: Board, found: SearchResult) -> SearchResult:
+    # Rows of padding are INVALID already, so this changes no value. But an elementwise operation on the puzzles makes
+    # XLA shard the results like them; the results of a loop alone are replicated. Without the fence a TPU's compiler
+    # fuses the column of the grids into all that reads it, which takes long to compile.
+    padding = fence(puzzles[:, 0]) > board.side
+    return SearchResult(
+        jnp.where(padding[:, None], jnp.uint8(0), found.grids),
+        jnp.where(padding, jnp.int8(Status.INVALID), found.status),
+        jnp.where(padding, 0, found.counts),
+        jnp.where(padding, 0, found.iterations),
+    )
+
+
+def _check_devices(settle: str) -> None:
+    """Raises ValueError if Mosaic does not compile for the GPUs: its compiler would end the process."""
+    if settle != "pallas" or jax.default_backend() != "gpu":
+        return
+    capability = str(getattr(jax.local_devices()[0], "compute_capability", ""))
+    if capability.partition(".")[0].isdecimal() and int(capability.partition(".")[0]) < _MOSAIC:
+        raise ValueError(
+            f'settle "pallas" needs a GPU of compute capability {_MOSAIC}.0 (H100) or later, not {capability}; '
+            'use settle "xla"'
+        )
+
+
+def _check(board: Board, puzzles: Array, seeds: Array | None = None, excluded: Array | None = None) -> None:
+    """Raises ValueError if the shapes or dtypes of the arrays do not fit."""
+    if puzzles.ndim != 2 or puzzles.shape[1] != board.cells:
+        raise ValueError(f"puzzles of shape {puzzles.shape}; a {board} takes [N, {board.cells}]")
+    if puzzles.dtype != jnp.uint8:
+        raise ValueError(f"puzzles of dtype {puzzles.dtype}; they must be uint8")
+    if seeds is not None and (seeds.shape != puzzles.shape[:1] or seeds.dtype != jnp.uint32):
+        raise ValueError(
+            f"seeds {seeds.dtype}{list(seeds.shape)}; they must be uint32[{puzzles.shape[0]}], one a puzzle"
+        )
+    if excluded is not None:
+        cubes = (puzzles.shape[0], board.side, board.cells)
+        if (excluded.shape, excluded.dtype) not in ((puzzles.shape, jnp.uint8), (cubes, jnp.bool)):
+            raise ValueError(
+                f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)} or "
+                f"bool{list(cubes)}"
+            )

@@ -1,0 +1,66 @@
+"""What both searches take and return."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax.export
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsudoku.core.board import Board
+from jaxsudoku.engine.solution import Status
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The static arguments of a search.
+
+    Attributes:
+      board: the board.
+      limit: the most solutions to find.
+      config: the settings, an ``ExactConfig`` that is resolved.
+    """
+
+    board: Board
+    limit: int
+    config: Any
+
+    @property
+    def lanes(self) -> int:
+        """Nodes in a step."""
+        return int(self.config.lanes)
+
+
+class SearchResult(NamedTuple):
+    """Results of an exact search for N puzzles.
+
+    Attributes:
+      grids: uint8[N, cells], the first solution found, zeros where there is none.
+      status: int8[N], one of ``Status``.
+      counts: int32[N], solutions found, at most ``limit``.
+      iterations: int32[N], nodes visited.
+    """
+
+    grids: Array
+    status: Array
+    counts: Array
+    iterations: Array
+
+
+jax.export.register_namedtuple_serialization(SearchResult, serialized_name="jaxsudoku.exact.SearchResult")
+
+
+def verdict(plan: Plan, invalid: Array, solutions: Array, spent: Array) -> tuple[Array, Array]:
+    """The status int8[N] and count int32[N] of puzzles, of which some are ``invalid`` bool[N].
+
+    ``solutions`` int32[N] were found; ``spent`` bool[N] are those that left nodes out.
+    """
+    counts = jnp.where(invalid, 0, jnp.minimum(solutions, plan.limit))
+    status = jnp.select(
+        [invalid, counts > 0, spent],
+        [jnp.int8(Status.INVALID), jnp.int8(Status.SOLVED), jnp.int8(Status.UNSOLVED)],
+        jnp.int8(Status.UNSATISFIABLE),
+    )
+    return status, counts
