@@ -314,7 +314,7 @@ def mesh():
 def test_a_network_without_iterations_trains(mesh):
     config = small("cell_cnn", microbatch=None, optimiser={"warmup": 0, "ema": 0.5})
     forward, batch, key = forward_of(config), batch_of(config), as_key(0)
-    state = place(initial_state(config, forward, key), mesh)  # as a step leaves it
+    state = place(initial_state(config, key), mesh)  # as a step leaves it
     before = jax.device_get(state)
     for _ in range(2):
         state, sums = compiled_step(config, forward, mesh)(state, no_metrics(), batch, key)
@@ -623,7 +623,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(settings, mes
 def test_a_run_may_start_from_a_network(whole, tmp_path):
     folder, network = whole
     config = resolved(changed(SMALL, network={"start": str(folder / "network")}))
-    state = initial_state(config, forward_of(config), as_key(0))
+    state = initial_state(config, as_key(0))
     for params in (state.params, state.average):
         assert jax.tree.all(jax.tree.map(np.array_equal, params, network.params))
     other = changed(config, network={"sizes": CubeConfig(width=4, hidden=8, iterations=3)})
@@ -637,7 +637,7 @@ def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
     """And losses are kept by the number of open cells."""
     config = small("cube", {"initial_thinking_steps": 3}, microbatch=2, positions={"loss_weight": 1.0})
     forward, batch, key = forward_of(config), batch_of(config), as_key(1)
-    state = initial_state(config, forward, as_key(0))
+    state = initial_state(config, as_key(0))
     assert not np.asarray(state.pool.left).any()
     update = compiled_step(config, forward, mesh)
     gradients = jax.jit(functools.partial(batch_gradients, config, forward))
