@@ -40,6 +40,7 @@ from train.config import (
     PositionsConfig,
     TrainConfig,
 )
+from train.examples import self_play
 from train.flags import parse_arguments
 from train.objective import Metrics, no_metrics, objective, summary
 from train.optimiser import make_optimiser
@@ -869,3 +870,13 @@ def test_errors_take_a_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "1")
     assert main(["--preset", "tiny", "--output", str(tmp_path / "run"), "--held-out", "9x9"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("train: error: held_out 9x9 is of 9x9 with 3x3 boxes")
+
+
+# ---------------------------------------------------------------------- the example
+
+
+def test_the_example_of_self_play_learns(capsys):
+    sizes = {"puzzles": 64, "games": 32, "simulations": 1, "updates": 8, "batch": 64, "width": 16, "layers": 2}
+    before, after = self_play.main(self_play.Settings(rounds=20, learning_rate=5e-3, seed=1, **sizes))
+    assert 0 < 1.5 * before < after
+    assert f"after: {after:.0%} of 32 held-out puzzles solved" in capsys.readouterr().out
