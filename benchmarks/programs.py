@@ -146,7 +146,7 @@ def _training_step(architecture: str, devices: Devices, board: js.Board) -> Prog
     replicated, split = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("batch"))
     forward = step.make_forward(config, config.iterations_at(config.steps))
     key = jax.eval_shape(lambda: jax.random.key(0))
-    state = jax.eval_shape(lambda key: step.initial_state(config, forward, key), key)
+    state = jax.eval_shape(lambda key: step.initial_state(config, key), key)
     needed = puzzles_needed(config, mesh.size)
     grids: Any = jax.ShapeDtypeStruct((needed, board.cells), np.uint8)
     clues: Any = jax.ShapeDtypeStruct((needed,), np.int32)

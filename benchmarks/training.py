@@ -98,7 +98,7 @@ def _fill(row: dict[str, Any], config: Any, steps: int, repeat: int) -> None:
     needed = puzzles_needed(config, mesh.size)
     key = jax.random.key(config.seed)
     forward = make_forward(config, config.iterations_at(1))
-    state = place(initial_state(config, forward, key), mesh)
+    state = place(initial_state(config, key), mesh)
     sums = placed(no_metrics(), NamedSharding(mesh, PartitionSpec()))
     rows = own_rows(mesh, needed)
     batch = placed_rows(jax.tree.map(lambda leaf: leaf[rows], puzzles_of(config, needed)), mesh)

@@ -228,7 +228,7 @@ TRAINING = [path for path in OUTSIDE if path.parent.name == "train"]
 
 def test_what_lies_outside_is_found():
     assert "supervised" in [path.stem for path in TRAINING]
-    assert {path.parent.name for path in OUTSIDE} == {"train", "benchmarks", "notebooks"}
+    assert {path.parent.name for path in OUTSIDE} == {"train", "examples", "benchmarks", "notebooks"}
 
 
 def dotted(path: Path) -> Iterator[tuple[int, str]]:

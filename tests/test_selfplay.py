@@ -345,16 +345,23 @@ def test_the_time_sets_the_steps(monkeypatch):
         return passed(2 if len(rounds) > 1 else 12, (state, sums))
 
     monkeypatch.setattr(selfplay, "time", types.SimpleNamespace(perf_counter=lambda: now))
-    for name in ("placed_round_state", "no_sums"):
-        monkeypatch.setattr(selfplay, name, lambda *_: None)
-    monkeypatch.setattr(selfplay, "round_at", lambda *_: run)
-    stream = types.SimpleNamespace(rounds=lambda *_: iter(range(9)))
+    training = types.SimpleNamespace(
+        config=config,
+        unit=config.play.updates,
+        steps_key=None,
+        initial_state=lambda: None,
+        no_sums=lambda: None,
+        data=lambda step: iter(range(9)),
+        program=lambda step: run,
+        validate=lambda state: passed(3),
+        compare=lambda state: passed(1),
+    )
     again = 12 * len({config.iterations_at(step) for step in range(1, config.steps + 1)})
     end = 100 + 12 + 3 * 2 + 2 * 4 + again + (2 + 4 / 2) * 50.1 / 0.9
-    assert selfplay._steps_until(end, config, stream, None, lambda _: passed(4)) == 50 * config.play.updates
+    assert selfplay._steps_until(end, training) == 50 * config.play.updates
     assert rounds == [0, 1, 2, 3]
     rounds.clear()
-    assert selfplay._steps_until(now, config, stream, None, lambda _: passed(4)) == config.play.updates
+    assert selfplay._steps_until(now, training) == config.play.updates
 
 
 def test_games_are_divided_among_devices():

@@ -40,6 +40,7 @@ from train.config import (
     PositionsConfig,
     TrainConfig,
 )
+from train.examples import self_play
 from train.flags import parse_arguments
 from train.objective import Metrics, no_metrics, objective, summary
 from train.optimiser import make_optimiser
@@ -314,7 +315,7 @@ def mesh():
 def test_a_network_without_iterations_trains(mesh):
     config = small("cell_cnn", microbatch=None, optimiser={"warmup": 0, "ema": 0.5})
     forward, batch, key = forward_of(config), batch_of(config), as_key(0)
-    state = place(initial_state(config, forward, key), mesh)  # as a step leaves it
+    state = place(initial_state(config, key), mesh)  # as a step leaves it
     before = jax.device_get(state)
     for _ in range(2):
         state, sums = compiled_step(config, forward, mesh)(state, no_metrics(), batch, key)
@@ -623,7 +624,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(settings, mes
 def test_a_run_may_start_from_a_network(whole, tmp_path):
     folder, network = whole
     config = resolved(changed(SMALL, network={"start": str(folder / "network")}))
-    state = initial_state(config, forward_of(config), as_key(0))
+    state = initial_state(config, as_key(0))
     for params in (state.params, state.average):
         assert jax.tree.all(jax.tree.map(np.array_equal, params, network.params))
     other = changed(config, network={"sizes": CubeConfig(width=4, hidden=8, iterations=3)})
@@ -637,7 +638,7 @@ def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
     """And losses are kept by the number of open cells."""
     config = small("cube", {"initial_thinking_steps": 3}, microbatch=2, positions={"loss_weight": 1.0})
     forward, batch, key = forward_of(config), batch_of(config), as_key(1)
-    state = initial_state(config, forward, as_key(0))
+    state = initial_state(config, as_key(0))
     assert not np.asarray(state.pool.left).any()
     update = compiled_step(config, forward, mesh)
     gradients = jax.jit(functools.partial(batch_gradients, config, forward))
@@ -869,3 +870,13 @@ def test_errors_take_a_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "1")
     assert main(["--preset", "tiny", "--output", str(tmp_path / "run"), "--held-out", "9x9"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("train: error: held_out 9x9 is of 9x9 with 3x3 boxes")
+
+
+# ---------------------------------------------------------------------- the example
+
+
+def test_the_example_of_self_play_learns(capsys):
+    sizes = {"puzzles": 64, "games": 32, "simulations": 1, "updates": 8, "batch": 64, "width": 16, "layers": 2}
+    before, after = self_play.main(self_play.Settings(rounds=20, learning_rate=5e-3, seed=1, **sizes))
+    assert 0 < 1.5 * before < after
+    assert f"after: {after:.0%} of 32 held-out puzzles solved" in capsys.readouterr().out

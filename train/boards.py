@@ -8,24 +8,24 @@ parameters and the optimiser are those of all.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.sharding import Mesh
 
 from jaxsudoku import datasets
-from jaxsudoku.networks import Forward, Params
+from jaxsudoku.networks import Params
 
 from .config import TrainConfig
-from .objective import Metrics, no_metrics, summary
-from .pool import Pool, empty_pool
+from .objective import Metrics
+from .pool import Pool
 from .positions import puzzles_needed
-from .puzzles import check_data, puzzles_of_steps
-from .step import Step, TrainState, initial_state, make_forward, no_losses, place
+from .puzzles import check_data
+from .step import TrainState, compiled_step, make_forward, saved_forward
 
 
 class Held(NamedTuple):
@@ -65,7 +65,7 @@ class BoardsState(NamedTuple):
 class BoardsSums(NamedTuple):
     """Metrics of the first board, and those of each other board."""
 
-    first: Metrics
+    metrics: Metrics
     others: tuple[Metrics, ...]
 
 
@@ -74,19 +74,6 @@ class BoardsData(NamedTuple):
 
     board: int
     puzzles: Any
-
-
-def no_sums(boards: int) -> BoardsSums:
-    """The sums over no positions of so many boards."""
-    return BoardsSums(no_metrics(), tuple(no_metrics() for _ in range(boards - 1)))
-
-
-def summary_of_others(sums: BoardsSums) -> dict[str, float]:
-    """Means over the other boards together, as ``summary`` of the first; nothing if none of them had a turn."""
-    if not sums.others:
-        return {}
-    total: Metrics = jax.tree.map(lambda *parts: jnp.stack(parts).sum(), *sums.others)
-    return {f"others_{name}": value for name, value in summary(total).items()} if total.made else {}
 
 
 def configs_of(config: TrainConfig) -> tuple[TrainConfig, ...]:
@@ -121,7 +108,7 @@ def check_boards(configs: Sequence[TrainConfig], devices: int) -> None:
         (name,) = config.data.datasets
         try:
             check_data(config, puzzles_needed(config, devices), "a step")
-            shapes = [make_forward(each, each.network.saved_iterations).shapes() for each in (configs[0], config)]
+            shapes = [saved_forward(each).shapes() for each in (configs[0], config)]
         except ValueError as error:
             raise ValueError(f"others: {error}") from None
         if jax.tree.map(jnp.shape, shapes[0]) != jax.tree.map(jnp.shape, shapes[1]):
@@ -135,27 +122,18 @@ def turn(config: TrainConfig, step: int) -> int:
     return 0 if rest or not config.data.others else 1 + (number - 1) % len(config.data.others)
 
 
-def initial_boards(configs: Sequence[TrainConfig], key: Array, mesh: Mesh) -> BoardsState:
-    """The state before the first step, placed on the devices."""
-    forwards = [make_forward(config, config.network.saved_iterations) for config in configs]
-    learner = initial_state(configs[0], forwards[0], key)
-
-    def held(config: TrainConfig, forward: Forward) -> Held:
-        pool = empty_pool(forward, learner.params, config.batch_size)
-        state = place(learner._replace(losses=no_losses(config.board), pool=pool), mesh)
-        return Held(state.losses, state.pool)
-
-    return BoardsState(place(learner, mesh), tuple(map(held, configs[1:], forwards[1:])))
-
-
-def take_turns(programs: Sequence[Step]) -> Callable[[BoardsState, BoardsSums, BoardsData, Array], Any]:
-    """The programs of the boards as one program (state, sums, data, key) -> (state, sums)."""
+@functools.lru_cache(maxsize=8)
+def compiled_turns(
+    configs: tuple[TrainConfig, ...], iterations: int | None, mesh: Mesh
+) -> Callable[[BoardsState, BoardsSums, BoardsData, Array], Any]:
+    """The steps on the boards as one program (state, sums, data, key) -> (state, sums)."""
+    programs = [compiled_step(config, make_forward(config, iterations), mesh) for config in configs]
 
     def program(state: BoardsState, sums: BoardsSums, data: BoardsData, key: Array) -> tuple[BoardsState, BoardsSums]:
         number, step = data.board, programs[data.board]
         if number == 0:
-            learner, first = step(state.learner, sums.first, data.puzzles, key)
-            return state._replace(learner=learner), sums._replace(first=first)
+            learner, metrics = step(state.learner, sums.metrics, data.puzzles, key)
+            return state._replace(learner=learner), sums._replace(metrics=metrics)
         held = state.others[number - 1]
         there = state.learner._replace(losses=held.losses, pool=held.pool)
         learner, more = step(there, sums.others[number - 1], data.puzzles, key)
@@ -165,22 +143,3 @@ def take_turns(programs: Sequence[Step]) -> Callable[[BoardsState, BoardsSums, B
         return BoardsState(learner, tuple(kept)), sums._replace(others=tuple(others))
 
     return program
-
-
-def puzzles_in_turn(
-    data: Sequence[Sequence[datasets.Dataset]], configs: Sequence[TrainConfig], key: Array, mesh: Mesh, start: int
-) -> Iterator[BoardsData]:
-    """The puzzles of every step after ``start`` steps; ``data`` are the data sets of each board."""
-    done = np.bincount([turn(configs[0], step) for step in range(1, start + 1)], minlength=len(configs))
-    streams = [
-        # the first board's puzzles are those of a run without others
-        puzzles_of_steps(
-            data[number], config, jax.random.fold_in(key, number) if number else key, mesh, int(done[number])
-        )
-        for number, config in enumerate(configs)
-    ]
-    step = start
-    while True:
-        step += 1
-        number = turn(configs[0], step)
-        yield BoardsData(number, next(streams[number]))

@@ -6,17 +6,17 @@ round of self-play. A run that is resumed does what an unbroken one would have d
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import importlib.metadata
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
@@ -26,111 +26,129 @@ from jaxsudoku.runtime.terminal.progress import Screen, compiling
 from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
 from .config import TrainConfig
-from .devices import connect, placed
+from .devices import connect, on_one_device, placed
 from .folder import Checkpoints, as_json, check_folder, write_settings
 from .objective import Metrics
 from .processes import Processes
 from .record import Recorder
-
-
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """What a run repeats.
-
-    Attributes:
-      unit: steps of the optimiser in a unit.
-      state: the state before the first step, placed on the devices; a NamedTuple with ``step`` and ``average``.
-      sums: makes the sums over no steps, float32 scalars in a pytree.
-      program: from the number of steps after a unit to its program, (state, sums, data, key) -> (state, sums), which
-        donates state and sums. It returns the same object for units of the same program.
-      data: from the number of steps done to a function that returns the next unit's data, from the state, at each call.
-      metrics: the metrics among the sums.
-      others: those of further networks, or boards, that are learned beside it, by name.
-      further: further values of a report, by name, of the sums.
-      validate: from the state to the values of a validation, by name.
-      compare: from the state to what its networks achieve in the arena, by network and name; none without an arena.
-      nothing: the message of the error if there is no position to learn from.
-      other_devices: called with a message if the checkpoint is of another number of devices; raises an error if the run
-        can't be resumed.
-    """
-
-    unit: int
-    state: Any
-    sums: Callable[[], Any]
-    program: Callable[[int], Any]
-    data: Callable[[int], Callable[[Any], Any]]
-    metrics: Callable[[Any], Metrics]
-    others: Callable[[Any], dict[str, Metrics]]
-    further: Callable[[Any], dict[str, float]]
-    validate: Callable[[Any], dict[str, float]]
-    compare: Callable[[Any], dict[str, dict[str, float]]]
-    nothing: str
-    other_devices: Callable[[str], None]
+from .validation import Validation
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run in a folder.
+    """Where a run takes place.
 
     Attributes:
       folder: where everything is written.
-      config: the resolved settings.
       mesh: the devices.
+      processes: the processes, the first of which writes.
       screen: the terminal.
-      signals: holds signals during a unit.
-      processes: the processes of the run, the first of which writes.
       tensorboard: whether to write TensorBoard files too.
       stop_at: the step to end at, with a checkpoint; None for the last one.
     """
 
     folder: Path
-    config: TrainConfig
     mesh: Mesh
-    screen: Screen
-    signals: Signals
     processes: Processes
+    screen: Screen
     tensorboard: bool = False
     stop_at: int | None = None
 
 
-def check_startable(folder: Path, config: TrainConfig, resume: bool, processes: Processes, **run: Any) -> None:
-    """Checks that a run can start, or resume, in a folder, and that all processes mean the same run.
+class Training(abc.ABC):
+    """A kind of training, as ``run_training`` repeats it.
 
-    Args:
-      folder: the folder.
-      config: the resolved settings.
-      resume: whether to continue the run that is there.
-      processes: the processes of the run.
-      **run: further values, JSON by name, that must be the same in all processes.
+    Its state is a NamedTuple with ``step`` and ``average``. Its sums over steps are a NamedTuple of float32 scalars,
+    with ``metrics``, and ``others``: the metrics of further networks, or boards, that are learned beside it.
+
+    Attributes:
+      unit: steps of the optimiser in a unit.
+      names: the names of ``others``.
+      nothing: the message of the error if there is no position to learn from.
+      validation: metrics of the network on the held-out puzzles.
+    """
+
+    unit: int = 1
+    names: Sequence[str]
+    nothing: str
+
+    def __init__(self, config: TrainConfig, run: Run, held_out: np.ndarray) -> None:
+        self.config, self.run = config, run
+        keys = (jax.random.fold_in(jax.random.key(config.seed), number) for number in range(4))
+        self.state_key, self.data_key, self.steps_key, self.validation_key = keys
+        self.validation = Validation(config, held_out, self.validation_key, run.processes)
+
+    @abc.abstractmethod
+    def initial_state(self) -> Any:
+        """The state before the first step, placed on the devices."""
+
+    @abc.abstractmethod
+    def no_sums(self) -> Any:
+        """The sums over no steps."""
+
+    @abc.abstractmethod
+    def program(self, step: int) -> Any:
+        """The program of the unit that ends with a step, (state, sums, data, key) -> (state, sums); it donates both.
+
+        Units of the same program get the same object.
+        """
+
+    @abc.abstractmethod
+    def data(self, step: int) -> Iterator[Any]:
+        """The data of every unit after so many steps."""
+
+    @abc.abstractmethod
+    def further(self, sums: Any) -> dict[str, float]:
+        """Further values of a report, by name."""
+
+    @abc.abstractmethod
+    def on_other_devices(self, message: str) -> None:
+        """Reports that the checkpoint is of another number of devices; raises ValueError if it can't be resumed."""
+
+    def validate(self, state: Any) -> dict[str, float]:
+        """The values of a validation, by name."""
+        return self.validation(on_one_device(state.average))
+
+    def compare(self, state: Any) -> dict[str, dict[str, float]]:
+        """What the networks achieve in the arena, by network and name; none without an arena."""
+        return {}
+
+
+def check_startable(run: Run, config: TrainConfig, resume: bool, **further: Any) -> None:
+    """Checks that a run can start, or resume, in its folder, and that all processes mean the same run.
+
+    Of resolved settings, and of further values, JSON by name, which must be the same in all processes.
 
     Raises:
       FileExistsError, BlockingIOError: the folder is in use, in process 0.
       ValueError: it holds a run with other settings; or another process has other settings, versions or devices.
     """
-    if processes.several:
+    if run.processes.several:
         packages = ("jax", "jaxlib", "numpy", "flax", "optax", "orbax-checkpoint")
         versions = {"jaxsudoku": js.__version__, **{name: importlib.metadata.version(name) for name in packages}}
-        processes.agree(
+        run.processes.agree(
             {
                 "settings": as_json(config),
-                "run": {"output": str(folder), "resume": resume, **run},
+                "run": {"output": str(run.folder), "resume": resume, "stop_at": run.stop_at, **further},
                 "versions": versions,
                 "devices": {"platform": jax.default_backend(), "number": jax.local_device_count()},
             }
         )
-    if processes.first:
-        check_unlocked(folder)
-        check_folder(folder, config, resume)
+    if run.processes.first:
+        check_unlocked(run.folder)
+        check_folder(run.folder, config, resume)
 
 
 @contextlib.contextmanager
-def opened(folder: Path, mesh: Mesh, screen: Screen, processes: Processes) -> Iterator[Signals]:
+def opened(run: Run) -> Iterator[Signals]:
     """The folder of a run, made and locked by the first process; a signal that ends the run is told how to continue it.
 
-    All processes open it together, and connect their devices.
+    All processes open it together, once each has checked its settings, and connect their devices.
 
     Raises ValueError in a process that doesn't see the folder.
     """
+    folder, processes = run.folder, run.processes
+    processes.exchange("checked")
     with contextlib.ExitStack() as stack:
         if processes.first:
             folder.mkdir(parents=True, exist_ok=True)
@@ -141,25 +159,20 @@ def opened(folder: Path, mesh: Mesh, screen: Screen, processes: Processes) -> It
             if not folder.is_dir():
                 raise ValueError(f"{folder} isn't there: all processes need one folder, on a shared file system")
             if processes.several:
-                connect(mesh)
+                connect(run.mesh)
             yield signals
         except Stop as stop:
             stop.advice = f"continue with --resume, from {stop.advice or 'what is there'}"
             raise
         finally:
-            screen.clear()
+            run.screen.clear()
 
 
-def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
-    """Runs a task from its last checkpoint to its last step.
+def run_training(training: Training, signals: Signals) -> tuple[Any, float]:
+    """Trains from the last checkpoint, or from the initial state, to the last step.
 
     Ctrl-C and SIGTERM end it after the current unit, with a checkpoint; a second signal ends it at once. Of several
     processes a signal to one ends all, after the same unit.
-
-    Args:
-      task: the task.
-      run: the run.
-      key: a JAX key, the same in every unit.
 
     Returns:
       the last state, and the seconds of the whole run.
@@ -169,83 +182,109 @@ def run_task(task: Task, run: Run, key: Array) -> tuple[Any, float]:
       ImportError: TensorBoard files are wanted and tensorboardX is missing.
       Stop: a signal ended the run; ``advice`` says where it stands.
     """
-    config, state, sums, seconds, processes = run.config, task.state, task.sums(), 0.0, run.processes
-    replicated = NamedSharding(run.mesh, PartitionSpec())
-    if processes.first:
-        write_settings(run.folder, config)
+    run = training.run
+    if run.processes.first:
+        write_settings(run.folder, training.config)
     with contextlib.ExitStack() as stack:
-        checkpoints = stack.enter_context(Checkpoints(run.folder, config.keep, processes))
-        if processes.several:
-            stack.enter_context(run.signals.passed_to(processes.ask_to_stop))
+        checkpoints = stack.enter_context(Checkpoints(run.folder, training.config.keep, run.processes))
+        if run.processes.several:
+            stack.enter_context(signals.passed_to(run.processes.ask_to_stop))
+        return _Loop(training, signals, checkpoints).to_the_end()
+
+
+class _Loop:
+    """The units of a run after its last checkpoint."""
+
+    def __init__(self, training: Training, signals: Signals, checkpoints: Checkpoints) -> None:
+        self._training, self._signals, self._checkpoints = training, signals, checkpoints
+        run, config, seconds = training.run, training.config, 0.0
+        self._state, sums = training.initial_state(), training.no_sums()
         if checkpoints.latest is not None:
             log = checkpoints.log()
             if (devices := log["devices"]) != run.mesh.size:
-                task.other_devices(f"the last checkpoint was made on {devices} devices")
-            state = checkpoints.restore(state)
+                training.on_other_devices(f"the last checkpoint was made on {devices} devices")
+            self._state = checkpoints.restore(self._state)
             sums = jax.tree.unflatten(jax.tree.structure(sums), map(np.float32, log["sums"]))
             seconds = log["seconds"]
-        sums = placed(sums, replicated)
-        begun, last = int(state.step), config.steps if run.stop_at is None else min(run.stop_at, config.steps)
-        written = run.folder if processes.first else None
-        recorder = Recorder(written, config, run.screen, begun, seconds, run.tensorboard)
-        step, program = begun, None
+        self._sums = self._placed(sums)
+        self._step = int(self._state.step)
+        self._program: Any = None
+        self._last = config.steps if run.stop_at is None else min(run.stop_at, config.steps)
+        folder = run.folder if run.processes.first else None
+        self._recorder = Recorder(folder, config, run.screen, self._step, seconds, run.tensorboard)
+        self._between_units = True
 
-        def check() -> None:
-            check_metrics(task.metrics(sums), step, task.nothing)
-            for name, metrics in task.others(sums).items():
-                check_metrics(metrics, step, task.nothing, f" of {name}")
-
-        def save() -> None:
-            check()
-            numbers = [float(total) for total in jax.tree.leaves(sums)]
-            checkpoints.save(state, {"seconds": recorder.seconds, "sums": numbers, "devices": run.mesh.size})
-
-        between_units = True
+    def to_the_end(self) -> tuple[Any, float]:
+        """Runs all units; as ``run_training``."""
         try:
-            recorder.begin(begun)
-            feed = task.data(begun)
-            while step < last:
-                if number := processes.stop_before(step + task.unit):
+            self._recorder.begin(self._step)
+            feed = self._training.data(self._step)
+            while self._step < self._last:
+                if number := self._training.run.processes.stop_before(self._step + self._training.unit):
                     raise Stop(number)
-                with run.signals.held():
-                    data = feed(state)
-                    between_units = False
-                    before, step = step, step + task.unit
-                    previous, program = program, task.program(step)
-                    with contextlib.ExitStack() as first_call:
-                        if program is not previous:
-                            first_call.enter_context(compiling())
-                            first_call.enter_context(silenced())
-                        state, sums = program(state, sums, data, key)
-
-                    def due(every: int, before: int = before, step: int = step) -> bool:
-                        return step // every > before // every or step >= config.steps
-
-                    if program is not previous:
-                        check()
-                        recorder.mark(step)  # compilation does not count in the pace
-                    recorder.show(step, task.metrics(sums))
-                    if due(config.report_every):
-                        check()
-                        recorder.train(step, task.metrics(sums), task.further(sums))
-                        sums = placed(task.sums(), replicated)
-                    if due(config.validate_every):
-                        recorder.begin(step, "; validating")
-                        with silenced():  # the first one compiles
-                            recorder.validate(step, task.validate(state))
-                            recorder.compare(step, task.compare(state))
-                    if due(config.save_every) or step >= last:
-                        save()
-                        recorder.mark(step)
-                    between_units = True
+                with self._signals.held():
+                    data = next(feed)
+                    self._between_units = False
+                    self._run_unit(data)
+                    self._do_what_is_due()
+                    self._between_units = True
         except Stop as stop:
-            if between_units:  # else a second signal interrupted a unit
-                save()
-            stop.advice = f"step {checkpoints.latest or 0:,} of {config.steps:,}"
+            if self._between_units:  # else a second signal interrupted a unit
+                self._save()
+            stop.advice = f"step {self._checkpoints.latest or 0:,} of {self._training.config.steps:,}"
             raise
         finally:
-            recorder.close()
-        return state, recorder.seconds
+            self._recorder.close()
+        return self._state, self._recorder.seconds
+
+    def _run_unit(self, data: Any) -> None:
+        self._step += self._training.unit
+        previous, self._program = self._program, self._training.program(self._step)
+        first = self._program is not previous
+        with contextlib.ExitStack() as compilation:
+            if first:
+                compilation.enter_context(compiling())
+                compilation.enter_context(silenced())
+            self._state, self._sums = self._program(self._state, self._sums, data, self._training.steps_key)
+        if first:
+            self._check()
+            self._recorder.mark(self._step)  # compilation does not count in the pace
+        self._recorder.show(self._step, self._sums.metrics)
+
+    def _do_what_is_due(self) -> None:
+        """Reports, validates and saves after a unit, where it is time to."""
+        training, recorder, step = self._training, self._recorder, self._step
+        config = training.config
+
+        def due(every: int) -> bool:
+            return step // every > (step - training.unit) // every or step >= config.steps
+
+        if due(config.report_every):
+            self._check()
+            recorder.train(step, self._sums.metrics, training.further(self._sums))
+            self._sums = self._placed(training.no_sums())
+        if due(config.validate_every):
+            recorder.begin(step, "; validating")
+            with silenced():  # the first one compiles
+                recorder.validate(step, training.validate(self._state))
+                recorder.compare(step, training.compare(self._state))
+        if due(config.save_every) or step >= self._last:
+            self._save()
+            recorder.mark(step)
+
+    def _placed(self, sums: Any) -> Any:
+        return placed(sums, NamedSharding(self._training.run.mesh, PartitionSpec()))
+
+    def _check(self) -> None:
+        check_metrics(self._sums.metrics, self._step, self._training.nothing)
+        for name, metrics in zip(self._training.names, self._sums.others, strict=True):
+            check_metrics(metrics, self._step, self._training.nothing, f" of {name}")
+
+    def _save(self) -> None:
+        self._check()
+        sums = [float(total) for total in jax.tree.leaves(self._sums)]
+        log = {"seconds": self._recorder.seconds, "sums": sums, "devices": self._training.run.mesh.size}
+        self._checkpoints.save(self._state, log)
 
 
 def no_position(config: TrainConfig) -> str:

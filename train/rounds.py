@@ -86,12 +86,12 @@ class Sums(NamedTuple):
 
     Attributes:
       metrics: those of the steps of the network that plays.
-      rivals: those of the others.
+      others: those of its rivals.
       played: those of the games.
     """
 
     metrics: Metrics
-    rivals: tuple[Metrics, ...]
+    others: tuple[Metrics, ...]
     played: Played
 
 
@@ -134,9 +134,8 @@ def placed_round_state(config: ZeroConfig, key: Array, mesh: Mesh) -> ZeroState:
 def _initial_learners(config: ZeroConfig, key: Array) -> list[TrainState]:
     learners = []
     for number, learner in enumerate(config.learners()):
-        forward = make_forward(learner, learner.network.saved_iterations)
         own_key = jax.random.fold_in(key, number) if number else key
-        learners.append(initial_state(learner, forward, own_key, target=jnp.float32))
+        learners.append(initial_state(learner, own_key, target=jnp.float32))
     return learners
 
 
@@ -257,7 +256,7 @@ def make_learning(config: ZeroConfig, forwards: tuple[Forward, ...], mesh: Mesh)
             return lax.scan(update, (learner, metrics), length=config.play.updates)[0]
 
         learner, metrics = learn(steps[0], state.learner, sums.metrics)
-        rivals = [learn(*rival) for rival in zip(steps[1:], state.rivals, sums.rivals, strict=True)]
+        rivals = [learn(*rival) for rival in zip(steps[1:], state.rivals, sums.others, strict=True)]
         return (
             ZeroState(learner, tuple(rival for rival, _ in rivals), state.buffer),
             Sums(metrics, tuple(total for _, total in rivals), sums.played),

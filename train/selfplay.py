@@ -12,18 +12,15 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
 import math
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
-from jax.sharding import Mesh
 
 from jaxsudoku import networks
 from jaxsudoku.networks import Forward
@@ -33,8 +30,7 @@ from .arena import Arena
 from .command import run_command
 from .devices import on_one_device, whole_mesh
 from .folder import save_network, saved_steps
-from .loop import Run, Task, check_startable, no_position, opened, run_task
-from .objective import Metrics
+from .loop import Run, Training, check_startable, no_position, opened, run_training
 from .objective import summary as means
 from .positions import puzzles_needed
 from .processes import Processes
@@ -43,7 +39,7 @@ from .replay import Replay
 from .rounds import Sums, ZeroState, networks_at, no_sums, placed_round_state, round_at, summary
 from .selfplay_config import ZeroConfig
 from .selfplay_presets import PRESETS
-from .step import load_start, make_forward
+from .step import TrainState, load_start, make_forward, saved_forward
 from .stream import Stream
 from .validation import Validation
 
@@ -84,109 +80,102 @@ def self_play(
         ``supervised.train``.
     """
     with Processes() as processes:
+        begun = time.perf_counter()
+        if minutes is not None and not 0 < minutes < math.inf:
+            raise ValueError(f"the time must be above 0 minutes, not {minutes}")
         screen = Screen(bar=processes.first, messages=processes.first)
-        return _self_play(config, Path(folder).absolute(), minutes, resume, tensorboard, stop_at, processes, screen)
+        run = Run(Path(folder).absolute(), whole_mesh(), processes, screen, tensorboard, stop_at)
+        config = config.resolve(config.board, jax.default_backend())
+        if minutes and resume and (steps := saved_steps(run.folder)):
+            config, minutes = dataclasses.replace(config, steps=steps), None
+        check_startable(run, config, resume, minutes=minutes)
+        stream = _check(config, run.mesh.size, timed=minutes is not None)
+        with opened(run) as signals:
+            stream.open(run.folder / "data", screen, processes)
+            training = SelfPlay(config, run, stream)
+            if minutes:
+                training.set_steps(begun + 60 * minutes)
+            return training.network(*run_training(training, signals))
 
 
-def _self_play(
-    config: ZeroConfig,
-    folder: Path,
-    minutes: float | None,
-    resume: bool,
-    tensorboard: bool,
-    stop_at: int | None,
-    processes: Processes,
-    screen: Screen,
-) -> networks.Network:
-    """``self_play``, as one of some processes."""
-    begun, mesh = time.perf_counter(), whole_mesh()
-    if minutes is not None and not 0 < minutes < math.inf:
-        raise ValueError(f"the time must be above 0 minutes, not {minutes}")
-    config = config.resolve(config.board, jax.default_backend())
-    if minutes and resume and (steps := saved_steps(folder)):
-        config, minutes = dataclasses.replace(config, steps=steps), None
-    check_startable(folder, config, resume, processes, stop_at=stop_at, minutes=minutes)
-    stream = _check(config, mesh.size, timed=minutes is not None)
-    processes.exchange("checked")
-    with opened(folder, mesh, screen, processes) as signals:
-        stream.open(folder / "data", screen, processes)
-        key = jax.random.key(config.seed)
-        state_key, puzzles_key, rounds_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
-        learners = config.learners()
-        names = [learner.network.architecture for learner in learners]
-        forwards = [make_forward(learner, learner.network.saved_iterations) for learner in learners]
-        validation = Validation(config, forwards[0], stream.held_out, validation_key, processes)
+class SelfPlay(Training):
+    """Rounds of self-play on the puzzles of a stream."""
 
-        def compare(state: ZeroState, arena: Arena | None) -> dict[str, dict[str, float]]:
-            each = zip(learners, names, (state.learner, *state.rivals), strict=True)
-            playing = {name: (_in_arena(learner), on_one_device(trained.average)) for learner, name, trained in each}
-            return arena.compare(playing, processes) if arena else {}
+    config: ZeroConfig
 
-        def validate(state: ZeroState) -> dict[str, float]:
-            return validation(on_one_device(state.average))
-
-        arena, test = (_arena(config, puzzles, mesh) for puzzles in (stream.arena, stream.test))
-        if minutes:
-            end = begun + 60 * minutes
-            steps = _steps_until(end, config, stream, mesh, lambda state: (validate(state), compare(state, arena)))
-            steps = int(processes.exchange("steps", str(steps))[0])
-            config = dataclasses.replace(config, steps=steps)
-            learners = config.learners()
-
-        def puzzles(step: int) -> Any:
-            rounds = stream.rounds(puzzles_key, mesh, step // config.play.updates)
-            return lambda state: next(rounds)
-
-        def rivals(sums: Sums) -> dict[str, Metrics]:
-            return dict(zip(names[1:], sums.rivals, strict=True))
-
-        def further(sums: Sums) -> dict[str, float]:
-            losses = {f"{name}_loss": means(total)["loss"] for name, total in rivals(sums).items()}
-            return summary(sums.played) | losses
-
-        def refuse(message: str) -> None:
-            raise ValueError(f"{message}, and there are {mesh.size}: resume on as many, of any number of processes")
-
-        task = Task(
-            unit=config.play.updates,
-            state=placed_round_state(config, state_key, mesh),
-            sums=functools.partial(no_sums, len(config.rivals)),
-            program=lambda step: round_at(config, step, mesh),
-            data=puzzles,
-            metrics=lambda sums: sums.metrics,
-            others=rivals,
-            further=further,
-            validate=validate,
-            compare=lambda state: compare(state, arena),
-            nothing=f"nothing to learn from: no game was solved, or {no_position(config)}; or raise budget or searched",
-            other_devices=refuse,
+    def __init__(self, config: ZeroConfig, run: Run, stream: Stream) -> None:
+        super().__init__(config, run, stream.held_out)
+        self.stream, self.unit = stream, config.play.updates
+        self.names = [learner.network.architecture for learner in config.learners()[1:]]
+        nothing = f"no game was solved, or {no_position(config)}; or raise budget or searched"
+        self.nothing = f"nothing to learn from: {nothing}"
+        platform = run.mesh.devices.flat[0].platform
+        self.arena, self.test = (
+            Arena(config.board, config.arena, puzzles, platform) if len(puzzles) else None
+            for puzzles in (stream.arena, stream.test)
         )
-        run = Run(folder, config, mesh, screen, signals, processes, tensorboard, stop_at)
-        state, seconds = run_task(task, run, rounds_key)
+
+    def set_steps(self, end: float) -> None:
+        """Sets the steps to those that can be done until a time, in all processes to those of the first one."""
+        steps = int(self.run.processes.exchange("steps", str(_steps_until(end, self)))[0])
+        self.config = dataclasses.replace(self.config, steps=steps)
+
+    def initial_state(self) -> ZeroState:
+        return placed_round_state(self.config, self.state_key, self.run.mesh)
+
+    def no_sums(self) -> Sums:
+        return no_sums(len(self.names))
+
+    def program(self, step: int) -> Any:
+        return round_at(self.config, step, self.run.mesh)
+
+    def data(self, step: int) -> Iterator[Any]:
+        return self.stream.rounds(self.data_key, self.run.mesh, step // self.unit)
+
+    def further(self, sums: Sums) -> dict[str, float]:
+        losses = {f"{name}_loss": means(total)["loss"] for name, total in zip(self.names, sums.others, strict=True)}
+        return summary(sums.played) | losses
+
+    def on_other_devices(self, message: str) -> None:
+        devices = self.run.mesh.size
+        raise ValueError(f"{message}, and there are {devices}: resume on as many, of any number of processes")
+
+    def compare(self, state: ZeroState, test: bool = False) -> dict[str, dict[str, float]]:
+        """As of ``Training``; or the test at the end."""
+        playing = {
+            learner.network.architecture: (_in_arena(learner), on_one_device(trained.average))
+            for learner, trained in self._learners(state)
+        }
+        arena = self.test if test else self.arena
+        return arena.compare(playing, self.run.processes) if arena else {}
+
+    def _learners(self, state: ZeroState) -> Iterator[tuple[ZeroConfig, TrainState]]:
+        """The settings and the states of all networks, first of the one that plays."""
+        return zip(self.config.learners(), (state.learner, *state.rivals), strict=True)
+
+    def network(self, state: ZeroState, seconds: float) -> networks.Network:
+        """The network that plays, of the last state; after the last step all networks are tested and saved."""
         trained = [
-            networks.Network(name, forward, jax.device_get(learner.average))
-            for name, forward, learner in zip(names, forwards, (state.learner, *state.rivals), strict=True)
+            networks.Network(learner.network.architecture, saved_forward(learner), jax.device_get(each.average))
+            for learner, each in self._learners(state)
         ]
-        if int(state.step) == config.steps:
-            tested = compare(state, test)
+        if int(state.step) == self.config.steps:
+            tested = self.compare(state, test=True)
             for name, values in tested.items():
-                screen.say(f"test: {arena_line(name, values)}")
-            for learner, network in zip(learners, trained, strict=True):
-                plays = network is trained[0]
-                if plays:
-                    facts = validation(network.params)
-                else:
-                    own = Validation(learner, network.apply, stream.held_out, validation_key, processes)
-                    facts = own(network.params)
-                facts |= {f"test_{name}": value for name, value in tested.get(network.name, {}).items()}
-                file = "network" if plays else f"network-{network.name}"
-                if processes.first:
-                    save_network(network, folder, learner, stream.data, seconds, facts, file)
+                self.run.screen.say(f"test: {arena_line(name, values)}")
+            for learner, network in zip(self.config.learners(), trained, strict=True):
+                self._save(learner, network, tested.get(network.name, {}), seconds)
         return trained[0]
 
-
-def _arena(config: ZeroConfig, puzzles: np.ndarray, mesh: Mesh) -> Arena | None:
-    return Arena(config.board, config.arena, puzzles, mesh.devices.flat[0].platform) if len(puzzles) else None
+    def _save(self, learner: ZeroConfig, network: networks.Network, tested: Any, seconds: float) -> None:
+        """Validates and saves a network with what it achieved in the test, values by name."""
+        file, validation, processes = "network", self.validation, self.run.processes
+        if network.name in self.names:
+            file = f"network-{network.name}"
+            validation = Validation(learner, self.stream.held_out, self.validation_key, processes)
+        facts = validation(network.params) | {f"test_{name}": value for name, value in tested.items()}
+        if processes.first:
+            save_network(network, self.run.folder, learner, self.stream.data, seconds, facts, file)
 
 
 def _in_arena(learner: ZeroConfig) -> Forward:
@@ -204,12 +193,9 @@ def _check_devices(config: ZeroConfig, devices: int) -> None:
 
 
 def _check(config: ZeroConfig, devices: int, *, timed: bool = False) -> Stream:
-    """Raises the errors of ``self_play`` that settings cause, before anything is written.
+    """Raises the errors of ``self_play`` that resolved settings cause, before anything is written; the puzzles.
 
-    Args:
-      config: the resolved settings.
-      devices: number of devices.
-      timed: whether the steps are set by the time.
+    With ``timed`` the steps do not count, as the time sets them.
     """
     if config.steps % config.play.updates and not timed:
         raise ValueError(f"steps {config.steps} must be a multiple of updates, {config.play.updates}")
@@ -218,32 +204,28 @@ def _check(config: ZeroConfig, devices: int, *, timed: bool = False) -> Stream:
     networks_at(config, config.steps)
     for learner in config.learners():
         _in_arena(learner)
-        forward = make_forward(learner, learner.network.saved_iterations)
-        forward.shapes()  # fails for boards that the network can't see
-        if learner.network.start:
-            load_start(learner.network.start, learner.network.architecture, forward)
+        load_start(learner)
     return Stream(config, devices)
 
 
-def _steps_until(
-    end: float, config: ZeroConfig, stream: Stream, mesh: Mesh, check: Callable[[ZeroState], object]
-) -> int:
+def _steps_until(end: float, training: SelfPlay) -> int:
     """The steps that can be done until a time, by the time of a few rounds that are then forgotten, and of a check."""
-    begun, key = time.perf_counter(), jax.random.key(config.seed)
-    state, sums = placed_round_state(config, key, mesh), no_sums(len(config.rivals))
-    rounds, run = stream.rounds(key, mesh, 0), round_at(config, config.steps, mesh)
+    begun, config = time.perf_counter(), training.config
+    state, sums = training.initial_state(), training.no_sums()
+    rounds, run = training.data(0), training.program(config.steps)
     times = []
     for _, puzzles in zip(range(_TRIAL + 1), rounds, strict=False):
-        state, sums = jax.block_until_ready(run(state, sums, puzzles, key))
+        state, sums = jax.block_until_ready(run(state, sums, puzzles, training.steps_key))
         times.append(time.perf_counter())
     each = (times[-1] - times[0]) / _TRIAL
     iterations = {config.iterations_at(step) for step in range(1, config.steps + 1)}
     compiling = (times[0] - begun) * len(iterations)  # once more, with the number of steps
-    check(state)
-    checked = time.perf_counter()
-    check(state)
-    each += (time.perf_counter() - checked) * min(1, config.play.updates / config.validate_every)
-    return max(int(_PLAYED * (end - time.perf_counter() - compiling) / each), 1) * config.play.updates
+    for _ in range(2):  # the first time it compiles
+        checked = time.perf_counter()
+        training.validate(state)
+        training.compare(state)
+    each += (time.perf_counter() - checked) * min(1, training.unit / config.validate_every)
+    return max(int(_PLAYED * (end - time.perf_counter() - compiling) / each), 1) * training.unit
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:

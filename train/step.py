@@ -66,16 +66,20 @@ def make_forward(config: TrainConfig, iterations: int | None) -> Forward:
     return networks.make_forward(config.network.architecture, config.board, **sizes)
 
 
-def initial_state(config: TrainConfig, forward: Forward, key: Array, target: Any = bool) -> TrainState:
+def saved_forward(config: TrainConfig) -> Forward:
+    """The network with the iterations that it is saved with; the settings must be resolved."""
+    return make_forward(config, config.network.saved_iterations)
+
+
+def initial_state(config: TrainConfig, key: Array, target: Any = bool) -> TrainState:
     """The state before the first step; ``target`` is the dtype of what positions teach."""
-    start = config.network.start
-    params = load_start(start, config.network.architecture, forward) if start else None
-    return _initial(config, forward, target, key, params)
+    return _initial(config, target, key, load_start(config))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _initial(config: TrainConfig, forward: Forward, target: Any, key: Array, start: Params | None) -> TrainState:
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _initial(config: TrainConfig, target: Any, key: Array, start: Params | None) -> TrainState:
     """``initial_state``, as one program; from some parameters, or from random ones for None."""
+    forward = saved_forward(config)
     params = forward.init(key) if start is None else start
     params, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
     pool = empty_pool(forward, params, config.batch_size, target)
@@ -101,16 +105,20 @@ def shardings_of(state: TrainState, mesh: Mesh) -> TrainState:
     return jax.tree.map(lambda _: replicated, state)._replace(pool=jax.tree.map(lambda _: split, state.pool))
 
 
-def load_start(start: str, architecture: str, forward: Forward) -> Params:
-    """The parameters of the network in a file, widened to the sizes of ``forward``, if they are larger.
+def load_start(config: TrainConfig) -> Params | None:
+    """The parameters to start from, widened to the sizes of the network, if it is larger; None for random ones.
 
-    Raises ValueError if it is a network that can't be widened to them.
+    Raises ValueError if they are of a network that can't be widened to it, or if the network can't see the board.
     """
+    start, architecture, forward = config.network.start, config.network.architecture, saved_forward(config)
+    shapes = forward.shapes()
+    if start is None:
+        return None
     network = networks.load_network(start)
     fixed = set(dataclasses.asdict(forward.config)).difference(networks.get(architecture).adjustable)
     if network.name == architecture:
         if all(getattr(network.config, name) == getattr(forward.config, name) for name in fixed):
-            if jax.tree.map(jnp.shape, network.params) == jax.tree.map(lambda leaf: leaf.shape, forward.shapes()):
+            if jax.tree.map(jnp.shape, network.params) == jax.tree.map(jnp.shape, shapes):
                 return network.params
         elif widening.can_widen(network.config, forward.config):
             return widening.widen(network.params, network.config, forward, jax.random.key(0))

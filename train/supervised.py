@@ -8,41 +8,43 @@ their card. ``--resume`` continues an interrupted run; on a CPU it ends in the s
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxsudoku import datasets, networks
 from jaxsudoku.runtime.terminal.progress import Screen
 
 from .boards import (
+    BoardsData,
+    BoardsState,
+    BoardsSums,
+    Held,
     check_boards,
     check_division,
+    compiled_turns,
     configs_of,
-    initial_boards,
-    no_sums,
-    puzzles_in_turn,
-    summary_of_others,
-    take_turns,
+    turn,
 )
 from .command import run_command
 from .config import TrainConfig
-from .devices import on_one_device, whole_mesh
+from .devices import whole_mesh
 from .folder import save_network
-from .loop import Run, Task, check_startable, no_position, opened, run_task
+from .loop import Run, Training, check_startable, no_position, opened, run_training
+from .objective import Metrics, no_metrics, summary
+from .pool import empty_pool
 from .positions import puzzles_needed
 from .presets import PRESETS
 from .processes import Processes
-from .puzzles import load_held_out, open_data
-from .step import compiled_step, load_start, make_forward
-from .validation import Validation
+from .puzzles import load_held_out, open_data, puzzles_of_steps
+from .step import initial_state, load_start, no_losses, place, saved_forward
 
 
 def train(
@@ -81,63 +83,69 @@ def train(
     """
     with Processes() as processes:
         screen = Screen(bar=processes.first, messages=processes.first)
-        return _train(config, Path(folder).absolute(), resume, tensorboard, stop_at, processes, screen)
+        run = Run(Path(folder).absolute(), whole_mesh(), processes, screen, tensorboard, stop_at)
+        config = config.resolve(config.board, jax.default_backend())
+        check_startable(run, config, resume)
+        configs = configs_of(config)
+        held_out = _check(configs, run.mesh.size)
+        with opened(run) as signals:
+            training = Supervised(configs, run, held_out)
+            return training.network(*run_training(training, signals))
 
 
-def _train(
-    config: TrainConfig,
-    folder: Path,
-    resume: bool,
-    tensorboard: bool,
-    stop_at: int | None,
-    processes: Processes,
-    screen: Screen,
-) -> networks.Network:
-    """``train``, as one of some processes."""
-    mesh = whole_mesh()
-    config = config.resolve(config.board, jax.default_backend())
-    check_startable(folder, config, resume, processes, stop_at=stop_at)
-    configs = configs_of(config)
-    held_out = _check(configs, mesh.size)
-    processes.exchange("checked")
-    with opened(folder, mesh, screen, processes) as signals:
-        data = [open_data(config, held_out, folder / "data", screen, processes)]
-        data += [[datasets.load(name)] for name in config.data.others]
-        key = jax.random.key(config.seed)
-        state_key, puzzles_key, steps_key, validation_key = (jax.random.fold_in(key, number) for number in range(4))
-        forward = make_forward(config, config.network.saved_iterations)
-        validation = Validation(config, forward, held_out, validation_key, processes)
+class Supervised(Training):
+    """Steps on solved puzzles of one board or more; ``configs`` as of ``configs_of``."""
 
-        @functools.cache
-        def program(iterations: int | None) -> Any:
-            steps = [compiled_step(each, make_forward(each, iterations), mesh) for each in configs]
-            return take_turns(steps)
+    def __init__(self, configs: tuple[TrainConfig, ...], run: Run, held_out: np.ndarray) -> None:
+        config = configs[0]
+        first = open_data(config, held_out, run.folder / "data", run.screen, run.processes)
+        super().__init__(config, run, held_out)
+        self.configs, self.names, self.nothing = configs, config.data.others, no_position(config)
+        self.datasets = [first, *([datasets.load(name)] for name in self.names)]
 
-        def batches(step: int) -> Any:
-            puzzles = puzzles_in_turn(data, configs, puzzles_key, mesh, step)
-            return lambda state: next(puzzles)
+    def initial_state(self) -> BoardsState:
+        learner = initial_state(self.config, self.state_key)
 
-        task = Task(
-            unit=1,
-            state=initial_boards(configs, state_key, mesh),
-            sums=lambda: no_sums(len(configs)),
-            program=lambda step: program(config.iterations_at(step)),
-            data=batches,
-            metrics=lambda sums: sums.first,
-            others=lambda sums: dict(zip(config.data.others, sums.others, strict=True)),
-            further=summary_of_others,
-            validate=lambda state: validation(on_one_device(state.average)),
-            compare=lambda state: {},
-            nothing=no_position(config),
-            other_devices=lambda message: screen.say(f"{message}: positions differ on {mesh.size}"),
-        )
-        run = Run(folder, config, mesh, screen, signals, processes, tensorboard, stop_at)
-        state, seconds = run_task(task, run, steps_key)
-        network = networks.Network(config.network.architecture, forward, jax.device_get(state.average))
+        def held(config: TrainConfig) -> Held:
+            pool = empty_pool(saved_forward(config), learner.params, config.batch_size)
+            state = place(learner._replace(losses=no_losses(config.board), pool=pool), self.run.mesh)
+            return Held(state.losses, state.pool)
+
+        return BoardsState(place(learner, self.run.mesh), tuple(map(held, self.configs[1:])))
+
+    def no_sums(self) -> BoardsSums:
+        return BoardsSums(no_metrics(), tuple(no_metrics() for _ in self.names))
+
+    def program(self, step: int) -> Any:
+        return compiled_turns(self.configs, self.config.iterations_at(step), self.run.mesh)
+
+    def data(self, step: int) -> Iterator[BoardsData]:
+        done = np.bincount([turn(self.config, each) for each in range(1, step + 1)], minlength=len(self.configs))
+        # the first board's puzzles are those of a run without others
+        keys = [self.data_key, *(jax.random.fold_in(self.data_key, number) for number in range(1, len(self.configs)))]
+        meshes = itertools.repeat(self.run.mesh)
+        streams = list(map(puzzles_of_steps, self.datasets, self.configs, keys, meshes, done.tolist()))
+        for number in (turn(self.config, each) for each in itertools.count(step + 1)):
+            yield BoardsData(number, next(streams[number]))
+
+    def further(self, sums: BoardsSums) -> dict[str, float]:
+        """Means over the other boards together; nothing if none of them had a turn."""
+        if not sums.others:
+            return {}
+        total: Metrics = jax.tree.map(lambda *parts: jnp.stack(parts).sum(), *sums.others)
+        return {f"others_{name}": value for name, value in summary(total).items()} if total.made else {}
+
+    def on_other_devices(self, message: str) -> None:
+        self.run.screen.say(f"{message}: positions differ on {self.run.mesh.size}")
+
+    def network(self, state: BoardsState, seconds: float) -> networks.Network:
+        """The network of the last state, saved after the last step."""
+        config = self.config
+        network = networks.Network(config.network.architecture, self.validation.forward, jax.device_get(state.average))
         if int(state.step) == config.steps:
-            metrics = validation(network.params)
-            if processes.first:
-                save_network(network, folder, config, list(itertools.chain(*data)), seconds, metrics)
+            metrics = self.validation(network.params)
+            if self.run.processes.first:
+                save_network(network, self.run.folder, config, list(itertools.chain(*self.datasets)), seconds, metrics)
         return network
 
 
@@ -145,10 +153,7 @@ def _check(configs: Sequence[TrainConfig], devices: int) -> np.ndarray:
     """Raises the errors of ``train`` that settings cause, before anything is written; the held-out puzzles."""
     config = configs[0]
     puzzles_needed(config, devices)
-    forward = make_forward(config, config.network.saved_iterations)
-    forward.shapes()  # fails for boards that the network can't see
-    if config.network.start:
-        load_start(config.network.start, config.network.architecture, forward)
+    load_start(config)
     held_out = load_held_out(config)
     check_boards(configs, devices)
     return held_out

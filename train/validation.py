@@ -19,6 +19,7 @@ from .config import ObjectiveConfig, TrainConfig
 from .objective import Metrics, objective, open_cells, summary
 from .positions import Positions, puzzles_needed, sample_batch
 from .processes import Processes
+from .step import saved_forward
 
 #: Positions in all, and how many of them are evaluated at a time.
 _POSITIONS, _CHUNK = 256, 32
@@ -29,20 +30,20 @@ class Validation:
 
     Args:
       config: the settings.
-      forward: the network, with the iterations that it is saved with.
       puzzles: uint8[N, cells], the held-out puzzles.
       key: a JAX key.
       processes: the processes of the run, among which the positions are divided.
+
+    Attributes:
+      forward: the network, with the iterations that it is saved with.
 
     Raises:
       ValueError: the rules of these kinds of positions solve all of them.
     """
 
-    def __init__(
-        self, config: TrainConfig, forward: Forward, puzzles: np.ndarray, key: Array, processes: Processes
-    ) -> None:
-        self._config, self._forward, self._processes = config, forward, processes
-        solutions = js.solve(puzzles, board=forward.board).grids
+    def __init__(self, config: TrainConfig, puzzles: np.ndarray, key: Array, processes: Processes) -> None:
+        self._config, self.forward, self._processes = config, saved_forward(config), processes
+        solutions = js.solve(puzzles, board=config.board).grids
         sized = dataclasses.replace(config, batch_size=_POSITIONS, microbatch=None)
         rows = np.resize(np.arange(len(puzzles)), puzzles_needed(sized, 1))
         zeros = np.zeros(len(rows), np.int32)
@@ -60,7 +61,7 @@ class Validation:
 
     def __call__(self, params: Params) -> dict[str, float]:
         """The ``summary`` of the metrics of parameters, which lie on one device or the host; all processes call it."""
-        measure = _measure(self._forward, self._config.objective)
+        measure = _measure(self.forward, self._config.objective)
         params = jax.device_put(jax.device_get(params))  # wherever they come from, they run one program
 
         def of_chunk(chunk: Positions) -> list[float]:
