@@ -54,7 +54,7 @@ TINY = {
     "axial": {"rounds": 1, "width": 8, "heads": 2, "expansion": 2, "hidden": 8},
     "cellwise": {"layers": 2, "width": 8, "heads": 2, "expansion": 2, "hidden": 8},
     "se_resnet": {"blocks": 2, "width": 8, "reduction": 2, "head": 8, "groups": 2},
-    "house_cnn": {"layers": 4, "width": 16, "hidden": 8},
+    "house_cnn": {"layers": 4, "width": 8, "hidden": 8},
     "house_resnet": {"blocks": 2, "width": 8, "house": 8, "hidden": 8},
     "cell_cnn": {"width": 8, "features": 8, "hidden": 8},
 }

@@ -17,6 +17,7 @@ from reference import TINY
 import jaxsudoku as js
 from jaxsudoku import networks
 from jaxsudoku.networks import (
+    ABSENT,
     NETWORKS,
     NetworkFileError,
     attention,
@@ -28,6 +29,7 @@ from jaxsudoku.networks import (
 )
 from jaxsudoku.networks.convolution import as_convolution, convolve
 from jaxsudoku.runtime.files import with_checksum
+from jaxsudoku.runtime.settings import Config
 from jaxsudoku.testing.network import check_outputs, positions
 
 FOUR, SIX, NINE, SIXTEEN = (js.Board.classic(side) for side in (4, 6, 9, 16))
@@ -87,6 +89,49 @@ def test_every_architecture_is_tested():
 @every_network
 def test_every_architecture_keeps_its_promises(name):
     js.testing.check_network(name, NETWORKS[name].config(**TINY[name]))
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnConfig(Config):
+    """Settings of a network of a user."""
+
+    mixes: bool = False
+
+
+class OwnNetwork(networks.NetworkModule):
+    """A weight for each candidate; the policy may depend on the other positions of the batch."""
+
+    def __init__(self, config, board, *, rngs):
+        self.weight = nnx.Param(nnx.initializers.lecun_normal()(rngs.params(), (board.side, 8)))
+        self.mixes = config.mixes
+
+    def __call__(self, candidates):
+        policy = candidates * jnp.concatenate([self.weight[...]] * 2, axis=1)
+        policy -= policy.mean(axis=0) * self.mixes
+        return networks.Outputs(policy, policy.sum(axis=(1, 2)))
+
+
+def test_a_network_that_mixes_its_batch_is_found():
+    with pytest.raises(AssertionError, match=r"policy of position 0 depends on the other .*\n  candidates: [01 ]+$"):
+        js.testing.check_network(OwnNetwork, OwnConfig(mixes=True))
+    with pytest.raises(ValueError, match="the class OwnNetwork needs a config"):
+        js.testing.check_network(OwnNetwork)
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "words"),
+    [
+        (np.float32(np.nan), 0, r"an output of position 0 is not finite\n  candidates: [01 ]+$"),
+        (np.float32(0), np.inf, "an output of position 0 is not finite"),
+        (np.float32(0), 0, "the policy is the same for all candidates"),
+        (np.float32(0), [0, 0, 0], r"policy and value are .*'float32\[3\]'\], not .*'float32\[4\]'"),
+    ],
+)
+def test_wrong_outputs_are_found(policy, value, words):
+    seen, _ = positions(FOUR, 4)
+    value = np.float32(value if isinstance(value, list) else [value] * 4)
+    with pytest.raises(AssertionError, match=words):
+        check_outputs(networks.Outputs(np.where(seen, policy, np.float32(ABSENT)), value), seen)
 
 
 @pytest.mark.parametrize(

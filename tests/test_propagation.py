@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import reference
 
+import jaxsudoku as js
 from jaxsudoku import compiler_options
 from jaxsudoku.core import propagation
 from jaxsudoku.core.board import Board
@@ -227,6 +228,33 @@ def test_rounds_are_sweeps():
         assert (after != fixpoint).any()
         np.testing.assert_array_equal(after_rounds(rounds), after)
     np.testing.assert_array_equal(after_rounds(100), fixpoint)
+
+
+def test_a_rule_that_removes_a_solution_is_found():
+    with pytest.raises(AssertionError, match=r"a candidate that a solution uses: digit 1 in cell 0\n  puzzle: [\d ]+$"):
+        js.testing.check_rule(lambda planes, board: planes.at[0, 0, 0].set(0))
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        (lambda left: left.sum() < 2450, "the result of a lane depends on the other lanes: digit"),
+        (lambda left: np.arange(64)[:, None, None] < 32, "the result of a lane depends on its place: digit"),
+        (lambda left: left.sum(axis=(1, 2), keepdims=True) > 40, "removes less where fewer candidates are left: digit"),
+    ],
+)
+def test_a_rule_that_some_lanes_lack_is_found(where, words):
+    board = reference.SMALL["4x4"]
+    peers = np.array([[other in cells for other in range(16)] for cells in reference.peers(board)])
+
+    def naked(left):
+        sole = left & (left.sum(axis=1, keepdims=True) == 1)
+        return left & ~((sole @ peers) & where(left))
+
+    with pytest.raises(AssertionError, match=words):
+        check_deductions(naked, board)
+    with pytest.raises(AssertionError, match="the rule adds a candidate: digit"):
+        check_deductions(np.ones_like, board)
 
 
 def test_none_leaves_everything_and_unknown_rules_are_refused():

@@ -23,7 +23,7 @@ from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers.exact import search
-from jaxsudoku.testing.solver import function_of
+from jaxsudoku.testing.solver import check_answers, function_of
 
 BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
 
@@ -324,3 +324,57 @@ def test_settings_reach_the_search(monkeypatch):
         assert asked["restart"] == restart
         assert asked["lanes"] % 32 == 0
         assert asked["lanes"] > 0
+
+
+# ---------------------------------------------------------------------- solvers of users, right and wrong
+
+
+def by_brute_force(puzzles, fault=""):
+    """Answers to puzzles of 4x4, wrong in some way for those that are hard."""
+    found = [reference.solutions(FOUR, puzzle, 1) for puzzle in puzzles]
+    grids = np.array([each[0] if each else [0] * FOUR.cells for each in found], np.uint8)
+    clash = np.array([reference.is_clash(FOUR, puzzle) for puzzle in puzzles])
+    solved, hard = grids.any(axis=1), (puzzles == 0).sum(axis=1) > 8
+    status = np.where(solved, Status.SOLVED, np.where(clash, Status.INVALID, Status.UNSATISFIABLE)).astype(np.int8)
+    if fault == "swapped":
+        grids[hard] = np.roll(grids[hard], 1, axis=1)
+    elif fault == "missed":
+        status[clash] = Status.UNSATISFIABLE
+    elif fault in ("refuted", "open"):
+        status[solved & hard] = Status.UNSATISFIABLE if fault == "refuted" else Status.UNSOLVED
+    elif fault == "neighbour":
+        status[solved & np.roll(hard, 1)] = Status.UNSATISFIABLE
+    elif fault == "lonely":
+        status[solved & (len(puzzles) == 1)] = Status.UNSATISFIABLE
+    iterations = {"negative": -1, "random": np.random.default_rng().integers(2**30)}.get(fault, 1)
+    return Solution(grids, status, np.full(len(puzzles), iterations, "int64" if fault == "wide" else "int32"), {})
+
+
+def test_a_solver_of_a_user_passes():
+    def own(board, puzzles, key, config):
+        kinds = Solution(((board.cells,), np.uint8), ((), np.int8), ((), np.int32), {})
+        shapes = (jax.ShapeDtypeStruct((len(puzzles), *shape), dtype) for shape, dtype in kinds[:3])
+        return jax.pure_callback(lambda given: by_brute_force(np.asarray(given)), Solution(*shapes, {}), puzzles)
+
+    js.testing.check_solver(own, complete=True, alone=False)
+    with pytest.raises(ValueError, match="the solver one-shot needs a network"):
+        js.testing.check_solver("one-shot")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("swapped", r"SOLVED by a grid that is no solution\n  puzzle: [\d ]+\n  grid: [\d ]+$"),
+        ("refuted", r"the status of a puzzle is UNSATISFIABLE, not SOLVED\n  puzzle: [\d ]+$"),
+        ("open", r"the status of a puzzle is UNSOLVED, not SOLVED\n"),
+        ("missed", r"the status of a puzzle is UNSATISFIABLE, not INVALID\n"),
+        ("neighbour", r"depends on the other puzzles of its batch: status \d and \d\n  puzzle: "),
+        ("lonely", r"depends on the size of its batch: status 1 and 2\n  puzzle: "),
+        ("negative", r"iterations of a puzzle are -1, and its status is \d\n  puzzle: "),
+        ("random", "two runs with the same key give different answers"),
+        ("wide", r"the answer to 33 puzzles is .*'iterations': 'int64\[33\]'}, not "),
+    ],
+)
+def test_a_wrong_solver_is_found(fault, words):
+    with pytest.raises(AssertionError, match=words):
+        check_answers(lambda puzzles, seed=0: by_brute_force(puzzles, fault), FOUR, complete=True)

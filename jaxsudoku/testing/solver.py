@@ -23,9 +23,6 @@ from .failing import require
 #: Puzzles of the batch.
 BATCH = 33
 
-#: A solver with its board and settings: puzzles uint8[B, cells] and a key to answers.
-Run = Callable[[Any, Any], Solution]
-
 
 def check_solver(
     solver: Solver | str | Callable[..., Solution],
@@ -49,7 +46,7 @@ def check_solver(
     Args:
       solver: an entry of the registry, its name, or a function (board, puzzles, key, config), with the network as fifth
         argument if there is one.
-      config: its settings; None for the defaults of an entry. A function needs them.
+      config: its settings; None for the defaults of an entry, and for a function without settings.
       board: the board; None for the classic 4x4. Puzzles are solved by brute force, so wide boards take long.
       network: the network of a guided solver.
       complete: of a function, whether it always decides a puzzle; an entry says so itself.
@@ -57,37 +54,49 @@ def check_solver(
 
     Raises:
       AssertionError: a promise is broken; the message names it, and a puzzle.
-      ValueError: a function without settings, or a guided solver without a network.
+      ValueError: a guided solver without a network, or an unknown name.
     """
     if isinstance(solver, str):
         solver = get(solver)
     if not isinstance(solver, Solver):
         stats = () if network is None else ("network_calls",)
+        config = SolverConfig() if config is None else config
         solver = Solver(getattr(solver, "__name__", "solver"), "", solver, type(config), complete, stats)
-        if config is None:
-            raise ValueError(f"the function {solver.name} needs a config")
     if solver.guided and network is None:
         raise ValueError(f"the solver {solver.name} needs a network")
     board = board or Board.classic(4)
     config = make_config(solver) if config is None else config
     settings = config.resolve(board, jax.default_backend())
     program = jax.jit(function_of(solver, board, settings, network), compiler_options=compiler_options())
-    _check(solver, board, program, solver.complete and getattr(settings, "budget", None) is None, alone)
+
+    def run(puzzles: np.ndarray, seed: int = 0) -> Solution[np.ndarray]:
+        return jax.tree.map(np.asarray, program(puzzles, as_key(seed)))
+
+    complete = solver.complete and getattr(settings, "budget", None) is None
+    check_answers(run, board, complete, solver.stats, alone)
+    nothing = jax.ShapeDtypeStruct((0, board.cells), np.uint8)
+    _check_kinds(jax.eval_shape(program, nothing, as_key(0)), board, 0, solver.stats)
 
 
-def function_of(solver: Solver, board: Board, config: Any, network: Network | None) -> Run:
+def function_of(
+    solver: Solver, board: Board, config: Any, network: Network | None
+) -> Callable[[Any, jax.Array], Solution]:
     """A solver as a function of puzzles and a key."""
     given = (network,) if solver.guided else ()
     return lambda puzzles, key: solver.run(board, puzzles, key, config, *given)
 
 
-def _check(solver: Solver, board: Board, program: Run, complete: bool, alone: bool) -> None:
-    def run(puzzles: np.ndarray, seed: int = 0) -> Solution[np.ndarray]:
-        return jax.tree.map(np.asarray, program(puzzles, as_key(seed)))
-
+def check_answers(
+    run: Callable[..., Solution[np.ndarray]],
+    board: Board,
+    complete: bool,
+    stats: tuple[str, ...] = (),
+    alone: bool = True,
+) -> None:
+    """``check_solver`` of a function of puzzles uint8[B, cells] and a seed that is 0 by default."""
     puzzles, counts = mixed(board)
     whole = run(puzzles)
-    _check_kinds(solver, board, BATCH, whole)
+    _check_kinds(whole, board, BATCH, stats)
     other = puzzles.copy()
     other[1::2] = np.roll(puzzles[1::2], 3, axis=0)
     half, one = np.arange(0, BATCH, 2), np.arange(0, BATCH, 4)
@@ -102,8 +111,6 @@ def _check(solver: Solver, board: Board, program: Run, complete: bool, alone: bo
         parts = [run(puzzles[row : row + 1]) for row in one.tolist()]
         single = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
         _check_same(whole.take(one), single, puzzles[one], counts[one], complete, "the size of its batch")
-    nothing = jax.ShapeDtypeStruct((0, board.cells), np.uint8)
-    _check_kinds(solver, board, 0, jax.eval_shape(program, nothing, as_key(0)))
 
 
 @functools.cache
@@ -126,12 +133,12 @@ def mixed(board: Board) -> tuple[np.ndarray, np.ndarray]:
     return puzzles, np.array([plain.count(board, puzzle, 2) for puzzle in puzzles])
 
 
-def _check_kinds(solver: Solver, board: Board, size: int, found: Solution) -> None:
+def _check_kinds(found: Solution, board: Board, size: int, stats: tuple[str, ...]) -> None:
     arrays = {**found._asdict(), **found.stats}
     del arrays["stats"]
     kinds = {name: f"{array.dtype}{list(array.shape)}" for name, array in arrays.items()}
     right = {"grids": f"uint8[{size}, {board.cells}]", "status": f"int8[{size}]"}
-    right |= dict.fromkeys(("iterations", *solver.stats), f"int32[{size}]")
+    right |= dict.fromkeys(("iterations", *stats), f"int32[{size}]")
     require(kinds == right, f"the answer to {size} puzzles is {kinds}, not {right}")
 
 
