@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import solvers as solvers
     from jaxsudoku import symmetry as symmetry
     from jaxsudoku import techniques as techniques
+    from jaxsudoku import testing as testing
     from jaxsudoku.core import board as board
     from jaxsudoku.core import env as env
     from jaxsudoku.core import grid as grid
@@ -107,6 +108,7 @@ _MODULES = {
     "solvers": "solvers",
     "symmetry": "symmetry",
     "techniques": "techniques",
+    "testing": "testing",
 }
 
 __all__ = [

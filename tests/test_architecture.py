@@ -30,7 +30,7 @@ LEVELS = (
     ("exact",),
     ("symmetry", "techniques"),
     ("explanation", "rating", "solvers"),
-    ("evaluation", "generation"),
+    ("evaluation", "generation", "testing"),
     ("datasets",),
     ("cli",),
     ("", "__main__"),

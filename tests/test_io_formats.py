@@ -2,6 +2,7 @@
 
 import bz2
 import csv
+import dataclasses
 import gzip
 import io
 import json
@@ -34,7 +35,6 @@ from jaxsudoku.io import (
 from jaxsudoku.io.decode import decode_texts
 from jaxsudoku.io.format import Beginning, Format
 from jaxsudoku.io.json_lines import JsonLines
-from jaxsudoku.io.read import FORMATS
 from jaxsudoku.rating import GRADES, grade, grade_range
 from jaxsudoku.runtime.suggestions import did_you_mean
 
@@ -461,17 +461,40 @@ class Runs(Format):
             yield Chunk.of(read, np.arange(line, line + len(texts)), self.start.name)
 
 
-def test_a_format_is_added_by_one_class(monkeypatch):
-    data = b">1a34a4122a4a43a1\n>b34a4122a4a43a1\n>1\n"
-    monkeypatch.setattr("jaxsudoku.io.read.FORMATS", (Runs, *FORMATS))
-    for text in (data, gzip.compress(data)):
-        chunk = read(text)
-        np.testing.assert_array_equal(chunk.grids[:2], GRIDS)
-        assert [str(error) for error in chunk.errors] == ["<input>:3: 1 cell; a 4x4 board has 16"]
-    with open_puzzles(io.BytesIO(data), FOUR) as puzzles:
-        assert puzzles.check() == ()
-    assert refusal(data + b"# board: diagonal-4\n" + data)[1] == 2
-    assert refusal(data, column="x")[0] == "<input>: no column 'x': the first line names no columns"
+def runs(grids, board):
+    """Grids as the format has them."""
+    lines = ["".join(map(str, grid)) for grid in grids]
+    return "".join(f">{re.sub('0+', lambda run: chr(96 + len(run[0])), line)}\n" for line in lines).encode()
+
+
+def test_a_format_is_added_by_one_class():
+    js.testing.check_format(Runs, runs, [FOUR, DIAGONAL, Board.classic(6), Board.classic()])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda chunk: chunk[:-1], r"7 puzzles were written, 6 are read\n  puzzle: [\d ]+$"),
+        (lambda chunk: dataclasses.replace(chunk, grids=chunk.grids[::-1]), "a puzzle is not read back: another one"),
+        (lambda chunk: dataclasses.replace(chunk, lines=chunk.lines[::-1]), "in small blocks has"),
+        (
+            lambda chunk: dataclasses.replace(chunk, good=np.ones(len(chunk), bool), errors=()),
+            r"a malformed puzzle, on line 4, has errors on the lines \[\]\n  puzzle: ",
+        ),
+    ],
+)
+def test_a_wrong_format_is_found(change, words):
+    class Wrong(Runs):
+        def read(self, blocks, check, keep=()):
+            return map(change, super().read(blocks, check, keep))
+
+    with pytest.raises(AssertionError, match=words):
+        js.testing.check_format(Wrong, runs, [FOUR])
+
+
+def test_a_format_that_is_taken_for_another_is_found():
+    with pytest.raises(AssertionError, match="a file of Runs is taken for one of Lines"):
+        js.testing.check_format(Runs, format_grids, [FOUR])
 
 
 # ---------------------------------------------------------------------- other files that were misread

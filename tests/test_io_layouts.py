@@ -12,7 +12,6 @@ import pytest
 from jaxsudoku.core.board import Board
 from jaxsudoku.io import (
     Chunk,
-    LineStream,
     NoPuzzlesError,
     PuzzleFileError,
     open_puzzles,
@@ -24,6 +23,7 @@ from jaxsudoku.io import (
     read_puzzles,
     slices,
 )
+from jaxsudoku.testing.format import read_slices
 
 PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
 SOLUTION = "534678912672195348198342567859761423426853791713924856961537284287419635345286179"
@@ -521,22 +521,13 @@ def test_slices_read_what_the_whole_reads(name, size, tmp_path):
     path = tmp_path / "puzzles.txt"
     path.write_bytes(SLICED[name].encode())
     whole = Chunk.join(list(read_chunks(str(path))))
-    found, lines_of, before = [], [], 0
-    for part in slices(str(path), None, None, size)[1]:
-        with open_slice(part, NINE) as puzzles:
-            stream = puzzles.stream
-            shift = before - stream.header_lines if isinstance(stream, LineStream) else 0
-            for chunk in puzzles.chunks():
-                found.append(chunk)
-                lines_of += (chunk.lines + shift).tolist()
-            before += stream.lines if isinstance(stream, LineStream) else 0
-    parts = Chunk.join(found)
+    parts = read_slices(path, NINE, size)
     np.testing.assert_array_equal(parts.grids, whole.grids)
     np.testing.assert_array_equal(parts.good, whole.good)
     np.testing.assert_array_equal(parts.listed, whole.listed)
     assert [error.cause for error in parts.errors] == [error.cause for error in whole.errors]
     if "\r" not in SLICED[name]:  # lone carriage returns end lines, too
-        assert lines_of == whole.lines.tolist()
+        assert parts.lines.tolist() == whole.lines.tolist()
     assert parts.extras == whole.extras
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from jaxsudoku import io
 from jaxsudoku.core.board import Board
-from jaxsudoku.io import LineStream, PuzzleFileError, Slice, expand, open_slice, slices
+from jaxsudoku.io import PuzzleFileError, Slice, expand, open_slice, slices
+from jaxsudoku.testing.format import read_slices
 
 FOUR = Board.classic(4)
 RNG = np.random.default_rng(3)
@@ -53,24 +54,15 @@ def written(folder, kind: str) -> str:
 )
 def test_slices_are_the_whole(tmp_path, kind, sliced):
     path = written(tmp_path, kind)
-    whole = list(io.read_chunks(path, FOUR))
+    whole = io.Chunk.join(list(io.read_chunks(path, FOUR)))
     opened, parts = slices(path, FOUR, None, 40)
     assert opened.board == FOUR
     assert (len(parts) > 3) == sliced and len(parts) < 20
-    grids, lines, errors, extras, before = [], [], [], [], 0
-    for part in parts:
-        with open_slice(part, FOUR) as puzzles:
-            shift = -(puzzles.stream.header_lines) + before if isinstance(puzzles.stream, LineStream) else 0
-            for chunk in puzzles.chunks():
-                grids.append(chunk.grids)
-                lines += (chunk.lines + shift).tolist()
-                errors += [(error.source, error.line + shift, error.cause) for error in chunk.errors]
-                extras += chunk.extras.get("number", [])
-            before += puzzles.stream.lines if isinstance(puzzles.stream, LineStream) else 0
-    np.testing.assert_array_equal(np.concatenate(grids), np.concatenate([chunk.grids for chunk in whole]))
-    assert lines == np.concatenate([chunk.lines for chunk in whole]).tolist()
-    assert errors == [(e.source, e.line, e.cause) for chunk in whole for e in chunk.errors] and len(errors) == 1
-    assert extras == [value for chunk in whole for value in chunk.extras.get("number", [])]
+    found = read_slices(path, FOUR, 40)
+    np.testing.assert_array_equal(found.grids, whole.grids)
+    assert found.lines.tolist() == whole.lines.tolist()
+    assert found.errors == whole.errors and len(found.errors) == 1
+    assert found.extras == whole.extras
 
 
 @pytest.mark.parametrize("puzzles", [1, 7, 100, 10_000])

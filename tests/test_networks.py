@@ -29,6 +29,8 @@ from jaxsudoku.networks import (
 )
 from jaxsudoku.networks.convolution import as_convolution, convolve
 from jaxsudoku.runtime.files import with_checksum
+from jaxsudoku.runtime.settings import Config
+from jaxsudoku.testing.network import check_outputs, positions
 
 FOUR, SIX, NINE, SIXTEEN = (js.Board.classic(side) for side in (4, 6, 9, 16))
 JIGSAW = js.Board.jigsaw("aaab ccab ccdb dddb")
@@ -46,16 +48,12 @@ COUNTS = {
 every_network = pytest.mark.parametrize("name", NETWORKS)
 
 
-def quick_key(seed=0):
-    """A key whose generator compiles at once, which the usual one does not on a CPU."""
-    return jax.random.wrap_key_data(np.array([seed, 1, 2, 3], np.uint32), impl="unsafe_rbg")
-
-
 @functools.cache
 def tiny(name):
     """A network for 4x4 as it is before training. Its parameters are drawn one by one: as one program it takes long."""
     forward = networks.make_forward(name, FOUR, **TINY[name])
-    return networks.Network(name, forward, jax.tree.map(np.asarray, forward.init(quick_key())))
+    key = jax.random.wrap_key_data(np.array([0, 1, 2, 3], np.uint32), impl="unsafe_rbg")  # which compiles at once
+    return networks.Network(name, forward, jax.tree.map(np.asarray, forward.init(key)))
 
 
 def drawn(shapes, seed=0):
@@ -77,25 +75,6 @@ def layer(make):
     return nnx.merge(structure, drawn(state))
 
 
-unrolled = jax.jit(networks.Forward.unroll, static_argnums=0)
-
-
-def candidates(board, batch, seed=0):
-    """Positions of a solved grid with some cells filled, and of the others any candidates beside the right ones.
-
-    Returns:
-      Candidates bool[B, side, cells], and digits int[B, cells] of 0..side-1.
-    """
-    random = np.random.default_rng(seed)
-    band, line = np.divmod(np.arange(board.side), board.box[0])
-    grid = (line * board.box[1] + band)[:, None] + np.arange(board.side)
-    relabel = random.permuted(np.tile(np.arange(board.side), (batch, 1)), axis=1)
-    digits = relabel[:, grid.ravel() % board.side]
-    right = digits[:, None] == np.arange(board.side)[:, None]
-    filled = random.random((batch, 1, board.cells)) < 0.4
-    return right | (~filled & (random.random(right.shape) < 0.6)), digits
-
-
 def sizes_of(params):
     return sum(leaf.size for leaf in jax.tree.leaves(params))
 
@@ -108,31 +87,51 @@ def test_every_architecture_is_tested():
 
 
 @every_network
-def test_a_fresh_network(name):
-    """Parameters are float32 and follow from the key; outputs are small, yet not the same for all candidates."""
-    network = tiny(name)
-    shapes, params = network.apply.shapes(), network.params
-    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(shapes))
-    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), shapes) == jax.tree.map(
-        lambda leaf: (leaf.shape, leaf.dtype), params
-    )
-    same, other = (network.apply.init(quick_key(seed)) for seed in (0, 1))
-    assert all(map(np.array_equal, jax.tree.leaves(params), jax.tree.leaves(same)))
-    assert not all(map(np.array_equal, jax.tree.leaves(params), jax.tree.leaves(other)))
-    seen, _ = candidates(FOUR, 4)
-    policy, value = map(np.asarray, outputs_of(network, seen))
-    assert np.abs(policy[seen]).max() < 4 and policy[seen].std() > 1e-4 and np.abs(value).max() < 4
+def test_every_architecture_keeps_its_promises(name):
+    js.testing.check_network(name, NETWORKS[name].config(**TINY[name]))
 
 
-def outputs_of(network, seen):
-    """The outputs of a network, once they are known to be what they should be."""
-    outputs = network(seen)
-    assert outputs.policy.shape == seen.shape and outputs.policy.dtype == jnp.float32
-    assert outputs.value.shape == seen.shape[:1] and outputs.value.dtype == jnp.float32
-    policy = np.asarray(outputs.policy)
-    assert (policy[~seen] == ABSENT).all()
-    assert np.isfinite(policy).all() and np.isfinite(outputs.value).all() and policy[seen].std() > 1e-4
-    return outputs
+@dataclasses.dataclass(frozen=True)
+class OwnConfig(Config):
+    """Settings of a network of a user."""
+
+    mixes: bool = False
+
+
+class OwnNetwork(networks.NetworkModule):
+    """A weight for each candidate; the policy may depend on the other positions of the batch."""
+
+    def __init__(self, config, board, *, rngs):
+        self.weight = nnx.Param(nnx.initializers.lecun_normal()(rngs.params(), (board.side, 8)))
+        self.mixes = config.mixes
+
+    def __call__(self, candidates):
+        policy = candidates * jnp.concatenate([self.weight[...]] * 2, axis=1)
+        policy -= policy.mean(axis=0) * self.mixes
+        return networks.Outputs(policy, policy.sum(axis=(1, 2)))
+
+
+def test_a_network_that_mixes_its_batch_is_found():
+    with pytest.raises(AssertionError, match=r"policy of position 0 depends on the other .*\n  candidates: [01 ]+$"):
+        js.testing.check_network(OwnNetwork, OwnConfig(mixes=True))
+    with pytest.raises(ValueError, match="the class OwnNetwork needs a config"):
+        js.testing.check_network(OwnNetwork)
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "words"),
+    [
+        (np.float32(np.nan), 0, r"an output of position 0 is not finite\n  candidates: [01 ]+$"),
+        (np.float32(0), np.inf, "an output of position 0 is not finite"),
+        (np.float32(0), 0, "the policy is the same for all candidates"),
+        (np.float32(0), [0, 0, 0], r"policy and value are .*'float32\[3\]'\], not .*'float32\[4\]'"),
+    ],
+)
+def test_wrong_outputs_are_found(policy, value, words):
+    seen, _ = positions(FOUR, 4)
+    value = np.float32(value if isinstance(value, list) else [value] * 4)
+    with pytest.raises(AssertionError, match=words):
+        check_outputs(networks.Outputs(np.where(seen, policy, np.float32(ABSENT)), value), seen)
 
 
 @pytest.mark.parametrize(
@@ -149,22 +148,8 @@ def outputs_of(network, seen):
 )
 def test_outputs_on_larger_boards(name, board, batch):
     """Those of CubeNet: ``test_cube``."""
-    outputs_of(made(name, board), candidates(board, batch)[0])
-
-
-@every_network
-def test_the_last_unrolled_output_of_a_position_alone_is_its_answer_among_others(name):
-    network = tiny(name)
-    seen, _ = candidates(FOUR, 4)
-    outputs = jax.tree.map(np.asarray, network(seen))
-    for place in range(4):
-        alone = seen[place : place + 1]
-        each, _ = jax.tree.map(np.asarray, unrolled(network.apply, network.params, alone))
-        assert each.policy.shape == (TINY[name].get("iterations", 1), *alone.shape)
-        assert each.value.shape == each.policy.shape[:2]
-        np.testing.assert_allclose(each.policy[-1, 0], outputs.policy[place], rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(each.value[-1, 0], outputs.value[place], rtol=1e-4, atol=1e-5)
-        assert (each.policy[:, ~alone] == ABSENT).all()
+    seen, _ = positions(board, batch)
+    check_outputs(made(name, board)(seen), seen)
 
 
 def _loss(params, apply, seen, digits):
@@ -225,7 +210,7 @@ def test_a_convolution_is_that_of_flax(shape, wraps, side):
 @every_network
 def test_training_lowers_the_loss(name):
     network = tiny(name)
-    seen, digits = candidates(FOUR, 8)
+    seen, digits = positions(FOUR, 8)
 
     @jax.jit
     def step(params):
@@ -267,7 +252,7 @@ def test_the_gradient_of_a_maximum(axes, keepdims):
 def test_bfloat16_is_close_to_float32(name):
     network = tiny(name)
     half = dataclasses.replace(network, apply=networks.make_forward(name, FOUR, **TINY[name], dtype="bfloat16"))
-    seen, _ = candidates(FOUR, 4)
+    seen, _ = positions(FOUR, 4)
     whole, rough = (jax.tree.map(np.asarray, each(seen)) for each in (network, half))
     difference = np.abs(whole.policy - rough.policy)[seen]
     assert difference.mean() < 0.05 * whole.policy[seen].std() + 1e-3
@@ -305,7 +290,7 @@ def test_networks_that_differ_in_parameters_are_traced_once():
         traced.append(network.apply)
         return network.apply(network.params, seen).value
 
-    seen, _ = candidates(FOUR, 2)
+    seen, _ = positions(FOUR, 2)
     network = made("cell_cnn")
     for seed in range(2):
         apply = dataclasses.replace(network.apply)
@@ -317,7 +302,7 @@ def test_networks_that_differ_in_parameters_are_traced_once():
 def test_irregular_regions(name):
     """Those of ``axial``: below."""
     apply = networks.make_forward(name, JIGSAW, **TINY[name])
-    seen, _ = candidates(FOUR, 4)
+    seen, _ = positions(FOUR, 4)
     assert jax.eval_shape(apply, apply.shapes(), seen).policy.shape == seen.shape
 
 
@@ -351,11 +336,11 @@ def test_axial_carries_each_cell_through_all_orders(board):
         for number, layer in network.params["layers"].items()
     }
     network = dataclasses.replace(network, params=network.params | {"layers": idle})
-    seen, _ = candidates(FOUR, 4)
+    seen, _ = positions(FOUR, 4)
     other = seen.copy()
     other[0, :, 6] = ~other[0, :, 6]
     both = (seen & other)[0]
-    policies = [np.asarray(outputs_of(network, each).policy)[0] for each in (seen, other)]
+    policies = [check_outputs(network(each), each)[0][0] for each in (seen, other)]
     unlike = (policies[0] != policies[1]).any(axis=0)
     assert both.any() and unlike[6] and not np.delete(unlike, 6).any()
 
@@ -434,25 +419,6 @@ def refusal(path, **asked):
     return str(error.value)
 
 
-@every_network
-def test_what_is_loaded_is_what_was_saved(name, tmp_path):
-    network = made(name)
-    path = js.save_network(network, tmp_path / "a.b")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.b.json", "a.b.safetensors"]
-    loaded = js.load_network(path)
-    assert loaded == network  # name, sizes and board
-    assert jax.tree.structure(loaded.params) == jax.tree.structure(network.params)
-    for ours, theirs in zip(jax.tree.leaves(loaded.params), jax.tree.leaves(network.params), strict=True):
-        assert (
-            isinstance(ours, jax.Array)
-            and ours.dtype == theirs.dtype
-            and np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
-        )
-    first = path.read_bytes()
-    js.save_network(loaded, path)
-    assert path.read_bytes() == first
-
-
 def test_parameters_are_stored_in_half_the_space(tmp_path):
     network = made("cell_cnn")
     full, half = (
@@ -486,7 +452,8 @@ def test_a_card_tells_what_the_network_is(saved):
 
 @pytest.mark.parametrize("board", [JIGSAW, js.Board.diagonal(4)], ids=str)
 def test_a_card_keeps_any_board(board, tmp_path):
-    path = js.save_network(made("cell_cnn", board), tmp_path / "net")
+    path = js.save_network(made("cell_cnn", board), tmp_path / "a.b")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.b.json", "a.b.safetensors"]
     assert networks.read_card(path).board == board
     assert js.load_network(path).board == board
     assert "for the board" in refusal(path, board=FOUR)
@@ -767,7 +734,7 @@ def test_a_kernel_of_house_resnet_is_a_convolution_with_a_stride(shape):
 
 def test_repeats_of_house_resnet_share_their_weights():
     """Applied twice, the blocks are those of a network of twice as many with the same weights."""
-    seen, _ = candidates(FOUR, 4)
+    seen, _ = positions(FOUR, 4)
     once = made("house_resnet")
     twice, long = (
         networks.make_forward("house_resnet", FOUR, **TINY["house_resnet"] | sizes)

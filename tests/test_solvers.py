@@ -16,14 +16,14 @@ import pytest
 import reference
 from random_networks import random_network
 
-from jaxsudoku import compiler_options, exact, mastermind, networks, solvers
+import jaxsudoku as js
+from jaxsudoku import exact, mastermind, networks, solvers
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.exact import weighted
 from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.runtime.random import as_key
-
-BATCH = 33
+from jaxsudoku.testing.solver import check_answers, function_of
 
 BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
 
@@ -58,59 +58,7 @@ LARGER_SETTINGS = {
 
 def settings_of(name, board):
     options = SMALL_SETTINGS[name] | ({} if board == FOUR else LARGER_SETTINGS.get(name, {}))
-    return solvers.make_config(solvers.get(name), **options).resolve(board, jax.default_backend())
-
-
-def function_of(name, board, config):
-    """A solver as a function of puzzles and a key."""
-    solver = solvers.get(name)
-    given = (random_network(board),) if solver.guided else ()
-    return lambda puzzles, key: solver.run(board, puzzles, key, config, *given)
-
-
-@functools.cache
-def kernel(name, board):
-    return jax.jit(function_of(name, board, settings_of(name, board)), compiler_options=compiler_options())
-
-
-def run(solver, board, puzzles, seed=0):
-    return jax.tree.map(np.asarray, kernel(solver.name, board)(puzzles, as_key(seed)))
-
-
-def kinds(solver, found):
-    """The shapes and dtypes of an answer."""
-    assert tuple(found.stats) == solver.stats
-    assert solver.guided == ("network_calls" in found.stats)
-    return [(x.shape, x.dtype.name) for x in jax.tree.leaves(found)]
-
-
-def kinds_of(solver, board, size):
-    """What they are to be."""
-    numbers = [((size,), "int32")] * (1 + len(solver.stats))
-    return [((size, board.cells), "uint8"), ((size,), "int8"), *numbers]
-
-
-@functools.cache
-def mixed(board):
-    """Puzzles with one solution, with none, with many, that clash, and that hold a value above the side."""
-    puzzles = reference.batch(board, BATCH)
-    puzzles[:16] = reference.unique(board, 16)
-    puzzles[16] = 0
-    puzzles[17, 1] = board.side + 1
-    puzzles[18, 0] = 255
-    puzzles[19, :2] = 1
-    puzzles[20] = reference.full_grid(board, np.random.default_rng(0))
-    puzzles[21] = 0
-    puzzles[21, 1 : board.side] = np.arange(1, board.side)  # the row's last digit stands below its only place
-    puzzles[21, (board.side - 1) * board.side] = board.side
-    puzzles.flags.writeable = False
-    return puzzles
-
-
-@functools.cache
-def solutions(board):
-    """How many solutions they have, up to two, and none if they clash."""
-    return np.array([reference.count(board, puzzle, 2) for puzzle in mixed(board)])
+    return solvers.make_config(solvers.get(name), **options)
 
 
 #: What solvers need that may not be installed.
@@ -146,7 +94,7 @@ CASES = [
 ]
 
 #: Some that are compiled for a single puzzle too.
-ALONE = [case("exact", "4x4"), case("depth-first", "2x3"), case("annealing", "jigsaw-5")]
+ALONE = [("exact", FOUR), ("depth-first", BOARDS["2x3"]), ("annealing", BOARDS["jigsaw-5"])]
 
 
 @pytest.mark.quick
@@ -180,79 +128,16 @@ def test_the_settings_of_an_accelerator_fit_a_batch(name, platform):
     board = Board.classic()
     config = solvers.make_config(solvers.get(name)).resolve(board, platform)
     puzzles = jax.ShapeDtypeStruct((1 << 20, board.cells), np.uint8)
-    found = jax.eval_shape(function_of(name, board, config), puzzles, as_key(0))
+    program = function_of(solvers.get(name), board, config, random_network(board))
+    found = jax.eval_shape(program, puzzles, as_key(0))
     assert found.grids.shape == puzzles.shape
 
 
 @pytest.mark.parametrize(("solver", "board"), CASES)
-class TestEverySolver:
-    def test_answers_are_right(self, solver, board):
-        puzzles = mixed(board)
-        found = run(solver, board, puzzles)
-        assert kinds(solver, found) == kinds_of(solver, board, BATCH)
-        assert (found.iterations >= 0).all() and np.all(found.stats.get("network_calls", 0) >= 0)
-        if "errors" in solver.stats:
-            np.testing.assert_array_equal(found.stats["errors"] == 0, found.status == Status.SOLVED)
-            assert (found.stats["errors"][found.status == Status.INVALID] == -1).all()
-            assert (found.stats["errors"][found.status == Status.UNSOLVED] > 0).all()
-        for puzzle, grid, status, count in zip(puzzles, found.grids, found.status, solutions(board), strict=True):
-            clash = reference.is_clash(board, puzzle)
-            truth = Status.INVALID if clash else Status.SOLVED if count else Status.UNSATISFIABLE
-            if solver.complete:
-                assert status == truth
-            else:
-                assert status in {Status.UNSOLVED, truth}
-            if status == Status.SOLVED:
-                assert reference.is_solution(board, grid, puzzle)
-        assert (found.status[[17, 18, 19, 21]] != Status.SOLVED).all()
-        assert found.status[20] == Status.SOLVED
-        np.testing.assert_array_equal(found.grids[20], puzzles[20])
-
-    def test_the_judge_finds_no_false_claim(self, solver, board):
-        found = run(solver, board, mixed(board))
-        judged = judge(board, mixed(board), found)
-        np.testing.assert_array_equal(judged.status, found.status)
-        np.testing.assert_array_equal(judged.iterations, found.iterations)
-        solved = found.status == Status.SOLVED
-        np.testing.assert_array_equal(judged.grids, np.where(solved[:, None], found.grids, 0))
-        assert solved.any()
-
-    def test_lanes_are_independent(self, solver, board):
-        puzzles = mixed(board)
-        one = run(solver, board, puzzles)
-        other = puzzles.copy()
-        other[1::2] = np.roll(puzzles[1::2], 3, axis=0)
-        two = run(solver, board, other)
-        if solver.complete:
-            np.testing.assert_array_equal(two.status[::2], one.status[::2])
-        both = (one.status == Status.SOLVED) & (two.status == Status.SOLVED) & (solutions(board) == 1)
-        assert both[::2].any()
-        np.testing.assert_array_equal(two.grids[::2][both[::2]], one.grids[::2][both[::2]])
-
-    def test_a_key_decides_everything(self, solver, board):
-        twice = (jax.tree.leaves(run(solver, board, mixed(board), 7)) for _ in range(2))
-        for one, again in zip(*twice, strict=True):
-            np.testing.assert_array_equal(one, again)
-
-
-@pytest.mark.parametrize(("solver", "board"), ALONE)
-def test_a_batch_is_its_puzzles(solver, board):
-    puzzles, unique = mixed(board), solutions(board) == 1
-    whole = run(solver, board, puzzles)
-    for start in range(0, BATCH, 4):
-        part = slice(start, start + 1)
-        found = run(solver, board, puzzles[part])
-        if solver.complete:
-            np.testing.assert_array_equal(found.status, whole.status[part])
-        both = (found.status == Status.SOLVED) & (whole.status[part] == Status.SOLVED) & unique[part]
-        np.testing.assert_array_equal(found.grids[both], whole.grids[part][both])
-
-
-@pytest.mark.parametrize("solver", EVERY)
-def test_no_puzzles(solver):
-    nothing = jax.ShapeDtypeStruct((0, FOUR.cells), np.uint8)
-    found = jax.eval_shape(kernel(solver.name, FOUR), nothing, as_key(0))
-    assert kinds(solver, found) == kinds_of(solver, FOUR, 0)
+def test_every_solver_keeps_its_promises(solver, board):
+    network = random_network(board) if solver.guided else None
+    alone = (solver.name, board) in ALONE
+    js.testing.check_solver(solver, settings_of(solver.name, board), board=board, network=network, alone=alone)
 
 
 @pytest.mark.parametrize("solver", EVERY)
@@ -270,25 +155,17 @@ def test_settings_are_frozen_and_have_defaults(solver):
 # ---------------------------------------------------------------------- the judge
 
 
-@functools.cache
-def judging(board):
-    return jax.jit(functools.partial(solvers.judge, board=board))
-
-
-def judge(board, puzzles, claimed):
-    """What the judge leaves of claims; the numbers of the solver stay as they are."""
-    stats = {"network_calls": claimed.iterations + np.int32(1)}  # the same for all solvers, so there is one program
-    judged = jax.tree.map(np.asarray, judging(board)(puzzles, claimed._replace(stats=stats)))
-    np.testing.assert_array_equal(judged.stats["network_calls"], stats["network_calls"])
-    assert [x.dtype for x in jax.tree.leaves(judged)] == ["uint8", "int8", "int32", "int32"]
-    return judged
-
-
 @pytest.mark.quick
-@pytest.mark.parametrize("size", [BATCH, 4097])  # one part, and three of which the last two overlap
-def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
-    rng = np.random.default_rng(size)
-    grids = np.array([reference.full_grid(FOUR, rng) for _ in range(64)])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *(("4x4", 33), ("4x4", 4097)),  # one part, and three of which the last two overlap
+        *(pytest.param(name, 33, marks=pytest.mark.slow) for name in ("2x3", "jigsaw-5")),
+    ],
+)
+def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(name, size):
+    board, rng = BOARDS[name], np.random.default_rng(size)
+    grids = np.array([reference.full_grid(board, rng) for _ in range(64)])
     grids = grids[rng.integers(64, size=size)]
     puzzles = np.where(rng.random(grids.shape) < 0.4, grids, 0).astype(np.uint8)
     status = rng.choice([*Status], size).astype(np.int8)
@@ -296,17 +173,21 @@ def test_the_judge_turns_a_false_claim_into_unsolved_and_zeros(size):
     claims = grids.copy()
     kind = rng.integers(4, size=size)
     kind[-3:] = 0, 1, 0
-    claims[kind == 1] = grids[kind == 1] % 4 + 1  # solved, but of another puzzle
+    claims[kind == 1] = grids[kind == 1] % board.side + 1  # solved, but of another puzzle
     claims[kind == 2, 3] = 0
-    claims[kind == 3, 5] = claims[kind == 3, 6]
+    claims[kind == 3, 0] = claims[kind == 3, 1]
     puzzles[kind == 1, 0] = grids[kind == 1, 0]
-    judged = judge(FOUR, puzzles, Solution(claims, status, np.arange(size, dtype=np.int32), {}))
+    iterations = np.arange(size, dtype=np.int32)
+    claimed = Solution(claims, status, iterations, {"network_calls": iterations + np.int32(1)})
+    judging = jax.jit(functools.partial(solvers.judge, board=board))
+    judged = jax.tree.map(np.asarray, judging(puzzles, claimed))
     true = (status == Status.SOLVED) & (kind == 0)
-    np.testing.assert_array_equal(
-        judged.status, np.where((status == Status.SOLVED) & ~true, np.int8(Status.UNSOLVED), status)
-    )
+    expected = np.where((status == Status.SOLVED) & ~true, np.int8(Status.UNSOLVED), status)
+    assert [x.dtype for x in jax.tree.leaves(judged)] == ["uint8", "int8", "int32", "int32"]
+    np.testing.assert_array_equal(judged.status, expected)
     np.testing.assert_array_equal(judged.grids, np.where(true[:, None], grids, 0))
-    np.testing.assert_array_equal(judged.iterations, np.arange(size))
+    np.testing.assert_array_equal(judged.iterations, iterations)
+    np.testing.assert_array_equal(judged.stats["network_calls"], iterations + 1)
 
 
 @pytest.mark.quick
@@ -449,3 +330,57 @@ def test_settings_reach_the_search(monkeypatch):
     assert (limit, found) == (1, config)
     assert (seeds.shape, seeds.dtype) == ((3,), np.uint32)
     assert others == [(1, fixed, None), (3, dataclasses.replace(fixed, budget=8), None)]
+
+
+# ---------------------------------------------------------------------- solvers of users, right and wrong
+
+
+def by_brute_force(puzzles, fault=""):
+    """Answers to puzzles of 4x4, wrong in some way for those that are hard."""
+    found = [reference.solutions(FOUR, puzzle, 1) for puzzle in puzzles]
+    grids = np.array([each[0] if each else [0] * FOUR.cells for each in found], np.uint8)
+    clash = np.array([reference.is_clash(FOUR, puzzle) for puzzle in puzzles])
+    solved, hard = grids.any(axis=1), (puzzles == 0).sum(axis=1) > 8
+    status = np.where(solved, Status.SOLVED, np.where(clash, Status.INVALID, Status.UNSATISFIABLE)).astype(np.int8)
+    if fault == "swapped":
+        grids[hard] = np.roll(grids[hard], 1, axis=1)
+    elif fault == "missed":
+        status[clash] = Status.UNSATISFIABLE
+    elif fault in ("refuted", "open"):
+        status[solved & hard] = Status.UNSATISFIABLE if fault == "refuted" else Status.UNSOLVED
+    elif fault == "neighbour":
+        status[solved & np.roll(hard, 1)] = Status.UNSATISFIABLE
+    elif fault == "lonely":
+        status[solved & (len(puzzles) == 1)] = Status.UNSATISFIABLE
+    iterations = {"negative": -1, "random": np.random.default_rng().integers(2**30)}.get(fault, 1)
+    return Solution(grids, status, np.full(len(puzzles), iterations, "int64" if fault == "wide" else "int32"), {})
+
+
+def test_a_solver_of_a_user_passes():
+    def own(board, puzzles, key, config):
+        kinds = Solution(((board.cells,), np.uint8), ((), np.int8), ((), np.int32), {})
+        shapes = (jax.ShapeDtypeStruct((len(puzzles), *shape), dtype) for shape, dtype in kinds[:3])
+        return jax.pure_callback(lambda given: by_brute_force(np.asarray(given)), Solution(*shapes, {}), puzzles)
+
+    js.testing.check_solver(own, complete=True, alone=False)
+    with pytest.raises(ValueError, match="the solver one-shot needs a network"):
+        js.testing.check_solver("one-shot")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("swapped", r"SOLVED by a grid that is no solution\n  puzzle: [\d ]+\n  grid: [\d ]+$"),
+        ("refuted", r"the status of a puzzle is UNSATISFIABLE, not SOLVED\n  puzzle: [\d ]+$"),
+        ("open", r"the status of a puzzle is UNSOLVED, not SOLVED\n"),
+        ("missed", r"the status of a puzzle is UNSATISFIABLE, not INVALID\n"),
+        ("neighbour", r"depends on the other puzzles of its batch: status \d and \d\n  puzzle: "),
+        ("lonely", r"depends on the size of its batch: status 1 and 2\n  puzzle: "),
+        ("negative", r"iterations of a puzzle are -1, and its status is \d\n  puzzle: "),
+        ("random", "two runs with the same key give different answers"),
+        ("wide", r"the answer to 33 puzzles is .*'iterations': 'int64\[33\]'}, not "),
+    ],
+)
+def test_a_wrong_solver_is_found(fault, words):
+    with pytest.raises(AssertionError, match=words):
+        check_answers(lambda puzzles, seed=0: by_brute_force(puzzles, fault), FOUR, complete=True)

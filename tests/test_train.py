@@ -875,6 +875,7 @@ def test_errors_take_a_line(tmp_path, capsys, monkeypatch):
 # ---------------------------------------------------------------------- the example
 
 
+@pytest.mark.slow
 def test_the_example_of_self_play_learns(capsys):
     sizes = {"puzzles": 64, "games": 32, "simulations": 1, "updates": 8, "batch": 64, "width": 16, "layers": 2}
     before, after = self_play.main(self_play.Settings(rounds=20, learning_rate=5e-3, seed=1, **sizes))

@@ -1,0 +1,12 @@
+"""A conformance kit: checks of solvers, networks, rules and formats that are written outside of the library.
+
+The library's own tests run the same checks. Each raises AssertionError, with the property that fails and a puzzle.
+They compare with ``plain``, which solves puzzles by brute force in plain Python, and need no test framework.
+"""
+
+from .format import check_format
+from .network import check_network
+from .rule import check_rule
+from .solver import check_solver
+
+__all__ = ["check_format", "check_network", "check_rule", "check_solver"]
