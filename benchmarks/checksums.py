@@ -35,10 +35,10 @@ BUDGETS: dict[str, dict[str, Any]] = {
     "best-first": {"budget": 2000},
     "elimination": {"budget": 2000},
     "annealing": {"budget": 2000},
-    "evolution": {"budget": 200},
-    "hill-climbing": {"budget": 2000},
+    "evolution": {"epochs": 50, "restarts": 1},
+    "hill-climbing": {"restarts": 2},
     "best-first-swaps": {"budget": 500},
-    "evosax": {"budget": 200},
+    "evosax": {"generations": 50},
 }
 
 
