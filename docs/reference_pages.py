@@ -68,10 +68,14 @@ def described() -> list[str]:
 
 
 def page_of(place: str, name: str) -> str:
-    """The page of a public name of a module: its own, or that of the package where it has the same object."""
-    value = getattr(modules().get(place.removeprefix("jaxsudoku."), jaxsudoku), name)
-    top = name in jaxsudoku.__all__ and getattr(jaxsudoku, name) is value
-    return f"jaxsudoku.{name}" if top else f"{place}.{name}"
+    """The page of a public name of a module: that of the package, or of the first module, where it is the same object."""
+    found = {f"jaxsudoku.{other}": module for other, module in modules().items()}
+    value = getattr(found.get(place, jaxsudoku), name)
+    homes = ["jaxsudoku"] if name in jaxsudoku.__all__ and getattr(jaxsudoku, name) is value else []
+    homes += (
+        other for other, module in found.items() if name in public_names(module) and getattr(module, name) is value
+    )
+    return f"{homes[0]}.{name}"
 
 
 def marked(text: str) -> str:

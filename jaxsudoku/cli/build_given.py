@@ -128,17 +128,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     }
     told = [f"{name} {size:,}" for name, size in sizes.items()]
     told += [f"{count:,} {why}" for why, count in left_out.items() if count]
-    invocation.summarize(
-        args,
-        screen,
-        tally,
-        None,
-        note=f"; {', '.join(told)}",
-        board=str(args.board),
-        seed=args.seed,
-        parts=sizes,
-        left_out=left_out,
-    )
+    about = {"board": str(args.board), "seed": args.seed, "parts": sizes, "left_out": left_out}
+    invocation.summarize(args, screen, tally, None, note=f"; {', '.join(told)}", **about)
     return 1 if bad.count or built.refused else 0
 
 

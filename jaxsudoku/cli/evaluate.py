@@ -28,7 +28,7 @@ from .parser import Parser
 from .report import counted, record
 
 if TYPE_CHECKING:
-    from jaxsudoku.evaluation import EvaluateConfig
+    from jaxsudoku.evaluation import EvaluateConfig, Report
 
 SUMMARY = "measure how good a network is"
 
@@ -158,17 +158,24 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     )
     report = dataclasses.replace(report, about=about, left_out={**table.left_out, **report.left_out})
     with invocation.signals.held():
-        put(sys.stdout.buffer, f"{report}\n", "<stdout>")
-        if args.json:
-            with open(args.json, "wb") as file:
-                put(file, f"{report.to_json()}\n", args.json)
-        if args.plot:
-            evaluation.plot(report, args.plot)
+        _put(args, report)
     if not args.quiet:
         screen.say(f"{counted(report.puzzles)} in {seconds:.2f} s, compilation included")
     if table.failure is not None:
         screen.say(f"jaxsudoku: error: {table.failure}")
     return 1 if table.failure is not None or bad.count else 0
+
+
+def _put(args: argparse.Namespace, report: Report) -> None:
+    """Prints the report, and writes it to the files that are asked for."""
+    put(sys.stdout.buffer, f"{report}\n", "<stdout>")
+    if args.json:
+        with open(args.json, "wb") as file:
+            put(file, f"{report.to_json()}\n", args.json)
+    if args.plot:
+        from jaxsudoku import evaluation
+
+        evaluation.plot(report, args.plot)
 
 
 def _plan(puzzles: int, config: EvaluateConfig) -> str:

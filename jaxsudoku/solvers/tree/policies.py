@@ -64,7 +64,7 @@ def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Policy:
     def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
         noise = _noise(board, config, seed)
         extra = mctx.GumbelMuZeroExtraData(root_gumbel=noise)
-        tree = _search(board, config, evaluate, params, root, seed, at_root, follow, extra)
+        tree = _search(board, config, evaluate, params, root, seed, _Selection(at_root, follow, extra))
         with jax.numpy_dtype_promotion("standard"):
             q = jax.vmap(mctx.qtransform_completed_by_mix_value, (0, None))(tree, mctx.Tree.ROOT_INDEX)
         return Decision(tree, _most_visited(tree, noise + root.logits + q))
@@ -115,7 +115,7 @@ def _by_score(board: Board, config: GuidedConfig | MctsConfig, evaluate: Evaluat
         return jnp.argmax(jnp.where(there, score(tree, node), -jnp.inf)).astype(jnp.int32)
 
     def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
-        tree = _search(board, config, evaluate, params, root, seed, follow, follow, None)
+        tree = _search(board, config, evaluate, params, root, seed, _Selection(follow, follow))
         q = tree.qvalues(jnp.full(len(seed), mctx.Tree.ROOT_INDEX))
         return Decision(tree, _most_visited(tree, q))
 
@@ -137,6 +137,14 @@ def _most_visited(tree: mctx.Tree, score: Array) -> Array:
     return jnp.argmax(jnp.where(best & there, score, -jnp.inf), axis=1).astype(jnp.int32)
 
 
+class _Selection(NamedTuple):
+    """How a search chooses moves: at the roots and inside the trees, as mctx calls these functions; what it carries."""
+
+    at_root: Callable[..., Array]
+    inside: Callable[..., Array]
+    extra: Any = None
+
+
 def _search(
     board: Board,
     config: GuidedConfig | MctsConfig,
@@ -144,9 +152,7 @@ def _search(
     params: Any,
     root: Evaluation,
     seed: Array,
-    at_root: Callable[..., Array],
-    follow: Callable[..., Array],
-    extra: Any,
+    selection: _Selection,
 ) -> mctx.Tree:
     """mctx's search over the positions below the roots."""
 
@@ -173,10 +179,10 @@ def _search(
             jax.random.key(0),
             root=mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=top),
             recurrent_fn=expand,
-            root_action_selection_fn=at_root,
-            interior_action_selection_fn=follow,
+            root_action_selection_fn=selection.at_root,
+            interior_action_selection_fn=selection.inside,
             num_simulations=config.simulations,
             invalid_actions=(root.logits <= ABSENT / 2).astype(jnp.float32),
-            extra_data=extra,
+            extra_data=selection.extra,
             loop_fn=prove_loop,
         )
