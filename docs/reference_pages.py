@@ -68,7 +68,7 @@ def described() -> list[str]:
 
 
 def page_of(place: str, name: str) -> str:
-    """The page of a public name of a module: that of the package, or of the first module, where it is the same object."""
+    """The page of a public name of a module: that of the package, or of the first module, that has the same object."""
     found = {f"jaxsudoku.{other}": module for other, module in modules().items()}
     value = getattr(found.get(place, jaxsudoku), name)
     homes = ["jaxsudoku"] if name in jaxsudoku.__all__ and getattr(jaxsudoku, name) is value else []
