@@ -207,6 +207,11 @@ DAMAGED = {
         lines(ROWS[:6]) + "\n" + lines(ROWS[6:] + OTHER_ROWS[:6]) + "\n" + lines(OTHER_ROWS[6:]),
         0,
     ),
+    "bands that are shifted": (
+        lines(ROWS[:6]) + "\n" + "\n".join(lines((ROWS * 3)[at : at + 9]) for at in (6, 15)) + "\n" + lines(ROWS[6:]),
+        0,
+    ),
+    "two cells that became one": (lines(["1\t1\t" + "0\t" * 14] * 15 + ["1\t01\t" + "0\t" * 13]), 0),
     "short rows after a grid": (lines(ROWS) + "\n" + lines(row[:5] for row in ROWS), 1),
     "another size": (lines(ROWS) + "\n1..2\n..3.\n.4..\n2...\n\n" + lines(OTHER_ROWS), 2),
     "puzzles after words": (lines([*ROWS, ""]) * 25 + f"Easy: {PUZZLE}\n", 25),
@@ -223,7 +228,7 @@ DAMAGED = {
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_drawings_give_whole_grids_alone_and_say_what_is_lost(name):
     text, whole = DAMAGED[name]
-    chunk = read(text)
+    chunk = read(text, SIXTEEN if "became" in name else NINE)
     grids = {GRID.tobytes(), read(OTHER).grids.tobytes()}
     assert all(grid.tobytes() in grids for grid in chunk.grids[chunk.good])
     assert chunk.good.sum() == whole and chunk.errors
@@ -241,6 +246,8 @@ def test_tables_whose_columns_have_another_order_are_not_joined():
     with pytest.raises(PuzzleFileError, match="<input>:3: a header with 'solution' in the column of puzzles") as error:
         read(f"puzzle,solution\n{PUZZLE},{SOLUTION}\nsolution,puzzle\n{SOLUTION},{PUZZLE}\n")
     assert str(error.value).endswith("whose columns have the same order")
+    with pytest.raises(PuzzleFileError, match="<input>:3: a header with 'solution'"):
+        read(f",puzzle\n0,{PUZZLE}\nquestion,solution\n{PUZZLE},{SOLUTION}\n")
 
 
 def test_sides_that_rows_leave_open():

@@ -20,7 +20,15 @@ import numpy as np
 
 from .cells import Cause, Digits, is_cell
 from .chunk import Chunk, PuzzleFileError
-from .columns import PUZZLE_COLUMNS, Columns, choose_columns, plain_names, same_name
+from .columns import (
+    ANSWER_COLUMNS,
+    KNOWN_SOLUTION_COLUMNS,
+    PUZZLE_COLUMNS,
+    Columns,
+    choose_columns,
+    plain_names,
+    same_name,
+)
 from .decode import decode_block, decode_texts, is_puzzle
 from .format import Beginning, Format, Record
 from .frames import plain, row_cells
@@ -143,7 +151,8 @@ class CsvTable(Format):
 
     def _to_other_header(self, chunk: Chunk, names: list[str], puzzle: int) -> Iterator[Chunk]:
         """The chunk up to a header with the same names in another order, which is raised: files may be joined."""
-        others = {name.lower() for name in names} - {names[puzzle].lower()}
+        others = {*map(str.lower, names), *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS}
+        others -= {names[puzzle].lower(), *PUZZLE_COLUMNS}
         for error in chunk.errors:
             if (error.text or "").strip().lower() in others:
                 row = int(np.searchsorted(chunk.lines, error.line))

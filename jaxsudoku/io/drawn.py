@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cells import Cells, Malformed, separated, split_row
+from .cells import Cells, Malformed, is_cell, separated, split_row
 from .chunk import Chunk, LineError
 from .decode import is_puzzle
 from .drawn_rows import Row, grid_of_rows, is_row_of_digits, read_row
@@ -122,6 +122,7 @@ class _Drawing:
         self._begun = False  # whether a row, rather than a title or a blank line, came last
         self._open_end = False  # whether the last row ended with a delimiter
         self._loose: LineError | None = None  # a number between grids, after which no row has come
+        self._cell = -1  # the line of the last one that may be a cell
         self._number = -1  # the line of the last number that is no row; -1 once a row has come
         self._sized = False  # whether the line before gave the size of the board
         self._dense: list[_Dense] = []  # finished grids without anything between them
@@ -145,7 +146,7 @@ class _Drawing:
             return
         try:
             row = read_row(line, text, (*self._bands, *self._rows), self._digits)
-            if self._number == line - 1 and text.strip(b" ")[:1] in (b",", b";", b"\t"):
+            if self._cell == line - 1 and text.strip(b" ")[:1] in (b",", b";", b"\t"):
                 raise Malformed("its first cell is empty: it may be the number on the line before")
         except Malformed as cause:
             if self._separates(line, text, LineError(self._name, line, str(cause))):
@@ -190,6 +191,7 @@ class _Drawing:
         if not between or not (size or (_NUMBER.fullmatch(text) and self._number < 0)):
             return False
         self._loose, self._number = fault if self._begun else None, line
+        self._cell = line if is_cell(text.strip()) else -1
         self.end()
         return True
 
@@ -241,8 +243,8 @@ class _Drawing:
         if cause is not None:
             found = [grid if grid.fault else self._malformed(grid.line, cause) for grid in found]
         self._dense, self._crowded = [], crowded
-        if found and self._orphans and not self._held:
-            self._held = found
+        if found and self._orphans and len(self._held) < _MOST_DENSE:
+            self._held += found
         elif found:
             self._release()
             self._done += found

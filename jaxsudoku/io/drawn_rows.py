@@ -26,6 +26,7 @@ class Row(NamedTuple):
       shifted: whether they may be shifted by one, as in ``is_shifted``.
       bars: how many there are.
       spaced: whether spaces between bars are blanks.
+      delimiters: how many separate its cells, and may stand after them; 0 if there are none.
       like: of a malformed line, whether it has about as many cells as a row.
     """
 
@@ -35,6 +36,7 @@ class Row(NamedTuple):
     shifted: bool = False
     bars: int = 0
     spaced: bool = False
+    delimiters: int = 0
     like: bool = True
 
     @classmethod
@@ -54,6 +56,11 @@ def grid_of_rows(rows: Sequence[Row], digits: Digits) -> Cells:
         raise Malformed(SHIFTED)
     if any(row.spaced for row in rows) and len({row.bars for row in rows}) > 1:
         raise Malformed("its rows have different numbers of bars, and blanks between them")
+    fewer = next((row for row in rows if row.delimiters == digits.side - 1 and not row.cells[-1].strip(b".")), None)
+    if fewer is not None and any(row.delimiters == digits.side for row in rows):
+        raise Malformed(
+            "a row has a delimiter less than others, and its last cell is empty", rows.index(fewer) * digits.side
+        )
     if any(row.listed for row in rows):
         return _listed(rows, digits)
     return grid_of([cell for row in rows for cell in row.cells], digits, _place(digits.side))
@@ -104,7 +111,8 @@ def read_row(line: int, text: bytes, above: Sequence[Row], digits: Digits) -> Ro
                 raise Malformed("what stands before the frame is a label or a cell")
             check_cells(cells, digits)
             spaced = split_row(row, side) is None
-            return Row(line, cells, shifted=is_shifted(row, side), bars=text.count(b"|"), spaced=spaced)
+            several = 0 if separated(row, side) is None else max(map(row.count, (b",", b";", b"\t")))
+            return Row(line, cells, False, is_shifted(row, side), text.count(b"|"), spaced, several)
     except Malformed as cause:
         raise Malformed(f"row {number} of the grid: {cause}") from None
     words = row.split()
