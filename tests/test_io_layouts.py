@@ -211,6 +211,7 @@ DAMAGED = {
         lines(ROWS[:6]) + "\n" + "\n".join(lines((ROWS * 3)[at : at + 9]) for at in (6, 15)) + "\n" + lines(ROWS[6:]),
         0,
     ),
+    "numbers cut off": ("\n".join("\t".join(row) for row in MINUS[:8]) + "\n-1\t3\t6\t-1\t5\t8\t-", 0),
     "two cells that became one": (lines(["1\t1\t" + "0\t" * 14] * 15 + ["1\t01\t" + "0\t" * 13]), 0),
     "short rows after a grid": (lines(ROWS) + "\n" + lines(row[:5] for row in ROWS), 1),
     "another size": (lines(ROWS) + "\n1..2\n..3.\n.4..\n2...\n\n" + lines(OTHER_ROWS), 2),

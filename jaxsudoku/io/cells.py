@@ -314,10 +314,9 @@ def split_row(row: bytes, side: int) -> list[bytes] | None:
         return fields
     numbers = row.split()
     if len(numbers) != side:
-        if (
-            side > 9
-            and len(set(map(len, numbers))) > 1
-            and any(number.isdigit() and len(number) == 2 for number in numbers)
+        mixed = len(set(map(len, numbers))) > 1
+        if mixed and any(
+            len(number) == 2 and (number == b"-1" or (side > 9 and number.isdigit())) for number in numbers
         ):
             return None  # numbers, some of them missing
         joined = b"".join(numbers)
