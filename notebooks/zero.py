@@ -44,7 +44,7 @@ from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.solvers.tree.config import GumbelConfig
 from train.config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig
 from train.curriculum import foreseen
-from train.invention import dig, invent
+from train.invention import invent, remove_clues
 from train.record import read
 from train.selfplay import self_play
 from train.selfplay_config import PlayConfig, ReplayConfig, StreamConfig, ZeroConfig
@@ -145,7 +145,7 @@ plt.show()
 board = js.Board.classic(6)
 search = GumbelConfig(simulations=4, rules="none", temperature=1.0, budget=200).resolve(board, "cpu")
 games = invent(board, search, six.apply, six.params, 4 if SMALL else 16, jax.random.key(7))
-puzzles = dig(board, games, 16, jax.random.key(8), "cpu")
+puzzles = remove_clues(board, games, 16, jax.random.key(8), "cpu")
 log_probability = np.asarray(foreseen(board, search, six.apply, six.params, puzzles))
 clues = np.asarray((puzzles > 0).sum(axis=1))
 solved = np.asarray(games.status) == js.Status.SOLVED
