@@ -556,6 +556,7 @@ class Here:
         return jax.devices()[:1]
 
 
+@pytest.mark.slow
 def test_a_program_and_its_steps_are_figures(script):
     compiled, puzzles = script("compiled"), script("sets").load("4x4").resized(2000)
     found = compiled.measure(Here(), "exact", 4, 64, [puzzles, script("sets").load("6x6")])

@@ -83,9 +83,8 @@ def test_killed(puzzles, undisturbed, tmp_path, name, size):
     assert out.read_bytes().startswith(contents[: len(contents) // 2]), "the answers there were kept"
 
 
-@pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stopped(puzzles, undisturbed, tmp_path, number, status):
     out = tmp_path / "out.csv"
     code, err = stopped(puzzles, out, 3000, number)

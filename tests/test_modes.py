@@ -114,13 +114,12 @@ def test_makers_in_modes(what):
         assert_equal(MAKERS[what](), expected)
 
 
-#: Some of each kind, of which all but one are slow to compile.
+#: Some of each kind, which are slow to compile.
 SOME = ["annealing", "guided-exact", "mcgs", "evosax"]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "annealing")) for name in SOME]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOME)
 def test_solvers_in_modes(name, monkeypatch):
     if name == "evosax":
         pytest.importorskip("evosax")

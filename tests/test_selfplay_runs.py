@@ -167,6 +167,7 @@ def test_puzzles_with_several_solutions_or_none_are_left_out(tmp_path, capsys):
         Stream(config, 1).open(tmp_path / "data", Screen(bar=False), Processes())
 
 
+@pytest.mark.slow
 def test_puzzles_of_a_file_are_turned_for_networks_that_see_places(tmp_path):
     file = tmp_path / "puzzles.txt"
     save(file, js.load("9x9-easy")[:8])

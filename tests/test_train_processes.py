@@ -80,6 +80,7 @@ def test_other_devices_go_on_with_other_positions(data, two, tmp_path, capsys, m
 # ---------------------------------------------------------------------- shares
 
 
+@pytest.mark.slow
 def test_shares_of_a_batch_are_the_batch(data):
     sets = [datasets.load(folder) for folder in data]
     for augment in (False, True):
