@@ -32,9 +32,9 @@ class JsonLines(Format):
 
     @classmethod
     def sniff(cls, start: Beginning, side: int) -> JsonLines | None:
-        if not start.lines or _BRACKETS.match(start.lines[0]) or rows_of_lists(start.lines, side):
+        if not start.lines or not start.lines[0].lstrip().startswith((b"{", b"[")) or _BRACKETS.match(start.lines[0]):
             return None
-        return cls(start) if start.lines[0].lstrip().startswith((b"{", b"[")) else None
+        return None if rows_of_lists(start.lines, side) else cls(start)
 
     def header(self) -> bytes:
         return next(filter(_is_value, self.start.lines), b"")
