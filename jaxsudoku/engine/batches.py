@@ -76,12 +76,8 @@ class Kernel(Hashable, Protocol):
         """
 
 
-class PuzzleItems:
-    """Base of kernels whose items are puzzles. Padding is INVALID puzzles, which need no search."""
-
-    def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        """A puzzle, uint8[cells]."""
-        return jax.ShapeDtypeStruct((board.cells,), np.uint8)
+class KernelDefaults:
+    """Base of kernels whose results are small, and whose batches have no other limit than memory."""
 
     def extra_bytes(self, board: Board) -> int:
         """No extra bytes."""
@@ -95,6 +91,14 @@ class PuzzleItems:
     def compiler_options(self) -> dict[str, str]:
         """No further options."""
         return {}
+
+
+class PuzzleItems(KernelDefaults):
+    """Base of kernels whose items are puzzles. Padding is INVALID puzzles, which need no search."""
+
+    def row(self, board: Board) -> jax.ShapeDtypeStruct:
+        """A puzzle, uint8[cells]."""
+        return jax.ShapeDtypeStruct((board.cells,), np.uint8)
 
 
 class Engine:

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.engine.batches import Limits, fewest_items
+from jaxsudoku.engine.batches import KernelDefaults
 from jaxsudoku.engine.tables import grid_texts, to_table
 
 #: The number of an item that pads a batch.
@@ -71,25 +71,12 @@ class Puzzles(NamedTuple):
         return to_table({**texts, "clues": self.clues, "rating": self.rating})
 
 
-class RequestItems:
+class RequestItems(KernelDefaults):
     """Base of kernels whose items are ``Request``s, uint32[B, 6], and whose results are ``Puzzles``."""
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
         """A request, uint32[6]."""
         return jax.ShapeDtypeStruct((len(Request._fields),), np.uint32)
-
-    def extra_bytes(self, board: Board) -> int:
-        """No extra bytes."""
-        return 0
-
-    def limits(self, board: Board, platform: str) -> Limits:
-        """Batches that are worth a thread, as large as fit."""
-        return Limits(fewest_items(board))
-
-    @property
-    def compiler_options(self) -> dict[str, str]:
-        """No further options."""
-        return {}
 
 
 def attempt_keys(key: Array, request: Request, count: int) -> Array:

@@ -53,9 +53,8 @@ class Cause(str):
         made = super().__new__(cls, cause)
         text = text[:_LONGEST_TEXT]
         if isinstance(text, str):
-            text = _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-        data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
-        made.text = data.decode(errors="backslashreplace").strip("\r\n")
+            text = _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(errors="surrogateescape")
+        made.text = text.decode(errors="backslashreplace").strip("\r\n")
         return made
 
 
@@ -179,9 +178,9 @@ def grid_of(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str]
             "counted from A: write numbers"
         )
     letters = {token for token in tokens if token.isalpha()}
-    if (b"x" in letters and len(letters) > 1 and b"".join(letters - {b"x"}).isupper()) or (
-        b"X" in letters and len(letters) > 1 and b"".join(letters - {b"X"}).islower()
-    ):
+    # all other letters, beside an x of either case
+    small, large = (b"".join(letters - {x}) if x in letters else b"" for x in (b"x", b"X"))
+    if small.isupper() or large.islower():
         raise Malformed("'x' has another case than all other letters: is it a digit or a blank? Write '.' for blanks")
     return Cells(_lettered(tokens, digits))
 

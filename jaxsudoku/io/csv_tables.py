@@ -150,8 +150,8 @@ class CsvTable(Format):
                 yield from self._to_other_header(chunk, names, columns.puzzle)
 
     def _to_other_header(self, chunk: Chunk, names: list[str], puzzle: int) -> Iterator[Chunk]:
-        """The chunk up to a header with the same names in another order, which is raised: files may be joined."""
-        others = {*map(str.lower, names), *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS}
+        """The chunk up to the header of a table with other columns, which is raised: files may be joined."""
+        others = {*KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, *(map(str.lower, names) if chunk.errors else ())}
         others -= {names[puzzle].lower(), *PUZZLE_COLUMNS}
         for error in chunk.errors:
             if (error.text or "").strip().lower() in others:

@@ -276,10 +276,13 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
 
 def is_puzzle(text: bytes, side: int) -> bool:
     """Whether a text holds a puzzle of a board of this side, with digits from 1 on; of side 0 none does."""
+    if not side:
+        return False
     try:
-        return side > 0 and len(decode_text(text, Digits(side)).grid) > 0
+        decode_text(text, Digits(side))
     except Malformed:
         return False
+    return True
 
 
 def _check_characters(text: bytes, start: int, count: int, digits: Digits) -> None:
@@ -304,7 +307,7 @@ def _of_characters(text: bytes, start: int, digits: Digits) -> Cells:
 
 
 def _check_full(text: bytes, grid: np.ndarray, digits: Digits) -> None:
-    """Raises Malformed if a line with a full grid goes on with a puzzle that the grid solves."""
+    """Raises Malformed if a line with a full grid goes on with a puzzle that it may solve."""
     later = _WORD.finditer(text.split(b"#")[0], len(text) - len(text.lstrip()) + digits.cells)
     for word in later:
         values = np.frombuffer(word[0].translate(character_values(digits)), np.uint8)

@@ -122,7 +122,7 @@ class _Drawing:
         self._begun = False  # whether a row, rather than a title or a blank line, came last
         self._open_end = False  # whether the last row ended with a delimiter
         self._loose: LineError | None = None  # a number between grids, after which no row has come
-        self._cell = -1  # the line of the last one that may be a cell
+        self._cell = -1  # the line of the last number between grids if it may be a cell, else -1
         self._number = -1  # the line of the last number that is no row; -1 once a row has come
         self._sized = False  # whether the line before gave the size of the board
         self._dense: list[_Dense] = []  # finished grids without anything between them

@@ -56,11 +56,11 @@ def grid_of_rows(rows: Sequence[Row], digits: Digits) -> Cells:
         raise Malformed(SHIFTED)
     if any(row.spaced for row in rows) and len({row.bars for row in rows}) > 1:
         raise Malformed("its rows have different numbers of bars, and blanks between them")
-    fewer = next((row for row in rows if row.delimiters == digits.side - 1 and not row.cells[-1].strip(b".")), None)
-    if fewer is not None and any(row.delimiters == digits.side for row in rows):
-        raise Malformed(
-            "a row has a delimiter less than others, and its last cell is empty", rows.index(fewer) * digits.side
-        )
+    if any(row.delimiters == digits.side for row in rows):
+        for number, row in enumerate(rows):
+            if row.delimiters == digits.side - 1 and row.cells[-1] == b".":
+                cause = "a row has a delimiter less than others, and its last cell is empty"
+                raise Malformed(cause, number * digits.side)
     if any(row.listed for row in rows):
         return _listed(rows, digits)
     return grid_of([cell for row in rows for cell in row.cells], digits, _place(digits.side))

@@ -121,7 +121,8 @@ class PuzzleFile:
         self._known = known
         self._zero_based = zero_based
         first = known is None or known.first
-        self._start = Beginning(name, b"", column, stream, *(known[2:4] if known else ()))
+        groups, before = (None, 0) if known is None else (known.groups, known.before)
+        self._start = Beginning(name, b"", column, stream, groups, before)
         self._blocks: Iterator[bytes] = iter(())
         self._failure: Exception | None = None
         self._begun: Iterator[Chunk] | None = None
