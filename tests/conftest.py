@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import gc
 import importlib.metadata
+import math
 import os
 import shutil
 import signal
@@ -82,6 +83,16 @@ def shared_data() -> Path:
 
 #: Maps of memory of a process after which its compiled programs are dropped; Linux allows 65,530.
 _MAPS = 40_000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_lines_of_progress() -> Iterator[None]:
+    """Commands print no progress however long they take, so that what they print is the same on a slow machine."""
+    from jaxsudoku.runtime.terminal import progress
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "_FIRST_LINE", math.inf)
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
