@@ -9,7 +9,7 @@ claim about the position of all codes is a bound of all strategies. Claims are a
 (``Game.relabelled``) and hold for those that are equivalent. They need not be in order, as a claim rests on smaller
 positions alone.
 
-``tests/mastermind_checker.py`` reads the file and checks it, by numpy alone.
+``tests/support/mastermind_checker.py`` reads the file and checks it, by numpy alone.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ reports the positions evaluated in ``stats["network_calls"]``, int32[B]. A popul
 best grid in ``stats["errors"]``, int32[B]. ``judge`` checks every claimed solution before it leaves the library.
 
 A new solver is one module with a function of this signature, a ``Config`` in the ``config.py`` beside it, and an entry
-in ``registry.SOLVERS``. An iterative solver is best written as a ``queue.Method``. ``tests/test_solvers.py`` tests
-every entry.
+in ``registry.SOLVERS``. An iterative solver is best written as a ``queue.Method``. Every entry is tested by
+``tests/solvers/test_solvers.py``.
 
 Names and settings load no JAX; a solver's module is imported when it first runs.
 """

@@ -34,7 +34,7 @@ output: the lower bound of all strategies and the guesses of the best one known,
 also the first guesses that a better strategy may begin with. What the search knows is kept in the folder --memo, so
 that it goes on with --resume, even if it was killed. Give it a good strategy, one of `jaxsudoku mastermind improve`.
 Several processes (--processes) share the memo, in a temporary folder if none is named; they find the same totals.
-`python tests/mastermind_checker.py FILE` checks a certificate, by numpy alone.
+`python tests/support/mastermind_checker.py FILE` checks a certificate, by numpy alone.
 """
 
 

@@ -52,7 +52,7 @@ from train.record import Recorder, read
 from train.step import batch_gradients, compiled_step, initial_state, make_forward, place
 from train.supervised import main, train
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOUR = js.Board.classic(4)
 TINY = PRESETS["tiny"]
 
@@ -338,7 +338,7 @@ from train.selfplay import _check_devices
 from train.selfplay_presets import TINY
 _check_devices(dataclasses.replace(TINY, replay=dataclasses.replace(TINY.replay, priority=0.5)), 2)
 jax.config.update("jax_num_cpu_devices", 2)
-sys.path.insert(0, "tests")
+sys.path += ["tests/train", "tests/support"]
 import test_train
 from train.objective import Aux
 from train.positions import Positions

@@ -32,7 +32,7 @@ from jaxsudoku.runtime.workers import JobError
 #: A game whose proof takes some hundred positions, with the total of the best strategy.
 GAME, BEST = mm.PegGame(3, 6), 854
 
-RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 GAMES = [
     mm.PegGame(4, 6),

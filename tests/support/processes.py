@@ -15,7 +15,7 @@ from typing import Any
 
 from train.record import read
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 #: The flags of a program that is one of several processes.
 PLACE = ("--coordinator", "{coordinator}", "--processes", "{processes}", "--process", "{process}")

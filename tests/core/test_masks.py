@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 import reference
+from mask_words import from_masks, to_masks
 
 from jaxsudoku import compiler_options
 from jaxsudoku.core import masks, propagation
@@ -44,26 +45,6 @@ def run(board, left):
     size = len(left)
     filled_up = np.concatenate([left, np.ones((LANES - size, *left.shape[1:]), bool)])
     return jax.tree.map(lambda array: np.asarray(array)[..., :size], kernel(board)(to_masks(filled_up)))
-
-
-def to_masks(left):
-    """Candidates bool[B, side, cells] as masks."""
-    size, side, _ = left.shape
-    words = np.zeros((masks.limbs(side), side, side, size), np.uint64)
-    for digit in range(side):
-        plane = left[:, digit].T.reshape(side, side, size).astype(np.uint64)
-        words[digit // masks.LIMB] |= plane << np.uint64(digit % masks.LIMB)
-    return words.astype(masks.mask_dtype(side))
-
-
-def from_masks(words):
-    """The inverse of ``to_masks``."""
-    side, size = words.shape[1], words.shape[-1]
-    bits = [
-        np.asarray(words)[digit // masks.LIMB].astype(np.uint64) >> np.uint64(digit % masks.LIMB) & np.uint64(1)
-        for digit in range(side)
-    ]
-    return np.array(bits).astype(bool).reshape(side, side * side, size).transpose(2, 0, 1)
 
 
 # ---------------------------------------------------------------------- conversions

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from command import run
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 #: Pages with examples that are run.
 PAGES = [

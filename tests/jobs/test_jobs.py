@@ -391,7 +391,7 @@ def test_a_job_whose_first_process_was_killed_goes_on(easy, tmp_path, on_cpus, i
     assert run_main(*argv, whole) == 1
     first = subprocess.Popen(
         [sys.executable, "-m", "jaxsudoku", *map(str, argv), str(job), "--quiet"],
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         start_new_session=True,
     )
     deadline = time.monotonic() + 120
@@ -668,8 +668,8 @@ def test_actors_of_ray_answer_what_one_process_does(easy, tmp_path, on_cpus):
         [sys.executable, "-c", ON_RAY, str(tmp_path / "died"), *map(str, job)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-        cwd=Path(__file__).parents[1],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "support")},
+        cwd=Path(__file__).parents[2],
         check=False,
         timeout=300,
     )

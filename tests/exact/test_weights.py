@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 import reference
-from test_masks import to_masks
+from mask_words import to_masks
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.exact import weights

@@ -116,7 +116,7 @@ forks.check()  # the parent goes on
 def test_jax_is_refused_in_a_process_that_was_forked_after_it_started(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "set")],
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         timeout=180,

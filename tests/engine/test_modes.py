@@ -303,7 +303,7 @@ def test_rules_under_shard_map(sharded):
 @pytest.mark.slow
 def test_the_programs_of_the_documentation_run():
     pytest.importorskip("flatbuffers")
-    text = (Path(__file__).parents[1] / "docs" / "jax.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "jax.md").read_text()
     program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     assert program.count("found = ") == 4
     on_four_devices(program + "assert (found.counts == 1).all() and len(jax.devices()) == 4")

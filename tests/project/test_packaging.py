@@ -19,7 +19,7 @@ from jaxsudoku import __version__
 
 pytestmark = pytest.mark.quick
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 #: Files of a checkout that are not distributed.

@@ -11,7 +11,7 @@ from pathlib import Path
 import jupytext
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 
 
 def loaded(name):

@@ -24,7 +24,7 @@ from random_networks import random_network
 
 import jaxsudoku as js
 
-FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 WINDOKU = js.Board.windoku()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import jaxsudoku.mastermind as mm
 
-RECORDS = sorted((Path(__file__).parents[1] / "benchmarks" / "results").glob("mastermind-*.json.gz"))
+RECORDS = sorted((Path(__file__).parents[2] / "benchmarks" / "results").glob("mastermind-*.json.gz"))
 
 
 def feedback_numbers(game: mm.PegGame, guesses: np.ndarray, secrets: np.ndarray) -> np.ndarray:
