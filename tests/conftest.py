@@ -60,7 +60,7 @@ hypothesis.settings.load_profile("unattended" if os.environ.get("CI") else "here
 #: Modules that take longest, fast and slow tests together: they begin first, so that no worker is left with one of them
 #: at the end.
 _LONGEST = ("solvers", "notebooks", "selfplay_runs", "benchmarks", "selfplay_processes", "train_processes", "train")
-_LONGEST += ("generation", "jobs", "exact", "tree", "modes", "distributed_arrays", "docs", "selfplay", "techniques")
+_LONGEST += ("generation", "cli_jobs", "exact", "tree", "modes", "distributed_arrays", "docs", "selfplay", "techniques")
 _LONGEST += ("decoding", "networks", "proof", "shipped", "adversarial", "cli", "mastermind", "boards", "cube")
 _LONGEST += ("mastermind_values", "cli_making", "population", "typing", "hardening")
 

@@ -18,11 +18,11 @@ from typing import Any
 from jaxsudoku.core.board import Board
 from jaxsudoku.io import LineError, PuzzleFileError, Slice, check_folder_name, expand, open_slice, slices
 from jaxsudoku.io.parquet import Parquet
-from jaxsudoku.io.urls import file_system, is_url
-from jaxsudoku.jobs import JobFolder, Plan, Record
+from jaxsudoku.runtime.part_folder import PartFolder, Record
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 from jaxsudoku.runtime.terminal.stop import Stop
+from jaxsudoku.runtime.urls import file_system, is_url
 from jaxsudoku.runtime.workers import JobError, Workers
 from jaxsudoku.runtime.workers import run as run_items
 from jaxsudoku.runtime.workers.pool import versions
@@ -31,6 +31,7 @@ from . import flags
 from .inputs import no_puzzles
 from .invocation import Invocation
 from .part import Part, PartTask, check_details
+from .plan import Plan
 from .report import QUOTED, counted, listed
 from .run import BATCHES
 
@@ -212,14 +213,14 @@ def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
     suffix = {"text": ".txt"}.get(work.kind, f".{work.kind}")
     plan = Plan(args.command, _settings(args, work.board), work.inputs, [{"work": item} for item in items], suffix)
     with as_usage((ValueError, ImportError)):
-        folder = JobFolder(args.output)
+        folder = PartFolder(args.output)
     parts = [Part(number, plan.part(number), part) for number, part in enumerate(work.parts)]
     task = PartTask(tuple(invocation.argv), folder, work.kind, work.board, work.declared_unique)
     screen = Screen(bar=not args.quiet)
     job = _Job(args, screen, invocation.began, len(parts))
 
-    def check(number: int, details: dict[str, Any]) -> None:
-        check_details(details, parts[number].work)
+    def check(number: int, record: Record) -> None:
+        check_details(record.details, parts[number].work)
 
     if work.note and not args.quiet:
         screen.say(work.note)

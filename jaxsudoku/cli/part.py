@@ -13,8 +13,8 @@ from typing import Any
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.io import LineError, LineStream, PuzzleFile, Slice
-from jaxsudoku.jobs import JobFolder, Record
 from jaxsudoku.runtime.files import JsonError, field
+from jaxsudoku.runtime.part_folder import PartFolder, Record
 from jaxsudoku.runtime.terminal.progress import Screen
 from jaxsudoku.runtime.terminal.stop import Signals
 
@@ -47,7 +47,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class PartTask:
-    """Runs a command on parts: a ``jobs.Task``.
+    """Runs a command on parts: a ``workers.Task``.
 
     Attributes:
       argv: the arguments of the job.
@@ -58,7 +58,7 @@ class PartTask:
     """
 
     argv: tuple[str, ...]
-    folder: JobFolder
+    folder: PartFolder
     kind: str
     board: Board
     declared_unique: bool

@@ -1,14 +1,13 @@
 """Builds data sets. A killed build loses at most the current shard.
 
-A shard is written under a temporary name and renamed once it is on the disk; only then the plan lists it. When all
-shards are done the plan becomes the card. A build that is killed and resumed ends in the same files, byte for byte.
+A data set is a folder of parts, see ``runtime.part_folder``: a build that is killed and resumed ends in the same files,
+byte for byte.
 Known puzzles are excluded up to symmetry, by hashes of the canonical forms of their solutions.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import errno
 import functools
 import hashlib
 import os
@@ -23,16 +22,17 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.engine.inputs import as_puzzles
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles, check_settings
 from jaxsudoku.io.parquet import import_pyarrow
-from jaxsudoku.runtime.files import TEMPORARY, write_file
-from jaxsudoku.runtime.locks import SUFFIX, OutputLock, check_unlocked
+from jaxsudoku.rating import GRADES
+from jaxsudoku.runtime.files import field
+from jaxsudoku.runtime.part_folder import PartFolder, Record
 from jaxsudoku.runtime.settings import settings_of, whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.runtime.workers import Workers, run_in_order
 from jaxsudoku.symmetry import solution_hashes
 
-from .card import CARD, FORMATS, PLAN, Card, DatasetError, versions, wishes_of
+from .card import CARD, FORMATS, PLAN, Card, DatasetError, counts, versions, wishes_of
 from .loader import Dataset, load
-from .shards import describe, encode, is_whole
+from .shards import encode
 
 #: Most puzzles of a data set: half of a generator's sequence, so that there are spare puzzles.
 _MOST = 1 << 31
@@ -63,7 +63,7 @@ def build(
     hundred such pairs, and equivalent puzzles are much rarer.
 
     Args:
-      folder: the folder; it must not exist unless ``resume`` is set.
+      folder: the folder; it must be new or empty unless ``resume`` is set.
       count: number of puzzles.
       seed: the seed.
       board: the board; the classic 9x9 one by default.
@@ -78,9 +78,8 @@ def build(
       progress: called with the number of finished puzzles and the count after each shard; True shows a bar on the
         standard error.
       made: called with the ``Puzzles`` of each new shard, before ``progress``; not with those of shards that are kept.
-      workers: the processes or actors of Ray that make the shards, ``jobs.Workers``; None for this process. The data
-        set does not depend on them. Processes are started anew, so a script needs ``if __name__ == "__main__":`` around
-        its work.
+      workers: the processes or actors of Ray that make the shards; None for this process. The data set does not
+        depend on them. Processes are started anew, so a script needs ``if __name__ == "__main__":`` around its work.
       **wishes: fields of ``GenerateConfig``, but for ``holes`` and ``given``.
 
     Returns:
@@ -88,7 +87,7 @@ def build(
 
     Raises:
       ValueError: invalid arguments.
-      FileExistsError: the folder exists, and ``resume`` isn't set.
+      FileExistsError: the folder holds anything, and ``resume`` isn't set.
       BlockingIOError: another process is building in the folder.
       DatasetError: the folder to resume holds something else; the message says which settings differ. Or a damaged
         shard, made again, is not what it was.
@@ -128,8 +127,8 @@ def build(
         make = functools.partial(map, task.begin(devices))
     else:
         make = functools.partial(run_in_order, workers, task)
-    with locked(folder, resume), reports(progress) as report:
-        build_shards(folder, begun(folder, plan), make, report, made)
+    with reports(progress) as report:
+        build_shards(folder, plan, resume, make, report, made)
     return load(folder)
 
 
@@ -143,7 +142,8 @@ def check_format(format: str) -> None:
 
 def build_shards(
     folder: Path,
-    card: Card,
+    plan: Card,
+    resume: bool,
     make: Callable[[Sequence[tuple[int, int]]], Iterator[Puzzles]],
     report: Report,
     made: Callable[[Puzzles], object] | None = None,
@@ -151,80 +151,50 @@ def build_shards(
     """Makes shards that are missing or damaged, and writes the card.
 
     Args:
-      folder: the folder, which is locked.
-      card: the plan or the card in it.
+      folder: the folder.
+      plan: the card without shards.
+      resume: whether to go on with what is there.
       make: gives the puzzles of shards, each as the number of the first and how many, in this order.
       report: called with the number of finished puzzles and the count after each shard.
       made: called with the puzzles of each new shard.
+
+    Raises:
+      FileExistsError, BlockingIOError, DatasetError: as ``build``.
     """
-    count, shard_size = card.count, card.shard_size
-    spans = [(start, min(shard_size, count - start)) for start in range(0, count, shard_size)]
-    kept = {number for number, known in enumerate(card.shards) if is_whole(known, folder)}
-    made_now = make([span for number, span in enumerate(spans) if number not in kept])
-    for number, (start, size) in enumerate(spans):
-        if number not in kept:
-            known = card.shards[number] if number < len(card.shards) else None
-            puzzles = next(made_now)
-            data = encode(puzzles, card.board, card.format)
-            shard = describe(number, card.format, size, data)
-            if known not in (None, shard):
-                raise DatasetError(f"{folder / shard.file}: damaged, and made again it is not what the card describes")
-            write_file(folder / shard.file, data)
-            if known is None:
-                card = card.with_shard(shard, puzzles)
-                write_file(folder / PLAN, card.encode())
-            if made is not None:
-                made(puzzles)
-        report(start + size, count)
-    write_file(folder / CARD, card.encode())
-    for leftover in (folder / PLAN, *folder.glob(f"*{TEMPORARY}")):
-        leftover.unlink(missing_ok=True)
+    known: dict[int, Record] = {}
+    parts = PartFolder(str(folder))
+    with parts.begun(plan, resume, functools.partial(_check, known)) as records:
+        card = Card.read(folder / (CARD if (folder / CARD).exists() else PLAN))
+        spans = [(number * card.shard_size, card.size(number)) for number in range(card.parts)]
+        made_now = make([span for number, span in enumerate(spans) if number not in records])
+        for number, (start, size) in enumerate(spans):
+            if number not in records:
+                puzzles = next(made_now)
+                data = encode(puzzles, card.board, card.format)
+                records[number] = record = Record.of(card.part(number), data, counts(puzzles))
+                if number in known and known[number].sha256 != record.sha256:
+                    raise DatasetError(
+                        f"{folder / record.file}: damaged, and made again it is not what the card describes"
+                    )
+                parts.add(record, data)
+                if made is not None:
+                    made(puzzles)
+            report(start + size, card.count)
+        parts.complete(card, [records[number] for number in range(card.parts)])
 
 
-def locked(folder: Path, resume: bool) -> OutputLock:
-    """The lock on a folder, which is made unless it is resumed."""
-    check_new(folder, resume)
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = OutputLock(folder)
-    if not resume and others(folder):  # another process has made the folder since
-        lock.release()
-        raise _folder_exists(folder)
-    return lock
-
-
-def check_new(folder: Path, resume: bool) -> None:
-    """Raises FileExistsError if a folder exists that is not to be resumed, BlockingIOError if that is locked."""
-    if folder.exists() and not resume:
-        check_unlocked(folder)
-        raise _folder_exists(folder)
-
-
-def _folder_exists(folder: Path) -> FileExistsError:
-    return FileExistsError(errno.EEXIST, "the folder exists: continue with resume=True or name another", str(folder))
-
-
-def others(folder: Path) -> list[str]:
-    """The names of entries of a folder other than our lock and a partly written plan."""
-    return sorted(path.name for path in folder.iterdir() if path.name not in (SUFFIX, f"{PLAN}{TEMPORARY}"))
-
-
-def begun(folder: Path, plan: Card) -> Card:
-    """The plan or card in the folder, which must have the same settings; if there is none, this plan is written."""
-    for name in (CARD, PLAN):
-        if (folder / name).exists():
-            found = Card.read(folder / name)
-            if differences := found.differences(plan):
-                raise DatasetError(f"{folder}: holds another data set: {'; '.join(differences)}")
-            return found
-    if found_there := others(folder):
-        raise DatasetError(f"{folder}: holds no data set to resume, but {found_there[0]}")
-    write_file(folder / PLAN, plan.encode())
-    return plan
+def _check(known: dict[int, Record], number: int, record: Record) -> None:
+    """Checks the details of a shard's record, empty if the card lists it, and keeps the record as known."""
+    for name in record.details and ("clues", "grades"):
+        counted = field(record.details, name, dict)
+        for kind in (*(GRADES if name == "grades" else ()), *counted):
+            field(counted, kind, int)
+    known[number] = record
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Making:
-    """Makes the puzzles of shards: a ``jobs.Task``. Attributes are as in ``build`` and ``_make``."""
+    """Makes the puzzles of shards: a ``workers.Task``. Attributes are as in ``build`` and ``_make``."""
 
     seed: int
     board: Board

@@ -1,17 +1,16 @@
 """The card of a data set: its settings, its files, and its numbers of puzzles by clues and grade.
 
-While a data set is being built, its card is called ``plan.json`` and lists the finished shards.
+While a data set is being built, its card is called ``plan.json`` and lists no shards.
 """
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -20,7 +19,8 @@ from jaxsudoku._version import __version__
 from jaxsudoku.core.board import Board
 from jaxsudoku.generation import GenerateConfig, Puzzles
 from jaxsudoku.rating import GRADES, grade
-from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum
+from jaxsudoku.runtime.files import MOST_BYTES, check_checksum, parse_json, with_checksum
+from jaxsudoku.runtime.part_folder import Record, differences
 
 #: File names of the card, and of the plan that replaces it until the data set is complete.
 CARD, PLAN = "card.json", "plan.json"
@@ -53,7 +53,9 @@ class Shard:
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """The description of a data set, written as JSON. It does not depend on when or where the data set was made.
+    """The description of a data set, written as JSON: the ``Manifest`` of its folder.
+
+    It does not depend on when or where the data set was made.
 
     Attributes:
       seed: the seed.
@@ -82,43 +84,75 @@ class Card:
     clues: Mapping[int, int] = dataclasses.field(default_factory=dict)
     grades: Mapping[str, int] = dataclasses.field(default_factory=lambda: dict.fromkeys(GRADES, 0))
 
-    def with_shard(self, shard: Shard, puzzles: Puzzles) -> Card:
-        """The card with one more shard of these puzzles."""
-        return dataclasses.replace(self.counting(puzzles), shards=(*self.shards, shard))
+    noun: ClassVar = "data set"
+    unfinished: ClassVar = PLAN
+    finished: ClassVar = CARD
+    error: ClassVar = DatasetError
+
+    @property
+    def parts(self) -> int:
+        """The number of shards."""
+        return -(-self.count // self.shard_size)
+
+    def part(self, number: int) -> str:
+        """The file name of a shard, by its number."""
+        return f"shard-{number:05}.{self.format}"
+
+    def size(self, number: int) -> int:
+        """The number of puzzles of a shard."""
+        return min(self.shard_size, self.count - number * self.shard_size)
 
     def counting(self, puzzles: Puzzles) -> Card:
         """The card with more puzzles in its counts by clues and grade."""
-        clues = collections.Counter(self.clues) + collections.Counter(puzzles.clues.tolist())
-        grades = np.bincount(grade(puzzles.rating), minlength=len(GRADES)).tolist()
-        return dataclasses.replace(
-            self,
-            clues=dict(sorted(clues.items())),
-            grades={name: self.grades[name] + more for name, more in zip(GRADES, grades, strict=True)},
+        return self._counting(counts(puzzles))
+
+    def _counting(self, more: Mapping[str, Any]) -> Card:
+        clues = collections.Counter(self.clues)
+        clues.update({int(number): count for number, count in more["clues"].items()})
+        grades = {name: self.grades[name] + more["grades"][name] for name in GRADES}
+        return dataclasses.replace(self, clues=dict(sorted(clues.items())), grades=grades)
+
+    def completed(self, records: Sequence[Record]) -> Card:
+        """The card with its shards, whose records have ``counts`` as details."""
+        card = self
+        for record in records:
+            card = card._counting(record.details)
+        shards = (
+            Shard(record.file, self.size(number), record.bytes, record.sha256) for number, record in enumerate(records)
         )
+        return dataclasses.replace(card, shards=tuple(shards))
 
-    def differences(self, other: Card) -> list[str]:
-        """As ``differences`` of this card's settings, which are there, and another's."""
-        return differences(self._settings(), other._settings())
-
-    def encode(self) -> bytes:
-        """The card as JSON."""
+    def encode(self, records: Sequence[Record] | None = None) -> bytes:
+        """The card as JSON; with the records of its shards, unless it has shards already."""
+        card = self if records is None or self.shards else self.completed(records)
         results = {
-            "shards": list(map(dataclasses.asdict, self.shards)),
-            "clues": {str(clues): count for clues, count in self.clues.items()},
-            "grades": dict(self.grades),
+            "shards": list(map(dataclasses.asdict, card.shards)),
+            "clues": {str(clues): count for clues, count in card.clues.items()},
+            "grades": dict(card.grades),
         }
         return with_checksum({"version": VERSION, **self._settings(), **results})
 
+    def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
+        """What differs in the settings of another card, and the records of its shards; see ``Manifest.compare``."""
+        other = Card.parse(data, name)
+        records = [Record(shard.file, shard.bytes, shard.sha256, {}) for shard in other.shards]
+        return differences(other._settings(), self._settings()), records
+
     @classmethod
     def read(cls, path: Path) -> Card:
-        """Reads a card.
+        """Reads a card; raises OSError if the file can't be read, and as ``parse`` does."""
+        with open(path, "rb") as file:
+            return cls.parse(file.read(MOST_BYTES + 1), str(path))
+
+    @classmethod
+    def parse(cls, data: bytes, path: str) -> Card:
+        """The card in the contents of a file.
 
         Raises:
-          OSError: the file can't be read.
           DatasetError: it is no card, of an unknown version, altered, or inconsistent.
         """
         try:
-            fields = read_json(path)
+            fields = parse_json(data)
             version = fields["version"]
             if type(version) is not int or not 1 <= version <= VERSION:
                 raise DatasetError(f"{path}: a card of version {version}; this version of jaxsudoku reads {VERSION}")
@@ -156,14 +190,11 @@ class Card:
             return f"count is {self.count!r} and shard_size {self.shard_size!r}; they must be whole numbers from 1"
         if self.format not in FORMATS:
             return f"the format is {self.format!r}, which is none of {', '.join(FORMATS)}"
-        if len(self.shards) > -(-self.count // self.shard_size):
-            return f"it lists {len(self.shards):,} shards of up to {self.shard_size:,} puzzles for {self.count:,}"
         for number, shard in enumerate(self.shards):
-            size = min(self.shard_size, self.count - number * self.shard_size)
-            if shard.file != shard_name(number, self.format):
-                return f"shard {number} is called {shard.file!r}, not {shard_name(number, self.format)!r}"
-            if not _is_count(shard.puzzles) or shard.puzzles != size:
-                return f"{shard.file} has {shard.puzzles!r} puzzles, not {size:,}"
+            if shard.file != self.part(number):
+                return f"shard {number} is called {shard.file!r}, not {self.part(number)!r}"
+            if not _is_count(shard.puzzles) or shard.puzzles != self.size(number):
+                return f"{shard.file} has {shard.puzzles!r} puzzles, not {self.size(number):,}"
             if not _is_count(shard.bytes):
                 return f"{shard.file} has {shard.bytes!r} bytes"
         if odd := [clues for clues in self.clues if not 0 <= clues <= self.board.cells]:
@@ -171,6 +202,9 @@ class Card:
         if set(self.grades) != set(GRADES):
             return f"grades: {', '.join(map(str, self.grades)) or 'none'}, not {', '.join(GRADES)}"
         done = sum(shard.puzzles for shard in self.shards)
+        if self.shards and done != self.count:
+            advice = "an unfinished plan of an earlier version is built anew"
+            return f"shards of {done:,} puzzles, and a count of {self.count:,} ({advice})"
         for name, counts in (("clues", self.clues), ("grades", self.grades)):
             if odd := [value for value in counts.values() if not _is_count(value)]:
                 return f"{name}: a count is {odd[0]!r}"
@@ -192,9 +226,14 @@ class Card:
         }
 
 
-def shard_name(number: int, format: str) -> str:
-    """The file name of a shard, by its number."""
-    return f"shard-{number:05}.{format}"
+def counts(puzzles: Puzzles) -> dict[str, Any]:
+    """The numbers of puzzles by clues and grade, as values of JSON."""
+    clues = collections.Counter(puzzles.clues.tolist())
+    grades = np.bincount(grade(puzzles.rating), minlength=len(GRADES)).tolist()
+    return {
+        "clues": {str(number): count for number, count in clues.items()},
+        "grades": dict(zip(GRADES, grades, strict=True)),
+    }
 
 
 def _is_count(value: Any) -> bool:
@@ -223,27 +262,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """The differences between two nested settings, those of an earlier run and those of this one, in words."""
-    old, new = dict(_flat(there)), dict(_flat(here))
-    return [
-        f"{name} is {_shown(old.get(name))} there, {_shown(new.get(name))} here"
-        for name in sorted({*old, *new})
-        if old.get(name) != new.get(name)
-    ]
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings by their dotted names."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
-
-
-def _shown(value: Any, longest: int = 60) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= longest else f"{text[:longest]}..."

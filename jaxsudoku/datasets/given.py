@@ -6,12 +6,13 @@ equivalent solutions go to the same part, so no solution that is tested was trai
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -22,23 +23,14 @@ from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import Errors
 from jaxsudoku.rating import CUT_OFF, rate
-from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum, write_file
+from jaxsudoku.runtime.files import JsonError, check_checksum, parse_json, with_checksum
+from jaxsudoku.runtime.part_folder import PartFolder, Record, differences
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.symmetry import canonical, solution_hashes
 
-from .builder import (
-    begun,
-    build_shards,
-    check_format,
-    check_new,
-    excluded_hashes,
-    fingerprint,
-    is_excluded,
-    locked,
-    others,
-)
-from .card import Card, DatasetError, differences, versions
+from .builder import build_shards, check_format, excluded_hashes, fingerprint, is_excluded
+from .card import Card, DatasetError, versions
 from .loader import Dataset, load
 
 #: The parts of a data set of given puzzles, and their shares.
@@ -101,7 +93,7 @@ def build_given(
     other puzzles are; within a part the order is that of the input.
 
     Args:
-      folder: the folder; it must not exist unless ``resume`` is set.
+      folder: the folder; it must be new or empty unless ``resume`` is set.
       puzzles: the puzzles, in any form that ``solve`` takes.
       solutions: their solutions, in the same form, to be compared with those that are found; zeros, or None for all
         puzzles, where there is nothing to compare.
@@ -135,7 +127,7 @@ def build_given(
     check_format(format)
     shares = _checked_shares(parts)
     root = Path(folder)
-    check_new(root, resume)
+    PartFolder(str(root)).check_new(_Split.noun, resume)
     known = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
     options: dict[str, Any] = {"batch_size": batch_size, "devices": devices}
     with reports(progress) as report:
@@ -164,9 +156,9 @@ def build_given(
         "made_with": versions(),
     }
     made: dict[str, Dataset] = {}
-    with locked(root, resume):
-        shown = [[name, share] for name, share in zip(parts, shares.tolist(), strict=True)]
-        _check_split(root, {"given": _checksum(grids), "seed": seed, "parts": shown})
+    shown = [[name, share] for name, share in zip(parts, shares.tolist(), strict=True)]
+    split = _Split({"given": _checksum(grids), "seed": seed, "parts": shown})
+    with PartFolder(str(root)).begun(split, resume):
         for number, name in enumerate(parts):
             rows = np.flatnonzero(part_of == number)
             if len(rows):
@@ -183,30 +175,43 @@ def _build_part(folder: Path, part: Puzzles, plan: Card, resume: bool) -> Datase
         for start, size in spans:
             yield Puzzles(*(array[start : start + size] for array in part))
 
-    with locked(folder, resume):
-        build_shards(folder, begun(folder, plan), cut, lambda done, count: None)
+    build_shards(folder, plan, resume, cut, lambda done, count: None)
     return load(folder)
 
 
-def _check_split(root: Path, split: dict[str, Any]) -> None:
-    """Writes how puzzles are divided; in a folder that is resumed, compares it with what is written there.
+@dataclasses.dataclass(frozen=True)
+class _Split:
+    """How given puzzles are divided: the ``Manifest`` of the folder that holds the folders of the parts.
 
-    Raises:
-      DatasetError: other puzzles, another seed or other parts; or the folder holds something else.
+    Attributes:
+      settings: the checksum of the puzzles, the seed, and the parts with their shares.
     """
-    path = root / SPLIT
-    if not path.exists():
-        if there := others(root):
-            raise DatasetError(f"{root}: holds no data sets of given puzzles to resume, but {there[0]}")
-        write_file(path, with_checksum(split))
-        return
-    try:
-        fields = read_json(path)
-        check_checksum(fields)
-    except ValueError as error:
-        raise DatasetError(f"{path}: does not tell how puzzles are divided ({error})") from error
-    if different := differences(fields, split):
-        raise DatasetError(f"{root}: holds other data sets: {'; '.join(different)}")
+
+    settings: dict[str, Any]
+
+    noun: ClassVar = "split of given puzzles"
+    unfinished: ClassVar = SPLIT
+    finished: ClassVar = SPLIT
+    error: ClassVar = DatasetError
+    parts: ClassVar = 0
+
+    def part(self, number: int) -> str:
+        """There are no files."""
+        raise IndexError(number)
+
+    def encode(self, records: Sequence[Record] | None = None) -> bytes:
+        """The settings as JSON."""
+        del records
+        return with_checksum(self.settings)
+
+    def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
+        """What differs in another split."""
+        try:
+            fields = parse_json(data)
+            check_checksum(fields)
+        except JsonError as error:
+            raise DatasetError(f"{name}: does not tell how puzzles are divided ({error})") from error
+        return differences(fields, self.settings), []
 
 
 def _checked_shares(parts: Mapping[str, float]) -> np.ndarray:

@@ -12,6 +12,8 @@ import numpy as np
 from jaxsudoku.core.board import Board
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.rating import GRADES
+from jaxsudoku.runtime.files import is_intact
+from jaxsudoku.runtime.part_folder import record_name
 
 from . import shards
 from .card import CARD, PLAN, Card, DatasetError
@@ -83,7 +85,11 @@ class Dataset:
         Raises:
           DatasetError: a check failed; the message names the damaged shards.
         """
-        bad = [shard.file for shard in self.card.shards if not shards.is_whole(shard, self.folder)]
+        bad = []
+        for shard in self.card.shards:
+            with open(self.folder / shard.file, "rb") as file:
+                if not is_intact(file, shard.bytes, shard.sha256):
+                    bad.append(shard.file)
         if bad:
             raise DatasetError(
                 f"{self.folder}: {', '.join(bad)} damaged; building it again with resume=True repairs the data set"
@@ -124,15 +130,14 @@ def load(folder: str | os.PathLike[str], *, verify: bool | None = None) -> Datas
         if not (folder / PLAN).exists():
             raise DatasetError(f"{folder}: holds no data set: there is no {CARD}")
         plan = Card.read(folder / PLAN)
-        done = sum(shard.puzzles for shard in plan.shards)
+        finished = (number for number in range(plan.parts) if (folder / record_name(plan.part(number))).exists())
+        done = sum(map(plan.size, finished))
         raise DatasetError(
             f"{folder}: the data set is unfinished, with {done} of {plan.count} puzzles; build it with resume=True"
         )
     card = Card.read(folder / CARD)
-    if (listed := sum(shard.puzzles for shard in card.shards)) != card.count:
-        raise DatasetError(
-            f"{folder / CARD}: contradicts itself: shards of {listed:,} puzzles, and a count of {card.count:,}"
-        )
+    if not card.shards:
+        raise DatasetError(f"{folder / CARD}: contradicts itself: it lists no shards")
     for shard in card.shards:
         path = folder / shard.file
         size = path.stat().st_size if path.is_file() else None

@@ -18,9 +18,8 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import grid_column
 from jaxsudoku.io.parquet import COMPRESSION, arrow_table, import_pyarrow
-from jaxsudoku.runtime.files import is_intact
 
-from .card import DatasetError, Shard, shard_name
+from .card import DatasetError, Shard
 
 
 def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
@@ -35,20 +34,6 @@ def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
         table = arrow_table(dict(zip(names, [*texts, puzzles.clues, puzzles.rating], strict=True)))
         pq.write_table(table, buffer, compression=COMPRESSION)
     return buffer.getvalue()
-
-
-def describe(number: int, format: str, puzzles: int, data: bytes) -> Shard:
-    """The entry of a shard on the card: its number, its number of puzzles, its bytes."""
-    return Shard(shard_name(number, format), puzzles, len(data), hashlib.sha256(data).hexdigest())
-
-
-def is_whole(shard: Shard, folder: Path) -> bool:
-    """Whether the shard's file has the size and checksum on the card."""
-    path = folder / shard.file
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return is_intact(file, shard.bytes, shard.sha256)
 
 
 def read(shard: Shard, folder: Path, board: Board, format: str, verify: bool = True) -> Puzzles:

@@ -3,6 +3,8 @@
 Needs only numpy; Parquet needs the extra ``parquet``, and Zstandard the extra ``zstd`` before Python 3.14.
 """
 
+from jaxsudoku.runtime.part_folder import ResumeError
+
 from .cells import Marks
 from .chunk import Chunk, Errors, LineError, NoPuzzlesError, PuzzleFileError, check_errors
 from .columns import ANSWER_COLUMNS, BOARD_COLUMN, COUNT_COLUMNS, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
@@ -19,7 +21,6 @@ from .table_writer import TABLE_SAMPLE, TableWriter
 from .target import (
     KINDS,
     Kind,
-    ResumeError,
     check_folder,
     check_folder_name,
     check_form,

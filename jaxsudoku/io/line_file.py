@@ -17,9 +17,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from jaxsudoku.runtime.part_folder import ResumeError
+
 from .csv_tables import csv_header, csv_records, needs_quotes, read_record
 from .source import BLOCK, LONGEST_LINE, Source
-from .target import STDOUT, Kind, Recovered, ResumeError, is_special, lock_output, open_target, standard_output
+from .target import STDOUT, Kind, Recovered, is_special, lock_output, open_target, standard_output
 
 #: How many rows from either end of an output are compared with the input.
 SAMPLE = 8

@@ -3,32 +3,58 @@
 A Parquet file can't be appended to, so each write makes a part of its own, under a temporary name until it is whole.
 Finishing merges the parts. A run killed at any time leaves either a whole target or whole parts.
 
-The parts lie in the directory ``<target>.parts``, which contains a marker file. A directory without the marker, or with
-any other file, is never changed.
+The parts lie in ``<target>.parts``, a folder of parts with their checksums, see ``runtime.part_folder``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
+import dataclasses
+import itertools
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+from jaxsudoku.runtime.files import TEMPORARY, JsonError, check_checksum, parse_json, with_checksum
+from jaxsudoku.runtime.part_folder import PartFolder, Record, ResumeError
 
 from .line_file import SAMPLE
 from .parquet import COMPRESSION, arrow_table, import_pyarrow
 from .source import Source
-from .target import Recovered, ResumeError, lock_output, output_exists
+from .target import Recovered, lock_output, output_exists
 
-_SUFFIX = ".parquet"
-_TEMPORARY = ".tmp"
-_MERGED = f"merged{_TEMPORARY}"
-#: The file that marks a directory of parts.
-MARK = "jaxsudoku-parts"
+_MERGED = "merged.parquet"
 #: Columns whose samples a resumed run compares with its own answers.
 _SAMPLED = ("puzzle", "solution", "rating", "score")
-_OURS = re.compile(rf"\d{{15}}{re.escape(_SUFFIX)}({re.escape(_TEMPORARY)})?|{re.escape(_MERGED)}|{MARK}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Parts:
+    """What a folder of parts of a Parquet output holds: its ``Manifest``. Columns are compared elsewhere."""
+
+    noun: ClassVar = "output"
+    unfinished: ClassVar = "manifest.json"
+    finished: ClassVar = "manifest.json"
+    error: ClassVar = ResumeError
+    parts: ClassVar = None
+
+    def part(self, number: int) -> str:
+        """The name of the file of a part."""
+        return f"part-{number:05}.parquet"
+
+    def encode(self, records: Sequence[Record] | None = None) -> bytes:
+        """The format alone."""
+        del records
+        return with_checksum({"format": "parquet"})
+
+    def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
+        """Nothing differs in a sound manifest."""
+        try:
+            fields = parse_json(data)
+            check_checksum(fields)
+        except JsonError as error:
+            raise ResumeError(f"{name}: {error}; the output is left as it is") from error
+        return [], []
 
 
 class PartsFile:
@@ -36,14 +62,16 @@ class PartsFile:
 
     Attributes:
       found: what an earlier run left; its header names the columns of the last part.
-      held: releases the lock.
+      held: releases the locks.
     """
 
-    def __init__(self, name: str, folder: str, columns: Mapping[str, Any], found: Recovered) -> None:
+    def __init__(
+        self, name: str, folder: PartFolder, kept: Sequence[Record], columns: Mapping[str, Any], found: Recovered
+    ) -> None:
         self.found = found
         self.held = contextlib.ExitStack()
-        self._name, self._folder, self._next = name, folder, found.done
-        self._types = _arrow_types(columns)
+        self._name, self._folder, self._records, self._changed = name, folder, list(kept), False
+        self._types, self._next = _arrow_types(columns), found.done
 
     def append(self, columns: Mapping[str, Any]) -> None:
         """Appends rows, n values a column, numbers as an array, all else as sequences; they are kept at the return.
@@ -53,34 +81,39 @@ class PartsFile:
         """
         _, pq = import_pyarrow()
         table = arrow_table(columns, self._next, self._types)
-        if os.path.isfile(self._name):
-            # The target is whole, but more rows follow: it becomes the first part. Parts beside a whole target are left
-            # over from a run that was killed while it removed them.
-            for stale in _list(self._folder):
-                os.remove(stale)
-            os.replace(self._name, self._path(0))
-        path = self._path(self._next)
-        with _opened(f"{path}{_TEMPORARY}", "wb") as file:
-            pq.write_table(table, file, **_settings(table.schema))
-        os.replace(f"{path}{_TEMPORARY}", path)
+        if not self._changed:
+            self._begin()
+        with self._folder.writing(_Parts().part(len(self._records))) as path:
+            with _opened(path, "wb") as file:
+                pq.write_table(table, file, **_settings(table.schema))
+            self._records.append(self._folder.finish(path, {}))
         self._next += table.num_rows
+
+    def _begin(self) -> None:
+        """Removes parts that are not kept; a target that is whole, but that more rows follow, becomes the first part.
+
+        Parts beside a whole target are left over from a run that was killed while it removed them.
+        """
+        self._changed = True
+        self._folder.keep(_Parts(), self._records)
+        if os.path.isfile(self._name):
+            self._records = [self._folder.finish(self._name, {}, _Parts().part(0))]
 
     def finish(self) -> None:
         """Merges the parts into the target, and removes them."""
         if not os.path.isfile(self._name):
-            merged = os.path.join(self._folder, _MERGED)
-            _merge(_list(self._folder), merged, self._types)
-            os.replace(merged, self._name)
-        _remove(self._folder)
+            with self._folder.writing(_MERGED) as merged:
+                _merge(_paths(self._folder, self._records), merged, self._types)
+                os.replace(merged, self._name)
+        self._records = []
 
     def close(self) -> None:
-        """Releases the lock, and removes the directory if it has no parts; does nothing the second time."""
-        with self.held:
-            if os.path.isdir(self._folder) and os.listdir(self._folder) == [MARK]:
-                _remove(self._folder)
+        """Releases the locks, and removes the folder if it has no parts; does nothing the second time."""
+        self.held.close()
 
-    def _path(self, start: int) -> str:
-        return os.path.join(self._folder, f"{start:015}{_SUFFIX}")
+    def _remove_empty(self) -> None:
+        if not self._records:
+            self._folder.remove(_Parts())
 
 
 class WholeFile:
@@ -108,7 +141,7 @@ class WholeFile:
         table = arrow_table(columns, self._next, self._types)
         if self._writer is None or self._writer.schema != table.schema:  # a further column had nothing but nulls so far
             self._end_piece()
-            self._pieces.append(f"{self._name}.{len(self._pieces)}{_TEMPORARY}")
+            self._pieces.append(f"{self._name}.{len(self._pieces)}{TEMPORARY}")
             self._file = _opened(self._pieces[-1], "wb")
             self._writer = pq.ParquetWriter(self._file, table.schema, **_settings(table.schema))
         self._writer.write_table(table)
@@ -118,7 +151,7 @@ class WholeFile:
         """Completes the file, which replaces one that exists."""
         self._end_piece()
         if len(self._pieces) != 1:
-            pieces, self._pieces = self._pieces, [f"{self._name}{_TEMPORARY}"]
+            pieces, self._pieces = self._pieces, [f"{self._name}{TEMPORARY}"]
             _merge(pieces, self._pieces[0], self._types)
             for piece in pieces:
                 os.remove(piece)
@@ -172,25 +205,32 @@ def open_parts(
       ImportError: pyarrow is missing.
     """
     import_pyarrow()
-    folder = f"{name}.parts"
+    folder = PartFolder(f"{name}.parts")
     with contextlib.ExitStack() as held:
         held.enter_context(lock_output(name, reads=reads, exist_ok=True, renamed=True))
-        _check_ours(folder)
-        if not (resume or force) and (os.path.isfile(name) or _list(folder)):
+        whole = os.path.isfile(name)
+        if whole and not (resume or force):
             raise output_exists(name, resumable=True)
-        if force:
-            if os.path.isfile(name):
-                os.remove(name)
-            if os.path.isdir(folder):
-                _remove(folder)
-        found = _recover([name] if os.path.isfile(name) else _list(folder), sample)
+        found = _recover([name] if whole and resume else [], sample)
         # made at once, so that an output that can't be written fails before any puzzle is solved
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, MARK), "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(f"jaxsudoku keeps the parts of {os.path.basename(name)} here until it is whole\n")
-        opened = PartsFile(name, folder, columns, found)
+        records = held.enter_context(folder.begun(_Parts(), resume=True))
+        if records and not (resume or force):
+            raise output_exists(name, resumable=True)
+        kept: list[Record] = []
+        if force and whole:
+            os.remove(name)
+        elif resume and not whole:
+            kept = [records[number] for number in itertools.takewhile(records.__contains__, itertools.count())]
+            found = _recover(_paths(folder, kept), sample)
+        opened = PartsFile(name, folder, kept, columns, found)
         opened.held = held.pop_all()
+        opened.held.callback(opened._remove_empty)
     return opened
+
+
+def _paths(folder: PartFolder, records: Sequence[Record]) -> list[str]:
+    """The paths of parts."""
+    return [os.path.join(folder.name, record.file) for record in records]
 
 
 def _opened(path: str, mode: str) -> Any:
@@ -230,39 +270,6 @@ def _settings(schema: Any) -> dict[str, Any]:
     return {"use_dictionary": repeated, "compression": COMPRESSION}
 
 
-def _check_ours(folder: str) -> None:
-    """Raises FileExistsError if the directory of parts is not ours, or contains files that are not ours."""
-    if not os.path.lexists(folder):
-        return
-    if os.path.islink(folder) or not os.path.isdir(folder):
-        raise FileExistsError(errno.EEXIST, "the parts of the output would go here: move it out of the way", folder)
-    names = sorted(os.listdir(folder))
-    strange = next((name for name in names if not _OURS.fullmatch(name)), None)
-    if strange is not None or (names and MARK not in names):
-        cause = (
-            f"a directory of parts without the file {MARK}"
-            if strange is None
-            else "not a part of an output of jaxsudoku"
-        )
-        cause += ", so it is left as it is: move it out of the way"
-        raise FileExistsError(errno.EEXIST, cause, os.path.join(folder, strange) if strange else folder)
-
-
-def _remove(folder: str) -> None:
-    """Removes our own files, the marker last, and the directory unless it has other files."""
-    for name in sorted(os.listdir(folder), key=lambda name: name == MARK):
-        if _OURS.fullmatch(name):
-            os.remove(os.path.join(folder, name))
-    if not os.listdir(folder):
-        os.rmdir(folder)
-
-
-def _list(folder: str) -> list[str]:
-    """Paths of the whole parts, in the order of their rows."""
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return [os.path.join(folder, name) for name in names if name.endswith(_SUFFIX)]
-
-
 def _recover(paths: list[str], sample: int) -> Recovered:
     pa, pq = import_pyarrow()
     found = Recovered()
@@ -278,8 +285,6 @@ def _recover(paths: list[str], sample: int) -> Recovered:
             found.header = names
             if "puzzle" not in names:
                 raise ResumeError(f"{path}: has no column puzzle")
-            if len(paths) > 1 and os.path.basename(path) != f"{found.done:015}{_SUFFIX}":
-                raise ResumeError(f"{path}: the part with the rows from number {found.done + 1} on is missing")
             _sample(file, found, sample)
             found.done += file.metadata.num_rows
     return found

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, cast
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.runtime.urls import file_system, is_url, open_file
 
 from .compression import MAGIC_LENGTH
 from .csv_tables import CsvTable
@@ -24,7 +25,6 @@ from .lines import Lines
 from .parquet import Parquet
 from .read import PuzzleFile, SliceFormat
 from .source import BLOCK, is_plain
-from .urls import file_system, is_url, open_file
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,9 +14,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from jaxsudoku.runtime.urls import open_file
+
 from .chunk import PuzzleFileError
 from .compression import MAGIC_LENGTH, compression_of, decompress
-from .urls import open_file
 
 Source = str | os.PathLike[str] | BinaryIO
 

@@ -7,10 +7,12 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict, Unpack
 
+from jaxsudoku.runtime.part_folder import ResumeError
+
 from .line_file import SAMPLE, LineFile, open_lines
 from .parts_file import PartsFile, WholeFile, open_parts, open_whole
 from .source import Source
-from .target import STDOUT, Kind, ResumeError, check_kind, is_special
+from .target import STDOUT, Kind, check_kind, is_special
 
 #: How many rows from either end of a resumed table are given, to be compared.
 TABLE_SAMPLE = 256

@@ -33,10 +33,6 @@ _OTHER_FORMATS = (
 )
 
 
-class ResumeError(ValueError):
-    """An output can't be resumed with this input; it was left unchanged."""
-
-
 @dataclasses.dataclass
 class Recovered:
     """The whole rows that an earlier run left in an output.

@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.status import STATS, Status
+from jaxsudoku.runtime.part_folder import ResumeError
 
 from .cells import Digits, Malformed
 from .chunk import Chunk
@@ -25,7 +26,7 @@ from .grid_text import NO_GRID, format_lines, grid_column
 from .line_file import LineFile
 from .source import Source
 from .table_writer import Options, RowWriter
-from .target import Kind, ResumeError
+from .target import Kind
 
 _WORDS = {int(status): status.name.lower() for status in Status}
 

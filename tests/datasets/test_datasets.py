@@ -1,5 +1,6 @@
 """Data sets: the same files however often a build is stopped, refusals in words, batches that follow from the key."""
 
+import hashlib
 import io
 import itertools
 import json
@@ -15,7 +16,7 @@ from jaxsudoku import datasets
 from jaxsudoku.core.board import Board
 from jaxsudoku.datasets import DatasetError, builder, shards
 from jaxsudoku.datasets.builder import excluded_hashes
-from jaxsudoku.datasets.card import FORMATS, wishes_of
+from jaxsudoku.datasets.card import FORMATS, Shard, wishes_of
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.io.parquet import import_pyarrow
 from jaxsudoku.runtime.files import with_checksum, write_file
@@ -24,6 +25,11 @@ BOARD, NINE = Board.classic(4), Board.classic()
 #: Shards of few puzzles, all of which one program makes.
 SETTINGS = {"board": BOARD, "seed": 3, "shard_size": 8}
 COUNT = 30
+
+
+def described(file, puzzles, data):
+    """The entry of a shard on a card."""
+    return Shard(file, puzzles, len(data), hashlib.sha256(data).hexdigest())
 
 
 def contents(folder):
@@ -79,7 +85,7 @@ def test_shards_of_any_board(board, format, tmp_path):
         rng.random(5).astype(np.float32),
     )
     data = shards.encode(puzzles, board, format)
-    shard = shards.describe(2, format, 5, data)
+    shard = described(f"shard-00002.{format}", 5, data)
     write_file(tmp_path / shard.file, data)
     assert data == shards.encode(puzzles, board, format)
     for part, original in zip(shards.read(shard, tmp_path, board, format), puzzles, strict=True):
@@ -162,7 +168,7 @@ def test_stopped_at_any_step_and_resumed(format, tmp_path, monkeypatch):
                 with pytest.raises(DatasetError, match="unfinished, with .* of 12 puzzles; build it with resume=True"):
                     datasets.load(folder)
         else:
-            assert number == 12  # the plan, the card, and for each of two shards the file and the plan
+            assert number == 12  # the plan, the card, and for each of two shards its file and its record
             return
         monkeypatch.setattr(os, "replace", replace)
         datasets.build(folder, count, format=format, resume=True, **SETTINGS)
@@ -484,7 +490,7 @@ def test_contents_that_make_no_sense_are_refused(built, part, value, fault, tmp_
     changed = getattr(rows, part).copy()
     changed[5:6] = value
     data = shards.encode(rows._replace(**{part: changed}), BOARD, "npz")
-    shard = shards.describe(1, "npz", 8, data)
+    shard = described("shard-00001.npz", 8, data)
     (folder / shard.file).write_bytes(data)
     alter_card(folder, lambda card: card["shards"][1].update(bytes=shard.bytes, sha256=shard.sha256))
     for verify in (None, True):
@@ -511,7 +517,7 @@ def test_columns_that_make_no_sense_are_refused(built, column, change, fault, tm
     table = pq.read_table(path)
     values = change(table[column].to_pylist())
     pq.write_table(table.set_column(table.column_names.index(column), column, pa.array(values)), path)
-    shard = shards.describe(1, "parquet", 8, path.read_bytes())
+    shard = described("shard-00001.parquet", 8, path.read_bytes())
     alter_card(folder, lambda card: card["shards"][1].update(bytes=shard.bytes, sha256=shard.sha256))
     with pytest.raises(DatasetError, match=rf"{shard.file}: damaged shard .*{fault}|{shard.file}: {fault}"):
         datasets.load(folder).arrays()
@@ -521,7 +527,7 @@ def test_givens_that_the_solution_lacks_are_refused(built, tmp_path):
     folder = copied(built["npz"], tmp_path / "set")
     rows = built["npz"].shard(0)
     data = shards.encode(rows._replace(solutions=np.roll(rows.solutions, 1, axis=0)), BOARD, "npz")
-    shard = shards.describe(0, "npz", 8, data)
+    shard = described("shard-00000.npz", 8, data)
     (folder / shard.file).write_bytes(data)
     alter_card(folder, lambda card: card["shards"][0].update(bytes=shard.bytes, sha256=shard.sha256))
     with pytest.raises(DatasetError, match=r"puzzle \d has a solution that contradicts the givens"):
@@ -599,13 +605,12 @@ def numbered(tmp_path_factory):
     puzzles = np.where(rng.random(grids.shape) < 0.5, grids, 0).astype(np.uint8)
     whole = Puzzles(puzzles, grids, (puzzles > 0).sum(axis=1, dtype=np.int32), np.arange(COUNT, dtype=np.float32))
     card = datasets.Card(0, BOARD, {}, None, COUNT, 8, "npz", {})
-    for number in range(4):
-        part = Puzzles(*(array[8 * number : 8 * number + 8] for array in whole))
-        data = shards.encode(part, BOARD, "npz")
-        shard = shards.describe(number, "npz", len(part.clues), data)
-        write_file(folder / shard.file, data)
-        card = card.with_shard(shard, part)
-    write_file(folder / "card.json", card.encode())
+
+    def make(spans):
+        for start, size in spans:
+            yield Puzzles(*(array[start : start + size] for array in whole))
+
+    builder.build_shards(folder, card, False, make, lambda done, count: None)
     return datasets.load(folder)
 
 

@@ -25,7 +25,7 @@ LEVELS = (
     ("pictures",),
     ("core", "mastermind"),
     ("io", "networks"),
-    ("jobs", "shipped"),
+    ("shipped",),
     ("engine",),
     ("exact",),
     ("symmetry", "techniques"),
@@ -39,11 +39,12 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
 WITHOUT_JAX = (
-    *(f"runtime.{name}" for name in ("arrays", "escapes", "files", "forks", "locks", "settings", "suggestions")),
+    *(f"runtime.{name}" for name in ("arrays", "escapes", "files", "forks", "locks", "part_folder", "settings", "urls")),
+    "runtime.suggestions",
     "runtime.terminal",
     *(f"core.{name}" for name in ("board", "drawing", "status", "tuning")),
     *(f"engine.{name}" for name in ("grid_pictures", "inputs", "solution", "tables")),
-    *("io", "jobs", "pictures", "shipped", "explanation", "cli"),
+    *("io", "pictures", "shipped", "explanation", "cli"),
     *("solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
     *("exact.config", "generation.config"),
     *("techniques.registry", "techniques.locked_pairs"),

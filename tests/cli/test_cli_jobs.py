@@ -1,8 +1,7 @@
-"""Jobs: workers that die, folders that are resumed, and commands done by several workers."""
+"""Commands done by several workers, which answer what one process does."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import pickle
@@ -13,270 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from squares import Squares
 
 from jaxsudoku.cli import job, main, make_parser
 from jaxsudoku.cli.part import check_details
 from jaxsudoku.core.board import Board
-from jaxsudoku.io import ResumeError, Slice
-from jaxsudoku.jobs import JobFolder, Plan
+from jaxsudoku.io import Slice
 from jaxsudoku.runtime.files import JsonError, with_checksum
-from jaxsudoku.runtime.workers import JobError, Workers, pool, processes, run
+from jaxsudoku.runtime.workers import Workers
 
 TWO = Workers(2)
-
-
-# ---------------------------------------------------------------------- workers
-
-
-def gone(pid: int) -> bool:
-    """Whether a process ends, which may take a moment."""
-    deadline = time.monotonic() + 30
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not Path(f"/proc/{pid}").exists()
-
-
-def test_a_worker_does_every_item_once_up_to_an_error_which_is_raised_and_ends_it():
-    results = {}
-    with pytest.raises(ValueError, match="13 has no square here"):
-        for number, result in run(Workers(1), Squares(), [*range(12), 13, 14]):
-            assert number not in results
-            results[number] = result
-            if number == 11:
-                time.sleep(0.2)  # in which the last item is done as well
-    assert {number: square for number, (square, _) in results.items()} == {n: n * n for n in range(12)}
-    (worker,) = {pid for _, pid in results.values()}
-    assert worker != os.getpid() and gone(worker)
-
-
-@pytest.mark.quick  # newer Pythons end the other workers of a pool in another way
-def test_items_of_a_worker_that_dies_are_done_again(tmp_path):
-    items = [*range(13), *[12] * 87]  # without the one that is an error, which may come first on a busy machine
-    results = run(TWO, Squares(3, str(tmp_path / "died")), items)
-    found = {}
-    while not found.keys() >= set(range(8)):
-        number, result = next(results)
-        assert number not in found
-        found[number] = result
-    assert (tmp_path / "died").exists()
-    assert all(square == items[number] ** 2 for number, (square, _) in found.items())
-    workers = {pid for _, pid in found.values()}
-    assert 1 <= len(workers) <= 4, "two, and two after one of them died"
-    results.close()  # which ends them
-    assert all(gone(pid) for pid in workers)
-
-
-def test_workers_that_die_again_and_again_end_the_job():
-    with pytest.raises(JobError, match="workers died 3 times in a row, killed or out of memory, at one of: .*5"):
-        list(run(Workers(1), Squares(deadly=5), [5]))
-
-
-def test_other_versions_are_refused():
-    with pytest.raises(JobError, match="a worker on .* has jax .*, not 0.0: install the same versions on all"):
-        pool.Checked(Squares(), {**pool.versions(), "jax": "0.0"}).begin()
-
-
-def test_a_worker_has_a_gpu_of_its_own(monkeypatch):
-    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
-    assert processes._places(2) == [{"CUDA_VISIBLE_DEVICES": "4"}, {"CUDA_VISIBLE_DEVICES": "6"}]
-    with pytest.raises(JobError, match="3 workers, but 2 GPUs"):
-        processes._places(3)
-
-
-@pytest.mark.parametrize("text", ["3", "ray", "ray:3"])
-def test_workers_by_name(text):
-    assert str(Workers.parse(text)) == text
-
-
-@pytest.mark.parametrize("text", ["", "0", "ray:0", "ray:", "-1", "rays", "2.5", "dask:2"])
-def test_other_names_are_refused(text):
-    with pytest.raises(ValueError, match="neither a number of processes nor ray or ray:N|at least 1 worker"):
-        Workers.parse(text)
-
-
-# ---------------------------------------------------------------------- folders
-
-
-def plan_of(items: int = 3, **changes: object) -> Plan:
-    settings = {"board": "4x4", "seed": 0, **changes}
-    return Plan("solve", settings, [{"name": "a.txt", "bytes": 10}], [{"work": [n]} for n in range(items)], ".txt")
-
-
-def finish(folder: JobFolder, plan: Plan, number: int, error: str | None = None):
-    with folder.writing(plan.part(number)) as path:
-        Path(path).write_text(f"answer {number}\n")
-        return folder.finish(path, {"error": error, "counts": {}})
-
-
-def read(folder: JobFolder, name: str) -> bytes:
-    with folder._files.open(name) as file:
-        return file.read()
-
-
-@pytest.fixture(params=["path", "url"])
-def folder(request, tmp_path):
-    """A folder for a job: a path, and a URL of fsspec's file system in memory."""
-    if request.param == "path":
-        yield JobFolder(str(tmp_path / "job"))
-        return
-    fsspec = pytest.importorskip("fsspec")
-    memory = fsspec.filesystem("memory")
-    yield JobFolder(f"memory://{tmp_path.name}/job")
-    memory.rm("/", recursive=True)
-
-
-def test_a_job_goes_on_with_the_parts_that_are_missing(folder):
-    plan = plan_of()
-    with folder.begun(plan, resume=False) as records:
-        assert records == {}
-        finish(folder, plan, 1)
-        finish(folder, plan, 2, error="damaged")
-    with folder.begun(plan, resume=True) as records:
-        assert list(records) == [1]  # a part that was not read to its end is done again
-        done = [finish(folder, plan, 0), records[1], finish(folder, plan, 2)]
-        folder.complete(plan, done)
-    assert folder._files.names() == ["manifest.json", "part-00000.txt", "part-00001.txt", "part-00002.txt"]
-    assert [part["file"] for part in folder.parts()] == folder._files.names()[1:]
-    with folder.begun(plan, resume=True) as records:
-        assert list(records) == [0, 1, 2]
-
-
-def test_a_part_without_its_file_is_done_again(folder):
-    plan = plan_of()
-    with folder.begun(plan, resume=False):
-        folder.complete(plan, [finish(folder, plan, number) for number in range(3)])
-    folder._files.remove(["part-00001.txt"])
-    folder._files.write("part-00002.txt", b"cut")
-    said = []
-    with folder.begun(plan, resume=True, say=said.append) as records:
-        assert list(records) == [0]
-    assert said == [f"{folder.name}: missing or altered since, so made again: part-00001.txt, part-00002.txt"]
-
-
-@pytest.mark.parametrize("complete", [False, True])
-def test_a_part_with_an_altered_digit_is_done_again(folder, complete):
-    plan = plan_of()
-    with folder.begun(plan, resume=False):
-        done = [finish(folder, plan, number) for number in range(3)]
-        if complete:
-            folder.complete(plan, done)
-    part = read(folder, "part-00001.txt")
-    folder._files.write("part-00001.txt", part.replace(b"1", b"7"))
-    said = []
-    with folder.begun(plan, resume=True, say=said.append) as records:
-        assert list(records) == [0, 2]
-        finish(folder, plan, 1)
-    assert "part-00001.txt" in said[0] and len(said) == 1
-    with folder.begun(plan, resume=True, say=said.append) as records:  # killed before the manifest was written again
-        assert list(records) == [0, 1, 2]
-        folder.complete(plan, [records[number] for number in range(3)])
-    assert read(folder, "part-00001.txt") == part and len(said) == 1
-
-
-def test_the_record_of_a_part_that_was_done_again_counts(folder):
-    """Its checksum may be another one than in the manifest."""
-    plan = plan_of()
-    with folder.begun(plan, resume=False):
-        folder.complete(plan, [finish(folder, plan, number) for number in range(3)])
-    with folder.begun(plan, resume=True), folder.writing(plan.part(2)) as path:
-        Path(path).write_text("another answer 2\n")
-        folder.finish(path, {"error": None, "counts": {}})
-    with folder.begun(plan, resume=True, say=pytest.fail) as records:
-        assert list(records) == [0, 1, 2]
-
-
-def test_other_jobs_are_left_as_they_are(folder):
-    with folder.begun(plan_of(), resume=False):
-        finish(folder, plan_of(), 0)
-    before = {name: read(folder, name) for name in folder._files.names()}
-    with pytest.raises(FileExistsError, match="the folder is not empty: --resume goes on with its job"):
-        folder.begun(plan_of(), resume=False).__enter__()
-    for plan, cause in (
-        (plan_of(seed=1), "holds another job: seed is 0 there, 1 here"),
-        (plan_of(items=4), "holds another job: its parts are others"),
-        (dataclasses.replace(plan_of(), inputs=[]), "its inputs are others, or were changed"),
-        (dataclasses.replace(plan_of(), command="count"), "it is of the command solve"),
-    ):
-        with pytest.raises(ResumeError, match=cause):
-            folder.begun(plan, resume=True).__enter__()
-    assert {name: read(folder, name) for name in folder._files.names()} == before
-
-
-def test_a_folder_of_something_else_is_not_resumed(folder):
-    folder._files.write("thesis.txt", b"do not lose me")
-    with pytest.raises(ResumeError, match="holds no job to resume, but thesis.txt; it is left as it is"):
-        folder.begun(plan_of(), resume=True).__enter__()
-    assert folder._files.names() == ["thesis.txt"]
-
-
-def test_a_damaged_manifest_is_named(folder):
-    with folder.begun(plan_of(), resume=False):
-        pass
-    text = read(folder, "manifest.json").replace(b'"seed": 0', b'"seed": 7')
-    folder._files.write("manifest.json", text)
-    with pytest.raises(ResumeError, match=r"manifest.json: altered: the checksum is not that of the other fields"):
-        folder.begun(plan_of(), resume=True).__enter__()
-
-
-#: Of manifests: what is changed of a sound one, or the whole file, and what is said of it.
-ODD_MANIFESTS = {
-    "not JSON": (b"parts: 3", "not JSON"),
-    "not UTF-8": (b'{"command": "\xff"}', "not JSON"),
-    "deep": (b"[" * 200_000, "more than 32 levels"),
-    "deep objects": (b'{"a":' * 200_000, "more than 32 levels"),
-    "a list": (b"[]", "not a JSON object"),
-    "empty": (b"", "not JSON"),
-    "no command": ({"command": None}, "'command' is missing"),
-    "a number for the command": ({"command": 7}, "'command' is 7, which is not a text"),
-    "a list of settings": ({"settings": [1]}, r"'settings' is \[1\], which is not an object"),
-    "inputs as a number": ({"inputs": 1e300}, "'inputs' is 1e[+]300, which is not a list"),
-    "no items": ({"items": None}, "'items' is missing"),
-    "parts as a text": ({"parts": "x" * 10_000}, "'parts' is 'x{39}, which is not a list"),
-    "parts of numbers": ({"parts": [1, 2, 3]}, "'parts' has an entry that is not an object"),
-    "too few parts": ({"parts": [{}]}, "it lists 1 parts, where the job has 3"),
-    "empty parts": ({"parts": [{}, {}, {}]}, "'file' is missing"),
-}
-RECORD = {"file": "part-00000.txt", "bytes": 9, "sha256": "0" * 64, "details": {}}
-ODD_RECORDS = {
-    "not JSON": (b"{", "not JSON"),
-    "deep": (b"[" * 200_000, "more than 32 levels"),
-    "another file": ({"file": "../../secret"}, "a record of '../../secret', not of part-00000.txt"),
-    "no file": ({"file": None}, "'file' is missing"),
-    "negative bytes": ({"bytes": -9}, "'bytes' is -9, which is not a whole number from 0 to"),
-    "bytes as truth": ({"bytes": True}, "'bytes' is True, which is not a whole number"),
-    "no checksum": ({"sha256": None}, "'sha256' is missing"),
-    "details as a list": ({"details": []}, r"'details' is \[\], which is not an object"),
-}
-
-
-def altered(folder: JobFolder, name: str, sound: dict, change: bytes | dict) -> None:
-    """Writes a file with other fields, None for one that is left out, or of other bytes."""
-    if isinstance(change, dict):
-        change = with_checksum({field: value for field, value in {**sound, **change}.items() if value is not None})
-    folder._files.write(name, change)
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("kind", ODD_MANIFESTS)
-def test_an_odd_manifest_is_named_with_the_cause(folder, kind):
-    change, cause = ODD_MANIFESTS[kind]
-    altered(folder, "manifest.json", plan_of().as_json(), change)
-    with pytest.raises(ResumeError, match=f"job/manifest.json: {cause}.*; the folder is left as it is"):
-        folder.begun(plan_of(), resume=True).__enter__()
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("kind", ODD_RECORDS)
-def test_an_odd_record_is_named_with_the_cause(folder, kind):
-    change, cause = ODD_RECORDS[kind]
-    with folder.begun(plan_of(), resume=False):
-        pass
-    altered(folder, "part-00000.json", RECORD, change)
-    with pytest.raises(ResumeError, match=f"job/part-00000.json: {cause}.*; the folder is left as it is"):
-        folder.begun(plan_of(), resume=True).__enter__()
-
 
 #: Odd details of a part, and what is said of them.
 ODD_DETAILS = {
@@ -305,24 +49,6 @@ def test_odd_details_of_a_part_are_named(kind):
     with pytest.raises(JsonError) as refusal:
         check_details(details, Slice("a.txt", "text"))
     assert cause in str(refusal.value)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-@pytest.mark.parametrize("name", ["manifest.json", "part-00000.json", "part-00000.txt"])
-def test_a_pipe_in_the_folder_is_not_waited_for(tmp_path, name):
-    folder, plan = JobFolder(str(tmp_path / "job")), plan_of()
-    with folder.begun(plan, resume=False):
-        finish(folder, plan, 0)
-    (tmp_path / "job" / name).unlink()
-    os.mkfifo(tmp_path / "job" / name)
-    with pytest.raises(OSError, match="not a regular file"):
-        folder.begun(plan, resume=True).__enter__()
-
-
-def test_two_processes_do_not_work_on_one_job(tmp_path):
-    folder = JobFolder(str(tmp_path / "job"))
-    with folder.begun(plan_of(), resume=False), pytest.raises(BlockingIOError, match="is writing this output"):
-        folder.begun(plan_of(), resume=True).__enter__()
 
 
 # ---------------------------------------------------------------------- commands
@@ -477,9 +203,9 @@ def run_main(*argv: object) -> int:
 def test_a_command_refuses_odd_files_of_a_job(easy, tmp_path, inline, change, capsys):
     argv = ("solve", easy / "all.csv", *FOUR, "--workers", 2, "--output", tmp_path / "job")
     assert run_main(*argv) == 1
-    folder = JobFolder(str(tmp_path / "job"))
-    (part,) = folder.parts()
-    altered(folder, "part-00000.json", part, change)
+    (part,) = json.loads((tmp_path / "job" / "manifest.json").read_bytes())["parts"]
+    data = with_checksum({**part, **change}) if isinstance(change, dict) else change
+    (tmp_path / "job" / "part-00000.json").write_bytes(data)
     capsys.readouterr()
     assert run_main(*argv, "--resume") == 2
     told = capsys.readouterr().err

@@ -1,0 +1,418 @@
+"""Folders of parts: outputs that are made part by part, and resumed after a kill at any moment.
+
+::
+
+    manifest.json      what the folder holds; once all parts are there, with their records
+    part-00000.csv     the first part, and so on
+    part-00000.json    the record of a part; removed when all parts are there
+    .work/             parts that are being written; removed when all parts are there
+
+A part is written elsewhere and moved to its place when it is whole, and then its record is written. So a part with a
+record is whole. A part without a record is made again, as is one that is missing or whose checksum is not that of its
+record. Jobs of several workers, data sets and Parquet outputs are such folders; each has a ``Manifest``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from .files import (
+    MOST_BYTES,
+    TEMPORARY,
+    JsonError,
+    check_checksum,
+    field,
+    is_intact,
+    parse_json,
+    sha256_of,
+    with_checksum,
+    write_file,
+)
+from .locks import SUFFIX, OutputLock, check_unlocked
+from .urls import file_system, is_url
+
+_WORK = ".work"
+#: The most parts that a message names.
+_NAMED = 5
+#: The fields of a record, and their types.
+_RECORD = {"file": str, "bytes": int, "sha256": str, "details": dict}
+
+
+class ResumeError(ValueError):
+    """An output can't be resumed with this input; it was left unchanged."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A finished part.
+
+    Attributes:
+      file: the name of its file.
+      bytes, sha256: size and checksum of the file.
+      details: what is known of its contents, as values of JSON; with an "error" the part is made again.
+    """
+
+    file: str
+    bytes: int
+    sha256: str
+    details: dict[str, Any]
+
+    @classmethod
+    def of(cls, file: str, data: bytes, details: dict[str, Any]) -> Record:
+        """The record of a part with these contents."""
+        return cls(file, len(data), hashlib.sha256(data).hexdigest(), details)
+
+    @classmethod
+    def read(cls, fields: dict[str, Any], file: str) -> Record:
+        """The record of a part that is called ``file``; raises JsonError if it is none."""
+        record = cls(**{name: field(fields, name, kind) for name, kind in _RECORD.items()})
+        if record.file != file:
+            raise JsonError(f"a record of {record.file!r:.60}, not of {file}")
+        return record
+
+
+class Manifest(Protocol):
+    """What a folder of parts holds.
+
+    Attributes:
+      noun: what the parts are together, such as "job".
+      unfinished, finished: the names of the manifest's file while parts are missing, and when all are there.
+      parts: the number of parts; None if it is not known before all are made.
+      error: what is raised if the folder holds something else.
+    """
+
+    @property
+    def noun(self) -> str: ...
+    @property
+    def unfinished(self) -> str: ...
+    @property
+    def finished(self) -> str: ...
+    @property
+    def parts(self) -> int | None: ...
+    @property
+    def error(self) -> type[ValueError]: ...
+
+    def part(self, number: int) -> str:
+        """The name of the file of a part."""
+
+    def encode(self, records: Sequence[Record] | None = None) -> bytes:
+        """The contents of the manifest's file, with the records of all parts when these are there."""
+
+    def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
+        """Compares the manifest in a file with this one.
+
+        Args:
+          data: its contents.
+          name: its path or URL, for messages.
+
+        Returns:
+          The differences in words, and the records that it lists, in the order of the parts.
+
+        Raises:
+          ValueError: of the kind ``error``: it is damaged, or no manifest of this kind; the message names the file.
+        """
+
+
+def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """The differences between the nested settings in a manifest and those of this run, in words."""
+    old, new = dict(_flat(there)), dict(_flat(here))
+    return [
+        f"{name} is {_shown(old.get(name))} there, {_shown(new.get(name))} here"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by their dotted names."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _shown(value: Any, longest: int = 60) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+class PartFolder:
+    """A folder of parts, a path or a URL, which all processes that make parts reach. Pickles as its name.
+
+    Args:
+      name: the path or URL.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._files: _Local | _Remote = _Remote(name) if is_url(name) else _Local(Path(name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PartFolder, (self.name,)
+
+    @contextlib.contextmanager
+    def begun(
+        self,
+        manifest: Manifest,
+        resume: bool,
+        check: Callable[[int, Record], object] = lambda number, record: None,
+        say: Callable[[str], object] = lambda message: None,
+    ) -> Iterator[dict[int, Record]]:
+        """Writes the manifest, or compares it with that of the folder to resume, and locks the folder in the block.
+
+        Args:
+          manifest: what the folder is to hold.
+          resume: whether to go on with what is there.
+          check: called with the number and the record of each part that has one, also if its file is damaged; raises
+            JsonError if the details make no sense.
+          say: called with a message about parts that are missing or altered.
+
+        Returns:
+          a context manager that gives the records of the parts that are whole, by their numbers.
+
+        Raises:
+          FileExistsError: the folder holds anything, and is not to be resumed.
+          ValueError: of the kind ``manifest.error``: it holds something else, or a damaged manifest or record; the
+            message says which file, and what differs. Nothing is changed.
+          BlockingIOError: another process works in the folder.
+          OSError: the folder can't be made or read.
+        """
+        self.check_new(manifest.noun, resume)
+        with self._files.locked():
+            self.check_new(manifest.noun, resume)  # another process may have made it since
+            names = self._files.names()
+            there = next((name for name in (manifest.finished, manifest.unfinished) if name in names), None)
+            if names and there is None:
+                raise manifest.error(
+                    f"{self.name}: holds no {manifest.noun} to resume, but {names[0]}; it is left as it is"
+                )
+            listed: list[Record] = []
+            if there is None:
+                self.write(manifest.unfinished, manifest.encode())
+            else:
+                differences, listed = manifest.compare(self.read(there), self._path(there))
+                if differences:
+                    cause = "; ".join(differences)
+                    raise manifest.error(f"{self.name}: holds another {manifest.noun}: {cause}; it is left as it is")
+            self._files.remove([])  # what a killed process left unfinished
+            yield self._whole(manifest, listed, check, say)
+
+    def check_new(self, noun: str, resume: bool) -> None:
+        """Raises FileExistsError, as ``begun`` does, or BlockingIOError if another process works in the folder."""
+        if self._files.names() and not resume:
+            self._files.check_unlocked()
+            cause = f"the folder is not empty: go on with its {noun} by --resume (resume=True), or name another"
+            raise FileExistsError(errno.EEXIST, cause, self.name)
+
+    def _path(self, name: str) -> str:
+        return f"{self.name.rstrip('/')}/{name}"
+
+    def _whole(
+        self,
+        manifest: Manifest,
+        listed: Sequence[Record],
+        check: Callable[[int, Record], object],
+        say: Callable[[str], object],
+    ) -> dict[int, Record]:
+        """The records of the parts that are whole."""
+        names = set(self._files.names())
+        records = dict(enumerate(listed))
+        for number in range(len(names) if manifest.parts is None else manifest.parts):
+            name = record_name(part := manifest.part(number))
+            try:
+                if name in names:  # newer than the manifest: of a part that was made again
+                    fields = parse_json(self.read(name))
+                    check_checksum(fields)
+                    records[number] = Record.read(fields, part)
+                if number in records:
+                    check(number, records[number])
+            except JsonError as error:
+                where = self._path(name if name in names else manifest.finished)
+                raise manifest.error(f"{where}: {error}; the folder is left as it is") from error
+        whole, damaged = {}, []
+        for number, record in records.items():
+            if record.details.get("error"):
+                continue
+            if record.file in names and self._is_whole(record):
+                whole[number] = record
+            else:
+                damaged.append(record.file)
+        if damaged:
+            others = f" and {len(damaged) - _NAMED:,} more" if len(damaged) > _NAMED else ""
+            say(f"{self.name}: missing or altered since, so made again: {', '.join(damaged[:_NAMED])}{others}")
+        return whole
+
+    def _is_whole(self, record: Record) -> bool:
+        """Whether the file of a part has the size and the checksum of its record."""
+        with self._files.open(record.file) as file:
+            return is_intact(file, record.bytes, record.sha256)
+
+    def read(self, name: str) -> bytes:
+        """The contents of a small file of the folder."""
+        with self._files.open(name) as file:
+            return file.read(MOST_BYTES + 1)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Writes a small file of the folder atomically."""
+        self._files.write(name, data)
+
+    @contextlib.contextmanager
+    def writing(self, name: str) -> Iterator[str]:
+        """A path at which a part is written; it is moved to its place by ``finish``."""
+        with self._files.work() as folder:
+            yield os.path.join(folder, name)
+
+    def finish(self, path: str, details: dict[str, Any], name: str | None = None) -> Record:
+        """Moves a part that is whole to its place, and writes its record.
+
+        Args:
+          path: where it is.
+          details: of the record.
+          name: of the part; None for that of the path.
+        """
+        with open(path, "rb") as file:
+            checksum = sha256_of(file)
+        record = Record(name or os.path.basename(path), os.path.getsize(path), checksum, details)
+        self._files.take(path, record.file)
+        self._note(record)
+        return record
+
+    def add(self, record: Record, data: bytes) -> None:
+        """Writes a part with its contents, and its record."""
+        self.write(record.file, data)
+        self._note(record)
+
+    def _note(self, record: Record) -> None:
+        self.write(record_name(record.file), with_checksum(dataclasses.asdict(record)))
+
+    def complete(self, manifest: Manifest, records: Sequence[Record]) -> None:
+        """Writes the manifest of a folder whose parts are all there, and removes what is needed no more."""
+        self.write(manifest.finished, manifest.encode(records))
+        needless = {manifest.unfinished} - {manifest.finished} | {record_name(record.file) for record in records}
+        self._files.remove(sorted(needless & set(self._files.names())))
+
+    def keep(self, manifest: Manifest, records: Sequence[Record]) -> None:
+        """Removes all parts but those with these records."""
+        names = set(self._files.names())
+        every = {manifest.part(number) for number in range(len(names))}
+        gone = every - {record.file for record in records}
+        self._files.remove(sorted((gone | {record_name(part) for part in gone}) & names))
+
+    def remove(self, manifest: Manifest) -> None:
+        """Removes all parts and the manifest; the folder is removed with its lock if nothing else is in it."""
+        self.keep(manifest, [])
+        self._files.remove([name for name in self._files.names() if name == manifest.unfinished])
+
+
+def record_name(part: str) -> str:
+    """The name of the record of a part."""
+    return f"{part.partition('.')[0]}.json"
+
+
+class _Local:
+    """A folder of this machine, or of a file system that all machines share."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def names(self) -> list[str]:
+        """The names of the files, without the lock and what is written only in part."""
+        if not self._path.exists():
+            return []
+        names = (entry.name for entry in self._path.iterdir())
+        return sorted(name for name in names if name not in (SUFFIX, _WORK) and not name.endswith(TEMPORARY))
+
+    def check_unlocked(self) -> None:
+        check_unlocked(self._path)
+
+    def open(self, name: str) -> io.BufferedIOBase:
+        path = self._path / name
+        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return open(path, "rb")
+
+    def write(self, name: str, data: bytes) -> None:
+        self._path.mkdir(parents=True, exist_ok=True)
+        write_file(self._path / name, data)
+
+    def take(self, path: str, name: str) -> None:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(path, self._path / name)
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Removes files, and what is written only in part."""
+        for name in names:
+            (self._path / name).unlink()
+        for leftover in self._path.glob(f"*{TEMPORARY}"):
+            leftover.unlink()
+        shutil.rmtree(self._path / _WORK, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def work(self) -> Iterator[str]:
+        (self._path / _WORK).mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._path / _WORK) as folder:
+            yield folder
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        self._path.mkdir(parents=True, exist_ok=True)
+        try:
+            with OutputLock(self._path):
+                yield
+        finally:
+            if not any(self._path.iterdir()):
+                self._path.rmdir()
+
+
+class _Remote:
+    """A folder at a URL. Objects appear there when they are whole; there are no locks."""
+
+    def __init__(self, url: str) -> None:
+        self._system, path = file_system(url)
+        self._path = path.rstrip("/")
+
+    def names(self) -> list[str]:
+        self._system.invalidate_cache()
+        if not self._system.exists(self._path):
+            return []
+        return sorted(str(path).rpartition("/")[2] for path in self._system.ls(self._path, detail=False))
+
+    def check_unlocked(self) -> None:
+        """Nothing: there are no locks."""
+
+    def open(self, name: str) -> io.BufferedIOBase:
+        file: io.BufferedIOBase = self._system.open(f"{self._path}/{name}", "rb")
+        return file
+
+    def write(self, name: str, data: bytes) -> None:
+        self._system.makedirs(self._path, exist_ok=True)
+        self._system.pipe_file(f"{self._path}/{name}", data)
+
+    def take(self, path: str, name: str) -> None:
+        self._system.put_file(path, f"{self._path}/{name}")
+
+    def remove(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._system.rm_file(f"{self._path}/{name}")
+
+    @contextlib.contextmanager
+    def work(self) -> Iterator[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            yield folder
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        yield
