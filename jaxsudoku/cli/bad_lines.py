@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import clashing, first_clash
 from jaxsudoku.io import Chunk, LineError
 from jaxsudoku.runtime.terminal.progress import Screen
 
@@ -66,27 +67,18 @@ class BadLines:
             self._screen.say(f"{self._source}: {self._listed:,} {lists} candidates, which this command leaves out")
 
 
-def clashing(board: Board, grids: np.ndarray) -> np.ndarray:
-    """Whether some house holds a digit twice; uint8[n, cells] to bool[n]."""
-    found = np.zeros(len(grids), bool)
-    for house in board.houses:
-        digits = np.sort(grids[:, house], axis=1)
-        found |= ((digits[:, 1:] == digits[:, :-1]) & (digits[:, 1:] > 0)).any(axis=1)
-    return found
-
-
 def describe_clash(board: Board, grid: np.ndarray) -> str:
     """The first clash of a grid uint8[cells], as in "the givens clash: 5 twice in row 1".
 
     Raises:
       ValueError: nothing clashes.
     """
-    return f"the givens clash: {_first_clash(board, grid)}"
+    return f"the givens clash: {first_clash(grid, board)}"
 
 
 def unsolved(board: Board, puzzles: np.ndarray, solutions: np.ndarray) -> np.ndarray:
     """Whether solutions are wrong: incomplete, clashing, or without the givens; two uint8[n, cells] to bool[n]."""
-    wrong: np.ndarray = _misfits(puzzles, solutions).any(axis=1) | clashing(board, solutions)
+    wrong: np.ndarray = _misfits(puzzles, solutions).any(axis=1) | clashing(solutions, board)
     return wrong
 
 
@@ -98,7 +90,7 @@ def describe_unsolved(board: Board, puzzle: np.ndarray, solution: np.ndarray) ->
     """
     misfits = np.flatnonzero(_misfits(puzzle, solution))
     if not len(misfits):
-        return f"the solution is wrong: {_first_clash(board, solution)}"
+        return f"the solution is wrong: {first_clash(solution, board)}"
     cell = int(misfits[0])
     row, column = divmod(cell, board.side)
     given = f", where {puzzle[cell]} is given" if puzzle[cell] else ""
@@ -109,23 +101,3 @@ def _misfits(puzzles: np.ndarray, solutions: np.ndarray) -> np.ndarray:
     """Whether cells of solutions are empty or differ from the givens, bool."""
     misfits: np.ndarray = (solutions == 0) | ((puzzles > 0) & (puzzles != solutions))
     return misfits
-
-
-def _first_clash(board: Board, grid: np.ndarray) -> str:
-    """As in "5 twice in row 1"; raises ValueError where nothing clashes."""
-    for number, house in enumerate(board.houses):
-        times = np.bincount(grid[list(house)])
-        times[0] = 0
-        if times.max() > 1:
-            digit = int(np.argmax(times > 1))
-            often = "twice" if times[digit] == 2 else f"{times[digit]} times"
-            return f"{digit} {often} in {_house_name(board, number)}"
-    raise ValueError("nothing clashes")
-
-
-def _house_name(board: Board, number: int) -> str:
-    kind, index = divmod(number, board.side)
-    names = ("row", "column", "region" if board.box is None else "box")
-    if kind < len(names):
-        return f"{names[kind]} {index + 1}"
-    return f"extra house {number - len(names) * board.side + 1}"

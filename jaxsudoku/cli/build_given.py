@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, LineError, PuzzleFile, PuzzleFileError
 from jaxsudoku.runtime.terminal.failure import as_usage, described
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 from jaxsudoku.runtime.terminal.stop import Stop
 
 from . import flags
-from .bad_lines import BadLines, clashing
+from .bad_lines import BadLines
 from .dataset_folder import check_new, excluded
 from .generate import add_grades, grade_tally
 from .inputs import known_solutions, named, opened
@@ -145,7 +146,7 @@ def _read(board: Board, source: PuzzleFile, name: str, bad: BadLines) -> _Table:
         for chunk in source.chunks(keep=KNOWN_SOLUTION_COLUMNS):
             solutions, causes = known_solutions(chunk)
             chunk = chunk.with_errors(name, causes)
-            clashes = chunk.good & clashing(board, chunk.grids)
+            clashes = chunk.good & clashing(chunk.grids, board)
             bad.add(chunk, np.flatnonzero(clashes))
             kept = chunk.good & ~clashes
             columns["puzzles"].append(chunk.grids[kept])

@@ -14,13 +14,14 @@ import numpy as np
 
 from jaxsudoku import pictures
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.core.tuning import RULES
 from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, Chunk, PuzzleFile, PuzzleFileError
 from jaxsudoku.runtime.terminal.failure import as_usage, described
 from jaxsudoku.solvers import DEFAULT_NETWORK
 
 from . import flags
-from .bad_lines import BadLines, clashing, describe_unsolved, unsolved
+from .bad_lines import BadLines, describe_unsolved, unsolved
 from .inputs import known_solutions, named, opened
 from .invocation import Invocation
 from .outputs import check_outputs, check_printed, put
@@ -220,7 +221,7 @@ def _read(args: argparse.Namespace, source: PuzzleFile, bad: BadLines) -> _Table
     failure = None
     try:
         for chunk in _first(source.chunks(keep=KNOWN_SOLUTION_COLUMNS), args.limit):
-            clashes = chunk.good & clashing(board, chunk.grids)
+            clashes = chunk.good & clashing(chunk.grids, board)
             labels, causes = _labels(chunk)
             solutions = labels["solution"]
             faulty = chunk.good & ~clashes & solutions.any(axis=1) & unsolved(board, chunk.grids, solutions)

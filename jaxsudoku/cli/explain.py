@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.io import check_folder_name
 from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
-from .bad_lines import clashing, describe_clash
+from .bad_lines import describe_clash
 from .inputs import named, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
@@ -127,7 +128,7 @@ def proper_puzzle(args: argparse.Namespace) -> Explained | None:
             screen.say(f"{where}: within its candidates the puzzle has one solution, without them several: {left}")
         return Explained(grid, args.board, usable(None, proof, args.up_to), candidates, givens)
     screen.clear()
-    (clash,) = clashing(args.board, puzzle.grids[:1])
+    (clash,) = clashing(puzzle.grids[:1], args.board)
     fault = f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained"
     screen.say(f"{where}: {describe_clash(args.board, puzzle.grids[0]) if clash else fault}")
     return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import allowed_candidates
 from jaxsudoku.engine.solution import Solution, Status
-from jaxsudoku.io import Chunk, allowed_candidates
+from jaxsudoku.io import Chunk
 
 
 class SolvedWithin:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.core.tuning import RATED_BY, RULES, SEARCHES
 from jaxsudoku.io import (
     ANSWER_COLUMNS,
@@ -27,7 +28,6 @@ from jaxsudoku.runtime.terminal.progress import Report
 from jaxsudoku.techniques.registry import NUMBERS
 
 from . import flags, job
-from .bad_lines import clashing
 from .generate import making_details
 from .inputs import opened
 from .invocation import Invocation
@@ -202,7 +202,7 @@ class Rater:
 
         counts = np.where(np.isnan(rating), 0, 1).astype(np.int32)
         searched = np.flatnonzero((counts == 0) & (puzzles <= self.board.side).all(axis=1))
-        searched = searched[~clashing(self.board, puzzles[searched])]
+        searched = searched[~clashing(puzzles[searched], self.board)]
         if len(searched):
             _, counts[searched] = solve_and_count(puzzles[searched], self.board)
         return counts

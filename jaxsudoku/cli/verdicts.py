@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.io import Chunk
-
-from .bad_lines import clashing
 
 #: One solution; one at least, where a count ends at the first; several; none; givens that clash; no puzzle; not known.
 UNIQUE, SATISFIABLE, SEVERAL = "unique", "satisfiable", "several"
@@ -26,6 +25,6 @@ def verdicts(board: Board, chunk: Chunk, counts: np.ndarray, limit: int) -> np.n
     words = np.array([UNSATISFIABLE, UNIQUE if limit > 1 else SATISFIABLE, SEVERAL, UNSOLVED], object)
     found: np.ndarray = words[np.where(counts < 0, 3, np.minimum(counts, 2))]
     unsolvable = np.flatnonzero(chunk.good & (counts == 0))
-    found[unsolvable[clashing(board, chunk.grids[unsolvable])]] = INVALID
+    found[unsolvable[clashing(chunk.grids[unsolvable], board)]] = INVALID
     found[~chunk.good] = MALFORMED
     return found

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.host_rules import allowed_candidates, clashing_cells
 from jaxsudoku.io import Chunk, parse, read_column, text_column
-from jaxsudoku.io.positions import allowed_candidates
 from jaxsudoku.pictures import NO_MARKS, Marks, Picture, sheet
 
 #: The most grids in a picture.
@@ -75,7 +75,7 @@ def picture(
             shades={} if shaded is None else _known(shaded[row]),
             wrong=[
                 *([] if answer is None else np.flatnonzero((grid > 0) & (grid != answer)).tolist()),
-                *(_clashing(grid, board) if clashes else []),
+                *(np.flatnonzero(clashing_cells(grid, board)).tolist() if clashes else []),
             ],
         )
         if likely is not None:
@@ -134,7 +134,7 @@ def _candidates(candidates: ArrayLike | bool | None, flat: np.ndarray, board: Bo
         return None
     shape = (len(flat), board.side, board.cells)
     if candidates is True:
-        return np.stack([allowed_candidates(grid, board) for grid in flat])
+        return allowed_candidates(flat, board)
     array = np.asarray(candidates)
     if array.dtype != bool and not np.issubdtype(array.dtype, np.floating):
         raise ValueError(f"candidates of dtype {array.dtype}; they must be True, or an array of bool or of floats")
@@ -142,15 +142,6 @@ def _candidates(candidates: ArrayLike | bool | None, flat: np.ndarray, board: Bo
         _floats(array.astype(float), "candidates", shape)
         return array.reshape(shape)
     return _floats(array.astype(float), "candidates", shape)
-
-
-def _clashing(grid: np.ndarray, board: Board) -> list[int]:
-    """The cells whose digit another cell of a house has, too."""
-    found = set()
-    for house in board.houses:
-        digits = grid[list(house)].tolist()
-        found |= {cell for cell, digit in zip(house, digits, strict=True) if digit and digits.count(digit) > 1}
-    return sorted(found)
 
 
 def _known(shades: np.ndarray) -> dict[int, float]:

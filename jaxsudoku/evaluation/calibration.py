@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import allowed_candidates
 from jaxsudoku.networks import Network
 
 from .forward import predict
@@ -131,7 +132,7 @@ def _fill(board: Board, puzzles: np.ndarray, solutions: np.ndarray, rng: np.rand
     filled[rows[:, None], order] = np.arange(board.cells) < fillings[:, None]
     grids = np.where(filled, solutions, puzzles)
 
-    fits = _fitting(board, grids)
+    fits = np.moveaxis(allowed_candidates(grids, board), 1, 2) & (grids == 0)[:, :, None]
     fits[rows[:, None], np.arange(board.cells), solutions.astype(np.int64) - 1] = False
     priority = np.where(fits, rng.random(fits.shape, np.float32), np.float32(-1)).reshape(count, -1)
     cell, digit = np.divmod(priority.argmax(axis=1), board.side)  # a random wrong candidate
@@ -140,12 +141,3 @@ def _fill(board: Board, puzzles: np.ndarray, solutions: np.ndarray, rng: np.rand
     grids[wrong, cell[wrong]] = digit[wrong] + 1
     kept = alive | (priority.max(axis=1) >= 0)
     return Positions(grids[kept], alive[kept])
-
-
-def _fitting(board: Board, grids: np.ndarray) -> np.ndarray:
-    """The digits of open cells that no house of the cell holds: bool[n, cells, side]."""
-    held = grids[:, :, None] == np.arange(1, board.side + 1)
-    fits = np.repeat((grids == 0)[:, :, None], board.side, axis=2)
-    for house in map(list, board.houses):
-        fits[:, house] &= ~held[:, house].any(axis=1, keepdims=True)
-    return fits

@@ -13,7 +13,7 @@ from .grid_text import GridColumn, format_grids, grid_column
 from .header import header_lines, mark_board, marked_board
 from .library import is_library_line, library_line
 from .line_file import open_lines
-from .positions import Positions, all_candidates, allowed_candidates
+from .positions import Positions
 from .read import PuzzleFile, open_puzzles, read_board, read_chunks
 from .read_whole import read_positions, read_puzzles
 from .slices import LineStream, Slice, expand, open_slice, slices
@@ -59,8 +59,6 @@ __all__ = [
     "Slice",
     "SolutionWriter",
     "TableWriter",
-    "all_candidates",
-    "allowed_candidates",
     "board_of_text",
     "check_errors",
     "check_folder",

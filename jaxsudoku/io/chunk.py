@@ -10,10 +10,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from jaxsudoku.core.host_rules import all_candidates
+
 from .cells import Cause, Marks
 from .decode import Decoded
 from .grid_text import format_lines
-from .positions import all_candidates
 
 #: What is done with malformed puzzles: an error is raised, or the rows are marked.
 Errors = Literal["raise", "mark"]

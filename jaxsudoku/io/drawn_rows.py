@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsudoku.core.host_rules import all_candidates
+
 from .cells import SHIFTED, Cells, Digits, Malformed, Marks, check_cells, grid_of, is_shifted, separated, split_row
 from .frames import row_cells, row_widths, without_frame
-from .positions import all_candidates, check_listed, split_listed
+from .positions import check_listed, split_listed
 
 #: A number before a part of the frame and an empty field.
 _LABEL = re.compile(rb"\s*+\d{1,2}\s*+[:|\[({\])}]\s*+[,;]|\s*+\d{1,2} *+[:|\[({\])}] *+\t")

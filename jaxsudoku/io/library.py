@@ -12,9 +12,9 @@ import re
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import all_candidates, allowed_candidates
 
 from .cells import Cells, Digits, Malformed, Marks, grid_of, wrong_length
-from .positions import all_candidates, allowed_candidates
 
 #: Values of at least 8 characters tell a line from a drawn row with colons.
 _LINE = re.compile(rb"\s*+:[^:]*+:[^:]*+:\s*+[\d.+][^:\s]{7,}+\s*+(?::|\Z)")

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsudoku.core.board import Board
-
 from .cells import BLANKS, Malformed
 
 #: Marks by which programs and forums point at cells and candidates, as in *359, 3-59 or u5.
@@ -36,23 +34,6 @@ class Positions(NamedTuple):
     grids: np.ndarray
     candidates: np.ndarray
     givens: np.ndarray
-
-
-def all_candidates(grids: np.ndarray, side: int) -> np.ndarray:
-    """Candidates bool[*b, side, cells] of grids uint8[*b, cells] that list none: all digits of every open cell."""
-    digits = np.arange(1, side + 1, dtype=np.uint8)[:, None]
-    found: np.ndarray = (grids[..., None, :] == digits) | (grids[..., None, :] == 0)
-    return found
-
-
-def allowed_candidates(grid: np.ndarray, board: Board) -> np.ndarray:
-    """Candidates bool[side, cells] of a grid uint8[cells]: digits that no filled cell in a house of the cell has."""
-    found = all_candidates(grid, board.side)
-    for house in board.houses:
-        cells = np.asarray(house)
-        present = grid[cells][grid[cells] > 0].astype(int) - 1
-        found[np.ix_(present, cells[grid[cells] == 0])] = False
-    return found
 
 
 def split_listed(row: bytes, side: int) -> list[bytes] | None:

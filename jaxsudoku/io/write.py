@@ -15,6 +15,7 @@ from typing import Any, Protocol, Unpack
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import is_complete
 from jaxsudoku.core.status import STATS, Status
 from jaxsudoku.runtime.part_folder import ResumeError
 
@@ -234,8 +235,7 @@ def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) ->
     if solution is None:
         return True
     keeps = bool((solution == puzzle)[puzzle != 0].all())
-    complete = all(len(set(solution[list(house)].tolist()) - {0}) == board.side for house in board.houses)
-    return good and keeps and complete
+    return good and keeps and bool(is_complete(solution, board))
 
 
 def _grid_of(text: str, side: int) -> np.ndarray | None:

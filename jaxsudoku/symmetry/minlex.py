@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import is_complete
 from jaxsudoku.engine.inputs import as_marked, check_on_host
 from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.io import Chunk, Errors, check_errors, text_column
@@ -69,7 +70,7 @@ def canonical(grids: Any, solutions: ArrayLike | None = None, *, errors: Errors 
     forms = np.empty_like(puzzles)
     for start in range(0, len(puzzles), _CHUNK):
         part = slice(start, start + _CHUNK)
-        _refuse(~_is_solved(solved[part]), fault, shape, start)
+        _refuse(~is_complete(solved[part], _BOARD), fault, shape, start)
         differ = (puzzles[part] != 0) & (puzzles[part] != solved[part])
         _refuse(differ.any(axis=1), "disagrees with its solution", shape, start)
         forms[part] = _forms(puzzles[part], solved[part])
@@ -162,12 +163,6 @@ def _refuse(faulty: NDArray[np.bool_], fault: str, shape: tuple[int, ...], start
         batch = _batch(shape)
         place = np.unravel_index(start + int(faulty.argmax()), batch) if batch else ()
         raise ValueError(f"grid {', '.join(map(str, place))} {fault}" if place else f"the grid {fault}")
-
-
-def _is_solved(grids: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """bool[n]: whether every house of grids uint8[n, 81] holds every digit."""
-    bits = np.left_shift(1, grids.T, dtype=np.uint16)
-    return (np.bitwise_or.reduce(bits[np.asarray(_BOARD.houses)], axis=1) == 0b1111111110).all(axis=0)
 
 
 def _solved(grids: NDArray[np.uint8], shape: tuple[int, ...], solutions: ArrayLike | None) -> NDArray[np.uint8]:

@@ -1,0 +1,90 @@
+"""The rules of a board in numpy, for grids on the host: digits that a house holds twice, complete grids, candidates.
+
+Grids are integers[*b, cells], row by row, 0 = empty. Solvers use none of it; ``grid`` judges their results.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .board import Board
+
+
+def all_candidates(grids: np.ndarray, side: int) -> np.ndarray:
+    """The digits that each cell may hold without rules: its own, or all if it is empty; bool[*b, side, cells]."""
+    digits = np.arange(1, side + 1, dtype=np.uint8)[:, None]
+    found: np.ndarray = (grids[..., None, :] == digits) | (grids[..., None, :] == 0)
+    return found
+
+
+def allowed_candidates(grids: np.ndarray, board: Board) -> np.ndarray:
+    """As ``all_candidates``, without digits of empty cells that a filled cell in one of their houses holds."""
+    found = all_candidates(grids, board.side)
+    once, _ = _house_digits(grids, board)
+    digits = np.arange(board.side).astype(once.dtype)
+    for house, held in zip(map(list, board.houses), once, strict=True):
+        absent = (held[..., None] >> digits & 1) == 0
+        found[..., house] &= absent[..., None] | (grids[..., None, house] > 0)
+    return found
+
+
+def is_complete(grids: np.ndarray, board: Board) -> np.ndarray:
+    """Whether every house holds every digit; bool[*b]."""
+    once, _ = _house_digits(grids, board)
+    complete: np.ndarray = (once == once.dtype.type((1 << board.side) - 1)).all(axis=0)
+    return complete
+
+
+def clashing(grids: np.ndarray, board: Board) -> np.ndarray:
+    """Whether some house holds a digit twice; bool[*b]."""
+    _, twice = _house_digits(grids, board)
+    found: np.ndarray = twice.any(axis=0)
+    return found
+
+
+def clashing_cells(grids: np.ndarray, board: Board) -> np.ndarray:
+    """Which cells hold a digit that another cell of one of their houses holds, too; bool[*b, cells]."""
+    _, twice = _house_digits(grids, board)
+    bits = _bits(grids, board)
+    found = np.zeros(grids.shape, bool)
+    for house, repeated in zip(map(list, board.houses), twice, strict=True):
+        found[..., house] |= (bits[..., house] & repeated[..., None]) > 0
+    return found
+
+
+def first_clash(grid: np.ndarray, board: Board) -> str:
+    """The first clash of a grid integers[cells] in words, as in "5 twice in row 1"; raises ValueError without any."""
+    for number, house in enumerate(board.houses):
+        times = np.bincount(grid[list(house)])
+        times[0] = 0
+        if times.max() > 1:
+            digit = int(np.argmax(times > 1))
+            often = "twice" if times[digit] == 2 else f"{times[digit]} times"
+            return f"{digit} {often} in {_house_name(board, number)}"
+    raise ValueError("nothing clashes")
+
+
+def _house_name(board: Board, number: int) -> str:
+    kind, index = divmod(number, board.side)
+    names = ("row", "column", "region" if board.box is None else "box")
+    if kind < len(names):
+        return f"{names[kind]} {index + 1}"
+    return f"extra house {number - len(names) * board.side + 1}"
+
+
+def _house_digits(grids: np.ndarray, board: Board) -> tuple[np.ndarray, np.ndarray]:
+    """The digits that each house holds, and those that it holds more than once, as bits: words[houses, *b]."""
+    bits = np.ascontiguousarray(np.moveaxis(_bits(grids, board), -1, 0))
+    once = np.zeros((len(board.houses), *grids.shape[:-1]), bits.dtype)
+    twice = once.copy()
+    for cells in np.asarray(board.houses).T:
+        twice |= once & bits[cells]
+        once |= bits[cells]
+    return once, twice
+
+
+def _bits(grids: np.ndarray, board: Board) -> np.ndarray:
+    """Each cell's digit d as bit d - 1 of a word[*b, cells]; empty cells and values outside 1..side set no bit."""
+    word = next(word for word in (np.uint16, np.uint32, np.uint64) if board.side <= np.iinfo(word).bits)
+    inside = (grids > 0) & (grids <= board.side)
+    return np.where(inside, word(1) << np.where(inside, grids - 1, 0).astype(word), word(0))
