@@ -13,9 +13,9 @@ import orbax.checkpoint as ocp
 
 from jaxsudoku import networks
 from jaxsudoku.datasets import Dataset
-from jaxsudoku.datasets.card import differences
 from jaxsudoku.runtime.files import TEMPORARY, JsonError, read_json, write_file
 from jaxsudoku.runtime.locks import SUFFIX
+from jaxsudoku.runtime.part_folder import differences
 
 from .config import TrainConfig
 from .processes import Processes

@@ -27,7 +27,7 @@ import jax
 from jax._src.distributed import global_state
 
 from jaxsudoku import distributed
-from jaxsudoku.datasets.card import differences
+from jaxsudoku.runtime.part_folder import differences
 from jaxsudoku.runtime.terminal.failure import described
 from jaxsudoku.runtime.terminal.stop import Stop
 from jaxsudoku.runtime.terminal.streams import print_error

@@ -31,14 +31,14 @@ def allowed_candidates(grids: np.ndarray, board: Board) -> np.ndarray:
 def is_complete(grids: np.ndarray, board: Board) -> np.ndarray:
     """Whether every house holds every digit; bool[*b]."""
     once, _ = _house_digits(grids, board)
-    complete: np.ndarray = (once == once.dtype.type((1 << board.side) - 1)).all(axis=0)
+    complete: np.ndarray = np.all(once == (1 << board.side) - 1, axis=0)
     return complete
 
 
 def clashing(grids: np.ndarray, board: Board) -> np.ndarray:
     """Whether some house holds a digit twice; bool[*b]."""
     _, twice = _house_digits(grids, board)
-    found: np.ndarray = twice.any(axis=0)
+    found: np.ndarray = np.any(twice > 0, axis=0)
     return found
 
 
@@ -85,6 +85,7 @@ def _house_digits(grids: np.ndarray, board: Board) -> tuple[np.ndarray, np.ndarr
 
 def _bits(grids: np.ndarray, board: Board) -> np.ndarray:
     """Each cell's digit d as bit d - 1 of a word[*b, cells]; empty cells and values outside 1..side set no bit."""
-    word = next(word for word in (np.uint16, np.uint32, np.uint64) if board.side <= np.iinfo(word).bits)
+    word = np.min_scalar_type((1 << board.side) - 1)
     inside = (grids > 0) & (grids <= board.side)
-    return np.where(inside, word(1) << np.where(inside, grids - 1, 0).astype(word), word(0))
+    places = np.where(inside, grids - 1, 0).astype(word)
+    return np.where(inside, np.left_shift(np.ones((), word), places), 0).astype(word)

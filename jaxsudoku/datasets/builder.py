@@ -24,7 +24,7 @@ from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puz
 from jaxsudoku.io.parquet import import_pyarrow
 from jaxsudoku.rating import GRADES
 from jaxsudoku.runtime.files import field
-from jaxsudoku.runtime.part_folder import PartFolder, Record
+from jaxsudoku.runtime.part_folder import PartFolder, Record, record_of
 from jaxsudoku.runtime.settings import settings_of, whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.runtime.workers import Workers, run_in_order
@@ -171,7 +171,7 @@ def build_shards(
             if number not in records:
                 puzzles = next(made_now)
                 data = encode(puzzles, card.board, card.format)
-                records[number] = record = Record.of(card.part(number), data, counts(puzzles))
+                records[number] = record = record_of(card.part(number), data, counts(puzzles))
                 if number in known and known[number].sha256 != record.sha256:
                     raise DatasetError(
                         f"{folder / record.file}: damaged, and made again it is not what the card describes"

@@ -69,17 +69,17 @@ class Record:
     details: dict[str, Any]
 
     @classmethod
-    def of(cls, file: str, data: bytes, details: dict[str, Any]) -> Record:
-        """The record of a part with these contents."""
-        return cls(file, len(data), hashlib.sha256(data).hexdigest(), details)
-
-    @classmethod
     def read(cls, fields: dict[str, Any], file: str) -> Record:
         """The record of a part that is called ``file``; raises JsonError if it is none."""
         record = cls(**{name: field(fields, name, kind) for name, kind in _RECORD.items()})
         if record.file != file:
             raise JsonError(f"a record of {record.file!r:.60}, not of {file}")
         return record
+
+
+def record_of(file: str, data: bytes, details: dict[str, Any]) -> Record:
+    """The record of a part with these contents."""
+    return Record(file, len(data), hashlib.sha256(data).hexdigest(), details)
 
 
 class Manifest(Protocol):

@@ -115,14 +115,14 @@ def test_what_was_stopped_goes_on(puzzles, tmp_path):
     again = datasets.build_given(tmp_path / "set", puzzles, resume=True, **options)
     assert {path: path.read_bytes() for path in (tmp_path / "set").rglob("*.*")} == contents
     assert list(again.parts) == list(built.parts)
-    with pytest.raises(datasets.DatasetError, match="holds other data sets: given is"):
+    with pytest.raises(datasets.DatasetError, match="holds another split of given puzzles: given is"):
         datasets.build_given(tmp_path / "set", puzzles[:-1], resume=True, **options)
     others = options | {"parts": {"learn": 1, "test": 1}}
-    with pytest.raises(datasets.DatasetError, match="holds other data sets: parts is"):
+    with pytest.raises(datasets.DatasetError, match="holds another split of given puzzles: parts is"):
         datasets.build_given(tmp_path / "set", puzzles, resume=True, **others)
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "card.json").write_text("{}")
-    with pytest.raises(datasets.DatasetError, match="no data sets of given puzzles to resume, but card.json"):
+    with pytest.raises(datasets.DatasetError, match="holds no split of given puzzles to resume, but card.json"):
         datasets.build_given(tmp_path / "else", puzzles, resume=True, **options)
 
 
