@@ -74,7 +74,7 @@ def _house_name(board: Board, number: int) -> str:
 
 def _house_digits(grids: np.ndarray, board: Board) -> tuple[np.ndarray, np.ndarray]:
     """The digits that each house holds, and those that it holds more than once, as bits: words[houses, *b]."""
-    bits = np.ascontiguousarray(np.moveaxis(_bits(grids, board), -1, 0))
+    bits = _bits(np.ascontiguousarray(np.moveaxis(grids, -1, 0)), board)
     once = np.zeros((len(board.houses), *grids.shape[:-1]), bits.dtype)
     twice = once.copy()
     for cells in np.asarray(board.houses).T:
@@ -84,8 +84,8 @@ def _house_digits(grids: np.ndarray, board: Board) -> tuple[np.ndarray, np.ndarr
 
 
 def _bits(grids: np.ndarray, board: Board) -> np.ndarray:
-    """Each cell's digit d as bit d - 1 of a word[*b, cells]; empty cells and values outside 1..side set no bit."""
-    word = np.min_scalar_type((1 << board.side) - 1)
-    inside = (grids > 0) & (grids <= board.side)
-    places = np.where(inside, grids - 1, 0).astype(word)
-    return np.where(inside, np.left_shift(np.ones((), word), places), 0).astype(word)
+    """Each digit d as bit d - 1 of a word, in any shape; empty cells and values outside 1..side set no bit."""
+    table = np.array([0, *(1 << digit for digit in range(board.side))], np.min_scalar_type((1 << board.side) - 1))
+    if grids.max(initial=0) > board.side or grids.min(initial=0) < 0:
+        grids = np.where((grids > 0) & (grids <= board.side), grids, 0)
+    return table[grids]

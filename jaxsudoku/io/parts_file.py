@@ -205,7 +205,7 @@ def open_parts(
       ImportError: pyarrow is missing.
     """
     import_pyarrow()
-    folder = PartFolder(f"{name}.parts")
+    folder = PartFolder(f"{name}.parts", durable=False)
     with contextlib.ExitStack() as held:
         held.enter_context(lock_output(name, reads=reads, exist_ok=True, renamed=True))
         whole = os.path.isfile(name)

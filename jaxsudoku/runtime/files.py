@@ -35,8 +35,10 @@ def check_folder(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(path.parent)!r}", str(path))
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, durable: bool = True) -> None:
     """Writes a file atomically: after a crash it has either its new or its old contents.
+
+    If it is not ``durable``, that holds after a crash of the process, not after one of the machine.
 
     A device or a pipe is written directly. A symbolic link stays, and the file that it points to is written.
 
@@ -53,13 +55,14 @@ def write_file(path: Path, data: bytes) -> None:
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise OSError(error.errno, error.strerror, str(given)) from error
-    if hasattr(os, "O_DIRECTORY"):  # elsewhere a folder can't be opened
+    if durable and hasattr(os, "O_DIRECTORY"):  # elsewhere a folder can't be opened
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)

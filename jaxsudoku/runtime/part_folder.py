@@ -153,14 +153,15 @@ class PartFolder:
 
     Args:
       name: the path or URL.
+      durable: whether finished parts outlast a crash of the machine, not only one of the process.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._files: _Local | _Remote = _Remote(name) if is_url(name) else _Local(Path(name))
+    def __init__(self, name: str, durable: bool = True) -> None:
+        self.name, self._durable = name, durable
+        self._files: _Local | _Remote = _Remote(name) if is_url(name) else _Local(Path(name), durable)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PartFolder, (self.name,)
+        return PartFolder, (self.name, self._durable)
 
     @contextlib.contextmanager
     def begun(
@@ -324,8 +325,8 @@ def record_name(part: str) -> str:
 class _Local:
     """A folder of this machine, or of a file system that all machines share."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, durable: bool) -> None:
+        self._path, self._durable = path, durable
 
     def names(self) -> list[str]:
         """The names of the files, without the lock and what is written only in part."""
@@ -345,11 +346,12 @@ class _Local:
 
     def write(self, name: str, data: bytes) -> None:
         self._path.mkdir(parents=True, exist_ok=True)
-        write_file(self._path / name, data)
+        write_file(self._path / name, data, self._durable)
 
     def take(self, path: str, name: str) -> None:
-        with open(path, "rb") as file:
-            os.fsync(file.fileno())
+        if self._durable:
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
         os.replace(path, self._path / name)
 
     def remove(self, names: Sequence[str]) -> None:

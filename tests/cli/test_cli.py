@@ -22,7 +22,6 @@ from random_networks import random_network
 import jaxsudoku
 from jaxsudoku import networks, solvers
 from jaxsudoku.cli import fields, main, make_parser
-from jaxsudoku.cli.bad_lines import clashing, describe_clash
 from jaxsudoku.cli.history import HistoryWriter
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.parser import Parser
@@ -671,31 +670,6 @@ def test_a_closed_pipe_ends_quietly(puzzles):
     process.stdout.close()
     assert (process.wait(timeout=60), process.stderr.read()) == (141, "")
     process.stderr.close()
-
-
-# ---------------------------------------------------------------------- clashes
-
-
-def test_clashes_are_named():
-    board = Board.diagonal(4)
-    names = []
-    for house in (0, 5, 11, 13):
-        grid = np.zeros(16, np.uint8)
-        grid[[board.houses[house][at] for at in (0, 3)]] = 2
-        assert clashing(board, grid[None]).tolist() == [True]
-        names.append(describe_clash(board, grid).partition(" in ")[2])
-    assert names == ["row 1", "column 2", "box 4", "extra house 2"]
-    assert not clashing(board, np.zeros((1, 16), np.uint8)).any()
-    with pytest.raises(ValueError, match="nothing clashes"):
-        describe_clash(board, np.zeros(16, np.uint8))
-
-
-def test_a_digit_three_times_in_a_region():
-    board = Board.jigsaw("aabb/aabb/ccdd/ccdd".replace("/", ""))
-    grid = np.array([0, 3, 0, 0, 3, 3, *[0] * 10], np.uint8)
-    assert describe_clash(board, grid) == "the givens clash: 3 twice in row 2"
-    assert describe_clash(board, np.array([0, 3, 0, 0, 3, *[0] * 11], np.uint8)).endswith("3 twice in region 1")
-    assert describe_clash(board, np.array([3, 3, 3, *[0] * 13], np.uint8)).endswith("3 3 times in row 1")
 
 
 # ---------------------------------------------------------------------- starting

@@ -91,6 +91,7 @@ def easy(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_parts_answer_what_one_process_does(easy, tmp_path, on_cpus, capsys):
     argv = ("solve", *FOUR, "--output")
     assert run_main(*argv, tmp_path / "one.txt", easy / "all.txt", "--quiet") == 1

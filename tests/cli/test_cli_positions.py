@@ -13,8 +13,9 @@ import jaxsudoku as js
 from jaxsudoku.cli.bad_lines import BadLines
 from jaxsudoku.cli.positions import SolvedWithin
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.host_rules import allowed_candidates
 from jaxsudoku.engine.solution import Solution, Status
-from jaxsudoku.io import allowed_candidates, parse_position, read_chunks
+from jaxsudoku.io import parse_position, read_chunks
 
 FOUR = ("--board", "4")
 

@@ -62,3 +62,8 @@ def test_a_clash_in_words():
         assert first_clash(grid, board) == f"3 twice in {words}"
     grid[:4] = 2
     assert first_clash(grid, board) == "2 4 times in row 1"
+    jigsaw = Board.jigsaw("aabbaabbccddccdd")
+    for digits, words in (([0, 3, 0, 0, 3], "3 twice in region 1"), ([3, 3, 3], "3 3 times in row 1")):
+        grid[:] = 0
+        grid[: len(digits)] = digits
+        assert first_clash(grid, jigsaw) == words

@@ -179,6 +179,7 @@ def test_a_solver_takes_keys_of_other_implementations():
         np.testing.assert_array_equal(found.status, js.solve(PUZZLES, FOUR).status)
 
 
+@pytest.mark.slow
 def test_the_search_with_restarts():
     seeds = np.arange(len(PUZZLES), dtype=np.uint32)
     options = {"limit": 2, "restart": 3, "lanes": 32, "rules": "naked", "rounds": 1}

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from jaxsudoku.cli.inputs import known_solutions
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.drawing import draw
+from jaxsudoku.core.host_rules import all_candidates, allowed_candidates
 from jaxsudoku.io import (
     Chunk,
     PuzzleFileError,
-    all_candidates,
-    allowed_candidates,
     library_line,
     open_puzzles,
     parse,

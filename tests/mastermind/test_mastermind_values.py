@@ -312,6 +312,7 @@ def test_a_run_learns_and_writes_a_network(tmp_path, capsys):
     assert "value.safetensors exists: --force replaces it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_learns_from_its_own_games(tmp_path, capsys):
     flags = ["--output", str(tmp_path), "--games", "3x4", "--played", "4x3", "3x4", "--rounds", "2"]
     assert training.main([*flags, *QUICK]) == 0

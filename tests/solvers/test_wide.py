@@ -19,6 +19,7 @@ from jaxsudoku.io import format_grids, parse
 BOARD = Board.classic(MAX_SIDE)
 
 
+@pytest.mark.slow
 def test_solutions_are_found_and_counted():
     rng = np.random.default_rng(0)
     grids = [reference.full_grid(BOARD, rng) for _ in range(6)]

@@ -51,7 +51,7 @@ def folders(tmp_path_factory):
         few = few[[naked_singles_solve(board, puzzle) for puzzle in few]] if name == "easy" else few
         card = Card(0, board, {}, None, size, size, "npz", {})
         (folder / name).mkdir()
-        build_shards(folder / name, card, functools.partial(parts_of, board, few), lambda *_: None)
+        build_shards(folder / name, card, False, functools.partial(parts_of, board, few), lambda *_: None)
     return {name: str(folder / name) for name in sizes}
 
 

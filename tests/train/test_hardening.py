@@ -35,7 +35,7 @@ def write_shipped(folder):
     made = js.Puzzles(puzzles, grids, clues, np.full(len(puzzles), 5, np.float32))
     folder.mkdir()
     card = Card(0, js.Board.classic(), {}, None, len(puzzles), len(puzzles), "npz", {})
-    build_shards(folder, card, lambda spans: iter([made]), lambda *_: None)
+    build_shards(folder, card, False, lambda spans: iter([made]), lambda *_: None)
 
 
 @pytest.mark.slow

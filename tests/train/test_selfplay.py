@@ -185,6 +185,7 @@ def test_targets_of_searched_positions_are_those_of_their_games():
     assert seen == {"live", "dead", "failed"}
 
 
+@pytest.mark.slow
 def test_failed_games_are_searched_again(games):
     config = GumbelConfig(simulations=64, rules="naked", temperature=1.0).resolve(FOUR, "cpu")
     failed = np.flatnonzero((games.status == Status.UNSOLVED) & (games.kept.searched > 0))
