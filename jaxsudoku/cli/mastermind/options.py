@@ -75,6 +75,8 @@ def add_player(parser: Parser, names: Sequence[str], several: bool) -> None:
 
     listed = "; ".join(f"{name}: {kind.summary}" for name, kind in PLAYERS.items()).replace("%", "%%")
     text = f"the player that finds the secret, which has flags of its own: {listed} (default: {_PLAYER})"
+    parser.configs = [kind.config for kind in PLAYERS.values()]
+    parser.words["player"] = (*PLAYERS, "all") if several else PLAYERS
     if several:
         parser.add_argument(
             "--player", action="append", metavar="NAME", help=f"{text}; may be repeated; all for all of them"
