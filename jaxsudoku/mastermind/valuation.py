@@ -1,7 +1,7 @@
-"""Totals of positions: the best strategies that are known, found with a given effort.
+"""Upper bounds of totals of positions, by the best strategies that are found with a given effort.
 
-The total of a position is the number of guesses that all its codes take together. Positions of few codes are solved by
-``optimal``'s search. In larger ones the best guesses by ``lookahead``'s estimate are tried; the parts that they leave
+The total of a position is the number of guesses that all its codes take together. Small positions are solved by
+``optimal``'s search. At larger ones the best guesses by ``lookahead``'s estimate are tried; the parts that they leave
 are valued in the same way, with fewer guesses.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .costs import estimate
-from .optimal import Search
+from .optimal import OutOfTimeError, Search
 from .positions import SYMMETRIC_GUESSES, History, Positions, after, blocks
 from .rules import Game
 from .scoring import scorer
@@ -27,20 +27,20 @@ _NARROWER = 4
 #: Positions that are valued together, and codes of positions that are split together.
 TOGETHER, _CODES = 256, 1 << 20
 
-#: Positions in the memory of a search, about 1 GB; after as many a new search is begun.
+#: Positions in a search's transposition table, about 1 GB; beyond it a new search is begun.
 MOST_SEARCHED = 3_000_000
 
-#: The round of positions that are proven.
+#: Stands for the round of positions that are proven.
 _PROVEN = 1 << 30
 
 
 class Effort(NamedTuple):
-    """How well positions are valued.
+    """How much is searched to value a position.
 
     Attributes:
       round: the number of the round, from 0.
       exact: the most codes of a position that is solved.
-      width: guesses that are tried of a larger one.
+      width: guesses that are tried at a larger one.
     """
 
     round: int
@@ -62,12 +62,8 @@ class _Known:
     round: int
 
 
-class OutOfTimeError(Exception):
-    """The time is over."""
-
-
 class Valuer:
-    """Values positions of a game, and keeps the best strategy known for each.
+    """Values positions of a game, and stores the best strategy known for each.
 
     Args:
       game: the game.
@@ -84,7 +80,7 @@ class Valuer:
         self._known: dict[bytes, _Known] = {}
 
     def learn(self, codes: np.ndarray, total: int, guess: int) -> None:
-        """Takes over a strategy for a position, int32[n] codes: its total and its first guess."""
+        """Stores a strategy for a position, int32[n] codes: its total and its first guess."""
         self._known[codes.tobytes()] = _Known(total, guess, -1)
 
     def proven(self, codes: np.ndarray) -> bool:
@@ -98,7 +94,7 @@ class Valuer:
         return np.array([-1 if found is None else found.guess for found in known], np.int32)
 
     def totals(self, positions: Positions, histories: Sequence[History], effort: Effort) -> np.ndarray:
-        """The totals of positions of more than two codes, int64[n], after they were looked for with an effort."""
+        """The lowest totals known of positions of more than two codes, int64[n], after a search with an effort."""
         keys = [codes.tobytes() for codes in positions]
         wanted = {}
         for index, key in enumerate(keys):
@@ -116,16 +112,16 @@ class Valuer:
         return np.array([self._known[key].total for key in keys], np.int64)
 
     def _solve(self, positions: Positions, histories: Sequence[History]) -> None:
-        """Finds the best totals of positions."""
+        """Solves positions."""
         self._check_time()
         if len(self._search) > MOST_SEARCHED:
             self._search = self._new_search()
-        for length in sorted({_length(history) for history in histories}):
-            (alike,) = np.nonzero([_length(history) == length for history in histories])
-            chosen = positions.take(alike)
-            made = [histories[index] or (0,) * length for index in alike.tolist()]
-            history = np.array(made, np.int32).reshape(len(alike), length)
-            guesses, totals = self._search.solve(chosen, history)
+        # a search takes positions after as many guesses each; one more than leave a symmetry stand for None
+        lengths = np.array([SYMMETRIC_GUESSES + 1 if made is None else len(made) for made in histories])
+        for length in np.unique(lengths).tolist():
+            (alike,) = np.nonzero(lengths == length)
+            chosen, made = positions.take(alike), [histories[index] for index in alike.tolist()]
+            guesses, totals = self._search.solve(chosen, None if made[0] is None else np.array(made, np.int32))
             for codes, guess, total in zip(chosen, guesses.tolist(), totals.tolist(), strict=True):
                 self._known[codes.tobytes()] = _Known(total, guess, _PROVEN)
 
@@ -134,7 +130,7 @@ class Valuer:
         return Search(self._game, progress=lambda text: self._check_time())
 
     def _search_guesses(self, positions: Positions, histories: Sequence[History], effort: Effort) -> None:
-        """Tries the best guesses of positions by the estimate, and the best ones known."""
+        """Tries the best guesses of positions by the estimate, and the best one known."""
         owner, guesses = self._candidates(positions, histories, effort.width)
         for pairs in blocks(positions.sizes[owner], _CODES):
             self._try(
@@ -157,13 +153,12 @@ class Valuer:
         return np.array(owner, np.int64), np.array(guesses, np.int32)
 
     def _try(self, positions: Positions, histories: Sequence[History], guesses: np.ndarray, effort: Effort) -> None:
-        """Values a guess of each position, and keeps those that are the best known."""
+        """Values a guess at each position, and stores it where it is the best known."""
         self._check_time()
         found = self._scorer.partition(positions, guesses)
         sizes = found.parts.sizes
-        whole = found.whole(positions.sizes)
+        whole, totals = found.whole(positions.sizes), found.fixed_totals(positions.sizes)
         (large,) = np.nonzero((sizes > 2) & ~whole[found.owner])
-        totals = positions.sizes + np.bincount(found.owner, found.small_totals, len(positions)).astype(np.int64)
         if len(large):
             later = [after(histories[found.owner[part]], int(guesses[found.owner[part]])) for part in large]
             values = self.totals(found.parts.take(large), later, effort.within)
@@ -179,8 +174,3 @@ class Valuer:
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
             raise OutOfTimeError
-
-
-def _length(history: History) -> int:
-    """The number of guesses so far; one more than leave a symmetry for None."""
-    return SYMMETRIC_GUESSES + 1 if history is None else len(history)

@@ -161,6 +161,13 @@ def test_mastermind_stands_behind_a_wall():
     assert [module for module, name in arrows if name == "jaxsudoku.cli.mastermind"] == ["jaxsudoku.cli"]
 
 
+def test_the_training_of_mastermind_stands_behind_it_too():
+    own = [path for path in TRAINING if path.stem.startswith("mastermind")]
+    used = {name for path in own for _, name in imported(path.read_text(), f"train.{path.stem}")}
+    assert {room(name) for name in used} == {"mastermind", "runtime", "cli"}
+    assert not [path for path in TRAINING if path not in own and "mastermind" in path.read_text()]
+
+
 def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
     """The modules that import each other, directly or not, in groups."""
     reached = {}

@@ -116,6 +116,12 @@ def game_flags(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
+def check_game(args: argparse.Namespace, game: Game, what: str, of: Game) -> None:
+    """Raises UsageError if flags name another game than that of a file."""
+    if game_flags(args) and of != game:
+        raise UsageError(f"{what} for {of}, where the game is {game}")
+
+
 def players_of(args: argparse.Namespace) -> dict[str, Any]:
     """The settings of the players, by name; ends the program if there is no such player, or a value is out of range."""
     from jaxsudoku.mastermind import PLAYERS, players
