@@ -121,7 +121,7 @@ print(f"random codes that may be the secret: {random.mean:.3f}; optimum: {optima
 
 # %%
 figure, (before, during) = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
-before.semilogx(sizes, means.mean(axis=0), marker="o", label="kept tree, mean of 3 seeds")
+before.semilogx(sizes, means.mean(axis=0), marker="o", label="one tree, mean of 3 seeds")
 before.fill_between(sizes, means.min(axis=0), means.max(axis=0), alpha=0.2, label="least to greatest")
 before.set(xlabel="simulations before play", ylabel="guesses in the mean")
 during.semilogx(
@@ -144,8 +144,8 @@ plt.show()
 # The histogram of the attempts over all secrets, with the normal curve of the same mean and standard deviation.
 
 # %%
-kept = play(mm.SearchTree.load(saved), "persistent-uct")
-reports = [random, kept, reports_during[-1]]
+trained = play(mm.SearchTree.load(saved), "persistent-uct")
+reports = [random, trained, reports_during[-1]]
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True, layout="constrained")
 for number, (panel, report) in enumerate(zip(axes, reports, strict=True)):
     attempts, games = np.array(sorted(report.histogram.items())).T
@@ -172,7 +172,7 @@ figure, axis = plt.subplots(figsize=(7, 4))
 for report, marker in zip(reports, "o^sD", strict=True):
     axis.plot(allowed, [100 * report.won(number) for number in allowed], marker=marker, label=report.player)
     print(
-        f"{report.player:22} won within 4: {report.won(4):6.1%}, within 5: {report.won(5):6.1%}, "
+        f"{report.player:24} won within 4: {report.won(4):6.1%}, within 5: {report.won(5):6.1%}, "
         f"within 6: {report.won(6):6.1%}, within 10: {report.won(10):6.1%}; at most {report.max}"
     )
 axis.set(xlabel="guesses allowed", ylabel="games won (%)", xticks=allowed)
