@@ -28,10 +28,10 @@ from jaxsudoku.runtime.files import check_folder, write_file
 from . import costs
 from .games import to_fields
 from .memo import Memo
-from .optimal import Search, sums_before
+from .optimal import Search
 from .peg_game import PegGame
 from .players import Progress
-from .positions import SYMMETRIC_GUESSES, Positions, blocks, representatives
+from .positions import SYMMETRIC_GUESSES, Positions, blocks, representatives, sums_before
 from .rules import Game, GameError
 from .scoring import scorer
 

@@ -32,7 +32,7 @@ from .costs import PartCost
 from .memo import PROVEN, SCORED, Memo
 from .open_positions import Candidate, OpenPosition
 from .players import Policy, Progress
-from .positions import History, Positions, after, blocks, histories_of, representatives
+from .positions import History, Positions, after, blocks, histories_of, representatives, sums_before
 from .rules import Game, check_size
 from .scoring import scorer
 
@@ -66,14 +66,6 @@ class OutOfTimeError(Exception):
 def optimal(game: Game, config: OptimalConfig, progress: Progress) -> Policy:
     """A guess that is proven to lead to the lowest mean."""
     return Search(game, config.positions, progress).policy
-
-
-def sums_before(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """For each of n values the sum of those before it in its group; the groups [n] are ascending."""
-    before = np.cumsum(values) - values
-    firsts = np.searchsorted(groups, groups)  # the first of the group
-    found: np.ndarray = before - before[firsts]
-    return found
 
 
 @contextlib.contextmanager

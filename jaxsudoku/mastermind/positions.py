@@ -100,6 +100,12 @@ def blocks(sizes: np.ndarray, most: int) -> list[np.ndarray]:
     return np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(number)) + 1)
 
 
+def sums_before(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """For each of n values the sum of those before it in its group; the groups [n] are ascending."""
+    before = np.cumsum(values) - values
+    return np.asarray(before - before[np.searchsorted(groups, groups)])
+
+
 # ---------------------------------------------------------------------- partition by a guess
 
 
