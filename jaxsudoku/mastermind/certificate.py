@@ -54,7 +54,7 @@ _IMAGES = (4, 16, 64)
 
 def save_certificate(
     game: Game, total: int, memo: Memo, path: str | os.PathLike[str], progress: Progress = lambda text: None
-) -> int:
+) -> None:
     """Writes claims that prove that no strategy takes fewer guesses for all codes together.
 
     The file is an npz with LZMA compression, which ``numpy.load`` reads: ``card``, JSON as bytes; ``steps`` and
@@ -67,9 +67,6 @@ def save_certificate(
       memo: the transposition table of the search that proved it; bounds of further positions are added.
       path: the file.
       progress: called with a text now and then.
-
-    Returns:
-      the number of claims.
 
     Raises:
       ValueError: the memo's bound is below the total, or a claim does not follow from the others: all are checked
@@ -96,7 +93,6 @@ def save_certificate(
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, column, allow_pickle=False)
     write_file(Path(path), data.getvalue())
-    return len(rows)
 
 
 def check_certified(game: Game, path: str | os.PathLike[str]) -> PegGame:

@@ -145,10 +145,6 @@ class Search:
         """The best guesses, as a player's ``Policy``."""
         return self.solve(positions, history)[0]
 
-    def bound(self, positions: Positions) -> int:
-        """The lower bound of the total of a position, as far as it is known."""
-        return int(self._memo.bounds[self._insert(positions)[0]])
-
     def openings(self, below: int) -> list[tuple[int, int]]:
         """One first guess per orbit whose total is not proven to be ``below`` or more, each with its lower bound."""
         guesses = representatives(self._game, ())

@@ -8,12 +8,12 @@ import itertools
 import math
 import operator
 import re
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from jaxsudoku.runtime.arrays import AnyArray
-from jaxsudoku.runtime.settings import check_types
+from jaxsudoku.runtime.settings import Range, check_types
 
 from . import peg_symmetry
 from .relabelling import Relabelling
@@ -40,11 +40,11 @@ class PegGame(Game):
       GameError: there is no such game.
     """
 
-    pegs: int = 4
-    colours: int = 6
+    pegs: Annotated[int, Range(1, 255)] = 4
+    colours: Annotated[int, Range(1, 255)] = 6
     repeats: bool = True
     elsewhere: bool = True
-    lowest: int = 1
+    lowest: Annotated[int, Range(0, 1)] = 1
 
     kind: ClassVar[str] = "pegs"
 
@@ -53,20 +53,12 @@ class PegGame(Game):
             check_types(self)
         except ValueError as error:
             raise GameError(str(error)) from error
-        if self.pegs < 1:
-            raise GameError(f"pegs must be at least 1, not {self.pegs}")
-        if self.pegs > MOST_FEEDBACKS:
-            raise GameError(f"more than {MOST_FEEDBACKS} pegs, which have more feedbacks than that")
-        if not 1 <= self.colours <= 255:
-            raise GameError(f"colours must be between 1 and 255, not {self.colours}")
         if self.feedbacks > MOST_FEEDBACKS:
             raise GameError(f"{self.pegs} pegs have {self.feedbacks} feedbacks, more than {MOST_FEEDBACKS}")
         if not self.repeats and self.colours < self.pegs:
             raise GameError(
                 f"without repeats a code of {self.pegs} pegs needs as many colours, and there are {self.colours}"
             )
-        if self.lowest not in (0, 1):
-            raise GameError(f"lowest must be 0 or 1, not {self.lowest}")
 
     def __str__(self) -> str:
         pegs = "1 peg" if self.pegs == 1 else f"{self.pegs} pegs"

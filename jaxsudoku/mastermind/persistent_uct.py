@@ -88,9 +88,7 @@ class SearchTree:
     """
 
     def __init__(self, game: Game, exploration: float = SQRT2, seed: int = 0) -> None:
-        if not (math.isfinite(exploration) and exploration >= 0):
-            raise ValueError(f"exploration must be a number from 0 on, not {exploration}")
-        self.game, self.exploration = game, float(exploration)
+        self.game, self.exploration = game, PersistentUctConfig(exploration=exploration).exploration
         self.seed, self.iterations = whole_number("seed", seed, 0, None), 0
         self._table = scorer(game).host
         self._nodes = [_Node.of(np.arange(game.secrets, dtype=np.int32))]

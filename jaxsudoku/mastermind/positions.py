@@ -128,7 +128,7 @@ class Partition:
     def whole(self, sizes: np.ndarray) -> np.ndarray:
         """Whether a guess leaves its position whole, without information, bool[n]; by the positions' sizes int64[n]."""
         whole = np.zeros(len(sizes), bool)
-        whole[self.owner] = self.parts.sizes == sizes[self.owner]
+        whole[self.owner] = (self.parts.sizes == sizes[self.owner]) & ~self.won
         return whole
 
     def fixed_totals(self, sizes: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from jaxsudoku.runtime.settings import whole_number
 from . import feedbacks
 from .pegs import tree_picture
 from .players import Policy, Progress
-from .positions import History, Partition, Positions, after
+from .positions import History, Positions, after
 from .rules import Game, check_guesses, check_numbers, check_pegs
 from .scoring import scorer
 
@@ -286,7 +286,9 @@ def grow(
             chosen = policy(positions.take(several), history[several], level_key)
             guesses[several] = check_guesses(game, chosen, len(several))
         found = score.partition(positions, guesses)
-        _check_information(game, positions, guesses, found, player)
+        if (whole := found.whole(positions.sizes)).any():
+            code = game.code_text(int(guesses[np.argmax(whole)]))
+            raise TreeError(f"{player or 'the player'} guesses {code}, which gives no information there")
         levels.append((tree, guesses, parents, feedback))
         (unsolved,) = np.nonzero(~found.won)
         owner = found.owner[unsolved]
@@ -295,14 +297,6 @@ def grow(
         nodes += len(guesses)
         history = np.concatenate([history[owner], guesses[owner, None].astype(np.int32)], axis=1)
     return _separated(game, levels, player)
-
-
-def _check_information(game: Game, positions: Positions, guesses: np.ndarray, found: Partition, player: str) -> None:
-    """Raises TreeError if a guess leaves its position whole."""
-    whole = (found.parts.sizes == positions.sizes[found.owner]) & ~found.won
-    if whole.any():
-        guess = int(guesses[found.owner[np.argmax(whole)]])
-        raise TreeError(f"{player or 'the player'} guesses {game.code_text(guess)}, which gives no information there")
 
 
 def _separated(game: Game, levels: Sequence[tuple[np.ndarray, ...]], player: str) -> list[Tree]:

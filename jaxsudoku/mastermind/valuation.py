@@ -8,6 +8,7 @@ are valued in the same way, with fewer guesses.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Sequence
@@ -103,12 +104,11 @@ class Valuer:
                 wanted[key] = index
         indices = np.array(list(wanted.values()), np.int64)
         few = positions.sizes[indices] <= effort.exact
-        for start in range(0, few.sum(), TOGETHER):
-            chosen = indices[few][start : start + TOGETHER]
-            self._solve(positions.take(chosen), [histories[index] for index in chosen.tolist()])
-        for start in range(0, (~few).sum(), TOGETHER):
-            larger = indices[~few][start : start + TOGETHER]
-            self._search_guesses(positions.take(larger), [histories[index] for index in larger], effort)
+        search = functools.partial(self._search_guesses, effort=effort)
+        for value, chosen in ((self._solve, indices[few]), (search, indices[~few])):
+            for start in range(0, len(chosen), TOGETHER):
+                some = chosen[start : start + TOGETHER]
+                value(positions.take(some), [histories[index] for index in some.tolist()])
         return np.array([self._known[key].total for key in keys], np.int64)
 
     def _solve(self, positions: Positions, histories: Sequence[History]) -> None:

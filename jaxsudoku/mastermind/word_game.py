@@ -52,9 +52,8 @@ class WordGame(Game):
                 raise GameError(f"{word!r} is no word: a word has letters alone")
             if len(word) != length:
                 raise GameError(f"{word!r} has {len(word)} letters, where {self.words[0]!r} has {length}")
-        if length > MOST_FEEDBACKS or 3**length > MOST_FEEDBACKS:
-            number = f"{3**length} feedbacks, more" if length <= MOST_FEEDBACKS else "more feedbacks"
-            raise GameError(f"words of {length} letters have {number} than {MOST_FEEDBACKS}")
+        if length > 5:  # 3^5 is 243
+            raise GameError(f"words of {length} letters have 3^{length} feedbacks, more than {MOST_FEEDBACKS}")
         if len(self._numbers) < self.size:
             twice = next(word for place, word in enumerate(self._every) if self._numbers[word] != place)
             raise GameError(f"{twice!r} comes twice")

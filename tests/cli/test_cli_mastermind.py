@@ -90,7 +90,7 @@ def test_a_search_that_gives_up_leaves_the_others(capsys):
     [
         (["--pegs", "0"], "argument --pegs: must be at least 1, not 0"),
         (["--pegs", "x"], "argument --pegs: 'x' is no whole number"),
-        (["--colours", "300"], "colours must be between 1 and 255, not 300"),
+        (["--colours", "300"], "colours must be at most 255, not 300"),
         (["--no-repeats", "--colours", "3"], "a code of 4 pegs needs as many colours, and there are 3"),
         (["--pegs", "8", "--colours", "9"], "some guesses takes 176,319,369,216 bytes"),
         (["--pegs", "8", "--colours", "9", "--player", "mcts"], "takes 1,853,020,188,851,841 bytes"),

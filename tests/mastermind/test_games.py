@@ -185,7 +185,7 @@ def test_texts_of_words():
         (("abc", "ab"), "'ab' has 2 letters, where 'abc' has 3"),
         (("abc", "a c"), "'a c' is no word"),
         (("abc", "abc"), "'abc' comes twice"),
-        (("abcdef",), "words of 6 letters have 729 feedbacks, more than 255"),
+        (("abcdef",), r"words of 6 letters have 3\^6 feedbacks, more than 255"),
         ((1,), "words must be texts"),
     ],
 )

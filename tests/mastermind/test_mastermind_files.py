@@ -511,9 +511,12 @@ def test_damaged_files_are_refused(name, written, number, tmp_path):
         ({"parents": [[-1, 0, 0]]}, "a node is a number from 0 to 0, not -1"),
         ({"parents": [[0, -1, 0]]}, "a place is a number from 0 to 8, not -1"),
         ({"parents": [[0, 0, -1]]}, "a feedback is a number from 0 to 4, not -1"),
-        ({"exploration": 10**400}, "int too large"),
-        ({"game": {"pegs": 10**4000, "colours": 2, "repeats": True}}, "more than 255 pegs"),
-        ({"game": {"kind": "words", "words": ["a" * 100_000]}}, "words of 100000 letters have more feedbacks than 255"),
+        ({"exploration": 10**400}, "exploration must be finite"),
+        ({"game": {"pegs": 10**4000, "colours": 2, "repeats": True}}, "pegs must be at most 255"),
+        (
+            {"game": {"kind": "words", "words": ["a" * 100_000]}},
+            r"words of 100000 letters have 3\^100000 feedbacks",
+        ),
     ],
 )
 def test_search_trees_with_odd_content_are_refused(change, cause, tmp_path):
