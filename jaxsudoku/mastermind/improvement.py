@@ -69,14 +69,16 @@ class _Improver:
         self._progress = progress
         self._valuer = Valuer(tree.game, deadline)
         self._rebuilt = Search(tree.game)  # without a deadline
-        for node in nodes(tree):
-            self._valuer.learn(node.codes, node.total, node.guess)
+        reached = list(nodes(tree))
+        totals, guesses = np.array([(node.total, node.guess) for node in reached], np.int64).reshape(-1, 2).T
+        self._valuer.learn(Positions.of(node.codes for node in reached), totals, guesses)
 
     def strategies(self) -> Iterator[Tree]:
         """Yields the best strategy known now and then, and at last, when the time is over or it is proven."""
         number, exact, given = 0, float(_EXACT), time.monotonic()
-        everything = np.arange(self._game.secrets, dtype=np.int32)
-        while len(everything) > 2 and not self._valuer.proven(everything):  # one or two codes have one best strategy
+        everything = Positions.everything(self._game)
+        # one or two codes have one best strategy
+        while self._game.secrets > 2 and not self._valuer.proven(everything).all():
             effort, tree = Effort(number, int(exact), _WIDTH + _WIDER * number), self._tree()
             reached = sorted(nodes(tree), key=lambda node: len(node.codes))
             try:

@@ -7,7 +7,6 @@ are valued in the same way, with fewer guesses.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import time
@@ -17,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .costs import estimate
+from .memo import Memo
 from .optimal import OutOfTimeError, Search
 from .positions import SYMMETRIC_GUESSES, History, Positions, after, blocks
 from .rules import Game
@@ -31,8 +31,10 @@ TOGETHER, _CODES = 256, 1 << 20
 #: Positions in a search's transposition table, about 1 GB; beyond it a new search is begun.
 MOST_SEARCHED = 3_000_000
 
-#: Stands for the round of positions that are proven.
-_PROVEN = 1 << 30
+#: The best strategy known for a position: its total, its first guess, and the last round that searched for it, which is
+#: ``_PROVEN`` after it was solved.
+_BEST, _PROVEN = np.dtype([("total", np.int64), ("guess", np.int32), ("round", np.int64)]), 1 << 30
+_UNKNOWN = np.array((np.iinfo(np.int64).max, -1, -1), _BEST)
 
 
 class Effort(NamedTuple):
@@ -54,15 +56,6 @@ class Effort(NamedTuple):
         return self._replace(width=max(self.width // _NARROWER, 1))
 
 
-@dataclasses.dataclass
-class _Known:
-    """The best strategy known for a position: its total, its first guess, and the last round that looked for it."""
-
-    total: int
-    guess: int
-    round: int
-
-
 class Valuer:
     """Values positions of a game, and stores the best strategy known for each.
 
@@ -77,39 +70,43 @@ class Valuer:
     def __init__(self, game: Game, deadline: float = math.inf) -> None:
         self._game, self._deadline = game, deadline
         self._scorer, self._estimate = scorer(game), estimate(game)
-        self._search = self._new_search()
-        self._known: dict[bytes, _Known] = {}
+        self._search, self._positions = self._new_search(), Memo(game)
+        self._best = np.zeros(0, _BEST)  # of each row of the positions
 
-    def learn(self, codes: np.ndarray, total: int, guess: int) -> None:
-        """Stores a strategy for a position, int32[n] codes: its total and its first guess."""
-        self._known[codes.tobytes()] = _Known(total, guess, -1)
+    def learn(self, positions: Positions, totals: np.ndarray, guesses: np.ndarray) -> None:
+        """Stores strategies for positions: their totals and their first guesses, int[n]."""
+        rows = self._rows(positions)
+        self._best["total"][rows], self._best["guess"][rows] = totals, guesses
 
-    def proven(self, codes: np.ndarray) -> bool:
-        """Whether the strategy that is known for a position, int32[n] codes, is proven to be the best."""
-        known = self._known.get(codes.tobytes())
-        return known is not None and known.round == _PROVEN
+    def proven(self, positions: Positions) -> np.ndarray:
+        """Whether the best strategies known are proven to be optimal, bool[n]."""
+        rows = self._rows(positions)
+        return np.asarray(self._best["round"][rows] == _PROVEN)
 
     def guesses(self, positions: Positions) -> np.ndarray:
         """The first guesses of the best strategies known, int32[n]; -1 where none is known."""
-        known = [self._known.get(codes.tobytes()) for codes in positions]
-        return np.array([-1 if found is None else found.guess for found in known], np.int32)
+        rows = self._rows(positions)
+        return np.asarray(self._best["guess"][rows])
 
     def totals(self, positions: Positions, histories: Sequence[History], effort: Effort) -> np.ndarray:
         """The lowest totals known of positions of more than two codes, int64[n], after a search with an effort."""
-        keys = [codes.tobytes() for codes in positions]
-        wanted = {}
-        for index, key in enumerate(keys):
-            known = self._known.get(key)
-            if known is None or known.round < effort.round:
-                wanted[key] = index
-        indices = np.array(list(wanted.values()), np.int64)
+        rows = self._rows(positions)
+        (earlier,) = np.nonzero(self._best["round"][rows] < effort.round)
+        indices = np.array(list(dict(zip(rows[earlier].tolist(), earlier.tolist(), strict=True)).values()), np.int64)
         few = positions.sizes[indices] <= effort.exact
         search = functools.partial(self._search_guesses, effort=effort)
         for value, chosen in ((self._solve, indices[few]), (search, indices[~few])):
             for start in range(0, len(chosen), TOGETHER):
                 some = chosen[start : start + TOGETHER]
                 value(positions.take(some), [histories[index] for index in some.tolist()])
-        return np.array([self._known[key].total for key in keys], np.int64)
+        return np.asarray(self._best["total"][rows])
+
+    def _rows(self, positions: Positions) -> np.ndarray:
+        """The rows of positions, int64[n]; new ones have no strategy."""
+        rows, _ = self._positions.add(positions)
+        if len(self._best) < len(self._positions):
+            self._best = np.concatenate([self._best, np.full(len(self._positions), _UNKNOWN)])
+        return rows
 
     def _solve(self, positions: Positions, histories: Sequence[History]) -> None:
         """Solves positions."""
@@ -122,8 +119,8 @@ class Valuer:
             (alike,) = np.nonzero(lengths == length)
             chosen, made = positions.take(alike), [histories[index] for index in alike.tolist()]
             guesses, totals = self._search.solve(chosen, None if made[0] is None else np.array(made, np.int32))
-            for codes, guess, total in zip(chosen, guesses.tolist(), totals.tolist(), strict=True):
-                self._known[codes.tobytes()] = _Known(total, guess, _PROVEN)
+            self.learn(chosen, totals, guesses)
+            self._best["round"][self._rows(chosen)] = _PROVEN
 
     def _new_search(self) -> Search:
         """A search that ends at the deadline."""
@@ -136,17 +133,15 @@ class Valuer:
             self._try(
                 positions.take(owner[pairs]), [histories[index] for index in owner[pairs]], guesses[pairs], effort
             )
-        for codes in positions:
-            self._known[codes.tobytes()].round = effort.round
+        self._best["round"][self._rows(positions)] = effort.round
 
     def _candidates(
         self, positions: Positions, histories: Sequence[History], width: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of a position and a guess to try: (owner int64[pairs], guesses int32[pairs])."""
-        owner, guesses = [], []
+        owner, guesses, known = [], [], self.guesses(positions).tolist()
         for index, found, _ in self._scorer.ranked(positions, self._estimate, histories):
-            known = self._known.get(positions[index].tobytes())
-            best = [] if known is None else [known.guess]
+            best = known[index : index + 1] if known[index] >= 0 else []
             tried = [*best, *(guess for guess in found[:width].tolist() if guess not in best)]
             owner += [index] * len(tried)
             guesses += tried
@@ -163,13 +158,12 @@ class Valuer:
             later = [after(histories[found.owner[part]], int(guesses[found.owner[part]])) for part in large]
             values = self.totals(found.parts.take(large), later, effort.within)
             totals += np.bincount(found.owner[large], values, len(positions)).astype(np.int64)
-        for index in np.flatnonzero(~whole).tolist():
-            key, total = positions[index].tobytes(), int(totals[index])
-            known = self._known.get(key)
-            if known is None:
-                self._known[key] = _Known(total, int(guesses[index]), -1)
-            elif total < known.total:
-                known.total, known.guess = total, int(guesses[index])
+        totals[whole] = _UNKNOWN["total"]
+        rows = self._rows(positions)
+        order = np.lexsort((totals, rows))
+        first = order[np.unique(rows[order], return_index=True)[1]]  # the lowest total of each position
+        better = first[totals[first] < self._best["total"][rows[first]]]
+        self.learn(positions.take(better), totals[better], guesses[better])
 
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
