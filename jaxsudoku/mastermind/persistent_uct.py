@@ -56,19 +56,18 @@ class _Node:
 
     Attributes:
       possible: int32[n], the codes that may be the secret, ascending.
+      parent: the number of the node before, the place of its guess, and the feedback; () for the root.
       visits: int64[n], simulations that guessed each of them.
       totals: int64[n], the sum of the guesses that these took from here.
       children: the node number after a guess, by its place in ``possible`` and its feedback.
     """
 
     possible: np.ndarray
-    visits: np.ndarray
-    totals: np.ndarray
-    children: dict[tuple[int, int], int]
+    parent: tuple[int, ...]
 
-    @classmethod
-    def of(cls, possible: np.ndarray) -> _Node:
-        return cls(possible, np.zeros(len(possible), np.int64), np.zeros(len(possible), np.int64), {})
+    def __post_init__(self) -> None:
+        self.visits, self.totals = np.zeros((2, len(self.possible)), np.int64)
+        self.children: dict[tuple[int, int], int] = {}
 
 
 class SearchTree:
@@ -91,7 +90,7 @@ class SearchTree:
         self.game, self.exploration = game, PersistentUctConfig(exploration=exploration).exploration
         self.seed, self.iterations = whole_number("seed", seed, 0, None), 0
         self._table = scorer(game).host
-        self._nodes = [_Node.of(np.arange(game.secrets, dtype=np.int32))]
+        self._nodes = [_Node(np.arange(game.secrets, dtype=np.int32), ())]
 
     def __len__(self) -> int:
         """The number of positions in the tree."""
@@ -184,9 +183,9 @@ class SearchTree:
             if feedback == self.game.win:
                 rest = 0
                 break
-            known = (place, feedback) in node.children
-            at = self._child(node, place, feedback)
-            if not known:
+            before = len(self)
+            at = self._child(at, place, feedback)
+            if len(self) > before:
                 rest = self._rollout(self._nodes[at].possible, secret, rng)
                 break
         for more, (node, place) in enumerate(reversed(path), 1):
@@ -210,15 +209,17 @@ class SearchTree:
                 return made
             possible = possible[self._table[guess, possible] == self._table[guess, secret]]
 
-    def _child(self, node: _Node, place: int, feedback: int) -> int:
-        """The number of a child node, which is added if it is missing."""
+    def _child(self, at: int, place: int, feedback: int) -> int:
+        """The number of a child of a node, which is added if it is missing."""
+        node = self._nodes[at]
         if (place, feedback) not in node.children:
             guess = int(node.possible[place])
             possible = node.possible[self._table[guess, node.possible] == feedback]
             if not len(possible):
                 answer = self.game.answer_text(guess, feedback)
                 raise ValueError(f"no code fits {answer} and the answers before it")
-            self._nodes.append(_Node.of(possible))  # before it is linked, so that an interruption leaves no gap
+            # before it is linked, so that an interruption leaves no gap
+            self._nodes.append(_Node(possible, (at, place, feedback)))
             node.children[place, feedback] = len(self._nodes) - 1
         return node.children[place, feedback]
 
@@ -226,23 +227,19 @@ class SearchTree:
         """The number of the node after answers; missing nodes on the way are added."""
         at = 0
         for guess, feedback in answers:
-            check_number(self.game, "feedback", feedback, self.game.feedbacks)
-            check_number(self.game, "code", guess, self.game.size)
+            feedback = check_number(self.game, "feedback", feedback, self.game.feedbacks)
+            guess = check_number(self.game, "code", guess, self.game.size)
             node = self._nodes[at]
             (places,) = np.nonzero(node.possible == guess)
             if not len(places):
                 raise ValueError(f"{self.game.code_text(guess)} is no code that fits the answers before it")
-            at = self._child(node, int(places[0]), feedback)
+            at = self._child(at, int(places[0]), feedback)
         return at
 
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the tree as JSON to a file, which is replaced as a whole if it exists; raises OSError."""
-        parents: list[list[int]] = [[]] * len(self)
-        for number, node in enumerate(self._nodes):
-            for (place, feedback), child in node.children.items():
-                parents[child] = [number, place, feedback]
         visited = [np.flatnonzero(node.visits) for node in self._nodes]
         fields = {
             "format": _FORMAT,
@@ -251,7 +248,7 @@ class SearchTree:
             "exploration": self.exploration,
             "seed": self.seed,
             "iterations": self.iterations,
-            "parents": parents[1:],
+            "parents": [list(node.parent) for node in self._nodes[1:]],
             "places": [places.tolist() for places in visited],
             "visits": [node.visits[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
             "totals": [node.totals[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
@@ -280,10 +277,10 @@ class SearchTree:
         tree = cls(games.from_fields(fields["game"]), fields["exploration"], fields["seed"])
         tree.iterations = whole_number("iterations", fields["iterations"], 0)
         for number, place, feedback in fields["parents"]:
-            node = tree._nodes[check_number(tree.game, "node", number, len(tree))]
-            check_number(tree.game, "place", place, len(node.possible))
+            at = check_number(tree.game, "node", number, len(tree))
+            check_number(tree.game, "place", place, len(tree._nodes[at].possible))
             check_number(tree.game, "feedback", feedback, tree.game.feedbacks)
-            tree._child(node, place, feedback)
+            tree._child(at, place, feedback)
         rows = zip(tree._nodes, fields["places"], fields["visits"], fields["totals"], strict=True)
         for node, places, visits, totals in rows:
             check_numbers("place", places, len(node.possible))
