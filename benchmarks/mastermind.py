@@ -65,7 +65,6 @@ def attempts(tree: Any) -> np.ndarray:
 
 def measure(game: Any, player: str, options: dict[str, Any], trees: int) -> dict[str, Any]:
     """Builds a player's strategies and plays all codes against them; the time includes compilation."""
-    from jaxsudoku import mastermind
     from jaxsudoku.mastermind import players, report
 
     machine.forget_peak()
@@ -79,7 +78,7 @@ def measure(game: Any, player: str, options: dict[str, Any], trees: int) -> dict
         raise RuntimeError(f"{player} does not find every code of {game}")
     times = np.bincount(taken)
     return {
-        "opening": mastermind.code_text(game, int(grown[0].guesses[0])),
+        "opening": game.code_text(int(grown[0].guesses[0])),
         "mean": float(taken.mean()),
         "deviation": float(taken.std()),
         "won": float((taken <= _MOST_GUESSES).mean()),

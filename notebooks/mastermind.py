@@ -49,11 +49,11 @@ print(f"{game}: {game.size:,} codes, {game.feedbacks} feedbacks")
 
 # %%
 table = np.asarray(mm.feedback_table(game))
-feedbacks = [mm.feedback_text(game, number) for number in range(game.feedbacks)]
+feedbacks = [game.feedback_text(number) for number in range(game.feedbacks)]
 openings = ["11", "12"] if SMALL else ["1111", "1112", "1122", "1123", "1234"]
 figure, axes = plt.subplots(1, len(openings), figsize=(11, 3.2), sharey=True, layout="constrained")
 for panel, opening in zip(axes, openings, strict=True):
-    parts = np.bincount(table[mm.parse_code(game, opening)], minlength=game.feedbacks)
+    parts = np.bincount(table[game.parse_code(opening)], minlength=game.feedbacks)
     shares = parts[parts > 0] / game.size
     panel.bar(feedbacks, parts, label="codes")
     panel.tick_params(axis="x", rotation=90, labelsize=8)
@@ -83,7 +83,7 @@ print(small_tree.draw(guesses=3, width=2))
 simulations = 200 if SMALL else 10_000
 tree = mm.SearchTree(game)
 tree.train(simulations)
-saved = Path("kept_tree.json")
+saved = Path("persistent_uct.json")
 tree.save(saved)
 print(tree.draw(guesses=2, width=3))
 
@@ -106,10 +106,10 @@ means = np.zeros((3, len(sizes)))
 for seed, column in np.ndindex(means.shape):
     trained = mm.SearchTree(game, seed=seed)
     trained.train(sizes[column])
-    means[seed, column] = play(trained, "kept-tree").mean
+    means[seed, column] = play(trained, "persistent-uct").mean
 
 extra = [10, 50] if SMALL else [10, 50, 200]
-reports_during = [play(mm.SearchTree.load(saved), f"kept-tree, {more} more", more) for more in extra]
+reports_during = [play(mm.SearchTree.load(saved), f"persistent-uct, {more} more", more) for more in extra]
 
 random = mm.evaluate(game, "random", trees=20)
 optimal = mm.build(game, "optimal")
@@ -121,7 +121,7 @@ print(f"random codes that may be the secret: {random.mean:.3f}; optimum: {optima
 
 # %%
 figure, (before, during) = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
-before.semilogx(sizes, means.mean(axis=0), marker="o", label="kept tree, mean of 3 seeds")
+before.semilogx(sizes, means.mean(axis=0), marker="o", label="one tree, mean of 3 seeds")
 before.fill_between(sizes, means.min(axis=0), means.max(axis=0), alpha=0.2, label="least to greatest")
 before.set(xlabel="simulations before play", ylabel="guesses in the mean")
 during.semilogx(
@@ -144,8 +144,8 @@ plt.show()
 # The histogram of the attempts over all secrets, with the normal curve of the same mean and standard deviation.
 
 # %%
-kept = play(mm.SearchTree.load(saved), "kept-tree")
-reports = [random, kept, reports_during[-1]]
+trained = play(mm.SearchTree.load(saved), "persistent-uct")
+reports = [random, trained, reports_during[-1]]
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True, layout="constrained")
 for number, (panel, report) in enumerate(zip(axes, reports, strict=True)):
     attempts, games = np.array(sorted(report.histogram.items())).T
@@ -172,7 +172,7 @@ figure, axis = plt.subplots(figsize=(7, 4))
 for report, marker in zip(reports, "o^sD", strict=True):
     axis.plot(allowed, [100 * report.won(number) for number in allowed], marker=marker, label=report.player)
     print(
-        f"{report.player:22} won within 4: {report.won(4):6.1%}, within 5: {report.won(5):6.1%}, "
+        f"{report.player:24} won within 4: {report.won(4):6.1%}, within 5: {report.won(5):6.1%}, "
         f"within 6: {report.won(6):6.1%}, within 10: {report.won(10):6.1%}; at most {report.max}"
     )
 axis.set(xlabel="guesses allowed", ylabel="games won (%)", xticks=allowed)
@@ -191,13 +191,13 @@ saved.unlink()
 secret = game.size * 2 // 3
 maker = mm.CodeMaker(game, secret)
 breaker = mm.CodeBreaker(game, tree.policy(during=extra[-1]))
-print(f"secret {mm.code_text(game, secret)}; tree of {tree.iterations:,} simulations, {len(tree):,} positions")
+print(f"secret {game.code_text(secret)}; tree of {tree.iterations:,} simulations, {len(tree):,} positions")
 while not breaker.over:
     guess = breaker.guess()
     feedback = maker.answer(guess)
     breaker.update(guess, feedback)
     print(
-        f"guess {mm.code_text(game, guess)}: {mm.feedback_text(game, feedback)}; codes left: {len(breaker.possible)}; "
+        f"guess {game.code_text(guess)}: {game.feedback_text(feedback)}; codes left: {len(breaker.possible)}; "
         f"tree of {tree.iterations:,} simulations, {len(tree):,} positions"
     )
 

@@ -2,12 +2,12 @@
 
     python -m train.mastermind --output runs/mastermind
 
-makes guesses of small games to learn from (``guesses``) and trains the network on them. Then come rounds of play:
-``lookahead`` plays games of ``--played`` with the network, guesses are made at the positions that it reaches, and the
-network is trained on all guesses so far, from the weights that it has. It is written as ``value.safetensors``, that of
-an earlier round as ``round-N.safetensors``. Of games that are named as ``--held-out`` it only says how well guesses are
-chosen there. Guesses, and the networks of rounds, are kept in the folder, so a run that was interrupted does not make
-them again. Guesses of small games serve other runs too, those of play the same network.
+makes training data from small games (``mastermind_guesses``) and trains the network on them. Then come rounds of play:
+``lookahead`` plays the games of ``--played`` with the network, guesses at the positions that it reaches are added, and
+the network is trained further on all guesses so far. It is written as ``value.safetensors``, that of an earlier round
+as ``round-N.safetensors``. Games of ``--held-out`` are only measured. Guesses and the networks of rounds stay in the
+folder, so a run that was interrupted does not make them again. Guesses at any positions serve other runs too, those of
+play runs with the same network.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive
 from jaxsudoku.runtime.terminal.failure import described
 from jaxsudoku.runtime.terminal.streams import print_error
 
-from .guesses import Guesses, GuessesConfig, kept_guesses, parse_game
+from .mastermind_guesses import Guesses, GuessesConfig, cached_guesses, parse_game
 
 #: Groups, guesses and parts of a batch; fewer where they do not fit.
 _GROUPS, _GUESSES, _PARTS = 8, 512, 2048
@@ -99,14 +99,14 @@ class Batch(NamedTuple):
     """Some groups of guesses, padded.
 
     Attributes:
-      seen: features of parts, [_PARTS].
+      inputs: features of parts, [_PARTS].
       totals: float32[_PARTS], their totals.
       guess: int32[_PARTS], the guess of each part; _GUESSES where there is none.
       fixed: float32[_GUESSES], the totals of guesses without these parts.
       group: int32[_GUESSES], the group of each guess; _GROUPS where there is none.
     """
 
-    seen: Features
+    inputs: Features
     totals: Any
     guess: Any
     fixed: Any
@@ -124,12 +124,12 @@ def train(
 
     Args:
       config, guesses, sizes: the settings.
-      folder: keeps the guesses of games.
+      folder: for the guesses of games.
       report: called with values by name: of each game when its guesses are made, and of each tenth of the run.
 
     Raises:
       FloatingPointError: the loss is not finite.
-      GuessesFileError, OSError: as ``kept_guesses``.
+      GuessesFileError, OSError: as ``cached_guesses``.
       ValueError: nothing can be learned from a game.
     """
     run = _Run(config, guesses, sizes, folder, report)
@@ -168,13 +168,13 @@ class _Run:
         folder.mkdir(parents=True, exist_ok=True)
 
     def take(self, name: str, game: str, player: Path | None = None, learned: bool = True) -> None:
-        """Takes guesses of a game, at any positions or at those that a network reaches; they are kept under a name."""
-        made = kept_guesses(parse_game(game), self._guesses, self._config.seed, self._folder, player)
+        """Adds guesses of a game under a name, at any positions or at those that a network reaches."""
+        made = cached_guesses(parse_game(game), self._guesses, self._config.seed, self._folder, player)
         if learned and not _choices(made):
             raise ValueError(f"{name}: no position there has a choice to learn from")
         (self._learned if learned else self._held_out)[name] = made
         told = {"game": name, "positions": len(made.sizes), "guesses": len(made.fixed), "parts": len(made.totals)}
-        estimate = {"regret": made.regret(made.seen.total), "error": made.error(made.seen.total)}
+        estimate = {"regret": made.regret(made.inputs.total), "error": made.error(made.inputs.total)}
         self._report(told | {"estimate": estimate, "seconds": self._seconds})
 
     @property
@@ -182,7 +182,7 @@ class _Run:
         return time.monotonic() - self._begun
 
     def resumed(self, path: Path) -> bool:
-        """Takes over the network of an earlier run with the same settings, if a file has it."""
+        """Loads the network of an earlier run with the same settings, if a file has it."""
         if not path.exists():
             return False
         value = LearnedValue.load(path)
@@ -216,7 +216,7 @@ class _Run:
     def _measured(self, value: LearnedValue) -> dict[str, Any]:
         """Regret and error of a network on the guesses so far, by their names, and the seconds."""
         data = self._learned | self._held_out
-        totals = {name: value.totals_of(made.seen) for name, made in data.items()}
+        totals = {name: value.totals_of(made.inputs) for name, made in data.items()}
         return {
             "regret": {name: made.regret(totals[name]) for name, made in data.items()},
             "error": {name: made.error(totals[name]) for name, made in data.items()},
@@ -269,7 +269,7 @@ def _batch(made: Guesses, groups: Sequence[np.ndarray]) -> Batch:
     guess = np.pad(np.repeat(np.arange(len(chosen)), lengths), (0, rest), constant_values=_GUESSES)
     owner = np.repeat(np.arange(len(groups)), [len(each) for each in groups])
     return Batch(
-        made.seen.take(padded),
+        made.inputs.take(padded),
         made.totals[padded],
         guess.astype(np.int32),
         np.pad(made.fixed[chosen], (0, free)),
@@ -304,11 +304,11 @@ def _step(
     """
 
     def loss(network: ValueNetwork) -> Array:
-        corrections = network(batch.seen.shares, batch.seen.numbers)
-        sizes, given = batch.seen.sizes, batch.guess < _GUESSES
+        corrections = network(batch.inputs.shares, batch.inputs.numbers)
+        sizes, given = batch.inputs.sizes, batch.guess < _GUESSES
         learned = given & (sizes <= largest)
-        errors = jnp.square(corrections - (batch.totals - batch.seen.total) / sizes) * jnp.sqrt(sizes)
-        predicted = corrected(batch.seen, corrections, largest)
+        errors = jnp.square(corrections - (batch.totals - batch.inputs.total) / sizes) * jnp.sqrt(sizes)
+        predicted = corrected(batch.inputs, corrections, largest)
         wanted, found = (
             _log_choice(batch, batch.fixed + _sums(jnp.where(given, totals, 0), batch.guess, _GUESSES), temperature)
             for totals in (batch.totals, predicted)

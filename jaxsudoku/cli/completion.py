@@ -7,10 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxsudoku import shipped, solvers
-from jaxsudoku.core.tuning import RULES
-from jaxsudoku.generation.patterns import PATTERNS
-from jaxsudoku.mastermind import PLAYERS
+from jaxsudoku import shipped
 
 from .fields import add_config
 from .invocation import Invocation
@@ -56,15 +53,6 @@ def script(parser: Parser, shell: str) -> str:
     except ImportError as error:
         raise ImportError("completion needs shtab: pip install 'jaxsudoku[completion]'") from error
     _define(parser, {"FILE": shtab.FILE, "NAME|PATH": shtab.FILE, "FOLDER": shtab.DIRECTORY, "INPUT": _inputs()})
-    _add_configs(parser.commands["solve"], [solver.config for solver in solvers.SOLVERS.values()])
-    play, evaluate = (parser.commands["mastermind"].commands[name] for name in ("play", "evaluate"))
-    for player in (play, evaluate):
-        _add_configs(player, [kind.config for kind in PLAYERS.values()])
-    _action(play, "player").choices = tuple(PLAYERS)
-    _action(evaluate, "player").choices = (*PLAYERS, "all")
-    _action(parser.commands["evaluate"], "rules").choices = RULES
-    for name in ("generate", "build"):
-        _action(parser.commands[name], "pattern").choices = tuple(PATTERNS)
     text: str = shtab.complete(parser, shell)
     return text
 
@@ -75,6 +63,9 @@ def _define(parser: Parser, values: dict[str, Any]) -> None:
     for action in parser._actions:
         if isinstance(action.metavar, str) and action.metavar in values:
             vars(action)["complete"] = values[action.metavar]  # an attribute that shtab reads
+    _add_configs(parser, parser.configs)
+    for name, words in parser.words.items():
+        _action(parser, name).choices = tuple(words)
     for command in parser.commands.values():
         _define(command, values)
 

@@ -78,6 +78,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
         help="rules that are applied before the network sees a position; several, separated by commas, are evaluated "
         "each (default: none,locked)",
     )
+    parser.words["rules"] = RULES
     parser.add_argument(
         "--iterative",
         action=argparse.BooleanOptionalAction,

@@ -96,7 +96,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     parser.set_defaults(run=run, start=0)
 
 
-def add_making(parser: argparse.ArgumentParser) -> None:
+def add_making(parser: Parser) -> None:
     """The puzzles to make: how many, on which board, and the fields of ``GenerateConfig``."""
     parser.add_argument("count", metavar="COUNT", type=flags.at_least(1), help="how many puzzles")
     flags.add_board(parser, named_by_input=False)
@@ -132,6 +132,7 @@ def add_making(parser: argparse.ArgumentParser) -> None:
         metavar=f"{{{','.join(PATTERNS)}}}",
         help="symmetry of the cells with clues (default: none)",
     )
+    parser.words["pattern"] = PATTERNS
     flags.add_number(
         parser,
         "--steps",

@@ -50,6 +50,8 @@ class Parser(argparse.ArgumentParser):
     Attributes:
       commands: the parsers of sub-commands, by name.
       explain_unknown: (flag) to an error message about a flag that the parser does not have, "" for the usual one.
+      configs: all configs that may give this parser its flags, where other arguments choose one; for completion.
+      words: the values that are completed for a flag, by its name in the arguments, where ``choices`` are not given.
     """
 
     def __init__(self, define: Callable[[Parser, Sequence[str]], None] | None = None, **options: Any) -> None:
@@ -57,6 +59,8 @@ class Parser(argparse.ArgumentParser):
         self._define = define
         self.commands: dict[str, Parser] = {}
         self.explain_unknown: Callable[[str], str] = lambda flag: ""
+        self.configs: Iterable[type] = ()
+        self.words: dict[str, Iterable[str]] = {}
 
     def add_commands(self, commands: Iterable[Command], dest: str) -> None:
         """Adds sub-commands, one of which is required; its name becomes the argument ``dest``."""

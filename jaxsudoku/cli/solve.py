@@ -87,6 +87,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     flags.add_existing(parser)
     job.add_flags(parser)
     add_config(parser, solver.config, f"flags of the solver {solver.name}")
+    parser.configs = [known.config for known in solvers.SOLVERS.values()]
     parser.explain_unknown = functools.partial(_explain_unknown, solver)
     parser.set_defaults(run=run)
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from .config import (
     EntropyConfig,
     GreedyConfig,
-    KeptTreeConfig,
     LookaheadConfig,
     MctsConfig,
     OptimalConfig,
+    PersistentUctConfig,
     RandomConfig,
     StochasticMuZeroConfig,
 )
@@ -24,16 +24,16 @@ from .games import bulls_and_cows
 from .peg_game import PegGame
 from .players import PLAYERS, Player, Policy
 from .positions import Positions
-from .rules import CodeError, Game, GameError, code_text, feedback_text, parse_code, parse_feedback
+from .rules import CodeError, Game, GameError
 from .word_game import WordGame
 
 if TYPE_CHECKING:
     from .feedbacks import consistent, feedback, feedback_table
     from .formats import draw_tree, load_tree, save_tree
     from .improvement import improve
-    from .kept import SearchTree, SearchTreeError
     from .mapped_files import MemoError
     from .optimal import SearchLimitError
+    from .persistent_uct import SearchTree, SearchTreeError
     from .proof import Proof, prove
     from .report import Report, build, evaluate, plot, table
     from .session import CodeBreaker, CodeMaker, InconsistentError
@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PLAYERS", "Player", "Policy", "Positions"]
 __all__ += ["EntropyConfig", "GreedyConfig", "LookaheadConfig", "MctsConfig", "OptimalConfig", "RandomConfig"]
-__all__ += ["KeptTreeConfig", "SearchTree", "SearchTreeError", "StochasticMuZeroConfig"]
+__all__ += ["PersistentUctConfig", "SearchTree", "SearchTreeError", "StochasticMuZeroConfig"]
 __all__ += ["CodeError", "Game", "GameError", "PegGame", "WordGame", "bulls_and_cows"]
-__all__ += ["code_text", "feedback_text", "parse_code", "parse_feedback"]
 __all__ += ["consistent", "feedback", "feedback_table"]
 __all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "improve", "load_tree", "replay", "save_tree"]
 __all__ += ["MemoError", "Proof", "prove"]
@@ -53,9 +52,9 @@ _LAZY = {
     "feedbacks": ("consistent", "feedback", "feedback_table"),
     "formats": ("draw_tree", "load_tree", "save_tree"),
     "improvement": ("improve",),
-    "kept": ("SearchTree", "SearchTreeError"),
     "mapped_files": ("MemoError",),
     "optimal": ("SearchLimitError",),
+    "persistent_uct": ("SearchTree", "SearchTreeError"),
     "proof": ("Proof", "prove"),
     "report": ("Report", "build", "evaluate", "plot", "table"),
     "session": ("CodeBreaker", "CodeMaker", "InconsistentError"),

@@ -1,11 +1,13 @@
-"""What the processes of a search work on, so that others take something else first. No JAX.
+"""Work claims of the processes of one search: each works first on what no other has claimed. No JAX.
 
-A claim is a byte of a small file that is mapped into memory, at the place of a hash. It decides the order of work and
-no more: if it is lost, or is of something else with the same hash, processes may do some work twice.
+A claim is a byte of a small memory-mapped file, at the place of a hash. It affects the order of work alone: if it is
+lost, or its hash collides, processes may do some work twice.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,8 @@ from .mapped_files import Column
 #: The most processes, as a byte names one of them.
 MOST_PROCESSES = 255
 
-#: Bits of a hash, and the bytes of the file.
+#: Bits of a hash, so that the file has 65,536 bytes.
 _BITS = 16
-_PLACES = 1 << _BITS
 
 
 class Claims:
@@ -30,29 +31,25 @@ class Claims:
     """
 
     def __init__(self, path: Path, process: int, processes: int) -> None:
-        self._places = Column(path, np.dtype(np.uint8), _PLACES).array
+        self._places = Column(path, np.dtype(np.uint8), 1 << _BITS).array
         self._own = np.uint8(process + 1)
         self.processes = processes
-        self.release_all()  # of a process with this number that died
+        self._places[self._places == self._own] = 0  # of a process with this number that died
 
     def others(self, keys: np.ndarray) -> np.ndarray:
-        """Whether others work on what has some keys int64[n], bool[n]."""
+        """Whether other processes have claimed the work with some keys int64[n], bool[n]."""
         found = self._places[_hash(keys)]
         return np.asarray((found != 0) & (found != self._own))
 
-    def take(self, keys: np.ndarray) -> None:
-        """Claims what nobody has claimed."""
+    @contextlib.contextmanager
+    def held(self, keys: np.ndarray) -> Iterator[None]:
+        """A block for which the work with some keys int64[n] is claimed, where no other process has claimed it."""
         places = _hash(keys)
         self._places[places[self._places[places] == 0]] = self._own
-
-    def release(self, keys: np.ndarray) -> None:
-        """Gives claims back."""
-        places = _hash(keys)
-        self._places[places[self._places[places] == self._own]] = 0
-
-    def release_all(self) -> None:
-        """Gives all claims of this process back."""
-        self._places[self._places == self._own] = 0
+        try:
+            yield
+        finally:
+            self._places[places[self._places[places] == self._own]] = 0
 
 
 def _hash(keys: np.ndarray) -> np.ndarray:

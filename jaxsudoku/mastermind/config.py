@@ -32,8 +32,8 @@ class GreedyConfig(PlayerConfig):
 
     Attributes:
       consistent: guess only codes that may be the secret.
-      openings: inequivalent first guesses that are played to the end; the one with the lowest mean is kept. With 1, the
-        first guess is the one with the best score, as all others are.
+      openings: first guesses, one per orbit, that are played to the end; the one with the lowest mean is chosen. With
+        1, the first guess is the one with the best score, as all others are.
     """
 
     consistent: bool = False
@@ -58,7 +58,7 @@ class LookaheadConfig(PlayerConfig):
       plies: guesses to look ahead; the parts that the last one leaves are estimated.
       width: guesses that are searched at each ply but the last, the best by the estimate.
       openings: first guesses that are played to the end, the search's own and those that are best by the estimate; the
-        one with the lowest mean is kept.
+        one with the lowest mean is chosen.
       values: a network that corrects the estimate after the first ply: a file of ``train.mastermind``, or "trained" for
         the one that ships; None for the estimate alone.
     """
@@ -89,8 +89,8 @@ class OptimalConfig(PlayerConfig):
     """Settings of ``optimal``.
 
     Attributes:
-      positions: positions in memory at which the search ends with an error; None for no limit. Each takes about 100
-        bytes.
+      positions: the most positions in the transposition table, about 100 bytes each; beyond it the search ends with an
+        error. None for no limit.
     """
 
     positions: Positive | None = None
@@ -102,7 +102,7 @@ class MctsConfig(PlayerConfig):
 
     Attributes:
       simulations: games that a search plays for each guess.
-      width: guesses of a node: those with the most parts, consistent codes first among equals; None for all.
+      width: guesses of a node: those with the most parts, of equals consistent codes first; None for all.
       exploration: scale of the confidence bound, in guesses.
     """
 
@@ -112,12 +112,12 @@ class MctsConfig(PlayerConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class KeptTreeConfig(PlayerConfig):
-    """Settings of ``kept-tree``.
+class PersistentUctConfig(PlayerConfig):
+    """Settings of ``persistent-uct``.
 
     Attributes:
-      simulations: games by which the tree is trained before play.
-      during: further games from each position that is played, before its guess is chosen.
+      simulations: simulations before play.
+      during: further simulations from each position in play, before its guess is chosen.
       exploration: scale of the confidence bound, in guesses.
     """
 
@@ -132,7 +132,7 @@ class StochasticMuZeroConfig(PlayerConfig):
 
     Attributes:
       simulations: nodes that a search adds to its tree, for guesses and for feedbacks.
-      width: guesses of a node: those with the most parts, consistent codes first among equals.
+      width: guesses of a node: those with the most parts, of equals consistent codes first.
       exploration: weight of the prior (pb_c_init of the PUCT formula).
     """
 

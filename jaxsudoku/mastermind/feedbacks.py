@@ -1,4 +1,4 @@
-"""Feedback on the device: the rule for arrays of codes, the table of all feedbacks, and sets of codes as bits."""
+"""Feedback on the device: of arrays of codes, the table of all feedbacks, and sets of codes as bits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
 
 
 def _places(game: Game, name: str, codes: AnyArray) -> AnyArray:
-    """Codes place by place, checked as far as their values are known here."""
+    """Codes place by place, checked as far as their values are known."""
     if _is_known(codes):
         checked = check_pegs(game, name, codes)
         return codes if isinstance(codes, jax.Array) else checked
@@ -55,7 +55,7 @@ def _places(game: Game, name: str, codes: AnyArray) -> AnyArray:
 
 
 def _is_known(array: AnyArray) -> bool:
-    """Whether the values of an array, or of a list, are known here: not traced, and not those of other processes."""
+    """Whether the values of an array or list are known: neither traced nor on the devices of other processes."""
     return not any(
         isinstance(leaf, jax.core.Tracer) or (isinstance(leaf, jax.Array) and not leaf.is_fully_addressable)
         for leaf in jax.tree.leaves(array)
@@ -76,8 +76,7 @@ def feedback_table(game: Game) -> Array:
       GameError: it takes more than half of the memory.
     """
     check_size(game)
-    table: Array = _table(game, game.codes)
-    return table
+    return by_secrets(game, block_by_secrets(game, game.codes, game.codes[: game.secrets]))
 
 
 def feedback_of(game: Game, guesses: np.ndarray, secrets: np.ndarray) -> np.ndarray:
@@ -85,8 +84,8 @@ def feedback_of(game: Game, guesses: np.ndarray, secrets: np.ndarray) -> np.ndar
 
     Args:
       game: the game.
-      guesses: int[...], numbers of codes.
-      secrets: int[...], numbers of codes, of a shape that broadcasts with it.
+      guesses: int[...], code numbers.
+      secrets: int[...], code numbers, of a shape that broadcasts with it.
 
     Returns:
       uint8[...].
@@ -123,19 +122,8 @@ def block_by_secrets(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
 
 
 def by_secrets(game: Game, table: Array) -> Array:
-    """The feedback table, uint8[size, secrets], as uint8[secrets, size]."""
+    """The feedback table, uint8[size, secrets], as uint8[secrets, size], or the reverse."""
     return table if game.symmetric else table.T
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _table(game: Game, codes: Array) -> Array:
-    secrets = game.prepared(codes[: game.secrets])
-
-    def row(guess: Array) -> Array:
-        return jnp.asarray(game.compare(game.prepared(guess), secrets))
-
-    rows: Array = lax.map(row, codes, batch_size=max(min(_BLOCK // game.secrets, game.size), 1))
-    return rows
 
 
 # ---------------------------------------------------------------------- sets of codes as bits
@@ -166,7 +154,7 @@ def consistent(table: Array, guesses: AnyArray, feedbacks: Array) -> Array:
 
     Args:
       table: the result of ``feedback_table``.
-      guesses: int[...], numbers of codes.
+      guesses: int[...], code numbers.
       feedbacks: uint8[...], one for each guess.
 
     Returns:
@@ -183,7 +171,7 @@ def consistent(table: Array, guesses: AnyArray, feedbacks: Array) -> Array:
 
 
 def _numbers(what: str, numbers: AnyArray, size: int) -> Any:
-    """Numbers below a size, checked as far as their values are known here."""
+    """Numbers below a size, checked as far as their values are known."""
     if _is_known(numbers):
         return check_numbers(what, numbers, size)
     array = jnp.asarray(numbers)

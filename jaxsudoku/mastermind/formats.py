@@ -1,4 +1,4 @@
-"""Strategies as JSON files that people can read, and drawn as text."""
+"""Strategies as JSON files with codes as texts, and drawn as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from jaxsudoku.runtime.files import MOST_BYTES, parse_json, write_file
 
 from . import games
-from .rules import CodeError, Game, code_text, feedback_text, parse_code, parse_feedback
+from .rules import CodeError, Game
 from .trees import Tree, TreeError
 
 #: Identifies the files.
@@ -24,7 +24,7 @@ _FORMAT, _VERSION = "jaxsudoku mastermind tree", 2
 
 
 def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
-    """Writes a tree to a file, which is replaced as a whole if it exists; raises OSError.
+    """Writes a tree to a file, atomically; raises OSError.
 
     A node is its guess, its parent, and the feedback that leads to it. A file whose name ends in ``.gz`` is compressed.
     """
@@ -34,9 +34,9 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
         "version": _VERSION,
         "game": games.to_fields(game),
         "player": tree.player,
-        "guesses": [code_text(game, guess) for guess in tree.guesses.tolist()],
+        "guesses": [game.code_text(guess) for guess in tree.guesses.tolist()],
         "parents": tree.parents.tolist(),
-        "feedbacks": ["", *(feedback_text(game, number) for number in tree.feedbacks[1:].tolist())],
+        "feedbacks": ["", *(game.feedback_text(number) for number in tree.feedbacks[1:].tolist())],
     }
     data = f"{json.dumps(fields)}\n".encode()
     write_file(Path(path), gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
@@ -79,7 +79,7 @@ def _tree(fields: dict[str, Any]) -> Tree:
         raise TreeError("guesses, parents and feedbacks must be lists of one length")
     if not columns[0]:
         raise TreeError("there is no guess")
-    nodes, number_of = [], functools.cache(functools.partial(parse_feedback, game))
+    nodes, number_of = [], functools.cache(game.parse_feedback)
     for node, fields_of_node in enumerate(zip(*columns, strict=True)):
         try:
             nodes.append(_node(game, number_of, node, *fields_of_node))
@@ -97,7 +97,7 @@ def _node(
     game: Game, number_of: Callable[[str], int], node: int, guess: Any, parent: Any, feedback: Any
 ) -> tuple[int, int, int]:
     """(guess, parent, feedback) as numbers, by the number of a feedback's text; raises CodeError or TreeError."""
-    code = parse_code(game, str(guess))
+    code = game.parse_code(str(guess))
     if node == 0:
         if type(parent) is not int or parent != -1:
             raise TreeError(f"its parent must be -1, as it is the first guess, not {parent!r}")
@@ -130,8 +130,8 @@ def draw_tree(tree: Tree, guesses: int = 2) -> str:
         if depth:
             (siblings,) = np.nonzero(tree.children[tree.parents[node]] >= 0)
             last = tree.feedbacks[node] == siblings[-1]
-            start += f"{'└─ ' if last else '├─ '}{feedback_text(tree.game, int(tree.feedbacks[node]))}: "
+            start += f"{'└─ ' if last else '├─ '}{tree.game.feedback_text(int(tree.feedbacks[node]))}: "
             trunks.append("   " if last else "│  ")
         codes = f"  ({tree.codes[node]:,} codes, {tree.remaining[node]:.3f})" if tree.codes[node] > 1 else ""
-        lines.append(f"{start}{code_text(tree.game, int(tree.guesses[node]))}{codes}")
+        lines.append(f"{start}{tree.game.code_text(int(tree.guesses[node]))}{codes}")
     return "\n".join(lines)

@@ -1,14 +1,15 @@
-"""The games by name, and as JSON. No JAX."""
+"""The games by name and as JSON. No JAX."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from .peg_game import PegGame
 from .rules import Game, GameError
 from .word_game import WordGame
 
-#: What files call the classes of games.
+#: The classes of games by their names in files.
 KINDS: dict[str, type[PegGame] | type[WordGame]] = {kind.kind: kind for kind in (PegGame, WordGame)}
 
 #: What a game of each kind must have in files.
@@ -36,7 +37,7 @@ def bulls_and_cows(digits: int = 4) -> PegGame:
 
 def to_fields(game: Game) -> dict[str, Any]:
     """A game as a JSON object, which ``from_fields`` reads."""
-    return {"kind": game.kind, **game.fields()}
+    return {"kind": game.kind, **dataclasses.asdict(game)}
 
 
 def from_fields(fields: Any) -> Game:

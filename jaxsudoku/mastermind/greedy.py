@@ -1,4 +1,4 @@
-"""Players that look one guess ahead, at the sizes of the parts that a guess leaves."""
+"""Greedy players: each guess has the lowest score by the sizes of the parts that it leaves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .config import GreedyConfig, RandomConfig
 from .costs import PartCost
 from .openings import best_opened
 from .players import Policy, Progress
-from .positions import Positions
+from .positions import Positions, histories_of
 from .rules import Game
 from .scoring import scorer
 
@@ -52,7 +52,7 @@ def pairs(sizes: np.ndarray) -> np.ndarray:
 def lost_information(sizes: np.ndarray) -> np.ndarray:
     """n log2 n, scaled; the lower the sum, the higher the entropy of the feedback (Neuwirth 1982).
 
-    Only the logarithms of primes are rounded, and others are sums of these, so that equal entropies compare equal.
+    Logarithms of primes are rounded, others are sums of these, so equal entropies are equal integers.
     """
     most = len(sizes) - 1
     scale = _MOST / 2 / max(most * math.log2(max(most, 2)), 1)
@@ -83,12 +83,12 @@ COSTS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def part_cost(game: Game, name: str, coarse: bool = False) -> PartCost:
-    """The cost of a greedy player; guesses that may be the secret win ties.
+    """The cost of a greedy player; of equal scores, guesses that may be the secret come first.
 
     Args:
       game: the game.
       name: the player's name.
-      coarse: for positions of more than ``exact_size`` codes: as few steps as an int32 needs for the whole game.
+      coarse: for positions of more than ``exact_size`` codes: costs rounded so that those of the whole game fit.
     """
     costs = _costs(game, name)
     if coarse:
@@ -119,8 +119,8 @@ def _greedy(name: str, game: Game, config: GreedyConfig, progress: Progress) -> 
         large = positions.sizes > most
         for chosen, cost in ((large, coarse), (~large, exact)):
             (indices,) = np.nonzero(chosen)
-            made = [tuple(row) for row in history[indices].tolist()]
-            guesses[indices] = score.best(positions.take(indices), cost, config.consistent, made)[0]
+            histories = histories_of(history[indices], len(indices))
+            guesses[indices] = score.best(positions.take(indices), cost, config.consistent, histories)[0]
         return guesses
 
     return best_opened(game, best, coarse, config.openings)

@@ -1,4 +1,4 @@
-"""Improves a strategy, for as long as there is time: better guesses at every position, with proven ends.
+"""Anytime improvement of a strategy: better guesses at every position, and optimal play at small ones.
 
 A round goes through the positions of the strategy, the smallest first, and values each with an effort
 (``valuation``). Each round tries more guesses, and solves larger positions.
@@ -15,20 +15,20 @@ from jax import Array
 from jaxsudoku.runtime import cache
 from jaxsudoku.runtime.settings import real_number
 
-from .optimal import Search
+from .optimal import OutOfTimeError, Search
 from .players import Progress
-from .positions import SYMMETRIC_GUESSES, Positions
+from .positions import Positions
 from .trees import Node, Tree, grow, nodes
-from .valuation import MOST_SEARCHED, TOGETHER, Effort, OutOfTimeError, Valuer
+from .valuation import MOST_SEARCHED, TOGETHER, Effort, Valuer
 
-#: The first round's effort: the most codes of positions that are solved, and the guesses that are tried of others. Each
-#: round multiplies the first, and adds to the second.
+#: The first round's effort: the most codes of positions that are solved, and the guesses that are tried at larger ones.
+#: Each round multiplies the first and adds to the second.
 _EXACT, _WIDTH, _LARGER, _WIDER = 16, 4, 1.5, 2
 
 #: Codes of positions that are valued together.
 _CHUNK = 1 << 14
 
-#: Seconds between two strategies that are given out.
+#: Seconds between two strategies that are passed on.
 _PAUSE = 60.0
 
 
@@ -43,8 +43,8 @@ def improve(
 
     Args:
       tree: the strategy to begin with.
-      seconds: the time, to which that of putting the best strategy together is added. It ends earlier where the
-        strategy is proven to be the best.
+      seconds: the time, without that of the last strategy's construction. It ends earlier if the strategy is proven to
+        be the best.
       progress: called with a text now and then.
       better: called with every strategy that is better than those before it, about once a minute at most.
 
@@ -69,14 +69,16 @@ class _Improver:
         self._progress = progress
         self._valuer = Valuer(tree.game, deadline)
         self._rebuilt = Search(tree.game)  # without a deadline
-        for node in nodes(tree):
-            self._valuer.learn(node.codes, node.total, node.guess)
+        reached = list(nodes(tree))
+        totals, guesses = np.array([(node.total, node.guess) for node in reached], np.int64).reshape(-1, 2).T
+        self._valuer.learn(Positions.of(node.codes for node in reached), totals, guesses)
 
     def strategies(self) -> Iterator[Tree]:
-        """The best strategy known, now and then, until the time is over or it is proven; the last one is the best."""
+        """Yields the best strategy known now and then, and at last, when the time is over or it is proven."""
         number, exact, given = 0, float(_EXACT), time.monotonic()
-        everything = np.arange(self._game.secrets, dtype=np.int32)
-        while len(everything) > 2 and not self._valuer.proven(everything):  # one or two codes have one best strategy
+        everything = Positions.everything(self._game)
+        # one or two codes have one best strategy
+        while self._game.secrets > 2 and not self._valuer.proven(everything).all():
             effort, tree = Effort(number, int(exact), _WIDTH + _WIDER * number), self._tree()
             reached = sorted(nodes(tree), key=lambda node: len(node.codes))
             try:
@@ -103,9 +105,8 @@ class _Improver:
         def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
             guesses = self._valuer.guesses(positions)
             (within,) = np.nonzero(guesses < 0)
-            if len(within):  # solved ones, whose guesses are not kept
-                free = np.zeros((len(within), SYMMETRIC_GUESSES + 1), np.int32)
-                guesses[within] = self._rebuilt.solve(positions.take(within), free)[0]
+            if len(within):  # within solved positions, whose later guesses are not stored
+                guesses[within] = self._rebuilt.solve(positions.take(within), None)[0]
             return guesses
 
         (tree,) = grow(self._game, policy, player=self._player)

@@ -1,7 +1,7 @@
-"""A player that looks several guesses ahead: every feedback to the best few guesses, and the guesses that follow.
+"""A player by depth-limited search: a few guesses at each ply, with all feedbacks, and an estimate at the last ply.
 
 The total of a position is its size, one guess for each of its codes, and the totals of the parts that a guess leaves.
-At the last ply totals are estimated from the sizes of the parts, or by a network (``values``); before it, only the
+At the last ply totals are estimated by the sizes of the parts, or by a network (``values``); at the others only the
 guesses that are best by the estimate are searched.
 """
 
@@ -14,9 +14,10 @@ from jax import Array
 
 from .config import LookaheadConfig
 from .costs import estimate
+from .memo import Memo
 from .openings import best_opened
 from .players import Policy, Progress
-from .positions import SYMMETRIC_GUESSES, Positions, PositionTable, blocks
+from .positions import SYMMETRIC_GUESSES, Positions, blocks, histories_of
 from .rules import Game
 from .scoring import scorer
 
@@ -63,36 +64,33 @@ class _Lookahead:
             guesses, scores = self._scorer.best(positions, self._estimate)
             return guesses, scores + sizes * self._unit
         owner, guesses = self._candidates(positions, history)
-        totals = sizes[owner] * self._unit
+        totals = np.zeros(len(owner), np.int64)
         for pairs in blocks(sizes[owner], _CODES):
             after = None
             if history is not None and history.shape[1] < SYMMETRIC_GUESSES:
                 after = np.concatenate([history[owner[pairs]], guesses[pairs, None]], axis=1)
-            totals[pairs] += self._part_totals(positions.take(owner[pairs]), guesses[pairs], after, plies)
+            totals[pairs] = self._totals(positions.take(owner[pairs]), guesses[pairs], after, plies)
         order = np.lexsort((totals, owner))
         first = order[np.searchsorted(owner[order], np.arange(len(positions)))]
         return guesses[first], totals[first]
 
     def _candidates(self, positions: Positions, history: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of a position and a guess to search, sorted by position: (owner int64[pairs], guesses int32[pairs])."""
-        made = [None] * len(positions) if history is None else [tuple(guesses) for guesses in history.tolist()]
         guesses = [np.zeros(0, np.int32)] * len(positions)
-        for index, found, _ in self._scorer.ranked(positions, self._estimate, made):
+        for index, found, _ in self._scorer.ranked(positions, self._estimate, histories_of(history, len(positions))):
             guesses[index] = found[: self._width].astype(np.int32)  # a copy; a slice would keep all guesses in memory
         owner = np.repeat(np.arange(len(positions)), [len(found) for found in guesses])
         return owner, np.concatenate(guesses)
 
-    def _part_totals(
-        self, positions: Positions, guesses: np.ndarray, history: np.ndarray | None, plies: int
-    ) -> np.ndarray:
-        """The totals of the parts that guesses leave, summed up for each position, int64[n]."""
+    def _totals(self, positions: Positions, guesses: np.ndarray, history: np.ndarray | None, plies: int) -> np.ndarray:
+        """The totals of positions with a guess for each, int64[n]."""
         found = self._scorer.partition(positions, guesses)
-        sizes = found.parts.sizes
-        totals = found.small_totals * self._unit
-        (large,) = np.nonzero(sizes > 2)
+        totals = found.fixed_totals(positions.sizes) * self._unit
+        (large,) = np.nonzero(found.parts.sizes > 2)
         if len(large):
             parts = found.parts.take(large)
-            numbers, first = PositionTable(self._game).add(parts)
+            rows, first = Memo(self._game).add(parts)  # equal parts are searched once
             made = None if history is None else history[found.owner[large[first]]]
-            totals[large] = self.best(parts.take(first), made, plies - 1)[1][numbers]
-        return np.bincount(found.owner, totals, len(positions)).astype(np.int64)
+            below = self.best(parts.take(first), made, plies - 1)[1][rows]
+            totals += np.bincount(found.owner[large], below, len(positions)).astype(np.int64)
+        return totals

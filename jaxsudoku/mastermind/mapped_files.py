@@ -1,14 +1,12 @@
-"""Arrays in files that are mapped into memory, whose space is reserved before it is used. No JAX.
+"""Arrays in memory-mapped files, whose space on the disk is reserved before it is used. No JAX.
 
-A file that is mapped and has holes ends the process by a signal when the disk is full. So every byte is reserved first.
-Symbolic links, pipes and devices are refused, as the files of a folder are its own.
+Without that, a write to a hole of a mapped file ends the process by a signal when the disk is full.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
-import stat
 import sys
 import weakref
 from pathlib import Path
@@ -30,44 +28,25 @@ class MemoError(ValueError):
     """A folder that holds no memo, a damaged one or that of another game; or a memo that contradicts itself."""
 
 
-def open_file(path: Path, flags: int = 0) -> int:
-    """The descriptor of a regular file, open for reading and writing, which is made if it is missing.
-
-    Args:
-      path: the file.
-      flags: further flags of ``os.open``.
-
-    Raises:
-      MemoError: it is a symbolic link, or no regular file.
-      OSError: it can't be opened.
-    """
-    flags |= os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        file = os.open(path, flags, 0o666)
-    except OSError as error:
-        if path.is_symlink():
-            raise MemoError(f"{path}: a symbolic link, where a memo has a file of its own") from error
-        raise
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise MemoError(f"{path}: not a regular file, where a memo has a file of its own")
-    return file
+def _open(path: Path) -> int:
+    """Opens a file, which is made if it is missing; its descriptor. Raises OSError for a symbolic link, too."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
 
 
 class FileLock:
-    """A lock on a file, which excludes other processes. The system releases it when a process ends."""
+    """A lock on a file between processes, exclusive or shared. The system releases it when a process ends."""
 
     def __init__(self, path: Path) -> None:
-        self._file = open_file(path)
+        self._file = _open(path)
         weakref.finalize(self, os.close, self._file)
 
     def acquire(self, shared: bool = False, wait: bool = True) -> None:
-        """Takes the lock, alone or shared; raises BlockingIOError if others have it and this one is not to wait."""
+        """Takes the lock, exclusive or shared; raises BlockingIOError if others have it and this one must not wait."""
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         fcntl.flock(self._file, kind | (0 if wait else fcntl.LOCK_NB))
 
     def release(self) -> None:
-        """Gives the lock back."""
+        """Releases the lock."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
@@ -80,18 +59,17 @@ class Column:
       rows: the least number of rows.
 
     Attributes:
-      array: all rows, those of others too once ``grow`` has asked for them; new ones are 0.
+      array: all rows, also those that other processes added before the last ``grow``; new ones are 0.
 
     Raises:
-      MemoError: as ``open_file``.
-      OSError: the file can't be made, or there is no room for it.
+      OSError: the file can't be made, is a symbolic link, or there is no room for it.
     """
 
     def __init__(self, path: Path | None, dtype: np.dtype[Any], rows: int) -> None:
         self._path, self._dtype = path, dtype
         self.array = np.zeros((0, *dtype.shape), dtype.base)
         if path is not None:
-            self._file = open_file(path)
+            self._file = _open(path)
             weakref.finalize(self, os.close, self._file)
         self.grow(max(self.stored, rows))
 
@@ -121,7 +99,7 @@ class Column:
 
 
 def _reserve(file: int, size: int) -> None:
-    """Gives a file so many bytes at least, and each of them a place on the disk."""
+    """Makes a file at least so many bytes long, each of them allocated on the disk."""
     there = os.fstat(file)
     holes = _SECTOR * getattr(there, "st_blocks", there.st_size) < there.st_size
     start = 0 if holes else there.st_size

@@ -1,8 +1,8 @@
 """A player by Monte-Carlo tree search: nodes for guesses and for feedbacks, rollouts from new nodes.
 
 A simulation draws a secret of the position and plays against it. In the tree it selects the guess by UCT (Kocsis and
-Szepesvari 2006), here for the lowest number of guesses, and follows the feedback of the secret, so that feedbacks occur
-as often as they are likely; a new position is played to the end by random codes that may be the secret. The number of
+Szepesvari 2006), here for the lowest number of guesses, and follows the secret's feedback, so feedbacks occur with
+their true frequencies. From a new position on a rollout guesses random codes that may be the secret. The number of
 guesses is backed up to all guesses on the path. Many positions are searched together, each in a tree of its own.
 """
 
@@ -27,7 +27,7 @@ _DEPTH = 24
 
 
 def mcts(game: Game, config: MctsConfig, progress: Progress) -> Policy:
-    """The secure child after a search."""
+    """The secure child of a search of each position."""
     width = min(config.width or game.size, game.size)
     tree_bytes = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
     return searching_policy(game, config, width, tree_bytes, _search)
@@ -37,7 +37,7 @@ class _Trees(NamedTuple):
     """The trees of B positions, with room for M nodes of K guesses each.
 
     Attributes:
-      guesses: int32[B, M, K], numbers of codes, -1 = none.
+      guesses: int32[B, M, K], code numbers, -1 = none.
       visits: int32[B, M, K], simulations that made the guess.
       totals: float32[B, M, K], the sum of the guesses that these took from there.
       children: int32[B, M, K, feedbacks], the node after each feedback, -1 = none yet.

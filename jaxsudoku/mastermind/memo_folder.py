@@ -1,4 +1,4 @@
-"""The folder of a memo: whose it is, who has it open, and what is in it. No JAX."""
+"""The folder of a memo: its game and version, its lock, and a check of its entries. No JAX."""
 
 from __future__ import annotations
 
@@ -23,40 +23,36 @@ _PATIENCE = 30.0
 
 
 def open_folder(folder: Path, game: Game) -> None:
-    """Makes the folder of a memo, or checks that it is that of a game.
+    """Makes the folder of a memo, or checks that it holds a memo of a game.
 
     Raises:
-      MemoError: it is that of another game, or holds something else, or an entry is not a regular file.
+      MemoError: it is of another game, or holds something else, or an entry is not a regular file.
       OSError: it can't be read or written.
     """
     path = folder / _CARD
-    if folder.exists():
-        _check_entries(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = _checked_entries(folder)
     if not path.exists():
-        if folder.exists() and any(_is_other(entry) for entry in folder.iterdir()):
+        if names - {f"{_CARD}{TEMPORARY}"}:  # a card that was not written to the end
             raise MemoError(f"{folder} holds other files, and no memo of a search")
-        folder.mkdir(parents=True, exist_ok=True)
         card = {"memo": _VERSION, "game": to_fields(game)}
         write_file(path, f"{json.dumps(card, indent=2)}\n".encode())
         return
     try:
-        there = read_json(path)
-        version = there["memo"]
-        if version == 1:
-            raise MemoError(f"{path}: a memo without checksums, of an earlier version: begin a new folder")
-        if version != _VERSION:
-            raise MemoError(f"{path}: version {version!r} of the format is not known, only {_VERSION}")
-        other = from_fields(there["game"])
-    except MemoError:
-        raise
+        card = read_json(path)
+        version, other = card["memo"], from_fields(card["game"])
     except (ValueError, KeyError, TypeError) as error:
-        raise MemoError(f"{path} says of no memo: {error}") from error
+        raise MemoError(f"{path} is not the card of a memo: {error}") from error
+    if version == 1:
+        raise MemoError(f"{path}: a memo without checksums, of an earlier version: begin a new folder")
+    if version != _VERSION:
+        raise MemoError(f"{path}: version {version!r} of the format is not known, only {_VERSION}")
     if other != game:
         raise MemoError(f"{folder} is of another game: {other}, not {game}")
 
 
 def lock_folder(folder: Path, shared: bool) -> FileLock | None:
-    """The lock of a folder, alone or shared; waits a while, as processes may have been killed a moment ago.
+    """The lock of a folder, exclusive or shared; waits a while, as processes may have been killed a moment ago.
 
     Raises:
       BlockingIOError: others have it.
@@ -80,15 +76,12 @@ def lock_folder(folder: Path, shared: bool) -> FileLock | None:
             return lock
 
 
-def _check_entries(folder: Path) -> None:
-    """Raises MemoError if an entry, locks apart, is a symbolic link or no file: files of others are not changed."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name[0] != "." and not entry.is_file(follow_symlinks=False):
-                kind = "a symbolic link" if entry.is_symlink() else "no regular file"
-                raise MemoError(f"{entry.path}: {kind}, where a memo has files of its own")
-
-
-def _is_other(entry: Path) -> bool:
-    """Whether an entry of a folder is neither a lock nor a card that was not written to the end."""
-    return entry.name[0] != "." and entry.name != f"{_CARD}{TEMPORARY}"
+def _checked_entries(folder: Path) -> set[str]:
+    """The names in a folder, without locks; raises MemoError if an entry is a symbolic link or no regular file."""
+    with os.scandir(folder) as scan:
+        entries = [entry for entry in scan if entry.name[0] != "."]
+    for entry in entries:
+        if not entry.is_file(follow_symlinks=False):
+            kind = "a symbolic link" if entry.is_symlink() else "no regular file"
+            raise MemoError(f"{entry.path}: {kind}, where a memo has files of its own")
+    return {entry.name for entry in entries}

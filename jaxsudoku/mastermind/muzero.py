@@ -1,8 +1,8 @@
 """A player by Stochastic MuZero's search (Antonoglou et al. 2022) in mctx, with the rules of the game as its model.
 
-A guess leads to an afterstate; its chance outcomes are the feedbacks, as likely as the number of codes that give them;
-an outcome leads to the next position. A guess costs 1, and where at most two codes are left the rest of the game is
-known. The value of any other position is that of a rollout; guesses with more parts have a higher prior.
+A guess leads to an afterstate; its chance outcomes are the feedbacks, each with a probability in proportion to its
+codes; an outcome leads to the next position. A guess costs 1. Positions of at most two codes have known values, others
+that of a rollout. Guesses with more parts have a higher prior.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IMPOSSIBLE = np.finfo(np.float32).min
 
 
 def stochastic_muzero(game: Game, config: StochasticMuZeroConfig, progress: Progress) -> Policy:
-    """The secure child after a search."""
+    """The secure child of a search of each position."""
     width = min(config.width, game.size)
     # mctx stores seven numbers for each action, guesses and feedbacks, and the embedding and statistics of each node
     tree_bytes = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
@@ -46,7 +46,7 @@ class _Embedding(NamedTuple):
 
 
 class _Model:
-    """The recurrent functions of mctx; their parameters are not used."""
+    """The recurrent functions of mctx, which need no parameters."""
 
     def __init__(self, simulator: Simulator, width: int) -> None:
         self._simulator, self._width = simulator, width

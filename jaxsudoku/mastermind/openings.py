@@ -1,4 +1,4 @@
-"""First guesses of a game: several are played to the end, and the one with the lowest mean is kept."""
+"""Openings: several first guesses are played to the end, and the one with the lowest mean is chosen."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ import numpy as np
 from jax import Array
 
 from .costs import PartCost
+from .memo import Memo
 from .players import Policy
-from .positions import Positions, PositionTable
+from .positions import Positions
 from .rules import Game
 from .scoring import scorer
 from .trees import grow
 
 
 def best_opened(game: Game, policy: Policy, cost: PartCost, count: int) -> Policy:
-    """The policy with one of ``count`` first guesses: the one that leads to the lowest mean, the first of equal ones.
+    """The policy with the best of ``count`` first guesses: the one that leads to the lowest mean, the first of equals.
 
-    These are the policy's own first guess, and others of the inequivalent ones, those with the lowest scores.
+    These are the policy's own first guess and, one per orbit, those with the lowest scores.
     """
-    everything = Positions.of([np.arange(game.secrets)])
     if count == 1 or game.secrets <= 2:
         return policy
+    everything = Positions.everything(game)
     own = int(policy(everything, np.zeros((1, 0), np.int32), jax.random.key(0))[0])
     ((_, ranked, _),) = scorer(game).ranked(everything, cost, [()])
     openings = [own, *(guess for guess in ranked.tolist() if guess != own)]
-    kept = _kept(game, policy)
-    policies = [opened(kept, opening) for opening in openings[:count]]
+    cached = _cached(game, policy)
+    policies = [opened(cached, opening) for opening in openings[:count]]
     return min(policies, key=lambda policy: int(grow(game, policy)[0].attempts.sum()))
 
 
-def _kept(game: Game, policy: Policy) -> Policy:
-    """The policy, which keeps its guesses: a position that comes again, after any opening, gets the same at once."""
-    known, guesses = PositionTable(game), np.zeros(0, np.int32)
+def _cached(game: Game, policy: Policy) -> Policy:
+    """The policy with a cache: a position that comes again, after any opening, gets the same guess at once."""
+    known, guesses = Memo(game), np.zeros(0, np.int32)
 
-    def kept(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
+    def cached(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
         nonlocal guesses
-        numbers, new = known.add(positions)
+        rows, new = known.add(positions)
         if len(new):
             guesses = np.concatenate([guesses, policy(positions.take(new), history[new], key)])
-        return guesses[numbers]
+        return guesses[rows]
 
-    return kept
+    return cached
 
 
 def opened(policy: Policy, opening: int) -> Policy:

@@ -1,4 +1,4 @@
-"""The parts into which guesses split a position, counted on the device: their sizes, their ranks and their number."""
+"""Partition counts on the device: the sizes of the parts into which guesses split a position, and their number."""
 
 from __future__ import annotations
 

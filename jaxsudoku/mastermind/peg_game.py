@@ -8,16 +8,16 @@ import itertools
 import math
 import operator
 import re
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from jaxsudoku.runtime.arrays import AnyArray
-from jaxsudoku.runtime.settings import check_types
+from jaxsudoku.runtime.settings import Range, check_types
 
 from . import peg_symmetry
 from .relabelling import Relabelling
-from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_codes, check_number, check_places
+from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_codes, check_number, check_places, stripped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,18 +33,18 @@ class PegGame(Game):
       pegs: of a code.
       colours: that a peg may have.
       repeats: whether a code may have a colour more than once.
-      elsewhere: whether feedback has the number of colours at another place; without, it is black-peg Mastermind.
+      elsewhere: whether feedback has the number of colours at another place; without it, black-peg Mastermind.
       lowest: the number of the first colour in texts; 0 for digits.
 
     Raises:
       GameError: there is no such game.
     """
 
-    pegs: int = 4
-    colours: int = 6
+    pegs: Annotated[int, Range(1, 255)] = 4
+    colours: Annotated[int, Range(1, 255)] = 6
     repeats: bool = True
     elsewhere: bool = True
-    lowest: int = 1
+    lowest: Annotated[int, Range(0, 1)] = 1
 
     kind: ClassVar[str] = "pegs"
 
@@ -53,20 +53,12 @@ class PegGame(Game):
             check_types(self)
         except ValueError as error:
             raise GameError(str(error)) from error
-        if self.pegs < 1:
-            raise GameError(f"pegs must be at least 1, not {self.pegs}")
-        if self.pegs > MOST_FEEDBACKS:
-            raise GameError(f"more than {MOST_FEEDBACKS} pegs, which have more feedbacks than that")
-        if not 1 <= self.colours <= 255:
-            raise GameError(f"colours must be between 1 and 255, not {self.colours}")
         if self.feedbacks > MOST_FEEDBACKS:
             raise GameError(f"{self.pegs} pegs have {self.feedbacks} feedbacks, more than {MOST_FEEDBACKS}")
         if not self.repeats and self.colours < self.pegs:
             raise GameError(
                 f"without repeats a code of {self.pegs} pegs needs as many colours, and there are {self.colours}"
             )
-        if self.lowest not in (0, 1):
-            raise GameError(f"lowest must be 0 or 1, not {self.lowest}")
 
     def __str__(self) -> str:
         pegs = "1 peg" if self.pegs == 1 else f"{self.pegs} pegs"
@@ -92,11 +84,18 @@ class PegGame(Game):
         everything = [(exact, colour) for exact in range(self.pegs + 1) for colour in range(self.pegs + 1 - exact)]
         return [pair for pair in everything if pair != (self.pegs - 1, 1)]
 
-    @property
+    @functools.cached_property
     def codes(self) -> np.ndarray:
         """All codes, uint8[size, pegs]; raises GameError as ``check_codes``."""
         check_codes(self)
-        return _codes(self)
+        codes = np.zeros((1, 0), np.uint8)
+        for _ in range(self.pegs):
+            longer = np.repeat(codes, self.colours, axis=0)
+            colours = np.tile(np.arange(self.colours, dtype=np.uint8), len(codes))[:, None]
+            allowed = np.ones(len(longer), bool) if self.repeats else (longer != colours).all(axis=1)
+            codes = np.concatenate([longer, colours], axis=1)[allowed]
+        codes.setflags(write=False)
+        return codes
 
     @property
     def places(self) -> int:
@@ -133,13 +132,13 @@ class PegGame(Game):
             number = number + (exact > fewer).astype(np.uint8) * np.uint8(following - first)
         return number
 
-    def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
-        """The first equivalent code of each code, under permutations of pegs and of colours, int64[size]."""
+    def orbits(self, history: tuple[int, ...]) -> np.ndarray:
+        """The first code of each code's orbit, under permutations of pegs and of colours, int64[size]."""
         made = [check_number(self, "code", guess, self.size) for guess in history]
         find = functools.partial(
-            peg_symmetry.images, guesses=self.codes[made], colours=self.colours, separate=self._separate
+            peg_symmetry.images, guesses=self.codes[made], colours=self.colours, separate=self.separate
         )
-        # first the colours alone, so that only the first of these equivalent codes are permuted
+        # first the colours alone, so that only one code of each of these orbits is permuted
         some, place = np.unique(self.index_of(next(find(self.codes))), return_inverse=True)
         first = some.copy()
         for images in find(self.codes[some]):
@@ -147,12 +146,16 @@ class PegGame(Game):
         return first[place]
 
     def relabelled(self, codes: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        """The codes of positions with pegs and colours in an order of their own, as ``Game.relabelled``."""
-        return _relabelling(self, self._separate)(codes, bounds)
+        """The codes of positions with pegs and colours relabelled, as ``Game.relabelled``."""
+        return self._relabelling(codes, bounds)
+
+    @functools.cached_property
+    def _relabelling(self) -> Relabelling:
+        return Relabelling(self.codes, self.colours, self.separate)
 
     @property
-    def _separate(self) -> bool:
-        """Whether each peg's colours can be permuted for themselves."""
+    def separate(self) -> bool:
+        """Whether the colours of each peg may be permuted independently."""
         return self.repeats and not self.elsewhere
 
     def index_of(self, codes: np.ndarray) -> np.ndarray:
@@ -182,17 +185,16 @@ class PegGame(Game):
         Raises:
           CodeError: it is not a code of the game; the message says why.
         """
+        text = stripped(text)
         parts = _parts(text, digits=self._highest < 10)
         if len(parts) != self.pegs:
-            raise CodeError(f"{text.strip()!r}: a code has {self.pegs} pegs, not {len(parts)}")
+            raise CodeError(f"{text!r}: a code has {self.pegs} pegs, not {len(parts)}")
         for part in parts:
             if not _is_number(part) or not self.lowest <= int(part) <= self._highest:
-                raise CodeError(
-                    f"{text.strip()!r}: {part!r} is no colour; colours are {self.lowest} to {self._highest}"
-                )
+                raise CodeError(f"{text!r}: {part!r} is no colour; colours are {self.lowest} to {self._highest}")
         code = int(self.index_of(np.array([int(part) - self.lowest for part in parts], np.uint8)))
         if code < 0:
-            raise CodeError(f"{text.strip()!r}: a code has no colour twice in this game")
+            raise CodeError(f"{text!r}: a code has no colour twice in this game")
         return code
 
     def code_text(self, code: int) -> str:
@@ -205,24 +207,16 @@ class PegGame(Game):
         Raises:
           CodeError: it is not a feedback of the game; the message says why.
         """
+        text = stripped(text)
         parts = _parts(text, digits=self.pegs < 10)
-        if not self.elsewhere:
-            return self._parse_exact(text, parts)
-        if len(parts) != 2 or not all(map(_is_number, parts)):
-            raise CodeError(
-                f"{text.strip()!r}: feedback is two numbers, of pegs that are right and of colours elsewhere"
-            )
-        pair = int(parts[0]), int(parts[1])
-        if sum(pair) > self.pegs:
-            raise CodeError(f"{text.strip()!r}: {sum(pair)} pegs in all, where a code has {self.pegs}")
-        if pair not in self.pairs:
-            raise CodeError(f"{text.strip()!r}: with all pegs right but one, that one's colour can't be elsewhere")
-        return self.pairs.index(pair)
-
-    def _parse_exact(self, text: str, parts: list[str]) -> int:
-        if len(parts) != 1 or not _is_number(parts[0]) or int(parts[0]) > self.pegs:
-            raise CodeError(f"{text.strip()!r}: feedback is the number of pegs that are right, 0 to {self.pegs}")
-        return int(parts[0])
+        if len(parts) != 1 + self.elsewhere or not all(map(_is_number, parts)):
+            raise CodeError(f"{text!r}: feedback is {self.feedback_form}")
+        exact, colour = (*map(int, parts), 0)[:2]
+        if exact + colour > self.pegs:
+            raise CodeError(f"{text!r}: {exact + colour} pegs in all, where a code has {self.pegs}")
+        if (exact, colour) not in self.pairs:
+            raise CodeError(f"{text!r}: with all pegs right but one, that one's colour can't be elsewhere")
+        return self.pairs.index((exact, colour))
 
     def feedback_text(self, number: int) -> str:
         """A feedback as a text that ``parse_feedback`` reads, such as "2 1"; raises CodeError if there is none."""
@@ -232,7 +226,11 @@ class PegGame(Game):
     @property
     def feedback_form(self) -> str:
         """How feedback is typed."""
-        return "two numbers: pegs that are right, colours elsewhere" if self.elsewhere else "the number of right pegs"
+        return (
+            "two numbers: pegs that are right, colours elsewhere"
+            if self.elsewhere
+            else f"the number of right pegs, 0 to {self.pegs}"
+        )
 
     def labels(self, code: int) -> list[str]:
         """The number of each peg's colour; raises CodeError if there is no such code."""
@@ -244,34 +242,13 @@ class PegGame(Game):
         exact, colour = self.pairs[check_number(self, "feedback", number, self.feedbacks)]
         return [2] * exact + [1] * colour + [0] * (self.pegs - exact - colour)
 
-    def fields(self) -> dict[str, Any]:
-        """The attributes."""
-        return dataclasses.asdict(self)
-
-
-@functools.lru_cache(maxsize=8)
-def _codes(game: PegGame) -> np.ndarray:
-    codes = np.zeros((1, 0), np.uint8)
-    for _ in range(game.pegs):
-        longer = np.repeat(codes, game.colours, axis=0)
-        colours = np.tile(np.arange(game.colours, dtype=np.uint8), len(codes))[:, None]
-        allowed = np.ones(len(longer), bool) if game.repeats else (longer != colours).all(axis=1)
-        codes = np.concatenate([longer, colours], axis=1)[allowed]
-    codes.setflags(write=False)
-    return codes
-
-
-@functools.lru_cache(maxsize=8)
-def _relabelling(game: PegGame, separate: bool) -> Relabelling:
-    return Relabelling(game.codes, game.colours, separate)
-
 
 def _sum(terms: list[Any]) -> Any:
     return functools.reduce(operator.add, terms)
 
 
 def _parts(text: str, digits: bool) -> list[str]:
-    parts = [part for part in re.split(r"[\s,]+", text.strip()) if part]
+    parts = [part for part in re.split(r"[\s,]+", text) if part]
     return list(parts[0]) if len(parts) == 1 and digits else parts
 
 

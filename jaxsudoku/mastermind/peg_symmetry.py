@@ -1,4 +1,4 @@
-"""Symmetries of games of pegs: permutations of the pegs and of the colours that keep the guesses so far. No JAX."""
+"""Symmetries of games of pegs: permutations of pegs and colours that fix the guesses so far. No JAX."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ _MOST_PERMUTATIONS = 720
 
 
 def images(codes: np.ndarray, guesses: np.ndarray, colours: int, separate: bool) -> Iterator[np.ndarray]:
-    """Each code's image under a symmetry that maps every guess to itself, uint8[n, pegs], for each order of the pegs.
+    """Each code's image under a symmetry that fixes every guess, uint8[n, pegs], for each permutation of the pegs.
 
-    The pegs as they are come first.
-
-    Of the permutations of colours that keep the guesses, the one that gives the first image of a code is taken.
+    The identity of the pegs comes first. Of the permutations of colours that fix the guesses, the one that gives the
+    first image of a code is taken.
 
     Args:
       codes: uint8[n, pegs].
       guesses: uint8[made, pegs].
       colours: the number of colours.
-      separate: whether the colours of each peg are permuted for themselves, rather than those of all pegs alike.
+      separate: whether the colours of each peg are permuted independently, rather than those of all pegs alike.
     """
     pegs = codes.shape[1]
     permutations = itertools.permutations(range(pegs))
@@ -40,7 +39,7 @@ def images(codes: np.ndarray, guesses: np.ndarray, colours: int, separate: bool)
 
 
 def _restoring_colours(moved: np.ndarray, guesses: np.ndarray, colours: int) -> np.ndarray | None:
-    """The map of colours that turns moved guesses back, int64[colours], -1 = free; None if there is none."""
+    """The map of colours that turns moved guesses back, int64[colours], -1 = any; None if there is none."""
     target = np.full(colours, -1)
     for before, after in zip(moved.ravel().tolist(), guesses.ravel().tolist(), strict=True):
         if target[before] not in (-1, after):

@@ -1,9 +1,9 @@
-"""Strategies and games as pictures: codes as coloured pegs, feedback as small ones. No JAX."""
+"""Strategies and games as pictures: codes as coloured pegs, feedback as small pegs. No JAX."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jaxsudoku.pictures import Picture
 from jaxsudoku.pictures.shapes import ROLES, Circle, Line, Text, extent
@@ -19,51 +19,32 @@ _COLOURS = tuple(role for role in ROLES if role.startswith("peg-") and role != "
 _MARGIN, _ROW, _PEG, _SMALL, _LEVEL, _SIZE = 14, 28, 24, 11, 34, 13
 
 
-class Row(NamedTuple):
-    """A guess of a strategy, as a row of its picture.
-
-    Attributes:
-      depth: the number of guesses before it.
-      feedback: the number of the feedback to the guess before it; -1 for the first guess.
-      guess: the number of the code.
-      codes: how many codes reach it.
-      remaining: the mean number of guesses that they take from this one on.
-    """
-
-    depth: int
-    feedback: int
-    guess: int
-    codes: int
-    remaining: float
-
-
-def tree_picture(game: Game, rows: Sequence[Row], left_out: int, title: str) -> Picture:
+def tree_picture(game: Game, rows: Sequence[tuple[int, int, int, str]], left_out: int, title: str) -> Picture:
     """Guesses of a strategy, one a row, each below the guess before it.
 
     Args:
       game: the game.
-      rows: the guesses, each after the guess before it.
+      rows: of each guess its depth, the feedback to the guess before it (-1 for none), its code, and a note.
       left_out: how many guesses are left out, which a note says.
       title: a description for readers who do not see the picture.
     """
-    places = game.codes.shape[1]
+    places = game.places
     shapes: list[Shape] = []
     parents: list[float] = []  # where the row of the last guess of each depth is
-    for number, row in enumerate(rows):
+    for number, (depth, feedback, guess, note) in enumerate(rows):
         y = _MARGIN + _ROW * (number + 0.5)
-        x = float(_MARGIN + _LEVEL * row.depth)
-        del parents[row.depth :]
+        x = float(_MARGIN + _LEVEL * depth)
+        del parents[depth:]
         parents.append(y)
-        if row.depth:
+        if depth:
             stem = x - _LEVEL + _PEG / 2
             shapes.append(Line(((stem, parents[-2] + _PEG / 2), (stem, y), (x - 4, y)), "edge"))
-            shapes += feedback_shapes(game, row.feedback, x, y)
+            shapes += feedback_shapes(game, feedback, x, y)
             x += _SMALL * places + 8
-        shapes += code_shapes(game, row.guess, x, y)
+        shapes += code_shapes(game, guess, x, y)
         x += _PEG * places + 6
-        if row.codes > 1:
-            text = f"{row.codes:,} codes, {row.remaining:.3f} guesses in the mean"
-            shapes.append(Text(x, y, _SIZE, text, "text", centred=False))
+        if note:
+            shapes.append(Text(x, y, _SIZE, note, "text", centred=False))
     if left_out:
         text = f"{left_out:,} further guesses of these levels are not drawn"
         shapes.append(Text(_MARGIN, _MARGIN + _ROW * (len(rows) + 0.5), _SIZE, text, "text", centred=False))
@@ -80,7 +61,7 @@ def game_picture(game: Game, answers: Sequence[tuple[int, int]], left: Sequence[
       answers: (guess, feedback), as numbers.
       left: the codes that are left, before the first guess and after each.
     """
-    places = game.codes.shape[1]
+    places = game.places
     shapes: list[Shape] = [
         Text(_MARGIN, _MARGIN + _ROW / 2, _SIZE, f"{game}: {left[0]:,} codes", "text", centred=False)
     ]

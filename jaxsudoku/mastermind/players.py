@@ -21,10 +21,10 @@ from jaxsudoku.runtime.suggestions import did_you_mean
 from .config import (
     EntropyConfig,
     GreedyConfig,
-    KeptTreeConfig,
     LookaheadConfig,
     MctsConfig,
     OptimalConfig,
+    PersistentUctConfig,
     PlayerConfig,
     RandomConfig,
     StochasticMuZeroConfig,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     import jax
 
 #: Chooses a guess for each of n positions of more than two codes: (positions, the guesses so far int32[n, made], the
-#: same number for all, a JAX key) to the numbers of codes int[n]. Positions follow from the feedback to these guesses
-#: alone, which determine what guesses are equivalent.
+#: same number for all, a JAX key) to code numbers int[n]. Positions follow from the feedback to these guesses alone, so
+#: their stabiliser determines the orbits of guesses.
 Policy = Callable[[Positions, np.ndarray, "jax.Array"], np.ndarray]
 
-#: Receives a text that says how far a long search is.
+#: Receives texts about the progress of a long search.
 Progress = Callable[[str], None]
 
 
@@ -68,7 +68,7 @@ class Player:
         """Checks that the player can play a game.
 
         Raises:
-          GameError: what it keeps of the game takes more than half of the memory.
+          GameError: its tables take more than half of the memory.
           ValueError: as ``PlayerConfig.check``.
         """
         (check_size if self.by_table else check_codes)(game)
@@ -101,10 +101,10 @@ PLAYERS: dict[str, Player] = {
             by_table=True,
         ),
         Player(
-            "kept-tree",
-            "Monte-Carlo tree search in one tree, trained first",
-            "kept:kept_tree",
-            KeptTreeConfig,
+            "persistent-uct",
+            "Monte-Carlo tree search in one tree, trained before play",
+            "persistent_uct:persistent_uct",
+            PersistentUctConfig,
             by_table=True,
         ),
         Player(

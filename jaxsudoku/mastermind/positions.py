@@ -1,4 +1,4 @@
-"""Positions, sets of codes that may be the secret: many at once, their partition by guesses, and equivalent guesses."""
+"""Positions, sets of codes that may be the secret: many at once, their partition by guesses, and orbits of guesses."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 
 from .rules import CodeError, Game
 
-#: After more guesses than this hardly any symmetry is left, and no equivalent codes are looked for.
+#: After more guesses than this the stabiliser is taken as trivial, and orbits are not computed.
 SYMMETRIC_GUESSES = 2
 
 #: Codes that are relabelled together, about.
 _RELABELLED = 1 << 14
 
-#: The guesses before a position, from which it follows which guesses are equivalent; None if they are not known.
+#: The guesses before a position, whose stabiliser determines the orbits of guesses; None if they are not known.
 History: TypeAlias = tuple[int, ...] | None
 
 
@@ -27,7 +27,7 @@ class Positions:
     """Sets of codes, one after another.
 
     Attributes:
-      codes: int32[total], numbers of codes, ascending within a position.
+      codes: int32[total], code numbers, ascending within a position.
       bounds: int64[n + 1], position i holds ``codes[bounds[i] : bounds[i + 1]]``, which is never empty.
     """
 
@@ -36,7 +36,7 @@ class Positions:
 
     @classmethod
     def of(cls, sets: Iterable[np.ndarray]) -> Positions:
-        """Positions from arrays of ascending codes, their numbers; raises CodeError if they are something else."""
+        """Positions from arrays of ascending code numbers; raises CodeError for anything else."""
         listed = [np.asarray(codes) for codes in sets]
         if any(codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu") for codes in listed):
             raise CodeError("a position is a list of numbers of codes")
@@ -47,6 +47,11 @@ class Positions:
         if not ascending.all() or every.min(initial=0) < 0:
             raise CodeError("the numbers of the codes of a position ascend, from 0 on")
         return cls(every.astype(np.int32), bounds)
+
+    @classmethod
+    def everything(cls, game: Game, count: int = 1) -> Positions:
+        """The position of all secrets, ``count`` times."""
+        return cls(np.tile(np.arange(game.secrets, dtype=np.int32), count), game.secrets * np.arange(count + 1))
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -71,7 +76,7 @@ class Positions:
         return Positions(self.codes[places], bounds)
 
     def relabelled(self, game: Game) -> Positions:
-        """Positions that are equivalent to these, as ``Game.relabelled``."""
+        """The positions in the canonical labelling of ``Game.relabelled``."""
         cuts = np.searchsorted(self.bounds, np.arange(0, len(self.codes), _RELABELLED))
         parts = [
             game.relabelled(
@@ -89,41 +94,16 @@ class Positions:
         return rows
 
 
-class PositionTable:
-    """Distinct positions of a game, numbered in the order in which they are added."""
-
-    def __init__(self, game: Game) -> None:
-        self._dtype = np.dtype(np.uint16 if game.secrets <= 1 << 16 else np.uint32)
-        self._numbers: dict[bytes, int] = {}
-        self._codes: list[bytes] = []
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def add(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
-        """(the numbers of positions int64[n], the indices int64[m] of those that were not in the table before)."""
-        data = positions.codes.astype(self._dtype).tobytes()
-        bounds = (self._dtype.itemsize * positions.bounds).tolist()
-        numbers, new = np.empty(len(positions), np.int64), []
-        for index, (start, end) in enumerate(itertools.pairwise(bounds)):
-            codes = data[start:end]
-            number = self._numbers.get(codes)
-            if number is None:
-                number = self._numbers[codes] = len(self._codes)
-                self._codes.append(codes)
-                new.append(index)
-            numbers[index] = number
-        return numbers, np.array(new, np.int64)
-
-    def take(self, numbers: Iterable[int]) -> Positions:
-        """The positions with some numbers."""
-        return Positions.of(np.frombuffer(self._codes[number], self._dtype) for number in numbers)
-
-
 def blocks(sizes: np.ndarray, most: int) -> list[np.ndarray]:
     """Successive indices of positions by their sizes int64[n], in blocks of about ``most`` codes in all."""
     number = np.cumsum(sizes) // most
     return np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(number)) + 1)
+
+
+def sums_before(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """For each of n values the sum of those before it in its group; the groups [n] are ascending."""
+    before = np.cumsum(values) - values
+    return np.asarray(before - before[np.searchsorted(groups, groups)])
 
 
 # ---------------------------------------------------------------------- partition by a guess
@@ -131,7 +111,7 @@ def blocks(sizes: np.ndarray, most: int) -> list[np.ndarray]:
 
 @dataclasses.dataclass(frozen=True)
 class Partition:
-    """The parts into which guesses split positions, one for each feedback that occurs.
+    """The parts into which guesses split n positions, one for each feedback that occurs.
 
     Attributes:
       parts: the parts, sorted by the position that they come from, then by feedback.
@@ -146,27 +126,30 @@ class Partition:
     won: np.ndarray
 
     def whole(self, sizes: np.ndarray) -> np.ndarray:
-        """Whether each guess leaves its position whole, so that it says nothing, bool[n], by their sizes int64[n]."""
+        """Whether a guess leaves its position whole, without information, bool[n]; by the positions' sizes int64[n]."""
         whole = np.zeros(len(sizes), bool)
-        whole[self.owner] = self.parts.sizes == sizes[self.owner]
+        whole[self.owner] = (self.parts.sizes == sizes[self.owner]) & ~self.won
         return whole
 
-    @property
-    def small_totals(self) -> np.ndarray:
-        """The guesses that parts of at most two codes take, all codes together, int64[parts]; 0 for larger parts."""
-        sizes = self.parts.sizes
-        return np.where(self.won | (sizes > 2), 0, 2 * sizes - 1)
+    def fixed_totals(self, sizes: np.ndarray) -> np.ndarray:
+        """The totals of positions without those of their parts of more than two codes, int64[n]; by sizes int64[n].
+
+        They are a guess for each code, and the guesses that parts of one or two codes take.
+        """
+        parts = self.parts.sizes
+        small = np.where(self.won | (parts > 2), 0, 2 * parts - 1)
+        return np.asarray(sizes + np.bincount(self.owner, small, len(sizes)).astype(np.int64))
 
 
-def partition(feedbacks: int, positions: Positions, heard: np.ndarray) -> Partition:
+def partition(feedbacks: int, positions: Positions, feedback: np.ndarray) -> Partition:
     """Splits every position by the feedback to a guess.
 
     Args:
       feedbacks: the number of feedbacks of the game.
       positions: n positions.
-      heard: uint8[total], the feedback of each of their codes with the guess in its position.
+      feedback: uint8[total], the feedback of each of their codes with the guess in its position.
     """
-    keys = np.repeat(np.arange(len(positions)), positions.sizes) * feedbacks + heard
+    keys = np.repeat(np.arange(len(positions)), positions.sizes) * feedbacks + feedback
     order = np.argsort(keys, kind="stable")  # codes stay ascending
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))
@@ -175,7 +158,7 @@ def partition(feedbacks: int, positions: Positions, heard: np.ndarray) -> Partit
     return Partition(Positions(positions.codes[order], bounds), owner, feedback, feedback == feedbacks - 1)
 
 
-# ---------------------------------------------------------------------- equivalent guesses
+# ---------------------------------------------------------------------- orbits of guesses
 
 
 def after(history: History, guess: int) -> History:
@@ -183,19 +166,22 @@ def after(history: History, guess: int) -> History:
     return None if history is None or len(history) >= SYMMETRIC_GUESSES else (*history, guess)
 
 
-def inequivalent_guesses(game: Game, history: History) -> np.ndarray:
-    """The first code of each class of equivalent codes, int64[n].
+def histories_of(history: np.ndarray | None, count: int) -> list[History]:
+    """The guesses so far of each of ``count`` positions, int32[count, made], as tuples; None where not known."""
+    return [None] * count if history is None else [tuple(guesses) for guesses in history.tolist()]
 
-    Args:
-      game: the game.
-      history: the guesses so far. With more than ``SYMMETRIC_GUESSES``, or None (not known), the result is all codes.
+
+def representatives(game: Game, history: History) -> np.ndarray:
+    """The guesses to try: the first code of each orbit under the stabiliser of the guesses so far, int64[n].
+
+    After more than ``SYMMETRIC_GUESSES`` guesses, or where they are not known (None), these are all codes.
     """
     if history is None or len(history) > SYMMETRIC_GUESSES:
         return np.arange(game.size)
-    return np.flatnonzero(canonical(game, history) == np.arange(game.size))
+    return np.flatnonzero(orbits(game, history) == np.arange(game.size))
 
 
 @functools.lru_cache(maxsize=512)
-def canonical(game: Game, history: tuple[int, ...]) -> np.ndarray:
-    """``game.equivalents(history)`` as int32[size], kept."""
-    return game.equivalents(history).astype(np.int32)
+def orbits(game: Game, history: tuple[int, ...]) -> np.ndarray:
+    """``game.orbits(history)`` as int32[size], cached."""
+    return game.orbits(history).astype(np.int32)

@@ -1,8 +1,8 @@
-"""Proves that a strategy is the best of its game, or finds a better one, or says how far it got: bounds of the total.
+"""Proves that a strategy is the best of its game, or finds a better one, or bounds the best total.
 
-The search of ``optimal`` is given the total of the strategy, so it need not find a strategy, only exclude better ones.
-It does so in steps: for each it excludes totals up to some limit, which is a lower bound of all strategies from then
-on. What it knows may be kept in a folder, from which it goes on later.
+The search of ``optimal`` gets the strategy's total as its upper bound, so it need only exclude better strategies. It
+does so in steps: each excludes totals up to some limit, which is a lower bound of all strategies from then on. Its
+transposition table may be kept in a folder, from which a later search goes on.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from jaxsudoku.runtime.workers import processes as workers
 
 from .certificate import check_certified, save_certificate
 from .claims import MOST_PROCESSES, Claims
+from .costs import least_totals
 from .mapped_files import MemoError
 from .memo import Memo
-from .optimal import Search, least_totals
-from .players import Progress
+from .optimal import OutOfTimeError, Search
+from .players import Policy, Progress
 from .positions import Positions
 from .rules import Game
 from .trees import Tree, grow
@@ -39,8 +40,8 @@ from .trees import Tree, grow
 #: The file of the claims, in the folder of a memo.
 _CLAIMS = "claims"
 
-#: The share of what lies between the lower bound and the total of the strategy that a step excludes. Small steps
-#: search fewer positions deeper than needed, large ones revisit fewer.
+#: The share of what lies between the lower and the upper bound that a step excludes. Small steps search fewer positions
+#: deeper than needed, large ones revisit fewer.
 _STEP = 1 / 16
 
 
@@ -51,8 +52,8 @@ class Proof:
     Attributes:
       tree: the best strategy known.
       lower: a lower bound of the guesses that any strategy takes for all codes together.
-      left: the first guesses that a better strategy may begin with, one of several equivalent ones, with the lower
-        bounds of such strategies; none where the strategy is proven to be the best.
+      left: the first guesses that a better strategy may begin with, one per orbit, with the lower bounds of such
+        strategies; none where the strategy is proven to be the best.
       positions: the number of positions that the search has reached.
       seconds: the time that it took.
     """
@@ -79,12 +80,8 @@ class Proof:
         return self.lower == self.upper
 
 
-class _OutOfTimeError(Exception):
-    """The time is over."""
-
-
 class _SettledError(Exception):
-    """Another process has excluded the totals."""
+    """Another process has excluded the totals of this step."""
 
 
 @cache.kept()
@@ -137,50 +134,73 @@ def prove(
             Path(memo).mkdir(parents=True, exist_ok=True)
             stack.enter_context(OutputLock(memo))
         if processes > 1 and memo is not None:
-            _fill(tree, begun + seconds, Path(memo), processes, progress)
+            _search_in_processes(tree, begun + seconds, Path(memo), processes, progress)
         known = Memo(tree.game, memo)  # if processes have filled it, the search goes on from there to the end at once
         stack.callback(known.close)
-        return _prove(tree, begun, seconds, known, progress, certificate, better)
+        narrowing = _Narrowing(tree.game, int(tree.attempts.sum()), begun + seconds, known, progress)
+        with contextlib.suppress(OutOfTimeError):
+            if narrowing.finds_better():
+                (tree,) = grow(tree.game, narrowing.policy(), player="optimal")
+                better(tree)
+        lower, upper = narrowing.lower, int(tree.attempts.sum())
+        if lower > upper:
+            raise MemoError(f"a strategy takes {upper:,} guesses, which the memo's bound of {lower:,} excludes")
+        if certificate is not None and lower == upper:
+            save_certificate(tree.game, lower, known, certificate, progress)
+        left = narrowing.search.openings(upper) if lower < upper else []
+        return Proof(tree, lower, tuple(left), len(known), time.monotonic() - begun)
 
 
-def _prove(
-    tree: Tree,
-    begun: float,
-    seconds: float,
-    known: Memo,
-    progress: Progress,
-    certificate: str | os.PathLike[str] | None,
-    better: Callable[[Tree], None],
-) -> Proof:
-    """``prove`` by one process, with what is known; ``begun`` is on ``time.monotonic``'s clock."""
-    game = tree.game
-    upper, lower, until = int(tree.attempts.sum()), 0, begun + seconds
+class _Narrowing:
+    """Raises the lower bound of the best total step by step, until a better strategy or a proof is found.
 
-    def report(text: str) -> None:
-        if time.monotonic() > until:
-            raise _OutOfTimeError
-        progress(f"{text}; bounds {lower:,} and {upper:,}")
+    Args:
+      game: the game.
+      upper: the total that a better strategy must stay below.
+      until: the time at which the search ends by OutOfTimeError, on ``time.monotonic``'s clock.
+      memo: the transposition table.
+      progress: called with a text now and then.
+      claims: of this process, if others search with the same table.
+    """
 
-    search = Search(game, None, report, known)
-    everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
-    try:
-        lower = int(search.solve(everything, nothing, below=0)[1][0])
-        guess = -1
-        while guess < 0 and lower < upper:
-            guesses, totals = search.solve(everything, nothing, below=_limit(lower, upper))
-            guess, lower = int(guesses[0]), int(totals[0])
-        if guess >= 0:  # its total is the lowest
-            until, upper = math.inf, lower
-            (tree,) = grow(game, search.policy, player="optimal")
-            better(tree)
-    except _OutOfTimeError:
-        lower = max(lower, search.bound(everything))
-    if lower > upper:
-        raise MemoError(f"a strategy takes {upper:,} guesses, which the memo's bound of {lower:,} excludes")
-    if certificate is not None and lower == upper:
-        save_certificate(game, lower, known, certificate, progress)
-    left = search.openings(upper) if lower < upper else []
-    return Proof(tree, lower, tuple(left), len(search), time.monotonic() - begun)
+    def __init__(
+        self, game: Game, upper: int, until: float, memo: Memo, progress: Progress, claims: Claims | None = None
+    ) -> None:
+        self._upper, self._until, self._limit = upper, until, math.inf
+        self._memo, self._progress = memo, progress
+        self._everything, self._row = Positions.everything(game), _root(game, memo)
+        self.search = Search(game, None, self._report, memo, claims)
+
+    @property
+    def lower(self) -> int:
+        """The lower bound so far."""
+        return int(self._memo.bounds[self._row])
+
+    def finds_better(self) -> bool:
+        """Whether there is a better strategy; otherwise the lower bound reaches the upper one."""
+        self._excludes(0)  # so that all processes have the same first limit
+        while self.lower < self._upper:
+            self._limit = _limit(self.lower, self._upper)
+            with contextlib.suppress(_SettledError):
+                if not self._excludes(self._limit):
+                    return True
+        return False
+
+    def policy(self) -> Policy:
+        """The guesses of the best strategy, after it was found; the time does not limit them."""
+        self._until = self._limit = math.inf
+        return self.search.policy
+
+    def _excludes(self, limit: float) -> bool:
+        """Searches for a total below a limit; whether there is none."""
+        return bool(self.search.solve(self._everything, np.zeros((1, 0), np.int32), limit)[0][0] < 0)
+
+    def _report(self, text: str) -> None:
+        if time.monotonic() > self._until:
+            raise OutOfTimeError
+        if self.lower >= self._limit:
+            raise _SettledError
+        self._progress(f"{text}; bounds {self.lower:,} and {self._upper:,}")
 
 
 def _limit(lower: int, upper: int) -> int:
@@ -199,33 +219,29 @@ def _check_processes() -> None:
         )
 
 
-def _fill(tree: Tree, until: float, folder: Path, processes: int, progress: Progress) -> None:
-    """Searches in several processes with a memo in a folder.
-
-    It ends when one of them has a proof or a better strategy, or the time is over.
-    """
+def _search_in_processes(tree: Tree, until: float, folder: Path, processes: int, progress: Progress) -> None:
+    """Searches in several processes that share a memo, until one has a proof or a better strategy, or time is over."""
     game, upper, claims = tree.game, int(tree.attempts.sum()), folder / _CLAIMS
-    memo = Memo(game, folder, shared=True)
-    root = _root(game, memo)
-
-    def report() -> None:
-        progress(f"{len(memo):,} positions; bounds {memo.bounds[root]:,} and {upper:,}")
-
     task = _Task(game, upper, until, folder)
-    claims.unlink(missing_ok=True)  # of processes that were killed
-    running = workers.run(processes, task, [_Place(number, processes) for number in range(processes)], report)
-    try:
-        next(running)
-    finally:
-        running.close()  # which ends the others
-        claims.unlink(missing_ok=True)
-        memo.close()
+    with contextlib.closing(Memo(game, folder, shared=True)) as memo:
+        root = _root(game, memo)
+
+        def report() -> None:
+            progress(f"{len(memo):,} positions; bounds {memo.bounds[root]:,} and {upper:,}")
+
+        claims.unlink(missing_ok=True)  # of processes that were killed
+        running = workers.run(processes, task, [_Place(number, processes) for number in range(processes)], report)
+        try:
+            next(running)
+        finally:
+            running.close()  # which ends the others
+            claims.unlink(missing_ok=True)
 
 
 def _root(game: Game, memo: Memo) -> int:
-    """The number of the position of all codes in a memo."""
-    numbers, _ = memo.add(Positions.of([np.arange(game.secrets)]), least_totals(game)[-1:])
-    return int(numbers[0])
+    """The row of the position of all codes."""
+    rows, _ = memo.add(Positions.everything(game), least_totals(game)[-1:])
+    return int(rows[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,11 +257,11 @@ class _Place:
 
 @dataclasses.dataclass(frozen=True)
 class _Task:
-    """The search in a process that shares a memo with others, as ``jobs.pool.Task``.
+    """The search in a process that shares a memo with others, a ``runtime.workers.task.Task``.
 
     Attributes:
       game: the game.
-      upper: the total that is not wanted.
+      upper: the total that a better strategy must stay below.
       until: the time at which the search ends, on ``time.monotonic``'s clock, which all processes of a machine share.
       folder: of the memo.
     """
@@ -261,29 +277,7 @@ class _Task:
 
     @cache.kept()
     def _search(self, place: _Place) -> None:
-        memo = Memo(self.game, self.folder, shared=True, checked=True)
         claims = Claims(self.folder / _CLAIMS, place.number, place.processes)
-        root, everything = _root(self.game, memo), Positions.of([np.arange(self.game.secrets)])
-        limit = math.inf
-
-        def report(text: str) -> None:
-            del text
-            if time.monotonic() > self.until:
-                raise _OutOfTimeError
-            if memo.bounds[root] >= limit:
-                raise _SettledError
-
-        search, nothing = Search(self.game, None, report, memo, claims), np.zeros((1, 0), np.int32)
-        try:
-            search.solve(everything, nothing, below=0)  # so that all processes have the same first limit
-            while memo.bounds[root] < self.upper:
-                limit = _limit(int(memo.bounds[root]), self.upper)
-                try:
-                    guesses, _ = search.solve(everything, nothing, below=limit)
-                except _SettledError:
-                    claims.release_all()
-                    continue
-                if guesses[0] >= 0:
-                    return
-        except _OutOfTimeError:
-            return
+        known = contextlib.closing(Memo(self.game, self.folder, shared=True, checked=True))
+        with known as memo, contextlib.suppress(OutOfTimeError):
+            _Narrowing(self.game, self.upper, self.until, memo, lambda text: None, claims).finds_better()

@@ -1,4 +1,4 @@
-"""Canonical labels of pegs and colours, by which equivalent positions become equal. No JAX."""
+"""Canonical labelling of positions of pegs by colour refinement: equivalent ones mostly become equal. No JAX."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class Relabelling:
     """Relabels positions of a game of pegs: equivalent ones become equal.
 
-    Pegs and colours are sorted by what can be said of them without their numbers: hashes of the codes that they are in,
-    refined in two rounds (Weisfeiler and Leman 1968). Where these are equal, they keep their order, so a few
-    equivalent positions stay different. Colours that no code has come last.
+    Pegs and colours are sorted by invariants, hashes of the codes that they occur in, refined in two rounds (Weisfeiler
+    and Leman 1968). Ties keep their order, so a few equivalent positions stay different. Colours that no code has come
+    last.
 
     Args:
       codes: uint8[size, pegs], all codes of the game in lexicographic order.
       colours: the number of colours.
-      separate: whether the colours of each peg are permuted for themselves, rather than those of all pegs alike.
+      separate: whether the colours of each peg are permuted independently, rather than those of all pegs alike.
     """
 
     def __init__(self, codes: np.ndarray, colours: int, separate: bool) -> None:
@@ -33,7 +33,7 @@ class Relabelling:
         self._repeats = np.ones(columns.shape, np.uint8)
         if not separate:
             self._repeats = (columns[:, None] == columns).sum(axis=0, dtype=np.uint8)
-        self._first = _seen(self._repeats.astype(np.uint64))  # the same in all positions
+        self._first = _code_hashes(self._repeats.astype(np.uint64))  # the same in all positions
         self._place_values = colours ** np.arange(self._pegs - 1, -1, -1, dtype=np.int64)
         self._size = len(codes)
         # the codes as numbers, where some rows of colours are no code
@@ -43,7 +43,7 @@ class Relabelling:
         """The relabelled codes of positions, int32[total], ascending within a position.
 
         Args:
-          codes: int[total], numbers of codes, one position after another.
+          codes: int[total], code numbers, one position after another.
           bounds: int64[n + 1], where the positions begin and end; none is empty.
         """
         number, colours = len(bounds) - 1, self._colours
@@ -51,19 +51,21 @@ class Relabelling:
             return np.zeros(0, np.int32)
         owner = np.repeat(np.arange(number), np.diff(bounds))
         colour_at = self._labels.take(codes, axis=1) + owner * (self._spaces * colours)  # [pegs, total], as all below
-        repeats, seen = self._repeats.take(codes, axis=1), self._first.take(codes, axis=1)
+        repeats, code_hash = self._repeats.take(codes, axis=1), self._first.take(codes, axis=1)
         exact = self._pegs * int(np.diff(bounds).max()) <= _EXACT
 
-        def hashes(seen: np.ndarray, colour_hash: np.ndarray, peg_hash: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            of_colours = _sums(colour_at.ravel(), seen.ravel(), len(colour_hash), exact)
-            of_pegs = np.add.reduceat(seen, bounds[:-1], axis=1)
+        def refined(
+            of_codes: np.ndarray, colour_hash: np.ndarray, peg_hash: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            of_colours = _sums(colour_at.ravel(), of_codes.ravel(), len(colour_hash), exact)
+            of_pegs = np.add.reduceat(of_codes, bounds[:-1], axis=1)
             return _mixed(_ODD * colour_hash + of_colours), _mixed(_ODD * peg_hash + of_pegs)
 
         colour_hash = np.zeros(number * self._spaces * colours, np.uint64)
         peg_hash = np.zeros((self._pegs, number), np.uint64)
-        colour_hash, peg_hash = hashes(seen, colour_hash, peg_hash)
-        seen = _seen(colour_hash[colour_at] + (_ODD * peg_hash).take(owner, axis=1) + repeats)
-        colour_hash, peg_hash = hashes(seen, colour_hash, peg_hash)
+        colour_hash, peg_hash = refined(code_hash, colour_hash, peg_hash)
+        code_hash = _code_hashes(colour_hash[colour_at] + (_ODD * peg_hash).take(owner, axis=1) + repeats)
+        colour_hash, peg_hash = refined(code_hash, colour_hash, peg_hash)
         absent = np.ones(len(colour_hash), bool)
         absent[colour_at.ravel()] = False
         colour_hash[absent] = np.iinfo(np.uint64).max
@@ -78,7 +80,7 @@ class Relabelling:
         return (np.sort(starts + numbers) - starts).astype(np.int32)
 
 
-def _seen(parts: np.ndarray) -> np.ndarray:
+def _code_hashes(parts: np.ndarray) -> np.ndarray:
     """Hashes of the pegs of codes, each combined with that of its whole code, uint64[pegs, codes]; below 2^40."""
     here = _mixed(parts)
     return _mixed(_mixed(here.sum(axis=0, dtype=np.uint64)) + here)

@@ -21,7 +21,7 @@ from jaxsudoku.runtime.terminal.progress import shown
 
 from . import games, players
 from .players import Progress
-from .rules import Game, code_text
+from .rules import Game
 from .trees import Tree, grow
 
 
@@ -32,7 +32,7 @@ class Report:
     Attributes:
       player: its name.
       settings: its settings.
-      game: the game, as ``games.to_fields`` gives it, of words their numbers alone.
+      game: the game, as ``games.to_fields`` gives it, with the number of words in place of words.
       name: the game in words.
       codes: the number of secrets.
       trees: the number of strategies, each played against all secrets.
@@ -75,12 +75,12 @@ class Report:
             player=player,
             settings={} if settings is None else dataclasses.asdict(settings),
             game={
-                name: len(value) if isinstance(value, list) else value for name, value in games.to_fields(game).items()
+                name: len(value) if isinstance(value, tuple) else value for name, value in games.to_fields(game).items()
             },
             name=str(game),
             codes=game.secrets,
             trees=len(trees),
-            opening=code_text(game, int(trees[0].guesses[0])),
+            opening=game.code_text(int(trees[0].guesses[0])),
             total=total,
             mean=total / histogram.total(),
             max=max(histogram),
@@ -124,8 +124,8 @@ def build(
       **options: fields of the player's config.
 
     Raises:
-      ValueError: no such player, option or value; as GameError, a game of which the player keeps more than half of the
-        memory holds.
+      ValueError: no such player, option or value; as GameError, a game for which the player's tables take more than
+        half of the memory.
     """
     config = players.make_config(player, **options)
     with shown(progress, lambda screen: screen.show) as report:
@@ -229,7 +229,7 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
         means.text(report.mean, place, f" {report.mean:.4f}", va="center")
     means.set_xlim(0, 1.2 * max(report.mean for report in reports))
     means.invert_yaxis()
-    means.set_xlabel("guesses in the mean")
+    means.set_xlabel("guesses on average")
     figure.suptitle(f"{names.pop()}: {reports[0].codes:,} codes")
     figure.savefig(path, dpi=120)
 

@@ -1,4 +1,4 @@
-"""What tree searches share: positions searched together, candidate guesses, rollouts, and the choice after a search."""
+"""Shared by the tree searches on the device: candidate guesses, rollouts, and the choice of a guess after a search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .feedbacks import by_secrets
 from .greedy import part_cost
 from .parts import Block, part_numbers
 from .players import Policy
-from .positions import Positions
+from .positions import Positions, histories_of
 from .rules import Game, check_memory
 from .score_programs import map_positions
 from .scoring import Scorer, scorer
@@ -51,13 +51,13 @@ class Roots(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Simulator:
-    """The game on the device; positions are masks of the codes that may be the secret.
+    """The rules of a game on the device; positions are masks of the codes that may be the secret.
 
     Attributes:
       game: the game.
       table: uint8[size, secrets], the feedback table.
       most: the largest number of codes of a position.
-      batch: positions whose candidate guesses are found together.
+      batch: positions whose candidate guesses are computed together.
     """
 
     game: Game
@@ -74,7 +74,7 @@ class Simulator:
         return empty.at[np.arange(lanes)[:, None], places].set(True, mode="drop")
 
     def candidates(self, possible: Array, wanted: Array, width: int) -> Array:
-        """As the function ``candidates``, on the device and with equivalent guesses: int32[B, width], -1 = none.
+        """As the function ``candidates``, on the device and of all codes: int32[B, width], -1 = none.
 
         Of the positions bool[B, secrets], those that are not ``wanted``, bool[B], get no candidates.
         """
@@ -98,7 +98,7 @@ class Simulator:
         return guesses
 
     def rollout(self, possible: Array, secrets: Array, seeds: Array, playing: Array) -> Array:
-        """Plays games to the end with random codes that may be the secret: the number of guesses float32[B].
+        """Rollouts: games played to the end by random codes that may be the secret; the number of guesses float32[B].
 
         The positions are bool[B, secrets], ``secrets`` int32[B], ``seeds`` uint32[B]. Games that are not ``playing``,
         bool[B], take no guess.
@@ -118,7 +118,7 @@ class Simulator:
         return lax.while_loop(lambda state: state[1].any(), guess, state)[2].astype(jnp.float32)
 
     def ending(self, feedback: Array, sizes: Array) -> tuple[Array, Array]:
-        """The end of games, from the last feedback int[B] and the number of codes int32[B] that it leaves.
+        """Whether games end, by the last feedback int[B] and the number of codes int32[B] that it leaves.
 
         Returns:
           (whether the secret is found or at most two codes are left bool[B]; the mean number of guesses to come then
@@ -180,11 +180,11 @@ def _compiled(search: Search, game: Game, config: Any, platform: str) -> Callabl
 def candidates(score: Scorer, positions: Positions, history: np.ndarray, width: int) -> np.ndarray:
     """The guesses with the most parts for each position, the best first, int32[n, width], -1 = none.
 
-    They have at least two parts, and no two are equivalent after the guesses so far, int32[n, made].
+    They have at least two parts, and there is one per orbit after the guesses so far, int32[n, made].
     """
     cost = part_cost(score.game, "most-parts")
     guesses = np.full((len(positions), width), -1, np.int32)
-    for index, found, scores in score.ranked(positions, cost, [tuple(made) for made in history.tolist()]):
+    for index, found, scores in score.ranked(positions, cost, histories_of(history, len(positions))):
         found = found[scores < cost.by_size[1]][:width]
         guesses[index, : len(found)] = found
     return guesses
@@ -203,13 +203,13 @@ def secure_child(guesses: AnyArray, visits: AnyArray, means: AnyArray, scale: fl
     """The guess with the lowest upper confidence bound of its mean (the secure child, Chaslot et al. 2008).
 
     Args:
-      guesses: int32[B, width], numbers of codes.
+      guesses: int32[B, width], code numbers.
       visits: int32[B, width], the games of each guess; one without any is not chosen.
       means: float32[B, width], the mean number of guesses that these took.
       scale: guesses by which ``confidence`` is multiplied.
 
     Returns:
-      int32[B], numbers of codes.
+      int32[B], code numbers.
     """
     upper = jnp.where(visits > 0, means + scale * confidence(visits), jnp.inf)
     return jnp.take_along_axis(jnp.asarray(guesses), jnp.argmin(upper, axis=-1)[:, None], axis=1)[:, 0]

@@ -1,12 +1,14 @@
-"""What a game is to players: codes, guesses, feedback, symmetry, and all of them as text. No JAX.
+"""The interface of a game to players: codes, feedback, symmetries, and their texts. No JAX.
 
-One side holds a secret code, the other guesses codes, and each guess is answered by a feedback, a number. The game ends
-with the guess that is the secret. ``PegGame`` and ``WordGame`` are games; ``games`` lists all by name.
+One side holds a secret code, the other guesses codes, and each guess is answered by a feedback. The game ends with the
+guess that is the secret. Codes and feedbacks are numbered. ``PegGame`` and ``WordGame`` are games; ``games`` lists all
+by name.
 """
 
 from __future__ import annotations
 
 import abc
+import dataclasses
 import operator
 from typing import Any, ClassVar
 
@@ -17,8 +19,8 @@ from jaxsudoku.runtime.arrays import AnyArray
 #: Feedbacks are numbered in a byte; the value 255 is no feedback.
 MOST_FEEDBACKS = 255
 
-#: Bytes for each code that players need without a table of all feedbacks: its feedback with 1,024 guesses, the
-#: equivalent codes that are kept for 512 histories, positions.
+#: Bytes for each code that players need without a table of all feedbacks: its feedback with 1,024 guesses, its orbits
+#: after 512 histories, positions.
 _CODE_BYTES = 4096
 
 
@@ -30,10 +32,11 @@ class CodeError(ValueError):
     """A text, number or array that is not a code, or not a feedback, of a game."""
 
 
+@dataclasses.dataclass(frozen=True)
 class Game(abc.ABC):
-    """A game of guessing a secret code. Games are hashable and compared by value.
+    """A game of guessing a secret code, a frozen dataclass.
 
-    Codes are numbered from 0. Those that may be the secret come first; the others may be guessed alone. Feedbacks are
+    Codes are numbered from 0. Those that may be the secret come first; the others may only be guessed. Feedbacks are
     numbered from 0; the last one is that of the secret itself.
 
     Attributes:
@@ -81,31 +84,28 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
-        """Arrays [k, ...] of codes uint8[..., places], of which ``compare`` makes feedback.
-
-        Of numpy for an array of numpy, of JAX for one of JAX.
-        """
+        """Arrays [k, ...] of codes uint8[..., places], which ``compare`` takes; of numpy or JAX, as the codes are."""
 
     @abc.abstractmethod
     def compare(self, guesses: tuple[AnyArray, ...], secrets: tuple[AnyArray, ...]) -> AnyArray:
         """The feedback uint8[...] of guesses with secrets, both ``prepared``, whose shapes [...] broadcast."""
 
-    def equivalents(self, history: tuple[int, ...]) -> np.ndarray:
-        """The first code that is as good a guess as each code after the guesses so far, int64[size].
+    def orbits(self, history: tuple[int, ...]) -> np.ndarray:
+        """The first code of each code's orbit under the stabiliser of the guesses so far, int64[size].
 
-        Two codes are equivalent if a symmetry of the game maps one to the other, and every guess so far to itself. It
-        then maps the codes that are consistent with the feedback so far to each other. Games without symmetry have each
-        code itself.
+        The stabiliser is the group of symmetries of the game that map every guess so far to itself. They also map the
+        codes that are consistent with the feedback so far to each other, so guesses of an orbit are equally good. Games
+        without symmetry have an orbit for each code.
         """
         return np.arange(self.size)
 
     def relabelled(self, codes: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        """The codes of positions under a symmetry for each position, so that equivalent ones become equal if possible.
+        """Each position under a symmetry of its own, a canonical labelling as far as it is found.
 
-        Games without symmetry have the codes themselves.
+        Equivalent positions mostly become equal. Games without symmetry keep the codes.
 
         Args:
-          codes: the numbers of codes that may be the secret, int[total], ascending within each of n positions.
+          codes: code numbers that may be the secret, int[total], ascending within each of n positions.
           bounds: int64[n + 1], position i holds ``codes[bounds[i] : bounds[i + 1]]``.
 
         Returns:
@@ -129,6 +129,10 @@ class Game(abc.ABC):
     def feedback_text(self, number: int) -> str:
         """A feedback as a text that ``parse_feedback`` reads; raises CodeError if there is none with that number."""
 
+    def answer_text(self, guess: int, feedback: int) -> str:
+        """A guess and its feedback as a text for messages."""
+        return f"{self.feedback_text(feedback)} to {self.code_text(guess)}"
+
     @property
     @abc.abstractmethod
     def feedback_form(self) -> str:
@@ -141,10 +145,6 @@ class Game(abc.ABC):
     @abc.abstractmethod
     def marks(self, number: int) -> list[int]:
         """A feedback as a mark for each place, for pictures: 2 right, 1 elsewhere, 0 neither."""
-
-    @abc.abstractmethod
-    def fields(self) -> dict[str, Any]:
-        """The game as JSON, without its kind; ``games.from_fields`` reads it."""
 
 
 def check_size(game: Game) -> None:
@@ -163,10 +163,10 @@ def check_memory(size: int, what: str) -> None:
 
     memory = device_memory()
     if 2 * size > memory:
-        raise GameError(f"{what} takes {size:,} bytes, more than half of the {memory:,} that there are")
+        raise GameError(f"{what} takes {size:,} bytes, more than half of the memory, {memory:,}")
 
 
-# ---------------------------------------------------------------------- codes and feedbacks: numbers, pegs, texts
+# ---------------------------------------------------------------------- checks of numbers, arrays and texts
 
 
 def check_number(game: Game, what: str, number: Any, size: int) -> int:
@@ -192,15 +192,15 @@ def check_numbers(what: str, numbers: Any, size: int) -> np.ndarray:
 
 
 def check_guesses(game: Game, guesses: Any, count: int) -> np.ndarray:
-    """The guesses that a policy has chosen for ``count`` positions, int[count]; raises CodeError if they are others."""
+    """A policy's guesses for ``count`` positions, int[count]; raises CodeError for anything else."""
     array = check_numbers("guess", guesses, game.size)
     if array.shape != (count,):
-        raise CodeError(f"{game}: a policy gives the number of a code for each of {count} positions, not {array.shape}")
+        raise CodeError(f"{game}: a policy gives a code number for each of {count} positions, not {array.shape}")
     return array
 
 
 def check_places(game: Game, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Raises CodeError if an array of this shape and dtype can't be codes place by place; the message has its name."""
+    """Raises CodeError if no array of this shape and dtype has codes place by place; ``name`` is for the message."""
     if not shape or shape[-1] != game.places:
         raise CodeError(
             f"{game}: {name} of shape {shape}: the last axis has the {game.places} places of a code; "
@@ -214,7 +214,7 @@ def check_pegs(game: Game, name: str, codes: Any) -> np.ndarray:
     """Codes place by place as uint8[..., places] of numpy.
 
     Raises:
-      CodeError: an array of another shape or dtype, or a value that no place has, as where numbers of codes are given.
+      CodeError: an array of another shape or dtype, or a value that no place has, as where code numbers are given.
     """
     array = np.asarray(codes)
     check_places(game, name, array.shape, array.dtype)
@@ -227,27 +227,8 @@ def check_pegs(game: Game, name: str, codes: Any) -> np.ndarray:
     return array.astype(np.uint8)
 
 
-def code_text(game: Game, code: int) -> str:
-    """A code as a text that ``parse_code`` reads; raises CodeError if there is none with that number."""
-    return game.code_text(code)
-
-
-def feedback_text(game: Game, number: int) -> str:
-    """A feedback as a text that ``parse_feedback`` reads; raises CodeError if there is none with that number."""
-    return game.feedback_text(number)
-
-
-def parse_code(game: Game, text: str) -> int:
-    """The number of a code, from a text; raises CodeError that says why it is none."""
-    return game.parse_code(_text(game, text))
-
-
-def parse_feedback(game: Game, text: str) -> int:
-    """The number of a feedback, from a text; raises CodeError that says why it is none."""
-    return game.parse_feedback(_text(game, text))
-
-
-def _text(game: Game, text: Any) -> str:
+def stripped(text: Any) -> str:
+    """A text without white space at its ends; raises CodeError if it is none."""
     if not isinstance(text, str):
-        raise CodeError(f"{game}: a text is read, not {text!r}")
-    return text
+        raise CodeError(f"a text is read, not {text!r}")
+    return text.strip()

@@ -3,12 +3,12 @@
 The feedback to a guess splits a position into parts. A guess is scored by the sum, or the maximum, of a cost of each
 part's size; the lowest score is best. All numbers are integers, so that the best guess is the same on every machine.
 
-Feedback is looked up in a table of all guesses with all secrets. Where that takes more than a quarter of the memory,
-positions are scored in groups, with 1,024 guesses at a time; only the feedback of these is computed.
+Feedback is looked up in a table of all guesses with all secrets. Where the table would take more than a quarter of the
+memory, positions are scored in groups, with 1,024 guesses at a time, and only the feedback of these is computed.
 
-The sizes of parts are found in one of three ways. In positions of few codes these are compared with each other; the
-codes of larger ones are compared with each feedback. If the cost is linear in the size, the number of parts is enough.
-A position of few codes needs none of these if one of its codes gets another feedback from each.
+The sizes of parts are counted in one of three ways. In small positions the codes are compared with each other, in
+larger ones with each feedback. If the cost is linear in the size, the number of parts is enough. A small position is
+not scored at all if one of its codes tells all of them apart.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from jaxsudoku.runtime.threads import in_order
 from .costs import PartCost
 from .feedbacks import block_by_secrets, by_secrets, feedback_of, feedback_table
 from .parts import BYTE_CODES, UNROLLED
-from .positions import SYMMETRIC_GUESSES, History, Partition, Positions, blocks, inequivalent_guesses, partition
+from .positions import SYMMETRIC_GUESSES, History, Partition, Positions, blocks, partition, representatives
 from .rules import Game
 from .score_programs import BATCH, BLOCK, PAIRED, compiled_scores
 
 #: Compiled widths of rows of codes, besides the size of the game; further ones where there is no table.
 _WIDTHS, _WIDER = (PAIRED, BYTE_CODES), (1 << 12, 1 << 15)
 
-#: Columns of a table of inequivalent guesses alone, and how many times as many codes a game has that gets one.
+#: Columns of a table of one guess per orbit, and how many times as many codes a game has that gets one.
 _FEW, _WORTH = 1024, 4
 
 #: Codes of small positions that are compared with each other together.
@@ -44,7 +44,7 @@ _COMPARED = 1 << 12
 #: Bytes of the scores of one call.
 _CALL_BYTES = 1 << 25
 
-#: Codes times guesses of a call that are worth a thread of their own on a CPU.
+#: Codes times guesses of a call from which a further thread pays on a CPU.
 _THREAD_PAIRS = 1 << 26
 
 #: A table may take a quarter of the memory.
@@ -66,7 +66,7 @@ class _Columns(NamedTuple):
     """Guesses to score.
 
     Attributes:
-      guesses: int64[g], numbers of codes, ascending.
+      guesses: int64[g], code numbers, ascending.
       table: uint8[s, w], the feedback of all secrets with them, or of those in some positions, on the device; w is at
         least g, and the columns from g on repeat the last guess.
       numbers: int32[w], the row of the table that is of the same code as the column, on the device; a larger number
@@ -85,7 +85,7 @@ class _Call(NamedTuple):
       by_number: whether the number of parts determines a score.
       indices: of the positions, int64[k].
       codes: int32[n, width], the positions padded; the width is a multiple of 8, and n at least k.
-      counts: int32[n], their numbers of codes.
+      counts: int32[n], their sizes.
     """
 
     by_number: bool
@@ -130,7 +130,7 @@ class Scorer:
         return np.asarray(self.table)
 
     def feedback(self, guesses: Any, secrets: Any) -> np.ndarray:
-        """The feedback of guesses with secrets, numbers of codes int[...] whose shapes broadcast, uint8[...]."""
+        """The feedback of guesses with secrets, code numbers int[...] whose shapes broadcast, uint8[...]."""
         if self.by_blocks:
             return feedback_of(self.game, guesses, secrets)
         found: np.ndarray = self.host[guesses, secrets]
@@ -138,22 +138,22 @@ class Scorer:
 
     def partition(self, positions: Positions, guesses: np.ndarray) -> Partition:
         """The parts into which guesses, one for each, split positions."""
-        heard = self.feedback(np.repeat(np.asarray(guesses), positions.sizes), positions.codes)
-        return partition(self.game.feedbacks, positions, heard)
+        feedback = self.feedback(np.repeat(np.asarray(guesses), positions.sizes), positions.codes)
+        return partition(self.game.feedbacks, positions, feedback)
 
     def best(
         self, positions: Positions, cost: PartCost, consistent: bool = False, histories: Sequence[History] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """The guess with the lowest score for each position.
 
-        Among equals it is the first code that may be the secret, or else the first code, provided that the bonus is
-        less than the difference of any two scores.
+        Of equals it is the first code that may be the secret, or else the first code, provided that the bonus is less
+        than the difference of any two scores.
 
         Args:
           positions: n positions.
           cost: what a score adds up.
           consistent: consider only guesses that may be the secret.
-          histories: the guesses so far, as for ``inequivalent_guesses``; they save work and do not change the result.
+          histories: the guesses so far, as for ``representatives``; they save work and do not change the result.
 
         Returns:
           (guesses int32[n], scores int32[n]).
@@ -169,7 +169,7 @@ class Scorer:
         return chosen, scores
 
     def _separating(self, positions: Positions) -> np.ndarray:
-        """The first code of each small position that gets another feedback from each of its codes, int32[n]; or -1."""
+        """The first code of each small position that tells all of its codes apart, int32[n]; -1 for none."""
         found = np.full(len(positions), -1, np.int32)
         (small,) = np.nonzero(positions.sizes <= PAIRED)
         for some in blocks(positions.sizes[small], _COMPARED) if len(small) else ():
@@ -177,15 +177,15 @@ class Scorer:
         return found
 
     def _first_separating(self, positions: Positions) -> np.ndarray:
-        """``_separating`` for some small positions: each of their codes is compared with all of its position."""
+        """``_separating`` for some small positions, by the feedback of all pairs of their codes."""
         codes, sizes, starts = positions.codes, positions.sizes, positions.bounds[:-1]
         size = np.repeat(sizes, sizes)  # of the position of each code
         row = np.repeat(np.arange(len(codes)), size)
         other = np.arange(len(row)) + np.repeat(np.repeat(starts, sizes) - np.cumsum(size) + size, size)
-        heard = np.zeros((len(codes), self.game.feedbacks), bool)
-        heard[row, self.feedback(codes[row], codes[other])] = True
-        apart = np.count_nonzero(heard, axis=1) == size
-        first = np.minimum.reduceat(np.where(apart, codes, self.game.size), starts)
+        occurs = np.zeros((len(codes), self.game.feedbacks), bool)
+        occurs[row, self.feedback(codes[row], codes[other])] = True
+        separates = np.count_nonzero(occurs, axis=1) == size
+        first = np.minimum.reduceat(np.where(separates, codes, self.game.size), starts)
         return np.where(first < self.game.size, first, -1)
 
     def scores(self, positions: Positions, cost: PartCost) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -196,15 +196,15 @@ class Scorer:
     def ranked(
         self, positions: Positions, cost: PartCost, histories: Sequence[History], below: Sequence[float] | None = None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """The inequivalent guesses of each position, the lowest score first.
+        """One guess per orbit for each position, the lowest score first.
 
         Yields (the index of a position, its guesses int64[k], their scores int32[k]), not in the order of positions.
-        ``histories`` are the guesses so far, as for ``inequivalent_guesses``. Scores that are not ``below`` a limit for
-        each position are left out.
+        ``histories`` are the guesses so far, as for ``representatives``. Scores that are not ``below`` a limit for each
+        position are left out.
         """
         for indices, scored, scores in self._results(positions, cost, False, False, histories):
             for index, row in zip(indices.tolist(), scores, strict=True):
-                guesses = inequivalent_guesses(self.game, histories[index])
+                guesses = representatives(self.game, histories[index])
                 if len(guesses) < len(scored):
                     row = row[guesses]  # all codes are scored
                 if below is not None:
@@ -253,14 +253,14 @@ class Scorer:
     def _calls(
         positions: Positions, group: np.ndarray, cost: PartCost, widths: dict[int, int], worth: int | None
     ) -> list[tuple[bool, int, np.ndarray]]:
-        """Divides the positions at some indices among calls: (by the number of parts, width, indices int64[k]).
+        """Divides the positions at some indices among calls: (whether by the number of parts, width, indices int64[k]).
 
         Args:
           positions: n positions.
           group: int64[k], the indices.
           cost: what a score adds up.
           widths: the widths that are compiled, ascending, and the most positions of a call of each.
-          worth: codes that are worth a thread of their own; None to use as few calls as possible.
+          worth: codes from which a further thread pays; None for as few calls as possible.
         """
         linear = positions.sizes[group] <= cost.linear_to
         calls = []
@@ -350,8 +350,8 @@ class Scorer:
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Groups of positions with the guesses to score: yields (indices int64[k], guesses int64[g]).
 
-        These are all codes, or the inequivalent guesses: if there are at most so many, and the positions with the same
-        history have half of all codes or more.
+        These are one guess per orbit if there are at most so many, and the positions with the same history have half of
+        all codes or more; otherwise all codes.
         """
         by_history: dict[tuple[int, ...], list[int]] = {}
         for index, history in enumerate(histories or ()):
@@ -361,7 +361,7 @@ class Scorer:
         for history, indices in by_history.items():
             if 2 * positions.sizes[indices].sum() < self.game.size:
                 continue
-            guesses = inequivalent_guesses(self.game, history)
+            guesses = representatives(self.game, history)
             if len(guesses) <= most:
                 rest[indices] = False
                 yield np.array(indices), guesses

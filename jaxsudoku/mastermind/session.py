@@ -1,4 +1,4 @@
-"""One game at a time, against someone else: as the code-breaker, or as the code-maker."""
+"""A single game: the code-breaker against a secret that someone else holds, and the code-maker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxsudoku.runtime.random import as_key
 from .pegs import game_picture
 from .players import Policy
 from .positions import Positions
-from .rules import Game, check_guesses, check_number, code_text, feedback_text
+from .rules import Game, check_guesses, check_number
 from .scoring import scorer
 from .trees import Tree, TreeError
 
@@ -47,12 +47,12 @@ class CodeBreaker:
 
     @cache.kept()
     def guess(self) -> int:
-        """The number of the code to guess next.
+        """The code number to guess next.
 
         Raises:
           TreeError: the tree has no guess here.
-          ValueError: the player can't go on, as that of a ``SearchTree`` after a guess that no secret explains.
-          SearchLimitError: the search of ``optimal`` reaches too many positions.
+          ValueError: the player has no guess, as that of a ``SearchTree`` after a guess that is not consistent.
+          SearchLimitError: the search of ``optimal`` reaches its limit of positions.
           CodeError: the policy chooses no code.
         """
         if isinstance(self._player, Tree):
@@ -69,11 +69,11 @@ class CodeBreaker:
         for guess, feedback in self.answers:
             node = int(tree.children[node, feedback]) if guess == tree.guesses[node] else -1
             if node < 0:
-                raise TreeError(f"the tree has no guess after {self._text(guess, feedback)}")
+                raise TreeError(f"the tree has no guess after {self.game.answer_text(guess, feedback)}")
         return int(tree.guesses[node])
 
     def update(self, guess: int, feedback: int) -> None:
-        """Records the feedback to a guess, as numbers; ``parse_code`` and ``parse_feedback`` read them from texts.
+        """Records the feedback to a guess, as numbers; ``game.parse_code`` and ``game.parse_feedback`` read texts.
 
         Raises:
           CodeError: there is no such code or feedback.
@@ -107,11 +107,8 @@ class CodeBreaker:
             possible.append(possible[-1][self._scorer.feedback(guess, possible[-1]) == feedback])
         return possible
 
-    def _text(self, guess: int, feedback: int) -> str:
-        return f"{feedback_text(self.game, feedback)} to {code_text(self.game, guess)}"
-
     def _contradiction(self, answers: list[tuple[int, int]]) -> str:
-        texts = [self._text(*answer) for answer in answers]
+        texts = [self.game.answer_text(*answer) for answer in answers]
         message = f"no code fits {', '.join(texts)}"
         if len(answers) == 1:
             return message
@@ -127,13 +124,13 @@ class CodeMaker:
 
     Attributes:
       game: the game.
-      secret: the number of the code.
+      secret: its code number.
       possible: the codes that are consistent with all feedback so far, int32[n].
       guesses: the number of guesses so far.
     """
 
     def __init__(self, game: Game, secret: int) -> None:
-        """Holds the secret with a number; raises CodeError if there is none."""
+        """Holds the secret with a code number; raises CodeError if there is none."""
         self.game, self.secret, self.guesses = game, check_number(game, "secret", secret, game.secrets), 0
         self.possible = np.arange(game.secrets, dtype=np.int32)
         self._scorer = scorer(game)

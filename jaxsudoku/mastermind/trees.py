@@ -18,10 +18,10 @@ from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.settings import whole_number
 
 from . import feedbacks
-from .pegs import Row, tree_picture
+from .pegs import tree_picture
 from .players import Policy, Progress
-from .positions import History, Partition, Positions, after
-from .rules import Game, check_guesses, check_numbers, check_pegs, code_text, feedback_text
+from .positions import History, Positions, after
+from .rules import Game, check_guesses, check_numbers, check_pegs
 from .scoring import scorer
 
 
@@ -35,7 +35,7 @@ class Tree:
 
     Attributes:
       game: the game.
-      guesses: int32[nodes], numbers of codes; the root is node 0, and each node comes after its parent.
+      guesses: int32[nodes], code numbers; the root is node 0, and each node comes after its parent.
       parents: int32[nodes], -1 for the root.
       feedbacks: int32[nodes], the feedback to the parent's guess that leads to the node; -1 for the root.
       player: the name of the player that the tree was grown from.
@@ -95,18 +95,13 @@ class Tree:
         whole_number("guesses", guesses, 1)
         whole_number("most", most, 1)
         nodes = list(self.walk(guesses))
-        rows = [
-            Row(
-                depth,
-                int(self.feedbacks[node]),
-                int(self.guesses[node]),
-                int(self.codes[node]),
-                float(self.remaining[node]),
-            )
-            for node, depth in nodes[:most]
-        ]
+        rows = [(depth, int(self.feedbacks[node]), int(self.guesses[node]), self._note(node)) for node, depth in nodes]
         title = f"the strategy {self.player or 'of a tree'} for {self.game}, its first {guesses} guesses"
-        return tree_picture(self.game, rows, max(len(nodes) - most, 0), title)
+        return tree_picture(self.game, rows[:most], max(len(nodes) - most, 0), title)
+
+    def _note(self, node: int) -> str:
+        codes, remaining = self.codes[node], self.remaining[node]
+        return f"{codes:,} codes, {remaining:.3f} guesses on average" if codes > 1 else ""
 
     def walk(self, guesses: int) -> Iterator[tuple[int, int]]:
         """The nodes of the first guesses with their depths, each before those below it, in the order of feedbacks."""
@@ -129,10 +124,8 @@ class Tree:
         if len(lost):
             game, code, guess = self.game, int(lost[0]), int(self.guesses[nodes[lost[0]]])
             feedback = int(feedbacks.feedback_of(game, np.array(guess), np.array(code)))
-            raise TreeError(
-                f"the tree does not find {code_text(game, code)}: nothing follows "
-                f"{feedback_text(game, feedback)} to {code_text(game, guess)}"
-            )
+            answer = game.answer_text(guess, feedback)
+            raise TreeError(f"the tree does not find {game.code_text(code)}: nothing follows {answer}")
         return attempts, nodes
 
     @property
@@ -143,6 +136,11 @@ class Tree:
           TreeError: some code is not found; the message names one and the feedback without a next guess.
         """
         return self._games[0]
+
+    @property
+    def last_nodes(self) -> np.ndarray:
+        """The node at which each code is guessed, int32[secrets]; raises as ``attempts``."""
+        return self._games[1]
 
     @property
     def mean(self) -> float:
@@ -166,13 +164,13 @@ class Tree:
 
     @functools.cached_property
     def remaining(self) -> np.ndarray:
-        """The mean number of guesses from each node on, its own included, float64[nodes]; NaN where no code comes."""
+        """The mean number of guesses from each node on, its own included, float64[nodes]; NaN if no code reaches it."""
         means = self._subtree_sums(self.attempts) / np.maximum(self.codes, 1) - self.depths
         return np.where(self.codes > 0, means, np.nan)
 
     def _subtree_sums(self, numbers: np.ndarray) -> np.ndarray:
         """The sums int64[nodes] of the numbers [secrets] of all codes that reach a node."""
-        sums = np.bincount(self._games[1], numbers, len(self)).astype(np.int64)
+        sums = np.bincount(self.last_nodes, numbers, len(self)).astype(np.int64)
         for node in range(len(self) - 1, 0, -1):  # children come after their parents
             sums[self.parents[node]] += sums[node]
         return sums
@@ -189,28 +187,24 @@ class Node(NamedTuple):
 
 def nodes(tree: Tree) -> Iterator[Node]:
     """The positions of more than two codes of a strategy; raises TreeError if it does not find every code."""
-    totals = np.rint(tree.remaining * tree.codes)
-    score = scorer(tree.game)
-    positions, numbers = Positions.of([np.arange(tree.game.secrets)]), np.zeros(1, np.int64)
+    totals, codes, above = np.rint(tree.remaining * tree.codes), np.arange(tree.game.secrets), tree.last_nodes
+    pairs = []  # of a node and a code that reaches it
+    while len(above):
+        pairs.append((above, codes))
+        inner = above > 0
+        above, codes = tree.parents[above[inner]], codes[inner]
+    owner, reaching = np.concatenate(pairs, axis=1)
+    reaching = reaching[np.lexsort((reaching, owner))].astype(np.int32)
+    positions = np.split(reaching, np.cumsum(tree.codes)[:-1])
     histories: list[History] = [()]
-    while True:
-        (several,) = np.nonzero(positions.sizes > 2)
-        if not len(several):
-            return
-        positions, numbers = positions.take(several), numbers[several]
-        histories = [histories[index] for index in several]
-        guesses = tree.guesses[numbers]
-        for codes, number, history in zip(positions, numbers.tolist(), histories, strict=True):
-            yield Node(codes, history, int(tree.guesses[number]), int(totals[number]))
-        found = score.partition(positions, guesses)
-        (others,) = np.nonzero(~found.won)
-        owner = found.owner[others]
-        histories = [after(histories[index], int(guesses[index])) for index in owner]
-        positions, numbers = found.parts.take(others), tree.children[numbers[owner], found.feedback[others]]
+    for parent in tree.parents[1:].tolist():
+        histories.append(after(histories[parent], int(tree.guesses[parent])))
+    for node in np.flatnonzero(tree.codes > 2).tolist():
+        yield Node(positions[node], histories[node], int(tree.guesses[node]), int(totals[node]))
 
 
 def replay(tree: Tree, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Plays a strategy against secrets, all at once on the device, by the rule for feedback and not by its table.
+    """Plays a strategy against secrets, all at once on the device, by ``Game.compare`` and not by the table.
 
     Args:
       tree: the strategy.
@@ -223,7 +217,7 @@ def replay(tree: Tree, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
       CodeError: the secrets are no codes place by place.
     """
     secrets = check_pegs(tree.game, "secrets", secrets)
-    missing = (1 << (len(tree) - 1).bit_length()) - len(tree)  # of a power of two, so that few sizes are compiled
+    missing = (1 << (len(tree) - 1).bit_length()) - len(tree)  # to a power of two, so that few sizes are compiled
     guesses, children = (
         np.pad(array, ((0, missing), (0, 0))) for array in (tree.game.codes[tree.guesses], tree.children)
     )
@@ -260,7 +254,7 @@ def grow(
     player: str = "",
     progress: Progress = lambda text: None,
 ) -> list[Tree]:
-    """Grows the whole strategy of a policy, guess by guess, for all positions at once.
+    """Grows the whole strategy of a policy level by level, for all positions of a level at once.
 
     The policy is not called for positions of one or two codes: their codes are guessed in turn.
 
@@ -278,7 +272,7 @@ def grow(
       CodeError: it made a guess that is no code.
     """
     key, score = as_key(key), scorer(game)
-    positions = Positions.of([np.arange(game.secrets)]).take(np.zeros(copies, np.int64))
+    positions = Positions.everything(game, copies)
     tree, parents, feedback = np.arange(copies), np.full(copies, -1), np.full(copies, -1)
     history = np.zeros((copies, 0), np.int32)
     levels: list[tuple[np.ndarray, ...]] = []
@@ -292,7 +286,9 @@ def grow(
             chosen = policy(positions.take(several), history[several], level_key)
             guesses[several] = check_guesses(game, chosen, len(several))
         found = score.partition(positions, guesses)
-        _check_information(game, positions, guesses, found, player)
+        if (whole := found.whole(positions.sizes)).any():
+            code = game.code_text(int(guesses[np.argmax(whole)]))
+            raise TreeError(f"{player or 'the player'} guesses {code}, which gives no information there")
         levels.append((tree, guesses, parents, feedback))
         (unsolved,) = np.nonzero(~found.won)
         owner = found.owner[unsolved]
@@ -301,14 +297,6 @@ def grow(
         nodes += len(guesses)
         history = np.concatenate([history[owner], guesses[owner, None].astype(np.int32)], axis=1)
     return _separated(game, levels, player)
-
-
-def _check_information(game: Game, positions: Positions, guesses: np.ndarray, found: Partition, player: str) -> None:
-    """Raises TreeError if a guess leaves its position whole."""
-    whole = (found.parts.sizes == positions.sizes[found.owner]) & ~found.won
-    if whole.any():
-        guess = int(guesses[found.owner[np.argmax(whole)]])
-        raise TreeError(f"{player or 'the player'} guesses {code_text(game, guess)}, which gives no information there")
 
 
 def _separated(game: Game, levels: Sequence[tuple[np.ndarray, ...]], player: str) -> list[Tree]:

@@ -1,13 +1,13 @@
-"""Totals of positions: the best strategies that are known, found with a given effort.
+"""Upper bounds of totals of positions, by the best strategies that are found with a given effort.
 
-The total of a position is the number of guesses that all its codes take together. Positions of few codes are solved by
-``optimal``'s search. In larger ones the best guesses by ``lookahead``'s estimate are tried; the parts that they leave
+The total of a position is the number of guesses that all its codes take together. Small positions are solved by
+``optimal``'s search. At larger ones the best guesses by ``lookahead``'s estimate are tried; the parts that they leave
 are valued in the same way, with fewer guesses.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import math
 import time
 from collections.abc import Sequence
@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .costs import estimate
-from .optimal import Search
+from .memo import Memo
+from .optimal import OutOfTimeError, Search
 from .positions import SYMMETRIC_GUESSES, History, Positions, after, blocks
 from .rules import Game
 from .scoring import scorer
@@ -27,20 +28,22 @@ _NARROWER = 4
 #: Positions that are valued together, and codes of positions that are split together.
 TOGETHER, _CODES = 256, 1 << 20
 
-#: Positions in the memory of a search, about 1 GB; after as many a new search is begun.
+#: Positions in a search's transposition table, about 1 GB; beyond it a new search is begun.
 MOST_SEARCHED = 3_000_000
 
-#: The round of positions that are proven.
-_PROVEN = 1 << 30
+#: The best strategy known for a position: its total, its first guess, and the last round that searched for it, which is
+#: ``_PROVEN`` after it was solved.
+_BEST, _PROVEN = np.dtype([("total", np.int64), ("guess", np.int32), ("round", np.int64)]), 1 << 30
+_UNKNOWN = np.array((np.iinfo(np.int64).max, -1, -1), _BEST)
 
 
 class Effort(NamedTuple):
-    """How well positions are valued.
+    """How much is searched to value a position.
 
     Attributes:
       round: the number of the round, from 0.
       exact: the most codes of a position that is solved.
-      width: guesses that are tried of a larger one.
+      width: guesses that are tried at a larger one.
     """
 
     round: int
@@ -53,21 +56,8 @@ class Effort(NamedTuple):
         return self._replace(width=max(self.width // _NARROWER, 1))
 
 
-@dataclasses.dataclass
-class _Known:
-    """The best strategy known for a position: its total, its first guess, and the last round that looked for it."""
-
-    total: int
-    guess: int
-    round: int
-
-
-class OutOfTimeError(Exception):
-    """The time is over."""
-
-
 class Valuer:
-    """Values positions of a game, and keeps the best strategy known for each.
+    """Values positions of a game, and stores the best strategy known for each.
 
     Args:
       game: the game.
@@ -80,107 +70,101 @@ class Valuer:
     def __init__(self, game: Game, deadline: float = math.inf) -> None:
         self._game, self._deadline = game, deadline
         self._scorer, self._estimate = scorer(game), estimate(game)
-        self._search = self._new_search()
-        self._known: dict[bytes, _Known] = {}
+        self._search, self._positions = self._new_search(), Memo(game)
+        self._best = np.zeros(0, _BEST)  # of each row of the positions
 
-    def learn(self, codes: np.ndarray, total: int, guess: int) -> None:
-        """Takes over a strategy for a position, int32[n] codes: its total and its first guess."""
-        self._known[codes.tobytes()] = _Known(total, guess, -1)
+    def learn(self, positions: Positions, totals: np.ndarray, guesses: np.ndarray) -> None:
+        """Stores strategies for positions: their totals and their first guesses, int[n]."""
+        rows = self._rows(positions)
+        self._best["total"][rows], self._best["guess"][rows] = totals, guesses
 
-    def proven(self, codes: np.ndarray) -> bool:
-        """Whether the strategy that is known for a position, int32[n] codes, is proven to be the best."""
-        known = self._known.get(codes.tobytes())
-        return known is not None and known.round == _PROVEN
+    def proven(self, positions: Positions) -> np.ndarray:
+        """Whether the best strategies known are proven to be optimal, bool[n]."""
+        rows = self._rows(positions)
+        return np.asarray(self._best["round"][rows] == _PROVEN)
 
     def guesses(self, positions: Positions) -> np.ndarray:
         """The first guesses of the best strategies known, int32[n]; -1 where none is known."""
-        known = [self._known.get(codes.tobytes()) for codes in positions]
-        return np.array([-1 if found is None else found.guess for found in known], np.int32)
+        rows = self._rows(positions)
+        return np.asarray(self._best["guess"][rows])
 
     def totals(self, positions: Positions, histories: Sequence[History], effort: Effort) -> np.ndarray:
-        """The totals of positions of more than two codes, int64[n], after they were looked for with an effort."""
-        keys = [codes.tobytes() for codes in positions]
-        wanted = {}
-        for index, key in enumerate(keys):
-            known = self._known.get(key)
-            if known is None or known.round < effort.round:
-                wanted[key] = index
-        indices = np.array(list(wanted.values()), np.int64)
+        """The lowest totals known of positions of more than two codes, int64[n], after a search with an effort."""
+        rows = self._rows(positions)
+        (earlier,) = np.nonzero(self._best["round"][rows] < effort.round)
+        indices = np.array(list(dict(zip(rows[earlier].tolist(), earlier.tolist(), strict=True)).values()), np.int64)
         few = positions.sizes[indices] <= effort.exact
-        for start in range(0, few.sum(), TOGETHER):
-            chosen = indices[few][start : start + TOGETHER]
-            self._solve(positions.take(chosen), [histories[index] for index in chosen.tolist()])
-        for start in range(0, (~few).sum(), TOGETHER):
-            larger = indices[~few][start : start + TOGETHER]
-            self._search_guesses(positions.take(larger), [histories[index] for index in larger], effort)
-        return np.array([self._known[key].total for key in keys], np.int64)
+        search = functools.partial(self._search_guesses, effort=effort)
+        for value, chosen in ((self._solve, indices[few]), (search, indices[~few])):
+            for start in range(0, len(chosen), TOGETHER):
+                some = chosen[start : start + TOGETHER]
+                value(positions.take(some), [histories[index] for index in some.tolist()])
+        return np.asarray(self._best["total"][rows])
+
+    def _rows(self, positions: Positions) -> np.ndarray:
+        """The rows of positions, int64[n]; new ones have no strategy."""
+        rows, _ = self._positions.add(positions)
+        if len(self._best) < len(self._positions):
+            self._best = np.concatenate([self._best, np.full(len(self._positions), _UNKNOWN)])
+        return rows
 
     def _solve(self, positions: Positions, histories: Sequence[History]) -> None:
-        """Finds the best totals of positions."""
+        """Solves positions."""
         self._check_time()
         if len(self._search) > MOST_SEARCHED:
             self._search = self._new_search()
-        for length in sorted({_length(history) for history in histories}):
-            (alike,) = np.nonzero([_length(history) == length for history in histories])
-            chosen = positions.take(alike)
-            made = [histories[index] or (0,) * length for index in alike.tolist()]
-            history = np.array(made, np.int32).reshape(len(alike), length)
-            guesses, totals = self._search.solve(chosen, history)
-            for codes, guess, total in zip(chosen, guesses.tolist(), totals.tolist(), strict=True):
-                self._known[codes.tobytes()] = _Known(total, guess, _PROVEN)
+        # a search takes positions after as many guesses each; one more than leave a symmetry stand for None
+        lengths = np.array([SYMMETRIC_GUESSES + 1 if made is None else len(made) for made in histories])
+        for length in np.unique(lengths).tolist():
+            (alike,) = np.nonzero(lengths == length)
+            chosen, made = positions.take(alike), [histories[index] for index in alike.tolist()]
+            guesses, totals = self._search.solve(chosen, None if made[0] is None else np.array(made, np.int32))
+            self.learn(chosen, totals, guesses)
+            self._best["round"][self._rows(chosen)] = _PROVEN
 
     def _new_search(self) -> Search:
         """A search that ends at the deadline."""
         return Search(self._game, progress=lambda text: self._check_time())
 
     def _search_guesses(self, positions: Positions, histories: Sequence[History], effort: Effort) -> None:
-        """Tries the best guesses of positions by the estimate, and the best ones known."""
+        """Tries the best guesses of positions by the estimate, and the best one known."""
         owner, guesses = self._candidates(positions, histories, effort.width)
         for pairs in blocks(positions.sizes[owner], _CODES):
             self._try(
                 positions.take(owner[pairs]), [histories[index] for index in owner[pairs]], guesses[pairs], effort
             )
-        for codes in positions:
-            self._known[codes.tobytes()].round = effort.round
+        self._best["round"][self._rows(positions)] = effort.round
 
     def _candidates(
         self, positions: Positions, histories: Sequence[History], width: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of a position and a guess to try: (owner int64[pairs], guesses int32[pairs])."""
-        owner, guesses = [], []
+        owner, guesses, known = [], [], self.guesses(positions).tolist()
         for index, found, _ in self._scorer.ranked(positions, self._estimate, histories):
-            known = self._known.get(positions[index].tobytes())
-            best = [] if known is None else [known.guess]
+            best = known[index : index + 1] if known[index] >= 0 else []
             tried = [*best, *(guess for guess in found[:width].tolist() if guess not in best)]
             owner += [index] * len(tried)
             guesses += tried
         return np.array(owner, np.int64), np.array(guesses, np.int32)
 
     def _try(self, positions: Positions, histories: Sequence[History], guesses: np.ndarray, effort: Effort) -> None:
-        """Values a guess of each position, and keeps those that are the best known."""
+        """Values a guess at each position, and stores it where it is the best known."""
         self._check_time()
         found = self._scorer.partition(positions, guesses)
         sizes = found.parts.sizes
-        whole = found.whole(positions.sizes)
+        whole, totals = found.whole(positions.sizes), found.fixed_totals(positions.sizes)
         (large,) = np.nonzero((sizes > 2) & ~whole[found.owner])
-        totals = positions.sizes + np.bincount(found.owner, found.small_totals, len(positions)).astype(np.int64)
         if len(large):
             later = [after(histories[found.owner[part]], int(guesses[found.owner[part]])) for part in large]
             values = self.totals(found.parts.take(large), later, effort.within)
             totals += np.bincount(found.owner[large], values, len(positions)).astype(np.int64)
-        for index in np.flatnonzero(~whole).tolist():
-            key, total = positions[index].tobytes(), int(totals[index])
-            known = self._known.get(key)
-            if known is None:
-                self._known[key] = _Known(total, int(guesses[index]), -1)
-            elif total < known.total:
-                known.total, known.guess = total, int(guesses[index])
+        totals[whole] = _UNKNOWN["total"]
+        rows = self._rows(positions)
+        order = np.lexsort((totals, rows))
+        first = order[np.unique(rows[order], return_index=True)[1]]  # the lowest total of each position
+        better = first[totals[first] < self._best["total"][rows[first]]]
+        self.learn(positions.take(better), totals[better], guesses[better])
 
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
             raise OutOfTimeError
-
-
-def _length(history: History) -> int:
-    """The number of guesses so far; one more than leave a symmetry for None."""
-    return SYMMETRIC_GUESSES + 1 if history is None else len(history)

@@ -1,13 +1,13 @@
-"""A learned estimate of positions: a small network that corrects the estimate from the sizes of parts.
+"""A learned value of positions: a small network that corrects the estimate by the sizes of parts.
 
 ``lookahead`` values a position by its best guess, and the parts that this leaves by their sizes alone. The network adds
-what the codes say beyond that, in guesses for each code. It sees how often each colour is on each peg, the sizes of the
-parts of the best guess, and how the scores of all guesses are distributed. Its layers treat all pegs alike, and all
-colours, so the same weights serve games of any size, also games that they were not trained on. Positions are relabelled
-first (``Game.relabelled``), so equivalent ones have the same value.
+a correction, in guesses for each code. Its inputs are the frequencies of colours on pegs, the sizes of the parts of the
+best guess, and the distribution of the scores of all guesses. Its layers are equivariant to permutations of pegs and of
+colours, so the same weights serve games of any size. Positions are relabelled first (``Game.relabelled``), so
+equivalent ones have the same value.
 
-``train.mastermind`` trains it. A file has the parameters as safetensors, and in its header what they are. Values are
-floats, so machines may choose different guesses where two are almost as good.
+``train.mastermind`` trains it. A file has the parameters as safetensors, and a card in its header. Values are floats,
+so machines may choose different guesses where two are almost as good.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ NUMBERS = 10 + 2 * _LARGEST + len(_RANKS)
 #: Positions whose features are made together, and the least that are evaluated together.
 _TOGETHER, _LEAST = 4096, 64
 
-#: The most that is corrected, in guesses for each code; it is learned from smaller positions than games have.
+#: The largest correction, in guesses for each code, as games have larger positions than it is learned from.
 _MOST = 0.5
 
 #: The name of the network that ships with the package.
@@ -70,7 +70,7 @@ class ValueConfig(Config):
     Attributes:
       width: features of each peg and colour.
       hidden: features of a position.
-      largest: codes of the largest positions that are corrected; the games that it learns from have few larger ones.
+      largest: codes of the largest positions that are corrected; the training games have few larger ones.
     """
 
     width: Positive = 24
@@ -79,7 +79,7 @@ class ValueConfig(Config):
 
 
 class Features(NamedTuple):
-    """What the network sees of n positions, and what it corrects.
+    """The inputs of the network for n positions, and the estimate that it corrects.
 
     Attributes:
       shares: float32[n, pegs, colours], the share of the codes that have a colour on a peg.
@@ -198,9 +198,9 @@ def _largest_parts(sizes: np.ndarray, owner: np.ndarray, number: int) -> np.ndar
     """The sizes of the largest parts of ``number`` positions, int64[number, _LARGEST], from the largest on."""
     order = np.lexsort((-sizes, owner))
     rank = np.arange(len(order)) - np.searchsorted(owner, owner[order])
-    (kept,) = np.nonzero(rank < _LARGEST)
+    (first,) = np.nonzero(rank < _LARGEST)
     largest = np.zeros((number, _LARGEST), np.int64)
-    largest[owner[order[kept]], rank[kept]] = sizes[order[kept]]
+    largest[owner[order[first]], rank[first]] = sizes[order[first]]
     return largest
 
 
@@ -232,15 +232,15 @@ class LearnedValue:
         """The totals of positions of more than two codes, float64[n], in guesses."""
         return self.totals_of(features(game, positions))
 
-    def totals_of(self, seen: Features) -> np.ndarray:
+    def totals_of(self, inputs: Features) -> np.ndarray:
         """The totals of positions by their features, float[n], in guesses."""
-        return np.asarray(corrected(seen, self.corrections(seen), self.config.largest))
+        return np.asarray(corrected(inputs, self.corrections(inputs), self.config.largest))
 
-    def corrections(self, seen: Features) -> np.ndarray:
+    def corrections(self, inputs: Features) -> np.ndarray:
         """The corrections of the estimate, float64[n], in guesses for each code."""
-        found, run = np.zeros(len(seen.sizes)), _compiled(self.config)
+        found, run = np.zeros(len(inputs.sizes)), _compiled(self.config)
         for start in range(0, len(found), _TOGETHER):
-            some = seen.take(np.arange(start, min(start + _TOGETHER, len(found))))
+            some = inputs.take(np.arange(start, min(start + _TOGETHER, len(found))))
             count = len(some.sizes)
             padding = (0, max(_LEAST, 1 << (count - 1).bit_length()) - count)
             shares, numbers = (np.pad(array, (padding, *((0, 0),) * (array.ndim - 1))) for array in some[:2])
@@ -248,14 +248,13 @@ class LearnedValue:
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the network to a file, which is replaced as a whole or not at all.
+        """Writes the network to a file, atomically.
 
         Raises:
           ValueError: some parameters are not finite, or the facts are not JSON.
           OSError: it can't be written.
         """
-        if not all(np.isfinite(array).all() for array in self.params.values()):
-            raise ValueError("some parameters are not finite")
+        _check_finite(self.params)
         card = {"version": _VERSION, "config": dataclasses.asdict(self.config), "facts": self.facts}
         tensors = {name: np.asarray(array, np.float32) for name, array in self.params.items()}
         write_file(Path(path), safetensors.numpy.save(tensors, {_CARD: json.dumps(card, allow_nan=False)}))
@@ -274,22 +273,26 @@ class LearnedValue:
             length = int.from_bytes(data[:8], "little")
             card = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_CARD])
             if card["version"] != _VERSION:
-                raise ValueFileError(f"{path}: version {card['version']} of the format is not known, only {_VERSION}")
+                raise ValueError(f"version {card['version']} of the format is not known, only {_VERSION}")
             params = safetensors.numpy.load(data)
             found = cls(ValueConfig(**card["config"]), params, dict(card["facts"]))
-        except ValueFileError:
-            raise
+            if {name: (array.shape, array.dtype) for name, array in params.items()} != _shapes(found.config):
+                raise ValueError("its parameters are not those of a network of its sizes")
+            _check_finite(params)
+            return found
         except FileNotFoundError as error:
             raise ValueFileError(f"{path}: there is no such file; the network that ships is {SHIPPED!r}") from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except _UNREADABLE as error:
             raise ValueFileError(f"{path}: no learned value ({type(error).__name__}: {error})") from error
-        except safetensors.SafetensorError as error:
-            raise ValueFileError(f"{path}: no learned value ({error})") from error
-        if {name: (array.shape, array.dtype) for name, array in params.items()} != _shapes(found.config):
-            raise ValueFileError(f"{path}: its parameters are not those of a network of its sizes")
-        if not all(np.isfinite(array).all() for array in params.values()):
-            raise ValueFileError(f"{path}: some parameters are not finite")
-        return found
+
+
+#: Errors of reading what is no learned value.
+_UNREADABLE = OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError
+
+
+def _check_finite(params: Mapping[str, Any]) -> None:
+    if not all(np.isfinite(array).all() for array in params.values()):
+        raise ValueError("some parameters are not finite")
 
 
 @functools.lru_cache(maxsize=8)
@@ -299,27 +302,22 @@ def _compiled(config: ValueConfig) -> Any:
     return jax.jit(lambda state, shares, numbers: nnx.merge(graph, state)(shares, numbers))
 
 
-def corrected(seen: Features, corrections: AnyArray, largest: int) -> AnyArray:
+def corrected(inputs: Features, corrections: AnyArray, largest: int) -> AnyArray:
     """The totals of positions, float[n], by corrections in guesses for each code; of numpy or of JAX, as these are.
 
     The estimate stays for positions of more than ``largest`` codes. An estimate of at most 2 n guesses for n codes is
     right: parts of two codes at most are left. If it is higher, no strategy has less than 2 n.
     """
     xp: Any = np if isinstance(corrections, np.ndarray) else jnp
-    least = 2 * seen.sizes
-    stays = (seen.total <= least) | (seen.sizes > largest)
-    return xp.where(stays, seen.total, xp.maximum(seen.total + seen.sizes * corrections, least))
+    least = 2 * inputs.sizes
+    stays = (inputs.total <= least) | (inputs.sizes > largest)
+    return xp.where(stays, inputs.total, xp.maximum(inputs.total + inputs.sizes * corrections, least))
 
 
 def _shapes(config: ValueConfig) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     """The shapes and dtypes of the parameters of a network, by name."""
     state = nnx.eval_shape(lambda: nnx.state(ValueNetwork(config, rngs=nnx.Rngs(0)), nnx.Param))
     return {name: (leaf.shape, np.dtype(leaf.dtype)) for name, leaf in _named(state).items()}
-
-
-def initial_params(config: ValueConfig, seed: int) -> dict[str, np.ndarray]:
-    """The parameters before training, by name."""
-    return flat_params(jax.jit(lambda: nnx.state(ValueNetwork(config, rngs=nnx.Rngs(seed)), nnx.Param))())
 
 
 def flat_params(state: Any) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxsudoku.runtime.arrays import AnyArray
 
-from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_number
+from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_number, stripped
 
 #: Marks of a letter as text: absent, elsewhere, right; other characters that are read as them.
 _MARKS = "-yg"
@@ -24,8 +24,8 @@ class WordGame(Game):
     """A game of guessing a word, with the feedback of Wordle.
 
     Each letter of a guess is right (2), in the secret at another place (1), or neither (0). A letter that the guess has
-    more often than the secret is marked as often as the secret has it, first where it is right, then from the left.
-    Feedbacks are these marks as a number of base 3, the first letter first.
+    more often than the secret is marked as often as the secret has it, first where it is right, then from the left. A
+    feedback is these marks as digits to base 3, the first letter first.
 
     Attributes:
       words: the words that may be the secret, in any order.
@@ -52,9 +52,8 @@ class WordGame(Game):
                 raise GameError(f"{word!r} is no word: a word has letters alone")
             if len(word) != length:
                 raise GameError(f"{word!r} has {len(word)} letters, where {self.words[0]!r} has {length}")
-        if length > MOST_FEEDBACKS or 3**length > MOST_FEEDBACKS:
-            number = f"{3**length} feedbacks, more" if length <= MOST_FEEDBACKS else "more feedbacks"
-            raise GameError(f"words of {length} letters have {number} than {MOST_FEEDBACKS}")
+        if length > 5:  # 3^5 is 243
+            raise GameError(f"words of {length} letters have 3^{length} feedbacks, more than {MOST_FEEDBACKS}")
         if len(self._numbers) < self.size:
             twice = next(word for place, word in enumerate(self._every) if self._numbers[word] != place)
             raise GameError(f"{twice!r} comes twice")
@@ -103,7 +102,7 @@ class WordGame(Game):
     @property
     def size(self) -> int:
         """The number of words that may be guessed."""
-        return len(self.words) + len(self.further)
+        return len(self._every)
 
     @property
     def secrets(self) -> int:
@@ -123,16 +122,6 @@ class WordGame(Game):
         codes = np.array([[places[letter] for letter in word] for word in self._every], np.uint8)
         codes.setflags(write=False)
         return codes
-
-    @property
-    def places(self) -> int:
-        """The letters of a word."""
-        return len(self.words[0])
-
-    @property
-    def values(self) -> int:
-        """The number of letters that occur."""
-        return len(self._letters)
 
     # ------------------------------------------------------------------ feedback
 
@@ -159,10 +148,10 @@ class WordGame(Game):
 
     def parse_code(self, text: str) -> int:
         """The number of a word; raises CodeError if the list does not have it."""
-        word = text.strip().lower()
-        if word not in self._numbers:
-            raise CodeError(f"{text.strip()!r} is not in the list of words")
-        return self._numbers[word]
+        word = stripped(text)
+        if word.lower() not in self._numbers:
+            raise CodeError(f"{word!r} is not in the list of words")
+        return self._numbers[word.lower()]
 
     def code_text(self, code: int) -> str:
         """The word with a number; raises CodeError if there is none."""
@@ -174,10 +163,11 @@ class WordGame(Game):
         Raises:
           CodeError: it is not a feedback of the game.
         """
+        text = stripped(text)
         marks = [character for character in text.lower() if not character.isspace() and character != "\ufe0f"]
         length = len(self.words[0])
         if len(marks) != length or not all(mark in _READ for mark in marks):
-            raise CodeError(f"{text.strip()!r}: {self.feedback_form}, of {length} letters")
+            raise CodeError(f"{text!r}: {self.feedback_form}, of {length} letters")
         return functools.reduce(lambda number, mark: 3 * number + _READ[mark], marks, 0)
 
     def feedback_text(self, number: int) -> str:
@@ -197,10 +187,6 @@ class WordGame(Game):
         """The mark of each letter; raises CodeError if there is no such feedback."""
         number = check_number(self, "feedback", number, self.feedbacks)
         return [number // 3**place % 3 for place in range(len(self.words[0]) - 1, -1, -1)]
-
-    def fields(self) -> dict[str, Any]:
-        """The words."""
-        return {"words": list(self.words), "further": list(self.further)}
 
 
 def _count(conditions: Any) -> Any:

@@ -90,7 +90,7 @@ def test_a_search_that_gives_up_leaves_the_others(capsys):
     [
         (["--pegs", "0"], "argument --pegs: must be at least 1, not 0"),
         (["--pegs", "x"], "argument --pegs: 'x' is no whole number"),
-        (["--colours", "300"], "colours must be between 1 and 255, not 300"),
+        (["--colours", "300"], "colours must be at most 255, not 300"),
         (["--no-repeats", "--colours", "3"], "a code of 4 pegs needs as many colours, and there are 3"),
         (["--pegs", "8", "--colours", "9"], "some guesses takes 176,319,369,216 bytes"),
         (["--pegs", "8", "--colours", "9", "--player", "mcts"], "takes 1,853,020,188,851,841 bytes"),
@@ -99,7 +99,7 @@ def test_a_search_that_gives_up_leaves_the_others(capsys):
         (["--player", "minimax", "--plies", "2"], "unrecognized arguments: --plies 2"),
         (["--player", "minimax", "--player", "lookahead", "--plies", "2"], "unrecognized arguments: --plies 2"),
         (["--player", "lookahead", "--plies", "0"], "plies must be at least 1, not 0"),
-        (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save keeps one strategy"),
+        (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save is for one strategy"),
         (["--plot", "x.abc"], "x.abc: no picture"),
         (["--plot", "missing/x.png"], "missing/x.png: there is no such directory for the output"),
     ],
@@ -140,10 +140,10 @@ def test_the_secret_is_found_by_answers(capsys, monkeypatch):
     # the secret is 31; what is no answer, or fits no code, is told
     game = mm.PegGame(2, 3)
     tree = mm.build(game, "minimax")
-    lines, node, secret = ["nonsense", "1 1"], 0, mm.parse_code(game, "31")
+    lines, node, secret = ["nonsense", "1 1"], 0, game.parse_code("31")
     while True:
         heard = int(mm.feedback(game, game.codes[tree.guesses[node]], game.codes[secret]))
-        lines.append(mm.feedback_text(game, heard))
+        lines.append(game.feedback_text(heard))
         if heard == game.win:
             break
         node = tree.children[node, heard]
@@ -158,7 +158,7 @@ def test_the_secret_is_found_by_answers(capsys, monkeypatch):
 def test_answers_that_do_not_go_together(capsys, monkeypatch, tmp_path):
     path = str(tmp_path / "tree.json")
     run(capsys, "evaluate", *GAME, "--player", "minimax", "--save", path)
-    first = mm.code_text(mm.PegGame(2, 3), int(mm.load_tree(path).guesses[0]))
+    first = mm.PegGame(2, 3).code_text(int(mm.load_tree(path).guesses[0]))
     typed(monkeypatch, "0 0", "0 2", "undo", "undo", "2 0")
     code, out, _ = run(capsys, "play", *GAME, "--tree", path)
     assert code == 0

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import jaxsudoku.mastermind as mm
-from jaxsudoku.mastermind import PegGame, feedbacks, greedy, lookahead, rules, score_programs, scoring, trees
+from jaxsudoku.mastermind import PegGame, feedbacks, greedy, lookahead, score_programs, scoring, trees
 from jaxsudoku.mastermind.costs import PartCost
+from jaxsudoku.mastermind.memo import Memo
 from jaxsudoku.mastermind.parts import Block, part_numbers, part_sizes, parts_of_at_least
-from jaxsudoku.mastermind.positions import Positions, PositionTable, canonical, inequivalent_guesses, partition
+from jaxsudoku.mastermind.positions import Positions, orbits, partition, representatives
 from jaxsudoku.mastermind.rules import CodeError, GameError
 from jaxsudoku.mastermind.scoring import Scorer, scorer
 
@@ -117,15 +118,15 @@ def test_consistent_codes_are_those_that_would_have_said_so():
 @games
 def test_texts_come_back(game):
     for code in range(game.size):
-        assert rules.parse_code(game, rules.code_text(game, code)) == code
+        assert game.parse_code(game.code_text(code)) == code
     for number in range(game.feedbacks):
-        assert rules.parse_feedback(game, rules.feedback_text(game, number)) == number
+        assert game.parse_feedback(game.feedback_text(number)) == number
 
 
 def test_texts_of_many_colours():
     game = PegGame(2, 12)
-    assert rules.code_text(game, rules.parse_code(game, "12, 3")) == "12 3"
-    assert rules.parse_feedback(PegGame(4, 6), " 21 ") == rules.parse_feedback(PegGame(4, 6), "2,1")
+    assert game.code_text(game.parse_code("12, 3")) == "12 3"
+    assert PegGame(4, 6).parse_feedback(" 21 ") == PegGame(4, 6).parse_feedback("2,1")
 
 
 @pytest.mark.parametrize(
@@ -141,12 +142,12 @@ def test_texts_of_many_colours():
 )
 def test_a_text_that_is_no_code(text, cause):
     with pytest.raises(CodeError, match=cause):
-        rules.parse_code(PegGame(4, 6), text)
+        PegGame(4, 6).parse_code(text)
 
 
 def test_a_code_with_a_colour_twice_where_it_must_not():
     with pytest.raises(CodeError, match="'112': a code has no colour twice in this game"):
-        rules.parse_code(PegGame(3, 4, repeats=False), "112")
+        PegGame(3, 4, repeats=False).parse_code("112")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_a_code_with_a_colour_twice_where_it_must_not():
 )
 def test_a_text_that_is_no_feedback(text, cause):
     with pytest.raises(CodeError, match=cause):
-        rules.parse_feedback(PegGame(4, 6), text)
+        PegGame(4, 6).parse_feedback(text)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +174,8 @@ def test_a_text_that_is_no_feedback(text, cause):
         ((4.5, 6), "pegs must be a whole number, not 4.5"),
         ((4, "6"), "colours must be a whole number, not '6'"),
         ((4, 6, 1), "repeats must be True or False, not 1"),
-        ((4, 0), "colours must be between 1 and 255, not 0"),
-        ((4, 256), "colours must be between 1 and 255, not 256"),
+        ((4, 0), "colours must be at least 1, not 0"),
+        ((4, 256), "colours must be at most 255, not 256"),
         ((4, 3, False), "a code of 4 pegs needs as many colours, and there are 3"),
         ((22, 2), "22 pegs have 275 feedbacks, more than 255"),
     ],
@@ -253,7 +254,7 @@ def test_what_is_no_number_of_a_code_or_a_feedback(game, number):
     tree = mm.Tree(game, *(np.array([number], np.int32) for number in (0, -1, -1)))
     search = mm.SearchTree(game)
     for function in (
-        lambda: mm.code_text(game, number),
+        lambda: game.code_text(number),
         lambda: game.labels(number),
         lambda: mm.CodeMaker(game, number),
         lambda: mm.CodeMaker(game, 0).answer(number),
@@ -265,7 +266,7 @@ def test_what_is_no_number_of_a_code_or_a_feedback(game, number):
         with pytest.raises(CodeError, match="a (code|word|secret) is a number from 0 to [0-9]+, not "):
             function()
     for function in (
-        lambda: mm.feedback_text(game, number),
+        lambda: game.feedback_text(number),
         lambda: game.marks(number),
         lambda: mm.CodeBreaker(game, tree).update(0, number),
         lambda: search.guess([(0, number)]),
@@ -277,13 +278,14 @@ def test_what_is_no_number_of_a_code_or_a_feedback(game, number):
 
 def test_numbers_of_numpy_and_jax_are_numbers():
     for one in (np.int64(1), np.uint8(1), np.array(1), jax.numpy.array(1)):
-        assert (mm.code_text(CLASSIC, one), mm.feedback_text(CLASSIC, one)) == ("1112", "0 1")
+        assert (CLASSIC.code_text(one), CLASSIC.feedback_text(one)) == ("1112", "0 1")
 
 
 def test_texts_are_read_and_nothing_else():
-    for read in (mm.parse_code, mm.parse_feedback):
-        with pytest.raises(CodeError, match="a text is read, not 1122"):
-            read(CLASSIC, 1122)
+    for game in (CLASSIC, WORDS):
+        for read in (game.parse_code, game.parse_feedback):
+            with pytest.raises(CodeError, match="a text is read, not 1122"):
+                read(1122)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +343,7 @@ def test_what_a_policy_must_not_choose(chosen):
     def policy(positions, history, key):
         return np.array([chosen] * len(positions))
 
-    cause = "a guess is a (whole )?number|a policy gives the number of a code for each of 1 positions"
+    cause = "a guess is a (whole )?number|a policy gives a code number for each of 1 positions"
     with pytest.raises(CodeError, match=cause):
         mm.grow(GAME, policy)
     with pytest.raises(CodeError, match=cause):
@@ -351,7 +353,7 @@ def test_what_a_policy_must_not_choose(chosen):
 def test_a_history_of_what_is_no_code():
     for history in ((64,), (-1,), ((0, 0, 1),)):
         with pytest.raises(CodeError, match="a code is a number from 0 to 63"):
-            GAME.equivalents(history)
+            GAME.orbits(history)
 
 
 def test_a_game_beyond_memory_says_how_many_bytes():
@@ -396,13 +398,13 @@ def test_split_by_feedback(game):
 
 def test_distinct_positions():
     positions = Positions.of([np.array(each) for each in ([1, 2], [3], [1, 2], [1], [3])])
-    table = PositionTable(PegGame(2, 3))
+    table = Memo(PegGame(2, 3))
     numbers, new = table.add(positions)
     assert new.tolist() == [0, 1, 3]
     assert numbers.tolist() == [0, 1, 0, 2, 1]
     numbers, new = table.add(Positions.of([np.array([4, 5]), np.array([3])]))
     assert (numbers.tolist(), new.tolist(), len(table)) == ([3, 1], [0], 4)
-    assert [codes.tolist() for codes in table.take([3, 0])] == [[4, 5], [1, 2]]
+    assert [codes.tolist() for codes in table.take(np.array([3, 0]))] == [[4, 5], [1, 2]]
 
 
 # ---------------------------------------------------------------------- scores
@@ -514,7 +516,7 @@ def test_parts_are_those_of_plain_counting(first):
 def test_symmetry_does_not_change_scores(name, monkeypatch):
     monkeypatch.setattr(scoring, "_FEW", 16)  # so that a small game has tables of inequivalent guesses
     cost, score = COSTS[name], scorer(GAME)
-    opening = np.array([rules.parse_code(GAME, "111")])
+    opening = np.array([GAME.parse_code("111")])
     everything = Positions.of([np.arange(GAME.size)])
     after = score.partition(everything, opening).parts
     for positions, history in ((everything, ()), (after, (int(opening[0]),))):
@@ -527,11 +529,11 @@ def test_symmetry_does_not_change_scores(name, monkeypatch):
         guesses, scores = score.best(positions, cost, True, histories)
         for codes, row, guess, least in zip(positions, expected, guesses, scores, strict=True):
             assert guess == codes[row[codes].argmin()] and least == row[guess]
-        inequivalent = inequivalent_guesses(GAME, history)
-        assert len(inequivalent) <= 16
+        tried = representatives(GAME, history)
+        assert len(tried) <= 16
         for index, ranked, scores in score.ranked(positions, cost, histories):
-            order = np.argsort(expected[index, inequivalent], kind="stable")
-            np.testing.assert_array_equal(ranked, inequivalent[order])
+            order = np.argsort(expected[index, tried], kind="stable")
+            np.testing.assert_array_equal(ranked, tried[order])
             np.testing.assert_array_equal(scores, expected[index, ranked])
 
 
@@ -556,7 +558,7 @@ def test_scores_without_a_table_are_the_same(small_blocks, monkeypatch):
     )
     game, cost = GAME, COSTS["a line with a bend"]
     with_table, without = scorer(game), Scorer(game, by_blocks=True)
-    opening = rules.parse_code(game, "112")
+    opening = game.parse_code("112")
     after = with_table.partition(Positions.of([np.arange(game.size)]), np.array([opening])).parts
     for positions, histories in (
         (Positions.of([np.arange(game.size)]), [()]),
@@ -635,12 +637,12 @@ def _equivalent(game: PegGame, guesses: tuple[int, ...]) -> list[int]:
 @pytest.mark.parametrize("game", [PegGame(2, 3), PegGame(3, 3), PegGame(2, 4, repeats=False), PegGame(1, 3)], ids=str)
 def test_equivalent_codes_are_those_that_some_permutation_joins(game):
     for guesses in [(), (0,), (1,), (game.size - 1,), (0, 1), (1, 2), (0, 1, 2)]:
-        assert canonical(game, guesses).tolist() == _equivalent(game, guesses)
+        assert orbits(game, guesses).tolist() == _equivalent(game, guesses)
 
 
 def test_first_guesses_of_the_classic_game():
     game = PegGame(4, 6)
-    texts = [rules.code_text(game, code) for code in inequivalent_guesses(game, ()).tolist()]
+    texts = [game.code_text(code) for code in representatives(game, ()).tolist()]
     assert texts == ["1111", "1112", "1122", "1123", "1234"]
 
 

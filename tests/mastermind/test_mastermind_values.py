@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 import safetensors.numpy
+from flax import nnx
 from mastermind_reference import codes as reference_codes
 from mastermind_reference import fewest_guesses
 
@@ -21,7 +22,7 @@ from jaxsudoku.mastermind.positions import Positions
 from jaxsudoku.mastermind.scoring import Scorer, scorer
 from jaxsudoku.mastermind.values import LearnedValue, ValueConfig, ValueFileError
 from train import mastermind as training
-from train.guesses import Guesses, GuessesConfig, GuessesFileError, kept_guesses, make_guesses, parse_game
+from train.mastermind_guesses import Guesses, GuessesConfig, GuessesFileError, cached_guesses, make_guesses, parse_game
 
 SMALL = ValueConfig(width=4, hidden=8)
 GAME = mm.PegGame(3, 4)
@@ -44,7 +45,7 @@ def some_positions(game: mm.Game, seed: int, number: int = 12) -> Positions:
 def test_before_training_the_estimate_stays():
     positions = some_positions(GAME, 1)
     _, scores = scorer(GAME).best(positions, estimate(GAME))
-    untrained = LearnedValue(SMALL, values.initial_params(SMALL, 3))
+    untrained = LearnedValue(SMALL, values.flat_params(nnx.state(training._compiled_network(SMALL, 3), nnx.Param)))
     expected = scores / estimate(GAME).bonus + positions.sizes
     np.testing.assert_allclose(untrained.totals(GAME, positions), expected, rtol=1e-6)
 
@@ -61,16 +62,16 @@ def test_exchanged_pegs_and_colours_have_the_same_value():
 
 def test_a_value_is_one_that_a_strategy_may_have():
     positions = some_positions(GAME, 5)
-    seen = values.features(GAME, positions)
-    low, high = (values.corrected(seen, np.full(len(positions), change), 99) for change in (-0.5, 0.5))
-    sure = seen.total <= 2 * positions.sizes
+    inputs = values.features(GAME, positions)
+    low, high = (values.corrected(inputs, np.full(len(positions), change), 99) for change in (-0.5, 0.5))
+    sure = inputs.total <= 2 * positions.sizes
     assert sure.any() and not sure.all()
-    np.testing.assert_array_equal(low[sure], seen.total[sure])
+    np.testing.assert_array_equal(low[sure], inputs.total[sure])
     assert (low[~sure] >= 2 * positions.sizes[~sure]).all()
-    np.testing.assert_allclose(high[~sure], (seen.total + positions.sizes / 2)[~sure], rtol=1e-6)
-    on_device = jax.jit(values.corrected)(seen, np.full(len(positions), 0.5, np.float32), 99)
+    np.testing.assert_allclose(high[~sure], (inputs.total + positions.sizes / 2)[~sure], rtol=1e-6)
+    on_device = jax.jit(values.corrected)(inputs, np.full(len(positions), 0.5, np.float32), 99)
     np.testing.assert_allclose(on_device, high, rtol=1e-6)
-    np.testing.assert_array_equal(values.corrected(seen, np.ones(len(positions)), 2), seen.total)
+    np.testing.assert_array_equal(values.corrected(inputs, np.ones(len(positions)), 2), inputs.total)
     apart = Positions.of([np.array([0, 1, 6])])  # 111, 112 and 123: a guess tells the others apart
     assert random_value(7).totals(GAME, apart) == 5
 
@@ -205,7 +206,7 @@ def test_the_network_that_ships_finds_the_best_strategy():
 def test_the_network_that_ships_is_close_to_true_totals():
     made = make_guesses(GAME, FEW, 0)
     trained, other = (
-        made.error(value.totals_of(made.seen)) for value in (LearnedValue.load("trained"), random_value(4))
+        made.error(value.totals_of(made.inputs)) for value in (LearnedValue.load("trained"), random_value(4))
     )
     assert trained < 0.012 < 0.1 < other
 
@@ -239,7 +240,7 @@ def test_guesses_have_the_totals_of_the_best_strategies(played, player):
 
 
 def test_play_reaches_the_positions_after_the_first_guesses_and_later_ones(player, monkeypatch):
-    monkeypatch.setattr("train.guesses._LEAST", (3, 3))
+    monkeypatch.setattr("train.mastermind_guesses._LEAST", (3, 3))
     game, everything = GAME, Positions.of([np.arange(64)])
     ((_, openings, _),) = scorer(game).ranked(everything, estimate(game), [()])
     after = scorer(game).partition(everything.take([0, 0]), openings[:2]).parts.sizes
@@ -252,32 +253,32 @@ def test_play_reaches_the_positions_after_the_first_guesses_and_later_ones(playe
 
 def test_guesses_are_made_once(tmp_path, monkeypatch):
     game = GAME
-    made = kept_guesses(game, FEW, 0, tmp_path)
-    monkeypatch.setattr("train.guesses.make_guesses", None)
-    again = kept_guesses(game, FEW, 0, tmp_path)
+    made = cached_guesses(game, FEW, 0, tmp_path)
+    monkeypatch.setattr("train.mastermind_guesses.make_guesses", None)
+    again = cached_guesses(game, FEW, 0, tmp_path)
     for name in Guesses._fields[2:]:
         np.testing.assert_array_equal(getattr(made, name), getattr(again, name))
-    np.testing.assert_array_equal(made.seen.numbers, again.seen.numbers)
+    np.testing.assert_array_equal(made.inputs.numbers, again.inputs.numbers)
     (file,) = tmp_path.iterdir()
     for data in (b"", file.read_bytes()[:200], b"PK\3\4"):
         file.write_bytes(data)
         with pytest.raises(GuessesFileError, match=rf"{file.name}: no guesses of 3 pegs, 4 colours .*; delete it"):
-            kept_guesses(game, FEW, 0, tmp_path)
+            cached_guesses(game, FEW, 0, tmp_path)
 
 
 def test_guesses_of_another_network_are_others(tmp_path, player, monkeypatch):
     game, other = GAME, tmp_path / "other.safetensors"
     random_value(4).save(other)
-    made = [kept_guesses(game, FEW, 0, tmp_path, path) for path in (None, player, other)]
+    made = [cached_guesses(game, FEW, 0, tmp_path, path) for path in (None, player, other)]
     assert len(list(tmp_path.glob("3x4-*.npz"))) == 3
-    monkeypatch.setattr("train.guesses.make_guesses", None)
-    again = kept_guesses(game, dataclasses.replace(FEW, positions=7), 0, tmp_path, player)  # which play has no use for
+    monkeypatch.setattr("train.mastermind_guesses.make_guesses", None)
+    again = cached_guesses(game, dataclasses.replace(FEW, positions=7), 0, tmp_path, player)  # not used in play
     np.testing.assert_array_equal(again.totals, made[1].totals)
-    kept_guesses(game, dataclasses.replace(FEW, reached=7), 0, tmp_path)  # which has a use in play alone
+    cached_guesses(game, dataclasses.replace(FEW, reached=7), 0, tmp_path)  # which has a use in play alone
     value = LearnedValue.load(player)
     dataclasses.replace(value, config=dataclasses.replace(value.config, largest=5)).save(other)
     with pytest.raises(TypeError):  # the same weights play otherwise
-        kept_guesses(game, FEW, 0, tmp_path, other)
+        cached_guesses(game, FEW, 0, tmp_path, other)
 
 
 #: Settings of a quick run.

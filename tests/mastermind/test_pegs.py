@@ -37,7 +37,7 @@ def test_a_strategy_has_a_row_for_each_guess_as_in_its_text():
 def test_rows_have_the_feedback_and_the_number_of_codes():
     picture = tree().picture(2)
     (first, *others) = [(shape.y, shape.text) for shape in picture.shapes if shape.role == "text"]
-    assert first[1] == f"16 codes, {tree().mean:.3f} guesses in the mean"
+    assert first[1] == f"16 codes, {tree().mean:.3f} guesses on average"
     children = [child for child in tree().children[0].tolist() if child >= 0]
     assert [text.split()[0] for _, text in others] == [
         str(tree().codes[child]) for child in children if tree().codes[child] > 1
@@ -75,7 +75,7 @@ def test_a_game_so_far():
     guess = breaker.guess()
     breaker.update(guess, maker.answer(guess))
     picture = breaker.picture()
-    assert list(rows(picture).values()) == [mm.code_text(GAME, guess)]
+    assert list(rows(picture).values()) == [GAME.code_text(guess)]
     assert picture.shapes[-1].text == f"{len(breaker.possible)} left"
     while not breaker.over:
         breaker.update(breaker.guess(), maker.answer(breaker.guess()))

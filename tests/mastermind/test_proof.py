@@ -21,6 +21,7 @@ import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
 from jaxsudoku.mastermind.certificate import _Collector, save_certificate
 from jaxsudoku.mastermind.feedbacks import feedback_of
+from jaxsudoku.mastermind.games import to_fields
 from jaxsudoku.mastermind.memo import PROVEN, SCORED, Memo
 from jaxsudoku.mastermind.optimal import Search
 from jaxsudoku.mastermind.positions import Positions
@@ -109,7 +110,7 @@ def test_large_positions_become_equal_too(size):
 def test_labels_are_those_that_the_checker_expects():
     game = mm.PegGame(4, 6)
     positions = some_positions(game, 5, 100)
-    expected = Game(game.fields() | {"kind": "pegs"}).relabelled(positions.codes, positions.sizes)
+    expected = Game(to_fields(game)).relabelled(positions.codes, positions.sizes)
     np.testing.assert_array_equal(positions.relabelled(game).codes, expected)
 
 
@@ -241,7 +242,7 @@ def test_words_are_proven():
 
 def test_a_limit_is_proven_or_the_total_found():
     game, best = GAME, BEST
-    everything, nothing = Positions.of([np.arange(game.secrets)]), np.zeros((1, 0), np.int32)
+    everything, nothing = Positions.everything(game), np.zeros((1, 0), np.int32)
     for below in (0, best - 5, best - 1, best, best + 1, best + 10):
         (guess,), (total,) = Search(game).solve(everything, nothing, below)
         assert (guess >= 0) == (below > best)
@@ -475,7 +476,7 @@ def totals_of(certificate):
     """The lowest total of each position."""
     sizes = certificate["sizes"]
     positions = Positions.of(np.split(certificate["codes"].astype(np.int32), np.cumsum(sizes)[:-1]))
-    return Search(GAME).solve(positions, np.zeros((len(sizes), 3), np.int32))[1]
+    return Search(GAME).solve(positions, None)[1]
 
 
 def test_claims_are_true(certificate):
@@ -517,7 +518,7 @@ def test_a_changed_certificate_is_refused(certificate, tmp_path):
 
 @pytest.mark.parametrize("game", CERTIFIED, ids=str)
 def test_the_tables_of_the_checker(game):
-    rules = Game(game.fields())
+    rules = Game(to_fields(game))
     np.testing.assert_array_equal(rules.codes, game.codes)
     for images in rules.exchanges:
         np.testing.assert_array_equal(rules.table[images][:, images], rules.table)
@@ -534,12 +535,12 @@ def test_the_tables_of_the_checker(game):
 
 def test_the_first_equivalent_guesses_are_those_of_the_checker():
     game = GAME
-    collector, rules = _Collector(game, Memo(game), lambda text: None), Game(game.fields())
+    collector, rules = _Collector(game, Memo(game), lambda text: None), Game(to_fields(game))
     for codes in some_positions(game, 6, 30):
         first = rules.first_equivalent(codes)
-        np.testing.assert_array_equal(collector._inequivalent(codes), np.unique(first))
+        np.testing.assert_array_equal(collector._representatives(codes), np.unique(first))
     everything = np.arange(game.secrets)
-    assert game.codes[collector._inequivalent(everything)].tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 2]]
+    assert game.codes[collector._representatives(everything)].tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 2]]
 
 
 def test_a_certificate_of_another_version_is_refused(certificate, tmp_path):

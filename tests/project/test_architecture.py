@@ -152,14 +152,24 @@ def test_other_imports_are_well():
 
 
 def test_mastermind_stands_behind_a_wall():
-    """It imports nothing of the Sudoku side, which does not import it."""
+    """It imports nothing of the Sudoku side; only its own commands and the package's face import it."""
     arrows = {
-        (room(module), room(name))
+        (module, name)
         for module, path in MODULES.items()
         for _, name in imported(path.read_text(), module, path.name == "__init__.py")
     }
-    assert {there for here, there in arrows if here == "mastermind"} == {"mastermind", "runtime", "pictures"}
-    assert {here for here, there in arrows if there == "mastermind"} == {"mastermind", "cli", ""}
+    used = {room(name) for module, name in arrows if room(module) == "mastermind"}
+    assert used == {"mastermind", "runtime", "pictures"}
+    users = {module for module, name in arrows if room(name) == "mastermind" != room(module)}
+    assert {module for module in users if not module.startswith("jaxsudoku.cli.mastermind.")} == {"jaxsudoku"}
+    assert [module for module, name in arrows if name == "jaxsudoku.cli.mastermind"] == ["jaxsudoku.cli"]
+
+
+def test_the_training_of_mastermind_stands_behind_it_too():
+    own = [path for path in TRAINING if path.stem.startswith("mastermind")]
+    used = {name for path in own for _, name in imported(path.read_text(), f"train.{path.stem}")}
+    assert {room(name) for name in used} == {"mastermind", "runtime", "cli"}
+    assert not [path for path in TRAINING if path not in own and "mastermind" in path.read_text()]
 
 
 def circles(arrows: dict[str, set[str]]) -> list[list[str]]:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from jaxsudoku.cli.parser import Parser
 
-from . import evaluate, improve, play, prove, show, train
-
 SUMMARY = "play Mastermind, and measure its players"
 
 EPILOG = """\
@@ -28,5 +26,7 @@ examples:
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The actions."""
+    from . import evaluate, improve, play, prove, show, train  # which no other command needs
+
     del argv
     parser.add_commands((play, evaluate, improve, prove, show, train), "action")

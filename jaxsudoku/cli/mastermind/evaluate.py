@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     check_printed()
     check_outputs([path for path in (args.plot, args.save) if path], force=args.force, json=args.save)
     if args.save and (len(configs) > 1 or args.trees > 1):
-        raise UsageError("--save keeps one strategy: name one player, and leave --trees out")
+        raise UsageError("--save is for one strategy: name one player, and leave --trees out")
     with as_usage():
         if args.plot:
             pictures.check_suffix(args.plot)
@@ -77,9 +77,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         began = time.perf_counter()
         copies = args.trees if get(name).random else 1
         try:
-            report, trees = evaluate_trees(
-                game, name, config, args.seed, copies, functools.partial(_show, screen, name)
-            )
+            progress = functools.partial(_show, screen, name)
+            report, trees = evaluate_trees(game, name, config, args.seed, copies, progress)
         except mastermind.SearchLimitError as error:
             screen.say(f"jaxsudoku: error: {name}: {error}")
             continue

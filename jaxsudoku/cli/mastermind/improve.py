@@ -1,4 +1,4 @@
-"""``jaxsudoku mastermind improve``: makes a saved strategy better, for as long as there is time."""
+"""``jaxsudoku mastermind improve``: improves a saved strategy, for as long as there is time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxsudoku.runtime.terminal.stop import Stop
 
 from .options import add_hours, load_strategy
 
-SUMMARY = "make a saved strategy better, for some hours"
+SUMMARY = "improve a saved strategy, for some hours"
 
 EPILOG = """\
 examples:
@@ -23,8 +23,8 @@ examples:
   jaxsudoku mastermind improve tree.json --hours 2
   jaxsudoku mastermind improve tree.json --hours 8 --output better.json
 
-Every better strategy replaces the file, so that the command can be stopped at any time and run again. It ends early
-where the strategy is proven to be the best. output: the guesses for all codes together before and after.
+Every better strategy replaces the file, so the command can be stopped at any time and run again. It ends early if the
+strategy is proven to be the best. output: the guesses for all codes together before and after.
 """
 
 

@@ -75,6 +75,8 @@ def add_player(parser: Parser, names: Sequence[str], several: bool) -> None:
 
     listed = "; ".join(f"{name}: {kind.summary}" for name, kind in PLAYERS.items()).replace("%", "%%")
     text = f"the player that finds the secret, which has flags of its own: {listed} (default: {_PLAYER})"
+    parser.configs = [kind.config for kind in PLAYERS.values()]
+    parser.words["player"] = (*PLAYERS, "all") if several else PLAYERS
     if several:
         parser.add_argument(
             "--player", action="append", metavar="NAME", help=f"{text}; may be repeated; all for all of them"
@@ -112,6 +114,12 @@ def game_flags(args: argparse.Namespace) -> dict[str, Any]:
     """The flags of the game that were given."""
     names = ("game", "words", "further", "pegs", "colours", "repeats")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def check_game(args: argparse.Namespace, game: Game, what: str, of: Game) -> None:
+    """Raises UsageError if flags name another game than that of a file."""
+    if game_flags(args) and of != game:
+        raise UsageError(f"{what} for {of}, where the game is {game}")
 
 
 def players_of(args: argparse.Namespace) -> dict[str, Any]:

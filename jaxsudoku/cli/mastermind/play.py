@@ -8,7 +8,7 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxsudoku.cli import flags
 from jaxsudoku.cli.invocation import Invocation
@@ -52,7 +52,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     parser.add_argument(
         "--search-tree",
         metavar="FILE",
-        help="a search tree of `jaxsudoku mastermind train` to guess by; the file keeps what it learns during play",
+        help="a search tree of `jaxsudoku mastermind train` to guess by; training during play is saved in the file",
     )
     flags.add_number(parser, "--train-on", "with --search-tree: simulations before each guess", default=0, least=0)
     parser.add_argument(
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
 
 
 def _run(args: argparse.Namespace, invocation: Invocation, stack: contextlib.ExitStack) -> int:
-    """``run``, with a stack for the lock on a search tree."""
+    """``run``, with a stack that saves and unlocks the search tree."""
     game, configs = options.game_of(args), options.players_of(args)
     with as_usage():
         check_standard_input()
@@ -92,15 +92,14 @@ def _run(args: argparse.Namespace, invocation: Invocation, stack: contextlib.Exi
                 stack.enter_context(OutputLock(args.search_tree))  # before it is read, as others may write it
             tree = SearchTree.load(args.search_tree)
     if tree is not None:
-        if options.game_flags(args) and tree.game != game:
-            path, kind = (args.tree, "strategy") if args.tree else (args.search_tree, "search tree")
-            raise UsageError(f"{path}: a {kind} for {tree.game}, where the game is {game}")
+        path, kind = (args.tree, "strategy") if args.tree else (args.search_tree, "search tree")
+        options.check_game(args, game, f"{path}: a {kind}", tree.game)
         game = tree.game
+    ((name, config),) = configs.items()
     with as_usage():
         if args.you == "guess" or tree is not None:
             check_codes(game)
         else:
-            ((name, config),) = configs.items()
             get(name).check(game, config)
     seed = random.SystemRandom().getrandbits(32) if args.seed is None else args.seed
     screen.clear()
@@ -108,23 +107,13 @@ def _run(args: argparse.Namespace, invocation: Invocation, stack: contextlib.Exi
         return _you_guess(game, seed)
     try:
         if isinstance(tree, SearchTree):
-            try:
-                return _you_hold(game, seed, tree.policy(args.train_on), invocation)
-            finally:
-                if args.train_on:
-                    tree.save(args.search_tree)
-        return _you_hold(game, seed, tree or _player(game, configs), invocation)
+            if args.train_on:
+                stack.callback(tree.save, args.search_tree)
+            return _you_hold(game, seed, tree.policy(args.train_on), invocation)
+        return _you_hold(game, seed, tree or get(name).make(game, config, lambda text: None), invocation)
     except SearchLimitError as error:
         print_error(f"jaxsudoku: error: {args.player}: {error}")
         return 1
-
-
-def _player(game: Game, configs: dict[str, Any]) -> Policy:
-    """The player that was named."""
-    from jaxsudoku.mastermind import players
-
-    ((name, config),) = configs.items()
-    return players.get(name).make(game, config, lambda text: None)
 
 
 def _lines(prompt: str) -> Iterator[str]:
@@ -152,7 +141,7 @@ def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocati
         with invocation.signals.held():  # a search tree that is interrupted would count a game in part
             guess = breaker.guess()
         left = len(breaker.possible)
-        print(f"guess {len(breaker.answers) + 1}: {mastermind.code_text(game, guess)}  ({left:,} possible)")
+        print(f"guess {len(breaker.answers) + 1}: {game.code_text(guess)}  ({left:,} possible)")
         for line in _lines("> "):
             if line == "quit":
                 return 0
@@ -160,7 +149,7 @@ def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocati
                 if line == "undo":
                     breaker.undo()
                 else:
-                    breaker.update(guess, mastermind.parse_feedback(game, line))
+                    breaker.update(guess, game.parse_feedback(line))
                 break
             except IndexError:
                 print("there is no answer to take back")
@@ -184,19 +173,19 @@ def _you_guess(game: Game, seed: int) -> int:
     print(f"{game}: guess the code. The answer is {game.feedback_form}.")
     for line in _lines("> "):
         if line == "quit":
-            print(f"it was {mastermind.code_text(game, secret)}")
+            print(f"it was {game.code_text(secret)}")
             return 0
         try:
             if line.startswith("fits "):
-                fits = maker.fits(mastermind.parse_code(game, line.removeprefix("fits ")))
+                fits = maker.fits(game.parse_code(line.removeprefix("fits ")))
                 print("it may be the secret" if fits else "it can't be the secret")
                 continue
-            feedback = maker.answer(mastermind.parse_code(game, line))
+            feedback = maker.answer(game.parse_code(line))
         except mastermind.CodeError as error:
             print(error)
             continue
         if feedback == game.win:
             print(f"found in {_guesses(maker.guesses)}")
             return 0
-        print(f"{mastermind.feedback_text(game, feedback)}  ({len(maker.possible):,} possible)")
+        print(f"{game.feedback_text(feedback)}  ({len(maker.possible):,} possible)")
     return 1

@@ -31,9 +31,9 @@ examples:
   jaxsudoku mastermind prove tree.json --memo known --resume --certificate proof.npz
 
 output: the lower bound of all strategies and the guesses of the best one known, for all codes together; without a proof
-also the first guesses that a better strategy may begin with. What the search knows is kept in the folder --memo, so
-that it goes on with --resume, even if it was killed. Give it a good strategy, one of `jaxsudoku mastermind improve`.
-Several processes (--processes) share the memo, in a temporary folder if none is named; they find the same totals.
+also the first guesses that a better strategy may begin with. The transposition table is in the folder --memo, from
+which --resume goes on, even if the search was killed. Give it a good strategy, one of `jaxsudoku mastermind improve`.
+Several processes (--processes) share the table, in a temporary folder if none is named; they find the same totals.
 `python tests/support/mastermind_checker.py FILE` checks a certificate, by numpy alone.
 """
 
@@ -44,10 +44,10 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
     add_hours(parser, math.inf, "the time after which it ends without a proof (default: none)")
     flags.add_number(parser, "--processes", "processes that search, each with its share of the cores", default=1)
-    parser.add_argument("--memo", metavar="FOLDER", help="folder for what the search knows (default: none is kept)")
+    parser.add_argument("--memo", metavar="FOLDER", help="folder for the transposition table (default: in memory)")
     parser.add_argument("--resume", action="store_true", help="go on from what is in --memo")
     parser.add_argument("--output", metavar="FILE", help="file for the best strategy")
-    parser.add_argument("--certificate", metavar="FILE", help="file for what the proof rests on, to be checked (.npz)")
+    parser.add_argument("--certificate", metavar="FILE", help="file for the claims that prove the bound (.npz)")
     parser.add_argument("--force", action="store_true", help="replace existing outputs")
     parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
     parser.set_defaults(run=run)
@@ -86,12 +86,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
 
 def _text(found: Proof) -> str:
     """What was found, as lines."""
-    from jaxsudoku.mastermind import code_text
-
     if found.proven:
         lines = [f"{found.game}: {found.upper:,} guesses, which is the best; mean {found.tree.mean:.4f}"]
     else:
         lines = [f"{found.game}: between {found.lower:,} and {found.upper:,} guesses, no proof yet"]
-        lines += [f"from {code_text(found.game, guess)}: {bound:,} or more" for guess, bound in found.left]
+        lines += [f"from {found.game.code_text(guess)}: {bound:,} or more" for guess, bound in found.left]
     lines.append(f"{found.positions:,} positions, {found.seconds:.0f} s")
     return "".join(f"{line}\n" for line in lines)

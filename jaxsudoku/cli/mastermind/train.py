@@ -1,4 +1,4 @@
-"""``jaxsudoku mastermind train``: trains a search tree, keeps it in a file, and draws it."""
+"""``jaxsudoku mastermind train``: trains a search tree, saves it in a file, and draws it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
 from jaxsudoku.cli.parser import Parser
 from jaxsudoku.runtime.locks import OutputLock
-from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
+from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.progress import Meter
 from jaxsudoku.runtime.terminal.stop import Stop
 
 from . import options
 
-SUMMARY = "train a search tree, and keep it"
+SUMMARY = "train a search tree, and save it"
 
 EPILOG = """\
 examples:
@@ -27,8 +27,8 @@ examples:
   jaxsudoku mastermind train --simulations 100000 --output tree.json --resume
   jaxsudoku mastermind play --search-tree tree.json --train-on 500
 
---simulations counts all games of the tree, those of earlier training too. Ctrl-C ends the training, and what was
-learned is kept. A tree that is resumed keeps its game, its exploration and its seed.
+--simulations counts all simulations of the tree, those of earlier training too. Ctrl-C ends the training, and the tree
+is saved. A tree that is resumed has its own game, exploration and seed.
 """
 
 #: Simulations between two times that the tree is saved.
@@ -38,10 +38,10 @@ _STRETCH = 5000
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``train``."""
     del argv
-    from jaxsudoku.mastermind import KeptTreeConfig
+    from jaxsudoku.mastermind import PersistentUctConfig
 
     options.add_game(parser)
-    add_config(parser, KeptTreeConfig, "search", without=("during",))
+    add_config(parser, PersistentUctConfig, "search", without=("during",))
     flags.add_seed(parser)
     parser.add_argument("--output", required=True, metavar="FILE", help="file of the tree")
     parser.add_argument("--resume", action="store_true", help="go on with the tree in the file, if there is one")
@@ -54,19 +54,18 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> int:
     """Trains a tree; the exit status."""
     game = options.game_of(args)
-    from jaxsudoku.mastermind import KeptTreeConfig, SearchTree
+    from jaxsudoku.mastermind import PersistentUctConfig, SearchTree
     from jaxsudoku.mastermind.rules import check_size
 
     with args.parser.errors():
-        config = KeptTreeConfig(**config_values(args, KeptTreeConfig))
+        config = PersistentUctConfig(**config_values(args, PersistentUctConfig))
     resumed = args.resume and os.path.exists(args.output)
     check_outputs([args.output], reads=[], force=args.force or resumed, json=args.output)
     screen, meter = invocation.start_screen(quiet=False), Meter("simulations")
     with as_usage((ValueError, BlockingIOError)), OutputLock(args.output):
         check_size(game)
         tree = SearchTree.load(args.output) if resumed else SearchTree(game, config.exploration, args.seed)
-        if options.game_flags(args) and tree.game != game:
-            raise UsageError(f"{args.output}: a tree for {tree.game}, where the game is {game}")
+        options.check_game(args, game, f"{args.output}: a tree", tree.game)
         try:
             screen.show(meter.line(tree.iterations, config.simulations), now=True, task=True)
             while tree.iterations < config.simulations:

@@ -1,8 +1,8 @@
-"""Monte-Carlo tree search with one tree, which is trained before play, kept, and trained on during play.
+"""Persistent UCT: one search tree, trained before play, saved, and trained further during play.
 
-The plain form of the search, as it is taught: nodes are positions, from that of all codes on; a guess is one of the
-codes that may be the secret; and guesses are chosen by UCT (Kocsis and Szepesvari 2006), here for the lowest number of
-guesses. It runs on the host. ``mcts`` searches every position anew, many at a time, and reaches better means.
+The textbook form of Monte-Carlo tree search: nodes are positions, the root that of all codes; moves are the codes that
+may be the secret; and moves are selected by UCT (Kocsis and Szepesvari 2006), here for the lowest number of guesses. It
+runs on the host. ``mcts`` searches every position anew, many at a time, and reaches better means.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum, wr
 from jaxsudoku.runtime.settings import whole_number
 
 from . import games
-from .config import SQRT2, KeptTreeConfig
+from .config import SQRT2, PersistentUctConfig
 from .players import Policy, Progress
 from .positions import Positions
-from .rules import Game, check_number, check_numbers, code_text, feedback_text
+from .rules import Game, check_number, check_numbers
 from .scoring import scorer
 
 #: Identifies the files.
 _FORMAT, _VERSION = "jaxsudoku mastermind search tree", 1
 
-#: What visits of a file, and the guesses that they took, are below.
+#: Visits and totals in files are below this.
 _MOST_COUNT = 1 << 62
 
 #: Simulations between two reports of progress.
@@ -41,8 +41,8 @@ class SearchTreeError(ValueError):
     """A file that holds no search tree; the message names the file and the cause."""
 
 
-def kept_tree(game: Game, config: KeptTreeConfig, progress: Progress) -> Policy:
-    """The most visited guess of a tree that is trained first."""
+def persistent_uct(game: Game, config: PersistentUctConfig, progress: Progress) -> Policy:
+    """The most visited guess of a tree that is trained before play."""
     tree = SearchTree(game, config.exploration)
     while tree.iterations < config.simulations:
         tree.train(min(_STRETCH, config.simulations - tree.iterations))
@@ -56,19 +56,18 @@ class _Node:
 
     Attributes:
       possible: int32[n], the codes that may be the secret, ascending.
+      parent: the number of the node before, the place of its guess, and the feedback; () for the root.
       visits: int64[n], simulations that guessed each of them.
       totals: int64[n], the sum of the guesses that these took from here.
-      children: the number of the node after a guess, by its place in ``possible`` and its feedback.
+      children: the node number after a guess, by its place in ``possible`` and its feedback.
     """
 
     possible: np.ndarray
-    visits: np.ndarray
-    totals: np.ndarray
-    children: dict[tuple[int, int], int]
+    parent: tuple[int, ...]
 
-    @classmethod
-    def of(cls, possible: np.ndarray) -> _Node:
-        return cls(possible, np.zeros(len(possible), np.int64), np.zeros(len(possible), np.int64), {})
+    def __post_init__(self) -> None:
+        self.visits, self.totals = np.zeros((2, len(self.possible)), np.int64)
+        self.children: dict[tuple[int, int], int] = {}
 
 
 class SearchTree:
@@ -88,27 +87,25 @@ class SearchTree:
     """
 
     def __init__(self, game: Game, exploration: float = SQRT2, seed: int = 0) -> None:
-        if not (math.isfinite(exploration) and exploration >= 0):
-            raise ValueError(f"exploration must be a number from 0 on, not {exploration}")
-        self.game, self.exploration = game, float(exploration)
+        self.game, self.exploration = game, PersistentUctConfig(exploration=exploration).exploration
         self.seed, self.iterations = whole_number("seed", seed, 0, None), 0
         self._table = scorer(game).host
-        self._nodes = [_Node.of(np.arange(game.secrets, dtype=np.int32))]
+        self._nodes = [_Node(np.arange(game.secrets, dtype=np.int32), ())]
 
     def __len__(self) -> int:
         """The number of positions in the tree."""
         return len(self._nodes)
 
     def train(self, iterations: int, answers: Sequence[tuple[int, int]] = ()) -> None:
-        """Plays simulated games, and learns from them.
+        """Runs simulations.
 
-        Each draws a secret that fits the answers, and follows the tree by UCT: every guess once, in a random order,
-        then the one with the lowest confidence bound. The first position that is not in the tree becomes a node, and
-        from there on random codes that may be the secret are guessed. Two calls do what one call for both does.
+        Each draws a secret that fits the answers, and descends the tree by UCT: every guess once, in random order, then
+        the one with the lowest confidence bound. The first position that is not in the tree becomes a node, and a
+        rollout of random consistent codes ends the game. Training in two calls gives the tree of one.
 
         Args:
-          iterations: number of games.
-          answers: (guess, feedback) as numbers, of the game that is being played; () trains from the start of a game.
+          iterations: number of simulations.
+          answers: (guess, feedback) as numbers, of the game in play; () trains from the start of a game.
 
         Raises:
           ValueError: fewer than one game; or answers that fit no code, or a guess that does not fit those before it; as
@@ -120,7 +117,7 @@ class SearchTree:
             self.iterations += 1
 
     def guess(self, answers: Sequence[tuple[int, int]] = ()) -> int:
-        """The number of the code to guess after answers: the most visited one, of equal ones that of the lowest mean.
+        """The code number to guess after answers: the most visited one, of equals that of the lowest mean.
 
         Raises:
           ValueError: as in ``train``.
@@ -133,7 +130,7 @@ class SearchTree:
         """A policy for ``grow`` and ``CodeBreaker``.
 
         Args:
-          during: number of simulations from each position before its guess is chosen; the tree keeps what they teach.
+          during: simulations from each position before its guess is chosen; they stay in the tree.
         """
 
         def choose(positions: Positions, history: np.ndarray, key: jax.Array) -> np.ndarray:
@@ -150,10 +147,10 @@ class SearchTree:
         return choose
 
     def draw(self, guesses: int = 2, width: int = 3) -> str:
-        """The tree as text: of every guess its visits, the total of guesses that these took, and their mean.
+        """The tree as text: the visits of each guess, the total of guesses that these took, and their mean.
 
         Args:
-          guesses: the number of guesses, one after the other, that are drawn.
+          guesses: the depth that is drawn, in guesses.
           width: guesses of a position, and feedbacks of a guess, that are drawn: the most visited ones.
         """
         lines = [f"{self.game}: {self.iterations:,} simulations, {len(self):,} positions"]
@@ -165,18 +162,18 @@ class SearchTree:
             visits, total = int(node.visits[place]), int(node.totals[place])
             if not visits:
                 return
-            code = code_text(self.game, int(node.possible[place]))
+            code = self.game.code_text(int(node.possible[place]))
             lines.append(f"{indent}{code}  {visits:,} visits, {total:,} guesses, mean {total / visits:.2f}")
             below = [(feedback, self._nodes[at]) for (of, feedback), at in node.children.items() if of == place]
             below.sort(key=lambda pair: -int(pair[1].visits.sum()))
             for feedback, child in below[: width if guesses > 1 else 0]:
-                lines.append(f"{indent}  {feedback_text(self.game, feedback)}  {len(child.possible):,} possible")
+                lines.append(f"{indent}  {self.game.feedback_text(feedback)}  {len(child.possible):,} possible")
                 self._draw(child, f"{indent}    ", guesses - 1, width, lines)
 
     # ------------------------------------------------------------------ simulations
 
     def _simulate(self, at: int, rng: np.random.Generator) -> None:
-        """Plays a game from a node on, and counts it at all guesses in the tree."""
+        """Runs a simulation from a node, and backs it up to all guesses on its path."""
         secret, path = int(rng.choice(self._nodes[at].possible)), []
         while True:
             node = self._nodes[at]
@@ -186,9 +183,9 @@ class SearchTree:
             if feedback == self.game.win:
                 rest = 0
                 break
-            known = (place, feedback) in node.children
-            at = self._child(node, place, feedback)
-            if not known:
+            before = len(self)
+            at = self._child(at, place, feedback)
+            if len(self) > before:
                 rest = self._rollout(self._nodes[at].possible, secret, rng)
                 break
         for more, (node, place) in enumerate(reversed(path), 1):
@@ -204,7 +201,7 @@ class SearchTree:
         return int(np.argmin(node.totals / node.visits - self.exploration * spread))
 
     def _rollout(self, possible: np.ndarray, secret: int, rng: np.random.Generator) -> int:
-        """The number of guesses, by random codes that may be the secret."""
+        """The number of guesses of a rollout, of random codes that may be the secret."""
         made = 0
         while True:
             guess, made = int(rng.choice(possible)), made + 1
@@ -212,39 +209,37 @@ class SearchTree:
                 return made
             possible = possible[self._table[guess, possible] == self._table[guess, secret]]
 
-    def _child(self, node: _Node, place: int, feedback: int) -> int:
-        """The number of the node after a guess, which is added if there is none."""
+    def _child(self, at: int, place: int, feedback: int) -> int:
+        """The number of a child of a node, which is added if it is missing."""
+        node = self._nodes[at]
         if (place, feedback) not in node.children:
             guess = int(node.possible[place])
             possible = node.possible[self._table[guess, node.possible] == feedback]
             if not len(possible):
-                told = f"{feedback_text(self.game, feedback)} to {code_text(self.game, guess)}"
-                raise ValueError(f"no code fits {told} and the answers before it")
-            self._nodes.append(_Node.of(possible))  # before it is linked, so that an interruption leaves no gap
+                answer = self.game.answer_text(guess, feedback)
+                raise ValueError(f"no code fits {answer} and the answers before it")
+            # before it is linked, so that an interruption leaves no gap
+            self._nodes.append(_Node(possible, (at, place, feedback)))
             node.children[place, feedback] = len(self._nodes) - 1
         return node.children[place, feedback]
 
     def _reached(self, answers: Sequence[tuple[int, int]]) -> int:
-        """The number of the node after answers; positions on the way are added where they are not in the tree."""
+        """The number of the node after answers; missing nodes on the way are added."""
         at = 0
         for guess, feedback in answers:
-            check_number(self.game, "feedback", feedback, self.game.feedbacks)
-            check_number(self.game, "code", guess, self.game.size)
+            feedback = check_number(self.game, "feedback", feedback, self.game.feedbacks)
+            guess = check_number(self.game, "code", guess, self.game.size)
             node = self._nodes[at]
             (places,) = np.nonzero(node.possible == guess)
             if not len(places):
-                raise ValueError(f"{code_text(self.game, guess)} is no code that fits the answers before it")
-            at = self._child(node, int(places[0]), feedback)
+                raise ValueError(f"{self.game.code_text(guess)} is no code that fits the answers before it")
+            at = self._child(at, int(places[0]), feedback)
         return at
 
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the tree as JSON to a file, which is replaced as a whole if it exists; raises OSError."""
-        parents: list[list[int]] = [[]] * len(self)
-        for number, node in enumerate(self._nodes):
-            for (place, feedback), child in node.children.items():
-                parents[child] = [number, place, feedback]
         visited = [np.flatnonzero(node.visits) for node in self._nodes]
         fields = {
             "format": _FORMAT,
@@ -253,7 +248,7 @@ class SearchTree:
             "exploration": self.exploration,
             "seed": self.seed,
             "iterations": self.iterations,
-            "parents": parents[1:],
+            "parents": [list(node.parent) for node in self._nodes[1:]],
             "places": [places.tolist() for places in visited],
             "visits": [node.visits[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
             "totals": [node.totals[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
@@ -282,10 +277,10 @@ class SearchTree:
         tree = cls(games.from_fields(fields["game"]), fields["exploration"], fields["seed"])
         tree.iterations = whole_number("iterations", fields["iterations"], 0)
         for number, place, feedback in fields["parents"]:
-            node = tree._nodes[check_number(tree.game, "node", number, len(tree))]
-            check_number(tree.game, "place", place, len(node.possible))
+            at = check_number(tree.game, "node", number, len(tree))
+            check_number(tree.game, "place", place, len(tree._nodes[at].possible))
             check_number(tree.game, "feedback", feedback, tree.game.feedbacks)
-            tree._child(node, place, feedback)
+            tree._child(at, place, feedback)
         rows = zip(tree._nodes, fields["places"], fields["visits"], fields["totals"], strict=True)
         for node, places, visits, totals in rows:
             check_numbers("place", places, len(node.possible))

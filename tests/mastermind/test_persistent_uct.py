@@ -63,7 +63,7 @@ def test_one_call_does_what_two_do():
 
 def test_more_training_finds_better_guesses():
     def mean(simulations, **options):
-        return mm.build(mm.PegGame(3, 4), "kept-tree", simulations=simulations, **options).mean
+        return mm.build(mm.PegGame(3, 4), "persistent-uct", simulations=simulations, **options).mean
 
     untrained, well = mean(1), mean(2500)
     assert well < untrained - 0.1
@@ -116,7 +116,7 @@ def test_the_tree_is_drawn():
     assert lines[0] == f"3 pegs, 3 colours: 300 simulations, {len(tree):,} positions"
     best = int(tree._nodes[0].possible[np.argmax(tree._nodes[0].visits)])
     visits, total = edges(tree)[(best,)]
-    assert lines[1] == f"{mm.code_text(GAME, best)}  {visits} visits, {total} guesses, mean {total / visits:.2f}"
+    assert lines[1] == f"{GAME.code_text(best)}  {visits} visits, {total} guesses, mean {total / visits:.2f}"
     assert any(line.startswith("  ") and line.endswith("possible") for line in lines)
     drawn = [tree.draw(guesses=guesses).splitlines()[1:] for guesses in (1, 2, 3)]
     depths = [max(len(line) - len(line.lstrip()) for line in some) for some in drawn]

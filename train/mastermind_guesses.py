@@ -1,9 +1,8 @@
-"""Guesses of Mastermind to learn from: those of some positions, with the totals of the parts that they leave.
+"""Training data of Mastermind's learned value: guesses at positions, with the totals of the parts that they leave.
 
-Positions are of two kinds: those after any first guess and a good second one, and those that ``lookahead`` itself
-reaches with a network, from several first guesses. For each, the best guesses by ``lookahead``'s estimate and some
-further ones are split into parts, and every part is valued: by ``optimal``'s search where it has few codes, else by a
-wide search with proven ends.
+Positions are of two kinds: those after any first guess and a good second one, and those that ``lookahead`` reaches with
+a network, from several first guesses. At each, the parts of the best guesses by ``lookahead``'s estimate and of some
+further ones are valued: small parts are solved by ``optimal``'s search, larger ones by a wide search that ends in it.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ from jaxsudoku.mastermind import PegGame
 from jaxsudoku.mastermind.config import LookaheadConfig
 from jaxsudoku.mastermind.costs import estimate
 from jaxsudoku.mastermind.lookahead import lookahead
+from jaxsudoku.mastermind.memo import Memo
 from jaxsudoku.mastermind.openings import opened
-from jaxsudoku.mastermind.positions import History, Positions, PositionTable, after, inequivalent_guesses
+from jaxsudoku.mastermind.positions import History, Positions, after, representatives
 from jaxsudoku.mastermind.scoring import scorer
 from jaxsudoku.mastermind.trees import Node, grow, nodes
 from jaxsudoku.mastermind.valuation import Effort, Valuer
@@ -34,17 +34,17 @@ from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.files import write_file
 from jaxsudoku.runtime.settings import Config, Natural, Positive
 
-#: Positions of so many codes are hardly worth a choice: after one guess, and after two or in play.
+#: Positions of at most so many codes are left out: after one guess, and after two or in play.
 _LEAST = (8, 12)
 
 
 @dataclasses.dataclass(frozen=True)
 class GuessesConfig(Config):
-    """What is taken of a game.
+    """The training data of a game.
 
     Attributes:
-      positions: after one guess, and as many after two, at most; random ones if there are more.
-      reached: positions that are reached in play, at most.
+      positions: the most positions after one guess, and after two; random ones if there are more.
+      reached: the most positions in play.
       openings: first guesses of the games that are played, the best ones by the estimate.
       guesses: of a position, the best by the estimate.
       further: random guesses among the next hundred.
@@ -62,10 +62,10 @@ class GuessesConfig(Config):
 
 
 class Guesses(NamedTuple):
-    """Guesses of a game in groups, one group for each position.
+    """Guesses of a game in groups, a group for each position.
 
     Attributes:
-      seen: features of the distinct parts of more than two codes, p of them; they are made anew from a file.
+      inputs: features of the distinct parts of more than two codes, p of them; they are made anew from a file.
       positions: the parts themselves.
       totals: float32[p], their totals.
       fixed: float32[g], for each guess its total without these parts.
@@ -75,7 +75,7 @@ class Guesses(NamedTuple):
       sizes: int64[k], the codes of the position of each group.
     """
 
-    seen: Features
+    inputs: Features
     positions: Positions
     totals: np.ndarray
     fixed: np.ndarray
@@ -90,7 +90,7 @@ class Guesses(NamedTuple):
         return self.fixed + np.bincount(guess, np.asarray(totals)[self.parts], len(self.fixed))
 
     def regret(self, totals: AnyArray) -> float:
-        """What is lost by choosing guesses by some totals of the parts [p], in guesses for a thousand codes."""
+        """The loss by choosing guesses by some totals of the parts [p], in guesses for a thousand codes."""
         chosen, true = self.sums(totals), self.sums(self.totals)
         lost = 0.0
         for start, end in itertools.pairwise(self.groups.tolist()):
@@ -102,7 +102,7 @@ class Guesses(NamedTuple):
 
         Parts count by their codes.
         """
-        sizes = self.seen.sizes
+        sizes = self.inputs.sizes
         errors = (np.asarray(totals) - self.totals) / sizes
         return float(np.sqrt(np.average(np.square(errors), weights=sizes))) if len(errors) else 0.0
 
@@ -116,7 +116,7 @@ def parse_game(text: str) -> PegGame:
 
 
 def make_guesses(game: PegGame, config: GuessesConfig, seed: int, player: Path | None = None) -> Guesses:
-    """Guesses of a game, at any positions, or at those that ``lookahead`` reaches with the network of a file."""
+    """Guesses of a game at any positions, or at those that ``lookahead`` reaches with the network of a file."""
     maker = _Maker(game, config, np.random.default_rng(seed))
     if player is None:
         maker.explore()
@@ -130,7 +130,7 @@ class _Split(NamedTuple):
 
     Attributes:
       parts, histories: the parts of more than two codes.
-      fixed: float64[g], for each guess its total without these parts.
+      fixed: int64[g], for each guess its total without these parts.
       lengths: int64[g], how many of these parts it leaves.
       groups: int64[positions], the guesses of each position, without those that leave it whole.
     """
@@ -147,7 +147,7 @@ class _Maker:
 
     def __init__(self, game: PegGame, config: GuessesConfig, random: np.random.Generator) -> None:
         self._game, self._config, self._random = game, config, random
-        self._scorer, self._valuer, self._table = scorer(game), Valuer(game), PositionTable(game)
+        self._scorer, self._valuer, self._table = scorer(game), Valuer(game), Memo(game)
         self._totals: dict[int, int] = {}
         self._fixed: list[np.ndarray] = []
         self._lengths: list[np.ndarray] = []
@@ -157,16 +157,14 @@ class _Maker:
 
     def explore(self) -> None:
         """Adds guesses at positions after any first guess, and after a candidate there."""
-        everything, openings = Positions.of([np.arange(self._game.secrets)]), inequivalent_guesses(self._game, ())
-        found = self._split(everything, [()], [openings])
+        found = self._split(Positions.everything(self._game), [()], [representatives(self._game, ())])
         for least in _LEAST:
             positions, histories = self._some(found.parts, found.histories, least, self._config.positions)
             found = self._add(positions, histories, self._candidates(positions, histories))
 
     def play(self, player: Path) -> None:
         """Adds guesses at the positions of strategies of ``lookahead`` with the network of a file."""
-        ranked = self._scorer.ranked(Positions.of([np.arange(self._game.secrets)]), estimate(self._game), [()])
-        ((_, openings, _),) = ranked
+        ((_, openings, _),) = self._scorer.ranked(Positions.everything(self._game), estimate(self._game), [()])
         policy = lookahead(self._game, LookaheadConfig(values=str(player)), lambda text: None)
         in_play: list[Node] = []
         for opening in openings[: self._config.openings].tolist():
@@ -181,7 +179,7 @@ class _Maker:
         self, positions: Positions, histories: Sequence[History], least: int, number: int
     ) -> tuple[Positions, Sequence[History]]:
         """Some distinct positions of more than ``least`` codes, as many as ``number``."""
-        _, distinct = PositionTable(self._game).add(positions)
+        _, distinct = Memo(self._game).add(positions)
         large = distinct[positions.sizes[distinct] > least]
         chosen = self._random.permutation(large)[:number]
         return positions.take(chosen), [histories[index] for index in chosen.tolist()]
@@ -201,12 +199,11 @@ class _Maker:
         owner, made = np.repeat(np.arange(len(positions)), numbers), np.concatenate([np.zeros(0, np.int32), *guesses])
         sizes = positions.sizes[owner]
         found = self._scorer.partition(positions.take(owner), made)
-        useful = ~found.whole(sizes)
+        useful, fixed = ~found.whole(sizes), found.fixed_totals(sizes)
         (large,) = np.nonzero((found.parts.sizes > 2) & useful[found.owner])
         of = found.owner[large]
         later = [after(histories[owner[guess]], int(made[guess])) for guess in of.tolist()]
         parts, after_guesses = self._relabelled(found.parts.take(large), later)
-        fixed = sizes + np.bincount(found.owner, found.small_totals, len(owner))
         lengths = np.bincount(of, minlength=len(owner))
         groups = np.bincount(owner[useful], minlength=len(positions))
         return _Split(parts, after_guesses, fixed[useful], lengths[useful], groups)
@@ -236,7 +233,7 @@ class _Maker:
 
     def guesses(self) -> Guesses:
         """All that was added."""
-        positions = self._table.take(range(len(self._table)))
+        positions = self._table.take(np.arange(len(self._table)))
         return Guesses(
             features(self._game, positions),
             positions,
@@ -259,7 +256,9 @@ class GuessesFileError(ValueError):
     """A file that holds no guesses of a game; the message names it."""
 
 
-def kept_guesses(game: PegGame, config: GuessesConfig, seed: int, folder: Path, player: Path | None = None) -> Guesses:
+def cached_guesses(
+    game: PegGame, config: GuessesConfig, seed: int, folder: Path, player: Path | None = None
+) -> Guesses:
     """``make_guesses``, or a file of it in a folder, if they were made before with the same settings and network.
 
     Raises:
