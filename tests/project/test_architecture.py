@@ -41,7 +41,7 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 WITHOUT_JAX = (
     *(f"runtime.{name}" for name in ("arrays", "escapes", "files", "forks", "locks", "settings", "suggestions")),
     "runtime.terminal",
-    *(f"core.{name}" for name in ("board", "drawing", "status", "tuning")),
+    *(f"core.{name}" for name in ("board", "drawing", "house_tables", "status", "tuning")),
     *(f"engine.{name}" for name in ("grid_pictures", "inputs", "solution", "tables")),
     *("io", "jobs", "pictures", "shipped", "explanation", "cli"),
     *("solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
